@@ -1,0 +1,50 @@
+# Headers, libraries, programs, man pages, and what pkg-config and find_package need.
+if(NOT TARGET mcp)
+    return()
+endif()
+include(CMakePackageConfigHelpers)
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mcp)
+set(template_dir ${PROJECT_SOURCE_DIR}/cmake)
+
+install(DIRECTORY include/mcp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+
+# Two sets: the static targets name the packages they need, the shared ones need none.
+foreach(target IN ITEMS mcp mcp_io)
+    if(TARGET ${target})
+        install(TARGETS ${target} EXPORT mcpTargets)
+        install(TARGETS ${target}_static EXPORT mcpStaticTargets)
+    endif()
+endforeach()
+install(EXPORT mcpTargets NAMESPACE mcp:: DESTINATION ${cmake_dir})
+install(EXPORT mcpStaticTargets NAMESPACE mcp:: DESTINATION ${cmake_dir})
+
+configure_package_config_file(${template_dir}/mcpConfig.cmake.in mcpConfig.cmake
+                              INSTALL_DESTINATION ${cmake_dir})
+write_basic_package_version_file(mcpConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mcpConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/mcpConfigVersion.cmake
+        DESTINATION ${cmake_dir})
+
+# Relative to where the .pc file lies, so that an installed tree can be moved (and DESTDIR works).
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(module IN ITEMS mcp mcp-io)
+    string(REPLACE "-" "_" target ${module})
+    if(TARGET ${target})
+        configure_file(${template_dir}/${module}.pc.in ${module}.pc @ONLY)
+        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc
+                DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    endif()
+endforeach()
+
+foreach(program IN ITEMS mcpd mcpctl)
+    if(TARGET ${program})
+        install(TARGETS ${program})
+    endif()
+endforeach()
+
+foreach(section IN ITEMS 1 3 5 7)
+    file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
+    if(pages)
+        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endif()
+endforeach()

@@ -1,0 +1,27 @@
+# Reads layers.txt into MCP_LAYERS and, for each layer, MCP_LAYER_<layer>_LIBRARY, _PACKAGES, _USES.
+set(mcp_layer_table ${CMAKE_CURRENT_LIST_DIR}/layers.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${mcp_layer_table})
+
+file(STRINGS ${mcp_layer_table} mcp_layer_rows REGEX "^[a-z]")
+set(MCP_LAYERS "")
+foreach(row IN LISTS mcp_layer_rows)
+    string(REGEX REPLACE " +" ";" row "${row}")
+    list(GET row 0 layer)
+    list(APPEND MCP_LAYERS ${layer})
+    foreach(column IN ITEMS "1 LIBRARY" "2 PACKAGES" "5 USES")
+        separate_arguments(column)
+        list(POP_FRONT column index name)
+        list(GET row ${index} value)
+        string(REPLACE "," ";" value "${value}")
+        list(REMOVE_ITEM value "-")
+        set(MCP_LAYER_${layer}_${name} ${value})
+    endforeach()
+endforeach()
+
+# mcp_find_package(yyjson): the imported target PkgConfig::yyjson, visible in the whole project.
+find_package(PkgConfig REQUIRED)
+function(mcp_find_package module)
+    if(NOT TARGET PkgConfig::${module})
+        pkg_check_modules(${module} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+    endif()
+endfunction()

@@ -1,0 +1,61 @@
+# What can be chosen, and the compiler flags that follow from it. They hold for this project's folders
+# only, not for a project that includes this one.
+include(GNUInstallDirs)
+
+option(MCP_BUILD_PROVIDERS "Build the providers (files)" ON)
+option(MCP_BUILD_PROGRAMS "Build mcpd and mcpctl" ON)
+option(MCP_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
+option(MCP_BUILD_TESTS "Build the tests (needs cmocka)" ${PROJECT_IS_TOP_LEVEL})
+option(MCP_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(MCP_BUILD_BENCH "Build the benchmarks" OFF)
+option(MCP_WERROR "Treat warnings as errors" OFF)
+option(MCP_COVERAGE "Count which lines run" OFF)
+option(MCP_LTO "Optimize across files (gcc)" OFF)
+set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+                    -Wundef -Wcast-qual -Wvla -Wwrite-strings -Wpointer-arith)
+if(MCP_WERROR)
+    add_compile_options(-Werror)
+endif()
+
+set(CMAKE_C_FLAGS_DEBUG "-O0 -g3")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+add_compile_options(-fno-common -fstack-protector-strong)
+add_link_options(LINKER:--as-needed LINKER:-z,relro LINKER:-z,now)
+
+if(MCP_SANITIZE)
+    add_compile_options(-fsanitize=${MCP_SANITIZE} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer -O1)
+    add_link_options(-fsanitize=${MCP_SANITIZE})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+    # What a program does not call stays out of it.
+    add_compile_options(-ffunction-sections -fdata-sections)
+    add_link_options(LINKER:--gc-sections)
+endif()
+if(MCP_BUILD_FUZZERS)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "MCP_BUILD_FUZZERS needs clang")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(MCP_COVERAGE)
+    add_compile_options(--coverage)
+    add_link_options(--coverage)
+endif()
+if(MCP_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    # Fat objects, so that the installed static libraries serve every compiler.
+    add_compile_options(-flto=auto -ffat-lto-objects)
+    add_link_options(-flto=auto)
+endif()

@@ -1,0 +1,73 @@
+#!/bin/sh
+# install.sh BUILD HERE: installs BUILD to a temporary prefix and builds the program in HERE/outside
+# against it as a stranger would: with pkg-config, shared and static, and with find_package.
+set -eu
+build=$1
+outside=$2/outside
+cc=${CC:-cc}
+cmake=${CMAKE:-cmake}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/installed
+
+number=0 failed=0
+step() { # name, command...
+    number=$((number + 1))
+    name=$1
+    shift
+    if "$@" >"$tmp/log" 2>&1; then
+        echo "ok $number - $name"
+    else
+        echo "not ok $number - $name"
+        sed 's/^/# /' "$tmp/log"
+        failed=1
+    fi
+}
+
+# Moved after it was installed: nothing in the tree may know where it was.
+step "cmake --install" "$cmake" --install "$build" --prefix "$tmp/elsewhere"
+[ $failed -eq 0 ] || { echo "1..$number"; exit 1; }
+mv "$tmp/elsewhere" "$prefix"
+libdir=$(dirname "$(find "$prefix" -name libmcp.a)")
+export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
+
+from_pkg_config() { # module, output, what to do with -l options, pkg-config option...
+    module=$1 output=$2 edit=$3
+    shift 3
+    $cc -std=c11 -Wall -Werror "$outside/$module.c" -o "$output" \
+        $(pkg-config "$@" --cflags --libs "$module" | sed "$edit")
+}
+depends() { ldd "$1" | grep -q libmcp; }
+independent() { ! depends "$1"; }
+to_archives='s/-l\(mcp[-a-z]*\)/-l:lib\1.a/g'
+
+modules=mcp
+[ ! -e "$libdir/libmcp-io.a" ] || modules='mcp mcp-io'
+for module in $modules; do
+    shared=$tmp/$module-shared static=$tmp/$module-static
+    step "pkg-config $module, shared" from_pkg_config $module "$shared" ''
+    step "it runs" "$shared"
+    step "it needs our libraries" depends "$shared"
+    step "pkg-config --static $module" from_pkg_config $module "$static" "$to_archives" --static
+    step "it runs" env -u LD_LIBRARY_PATH "$static"
+    step "it needs none of our libraries" independent "$static"
+done
+
+find_package() {
+    "$cmake" -S "$outside" -B "$tmp/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" &&
+        "$cmake" --build "$tmp/cmake"
+}
+step "find_package" find_package
+for program in "$tmp"/cmake/use-*; do
+    step "${program##*/} runs" env -u LD_LIBRARY_PATH "$program"
+done
+
+for program in mcpd mcpctl; do
+    if [ -e "$build/programs/$program/$program" ]; then
+        step "$program --version" env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version
+        step "$program needs none of our libraries" independent "$prefix/bin/$program"
+    fi
+done
+
+echo "1..$number"
+exit $failed
