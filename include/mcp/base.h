@@ -1,0 +1,131 @@
+/* mcp/base.h: what every other public header stands on: strings, memory, errors, version.
+ *
+ * Nothing in libmcp logs, prints, reads the environment, installs signal handlers or keeps globals.
+ * A function that can fail returns an int: MCP_OK (or a positive outcome that its comment names) or
+ * a negative MCP_E* code. An out parameter named `ret` is written only on success, an `mcp_error`
+ * only on failure; it lives in the caller's memory, nothing is thread-local.
+ */
+#ifndef MCP_BASE_H
+#define MCP_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MCP_API             __attribute__((visibility("default")))
+#define MCP_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
+#else
+#define MCP_API
+#define MCP_PRINTF(fmt, va)
+#endif
+
+#define MCP_VERSION_MAJOR  0
+#define MCP_VERSION_MINOR  1
+#define MCP_VERSION_PATCH  0
+#define MCP_VERSION_STRING "0.1.0"
+
+/* The version of the library that is running, "0.1.0"; static storage. */
+MCP_API const char *mcp_version(void);
+
+/* ---- strings ---------------------------------------------------------------------------------- */
+
+/* A borrowed run of bytes; not NUL-terminated unless its origin says so. `ptr` may be NULL only when
+ * `len` is 0. Passed by value. */
+typedef struct mcp_str {
+    const char *ptr;
+    size_t len;
+} mcp_str;
+
+/* A mcp_str of a string literal, at compile time. */
+#define MCP_STR(literal) ((mcp_str){"" literal, sizeof(literal) - 1})
+
+/* A mcp_str over a NUL-terminated string; NULL gives the empty string. */
+static inline mcp_str mcp_str_from(const char *s)
+{
+    mcp_str r = {s, s ? strlen(s) : 0};
+    return r;
+}
+
+static inline bool mcp_str_eq(mcp_str a, mcp_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+/* Where an object takes its memory. All three are required. They follow malloc, realloc and free:
+ * NULL means that there is none, and is reported as MCP_ENOMEM, never with abort(). `release` gets
+ * NULL too. The struct is copied; `user` must outlive every object made with it. */
+typedef struct mcp_allocator {
+    void *(*allocate)(size_t size, void *user);
+    void *(*resize)(void *ptr, size_t size, void *user);
+    void (*release)(void *ptr, void *user);
+    void *user;
+} mcp_allocator;
+
+/* ---- errors ----------------------------------------------------------------------------------- */
+
+/* The one list of our own failures; names and texts are made from it. What the peer is told is a
+ * different matter: see mcp_reply_fail() in mcp/request.h. */
+#define MCP_ERROR_MAP(X)                              \
+    X(ENOMEM, 1, "out of memory")                     \
+    X(EINVAL, 2, "invalid argument")                  \
+    X(ELIMIT, 3, "a limit was exceeded")              \
+    X(EPARSE, 4, "malformed input")                   \
+    X(ESTATE, 5, "not possible in this state")        \
+    X(ENOTFOUND, 6, "not found")                      \
+    X(EEXIST, 7, "already exists")                    \
+    X(EACCESS, 8, "access denied")                    \
+    X(EIO, 9, "input or output failed")               \
+    X(ECLOSED, 10, "the other side is gone")          \
+    X(ETIMEOUT, 11, "time-out")                       \
+    X(ECANCELLED, 12, "cancelled")                    \
+    X(EUNSUPPORTED, 13, "not supported")              \
+    X(EREMOTE, 14, "the peer answered with an error") \
+    X(EPROTOCOL, 15, "the peer broke the protocol")
+
+/* Positive outcomes; each function names those that it can return. */
+enum {
+    MCP_OK = 0,
+    MCP_PENDING = 1,
+    MCP_INPUT_REQUIRED = 2,
+};
+
+enum {
+#define MCP_ERROR_ENUM(name, number, text) MCP_##name = -(number),
+    MCP_ERROR_MAP(MCP_ERROR_ENUM)
+#undef MCP_ERROR_ENUM
+};
+
+/* "MCP_ENOMEM" and "out of memory"; static storage. An unknown code gives "MCP_E?" and
+ * "unknown error". */
+MCP_API const char *mcp_error_name(int code);
+MCP_API const char *mcp_error_text(int code);
+
+/* Why a call failed, for a person. Owned by the caller, who may pass NULL where he does not care.
+ * `offset` is a byte offset into the input that was bad, where one makes sense, else 0. `text` is
+ * one sentence without a full stop, NUL-terminated, cut at a UTF-8 boundary when it is too long. */
+typedef struct mcp_error {
+    int code;
+    size_t offset;
+    char text[256];
+} mcp_error;
+
+/* ---- options ---------------------------------------------------------------------------------- */
+
+/* Every option or descriptor struct begins with `size`; zero in any other field is its default, and
+ * fields are only ever appended, so that a program built against an older header keeps working.
+ *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
+#define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
+
+#ifdef __cplusplus
+}
+#endif
+#endif

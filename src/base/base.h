@@ -1,0 +1,232 @@
+/* base.h: the ground under every layer: memory hook, bounded buffer, arena, map, UTF-8, Base64.
+ *
+ * Symbols with two underscores (mcp__) are shared between our own files and never leave the library.
+ */
+#ifndef MCP_SRC_BASE_H
+#define MCP_SRC_BASE_H
+
+#include <assert.h>
+
+#include <mcp/base.h>
+
+#define MCP__COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MCP__MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define MCP__MAX(a, b)    ((a) > (b) ? (a) : (b))
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MCP__LIKELY(x)   __builtin_expect(!!(x), 1)
+#define MCP__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MCP__CLEANUP(fn) __attribute__((cleanup(fn)))
+#define MCP__NOINLINE    __attribute__((noinline))
+#define MCP__FALLTHROUGH __attribute__((fallthrough))
+#else
+#define MCP__LIKELY(x)   (x)
+#define MCP__UNLIKELY(x) (x)
+#define MCP__NOINLINE
+#define MCP__FALLTHROUGH
+#endif
+
+/* ---- error.c ---------------------------------------------------------------------------------- */
+
+/* Fills *error (which may be NULL) and returns code, so that a failing function ends with
+ * `return mcp__fail(error, MCP_EPARSE, offset, "…", …)`. */
+int mcp__fail(mcp_error *error, int code, size_t offset, const char *format, ...) MCP_PRINTF(4, 5);
+
+/* ---- memory.c --------------------------------------------------------------------------------- */
+
+/* malloc, realloc, free. */
+extern const mcp_allocator mcp__default_allocator;
+
+/* allocator, or the default one when it is NULL. */
+static inline const mcp_allocator *mcp__allocator(const mcp_allocator *allocator)
+{
+    return allocator ? allocator : &mcp__default_allocator;
+}
+
+static inline void *mcp__alloc(const mcp_allocator *a, size_t size)
+{
+    return a->allocate(size, a->user);
+}
+static inline void *mcp__resize(const mcp_allocator *a, void *ptr, size_t size)
+{
+    return a->resize(ptr, size, a->user);
+}
+static inline void mcp__release(const mcp_allocator *a, void *ptr)
+{
+    if (ptr)
+        a->release(ptr, a->user);
+}
+/* Zeroed memory. */
+void *mcp__zalloc(const mcp_allocator *a, size_t size);
+/* A NUL-terminated copy of s; NULL when there is no memory. */
+char *mcp__strdup(const mcp_allocator *a, mcp_str s);
+/* Copies an option struct whose caller may know fewer or more fields than we do: what he does not
+ * know is zero. `from` begins with a size_t that says how many bytes he knows. */
+void mcp__copy_options(void *to, size_t to_size, const void *from);
+
+/* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
+
+/* Initialize with mcp__buf_init(); a limit of 0 is none. The first failure (MCP_ENOMEM, MCP_ELIMIT) sticks in
+ * `failed`: later appends do nothing, so a run of appends is checked once at its end. */
+typedef struct mcp__buf {
+    char *ptr;
+    size_t len;
+    size_t cap;
+    size_t limit;
+    int failed;
+    const mcp_allocator *allocator; /* borrowed */
+} mcp__buf;
+
+void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
+void mcp__buf_free(mcp__buf *b);
+/* Empties it and forgets a failure; memory above keep bytes is given back. */
+void mcp__buf_reset(mcp__buf *b, size_t keep);
+/* Makes room for n more bytes and returns where they go, or NULL after recording the failure. The
+ * caller writes up to n bytes and adds to len. */
+char *mcp__buf_grow(mcp__buf *b, size_t n);
+static inline char *mcp__buf_reserve(mcp__buf *b, size_t n)
+{
+    /* `<`: an empty buffer has no memory to point into, even for nothing. */
+    if (MCP__LIKELY(!b->failed && n < b->cap - b->len))
+        return b->ptr + b->len;
+    return mcp__buf_grow(b, n);
+}
+static inline void mcp__buf_add(mcp__buf *b, const void *bytes, size_t n)
+{
+    char *to = mcp__buf_reserve(b, n);
+    if (MCP__LIKELY(to != NULL) && n) {
+        memcpy(to, bytes, n);
+        b->len += n;
+    }
+}
+static inline void mcp__buf_str(mcp__buf *b, mcp_str s)
+{
+    mcp__buf_add(b, s.ptr, s.len);
+}
+static inline void mcp__buf_char(mcp__buf *b, char c)
+{
+    mcp__buf_add(b, &c, 1);
+}
+/* A string literal. */
+#define mcp__buf_lit(b, literal) mcp__buf_add((b), "" literal, sizeof(literal) - 1)
+/* No floating point: its decimal point depends on the locale. */
+void mcp__buf_printf(mcp__buf *b, const char *format, ...) MCP_PRINTF(2, 3);
+/* Drops the first n bytes. */
+void mcp__buf_consume(mcp__buf *b, size_t n);
+static inline mcp_str mcp__buf_view(const mcp__buf *b)
+{
+    mcp_str s = {b->ptr, b->len};
+    return s;
+}
+
+/* ---- arena.c: many small pieces that die together ----------------------------------------------- */
+
+/* Embed it, mcp__arena_init() it. Pieces are aligned for any type. The first block can be the
+ * caller's own memory (a request's inline space), which is never freed. */
+typedef struct mcp__arena_block mcp__arena_block;
+typedef struct mcp__arena {
+    char *at, *end;
+    mcp__arena_block *blocks;
+    char *first;
+    size_t first_size;
+    const mcp_allocator *allocator;
+} mcp__arena;
+
+void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
+void mcp__arena_free(mcp__arena *a);                /* gives everything back */
+void mcp__arena_reset(mcp__arena *a);               /* the same, and it can be used again */
+void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL: no memory */
+char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL: no memory */
+
+/* ---- map.c: byte-string keys to pointers -------------------------------------------------------- */
+
+/* Open addressing with SipHash-1-3 under a seed. Keys are borrowed: they must live in what they map
+ * to. Zero-initialize with mcp__map_init(). */
+typedef struct mcp__map_slot {
+    uint64_t hash;
+    mcp_str key;
+    void *value;
+} mcp__map_slot;
+typedef struct mcp__map {
+    mcp__map_slot *slots;
+    size_t cap, count, used;
+    uint64_t seed[2];
+    const mcp_allocator *allocator;
+} mcp__map;
+
+void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint64_t seed0, uint64_t seed1);
+void mcp__map_free(mcp__map *m);
+void *mcp__map_get(const mcp__map *m, mcp_str key);
+/* MCP_OK, MCP_EEXIST (nothing changed), MCP_ENOMEM. value is not NULL. */
+int mcp__map_add(mcp__map *m, mcp_str key, void *value);
+/* The value that was there, or NULL. Never allocates. */
+void *mcp__map_remove(mcp__map *m, mcp_str key);
+/* Visits all in no particular order: start with *at = 0, ends with NULL. Removing the entry just
+ * visited is allowed. */
+void *mcp__map_next(const mcp__map *m, size_t *at);
+
+uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
+
+/* ---- list.c is not needed: an intrusive doubly linked list is all inline ------------------------- */
+
+typedef struct mcp__link {
+    struct mcp__link *prev, *next;
+} mcp__link;
+
+#define mcp__container(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+
+static inline void mcp__list_init(mcp__link *head)
+{
+    head->prev = head->next = head;
+}
+static inline bool mcp__list_empty(const mcp__link *head)
+{
+    return head->next == head;
+}
+static inline void mcp__list_append(mcp__link *head, mcp__link *link)
+{
+    link->prev = head->prev;
+    link->next = head;
+    head->prev->next = link;
+    head->prev = link;
+}
+/* Safe to call twice: a removed link points at itself. */
+static inline void mcp__list_remove(mcp__link *link)
+{
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    link->prev = link->next = link;
+}
+
+/* ---- utf8.c and base64.c ----------------------------------------------------------------------- */
+
+/* How many bytes at the start are valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF);
+ * len when all are. Fast on ASCII. */
+size_t mcp__utf8_valid(const char *bytes, size_t len);
+/* The size of the one valid character at the start, or 0. len is not 0. */
+size_t mcp__utf8_size(const char *bytes, size_t len);
+/* The largest cut at or before len that does not split a character of valid UTF-8. */
+size_t mcp__utf8_cut(const char *bytes, size_t len);
+
+/* Base64, standard alphabet with padding: 4 * ceil(len / 3) bytes to `to`. */
+#define MCP__BASE64_SIZE(len) (((len) + 2) / 3 * 4)
+void mcp__base64_encode(char *to, const void *bytes, size_t len);
+/* base64url without padding; returns bytes written (ceil(len * 4 / 3)). */
+size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
+/* Strict: canonical, no padding, no white space. Returns the bytes written to `to` (which has room
+ * for len * 3 / 4), or SIZE_MAX when the text is not canonical base64url. */
+size_t mcp__base64url_decode(void *to, mcp_str text);
+/* Strict standard Base64 with padding; SIZE_MAX when malformed. */
+size_t mcp__base64_decode(void *to, mcp_str text);
+
+static inline bool mcp__str_starts(mcp_str s, mcp_str prefix)
+{
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
+static inline mcp_str mcp__str_sub(mcp_str s, size_t from)
+{
+    mcp_str r = {s.ptr + from, s.len - from};
+    return r;
+}
+
+#endif

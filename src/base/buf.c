@@ -1,0 +1,91 @@
+/* buf.c: a byte buffer that grows by doubling, up to a limit.
+ *
+ * The surprising thing: a failure sticks. Whoever appends need not look at each call; the one check
+ * of `failed` at the end sees the first failure, and what is in the buffer then is of no use.
+ */
+#include <stdio.h>
+
+#include "base/base.h"
+
+enum { SMALLEST = 64 };
+
+void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit)
+{
+    *b = (mcp__buf){
+        .limit = limit ? limit : SIZE_MAX / 2,
+        .allocator = mcp__allocator(allocator),
+    };
+}
+
+void mcp__buf_free(mcp__buf *b)
+{
+    mcp__release(b->allocator, b->ptr);
+    b->ptr = NULL;
+    b->len = b->cap = 0;
+}
+
+void mcp__buf_reset(mcp__buf *b, size_t keep)
+{
+    if (b->cap > keep)
+        mcp__buf_free(b);
+    b->len = 0;
+    b->failed = MCP_OK;
+}
+
+static char *fail(mcp__buf *b, int code)
+{
+    b->failed = code;
+    return NULL;
+}
+
+MCP__NOINLINE char *mcp__buf_grow(mcp__buf *b, size_t n)
+{
+    if (b->failed)
+        return NULL;
+    if (n > b->limit || b->len > b->limit - n)
+        return fail(b, MCP_ELIMIT);
+    if (b->ptr && n <= b->cap - b->len)
+        return b->ptr + b->len;
+    size_t cap = b->cap <= b->limit / 2 ? b->cap * 2 : b->limit;
+    cap = MCP__MAX(cap, b->len + n);
+    cap = MCP__MAX(cap, MCP__MIN((size_t)SMALLEST, b->limit));
+    char *ptr = b->ptr ? mcp__resize(b->allocator, b->ptr, cap) : mcp__alloc(b->allocator, cap);
+    if (!ptr)
+        return fail(b, MCP_ENOMEM);
+    b->ptr = ptr;
+    b->cap = cap;
+    return ptr + b->len;
+}
+
+void mcp__buf_printf(mcp__buf *b, const char *format, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof(small), format, args);
+    if (n < 0) {
+        if (!b->failed)
+            b->failed = MCP_EINVAL;
+    } else if ((size_t)n < sizeof(small)) {
+        mcp__buf_add(b, small, (size_t)n);
+    } else {
+        /* One byte more than is kept, for the NUL. */
+        char *to = mcp__buf_reserve(b, (size_t)n + 1);
+        if (to) {
+            vsnprintf(to, (size_t)n + 1, format, again);
+            b->len += (size_t)n;
+        }
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void mcp__buf_consume(mcp__buf *b, size_t n)
+{
+    assert(n <= b->len);
+    if (n == 0)
+        return;
+    b->len -= n;
+    memmove(b->ptr, b->ptr + n, b->len);
+}

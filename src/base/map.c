@@ -1,0 +1,211 @@
+/* map.c: byte-string keys to pointers: open addressing, linear probing, SipHash-1-3 under a seed.
+ *
+ * A removed entry leaves a tombstone only where the run goes on behind it. Memory is given back when
+ * the last entry goes, or when an entry is added to a table that has become far too large: removing
+ * never allocates, and the entry just visited may be removed.
+ */
+#include "base/base.h"
+
+/* Two hash values mark slots without an entry; hash_of() never returns them. */
+enum {
+    EMPTY = 0,
+    TOMBSTONE = 1,
+    FIRST_HASH = 2,
+    SMALLEST = 8,
+};
+
+/* ---- SipHash-1-3 (Aumasson, Bernstein) --------------------------------------------------------- */
+
+static inline uint64_t rotl(uint64_t x, int bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static inline void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = rotl(v[1], 13) ^ v[0];
+    v[3] = rotl(v[3], 16) ^ v[2];
+    v[0] = rotl(v[0], 32);
+    v[2] += v[1];
+    v[0] += v[3];
+    v[1] = rotl(v[1], 17) ^ v[2];
+    v[3] = rotl(v[3], 21) ^ v[0];
+    v[2] = rotl(v[2], 32);
+}
+
+static inline uint64_t load_little(const unsigned char *p, size_t n)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)p[i] << (8 * i);
+    return word;
+}
+
+uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2])
+{
+    const unsigned char *p = bytes;
+    uint64_t v[4] = {
+        seed[0] ^ UINT64_C(0x736f6d6570736575),
+        seed[1] ^ UINT64_C(0x646f72616e646f6d),
+        seed[0] ^ UINT64_C(0x6c7967656e657261),
+        seed[1] ^ UINT64_C(0x7465646279746573),
+    };
+    uint64_t last = (uint64_t)len << 56;
+    for (; len >= 8; p += 8, len -= 8) {
+        uint64_t word = load_little(p, 8);
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
+    }
+    last |= load_little(p, len);
+    v[3] ^= last;
+    sip_round(v);
+    v[0] ^= last;
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* ---- the table --------------------------------------------------------------------------------- */
+
+void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint64_t seed0, uint64_t seed1)
+{
+    *m = (mcp__map){.seed = {seed0, seed1}, .allocator = mcp__allocator(allocator)};
+}
+
+void mcp__map_free(mcp__map *m)
+{
+    mcp__release(m->allocator, m->slots);
+    m->slots = NULL;
+    m->cap = m->count = m->used = 0;
+}
+
+static uint64_t hash_of(const mcp__map *m, mcp_str key)
+{
+    uint64_t hash = mcp__siphash(key.ptr, key.len, m->seed);
+    return hash < FIRST_HASH ? hash + FIRST_HASH : hash;
+}
+
+/* The slot that holds key, or NULL. There is always an empty slot to stop at. */
+static mcp__map_slot *find(const mcp__map *m, mcp_str key, uint64_t hash)
+{
+    if (m->count == 0)
+        return NULL;
+    size_t mask = m->cap - 1;
+    for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+        mcp__map_slot *slot = &m->slots[i];
+        if (slot->hash == hash && mcp_str_eq(slot->key, key))
+            return slot;
+        if (slot->hash == EMPTY)
+            return NULL;
+    }
+}
+
+static void place(mcp__map *m, mcp__map_slot entry)
+{
+    size_t mask = m->cap - 1;
+    size_t i = (size_t)entry.hash & mask;
+    while (m->slots[i].hash >= FIRST_HASH)
+        i = (i + 1) & mask;
+    if (m->slots[i].hash == EMPTY)
+        m->used++;
+    m->slots[i] = entry;
+    m->count++;
+}
+
+static int rehash(mcp__map *m)
+{
+    size_t cap = SMALLEST;
+    while (cap / 2 < m->count + 1) {
+        if (cap > SIZE_MAX / 2 / sizeof(mcp__map_slot))
+            return MCP_ENOMEM;
+        cap *= 2;
+    }
+    mcp__map_slot *old = m->slots;
+    size_t old_cap = m->cap;
+    mcp__map_slot *slots = mcp__zalloc(m->allocator, cap * sizeof(*slots));
+    if (!slots)
+        return MCP_ENOMEM;
+    m->slots = slots;
+    m->cap = cap;
+    m->count = m->used = 0;
+    for (size_t i = 0; i < old_cap; i++) {
+        if (old[i].hash >= FIRST_HASH)
+            place(m, old[i]);
+    }
+    mcp__release(m->allocator, old);
+    return MCP_OK;
+}
+
+/* At most 3/4 of the slots are in use, tombstones included. */
+static int make_room(mcp__map *m)
+{
+    if (m->used + 1 > m->cap / 4 * 3)
+        return rehash(m);
+    /* A smaller table is a kindness: without the memory for it the old one serves. */
+    if (m->cap > 8 * SMALLEST && m->count < m->cap / 16)
+        (void)rehash(m);
+    return MCP_OK;
+}
+
+void *mcp__map_get(const mcp__map *m, mcp_str key)
+{
+    if (m->count == 0)
+        return NULL;
+    const mcp__map_slot *slot = find(m, key, hash_of(m, key));
+    return slot ? slot->value : NULL;
+}
+
+int mcp__map_add(mcp__map *m, mcp_str key, void *value)
+{
+    assert(value);
+    uint64_t hash = hash_of(m, key);
+    if (find(m, key, hash))
+        return MCP_EEXIST;
+    int rc = make_room(m);
+    if (rc)
+        return rc;
+    place(m, (mcp__map_slot){.hash = hash, .key = key, .value = value});
+    return MCP_OK;
+}
+
+/* Where the run ends at this slot no search has to pass it: it becomes empty, and so do the
+ * tombstones before it. */
+static void vacate(mcp__map *m, size_t i)
+{
+    size_t mask = m->cap - 1;
+    m->slots[i] = (mcp__map_slot){.hash = TOMBSTONE};
+    if (m->slots[(i + 1) & mask].hash != EMPTY)
+        return;
+    for (; m->slots[i].hash == TOMBSTONE; i = (i - 1) & mask) {
+        m->slots[i].hash = EMPTY;
+        m->used--;
+    }
+}
+
+void *mcp__map_remove(mcp__map *m, mcp_str key)
+{
+    if (m->count == 0)
+        return NULL;
+    mcp__map_slot *slot = find(m, key, hash_of(m, key));
+    if (!slot)
+        return NULL;
+    void *value = slot->value;
+    vacate(m, (size_t)(slot - m->slots));
+    if (--m->count == 0)
+        mcp__map_free(m);
+    return value;
+}
+
+void *mcp__map_next(const mcp__map *m, size_t *at)
+{
+    while (*at < m->cap) {
+        const mcp__map_slot *slot = &m->slots[(*at)++];
+        if (slot->hash >= FIRST_HASH)
+            return slot->value;
+    }
+    return NULL;
+}

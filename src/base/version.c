@@ -1,0 +1,7 @@
+/* version.c: the version of the library that runs, which may be newer than the header's. */
+#include "base/base.h"
+
+const char *mcp_version(void)
+{
+    return MCP_VERSION_STRING;
+}
