@@ -1,0 +1,45 @@
+/* json.h: the internal side of mcp/json.h. Only src/json knows the JSON library. */
+#ifndef MCP_SRC_JSON_H
+#define MCP_SRC_JSON_H
+
+#include <mcp/json.h>
+
+#include "base/base.h"
+
+/* ---- parse.c ---------------------------------------------------------------------------------- */
+
+/* Like mcp_json_parse(), for a text in writable memory that is padded: text.ptr has
+ * MCP__JSON_PADDING more writable bytes behind text.len. The values point into that memory, so it must
+ * outlive the document. Saves the copy of the text. */
+#define MCP__JSON_PADDING 4
+int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits,
+                           const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error);
+
+/* No document is deeper, whatever limits say: recursion over values is safe. */
+#define MCP__JSON_DEEPEST 1024
+
+/* ---- keys.c ----------------------------------------------------------------------------------- */
+
+/* MCP_EPARSE when an object below root has a key twice; base is where offset 0 of the text stands. */
+int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
+                         mcp_error *error);
+
+/* ---- write.c: JSON text straight into a buffer --------------------------------------------------- */
+
+/* Without state: the caller places commas itself. Used where the shape is fixed. A string is escaped
+ * and quoted; one that is not valid UTF-8 makes the buffer fail with MCP_EINVAL. */
+void mcp__json_put_str(mcp__buf *b, mcp_str s);
+void mcp__json_put_int(mcp__buf *b, int64_t value);
+void mcp__json_put_uint(mcp__buf *b, uint64_t value);
+void mcp__json_put_real(mcp__buf *b, double value);
+void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len); /* with the quotes */
+void mcp__json_put_value(mcp__buf *b, const mcp_json *value);          /* compact */
+
+/* The text of a big number, as it came. */
+mcp_str mcp__json_bigint_text(const mcp_json *value);
+
+/* Checks that text is one JSON value of the given type (MCP_JSON_NONE: any) and appends it compactly.
+ * MCP_OK, MCP_EPARSE, MCP_ELIMIT, MCP_ENOMEM. For JSON that a program gives us as text. */
+int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
+
+#endif

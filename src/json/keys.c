@@ -1,0 +1,153 @@
+/* keys.c: refuses an object that has the same key twice.
+ *
+ * Peers disagree on which of the two counts, which has been a way past checks. The keys are compared
+ * decoded, so "a" and "\u0061" are the same. Few members are compared each with each; more are sorted
+ * by hash, length and bytes. Sorting (in place, heap sort) rather than a hash table, because it has no
+ * bad case for a hostile peer to find: 100,000 keys cost milliseconds whatever they are.
+ */
+#include <yyjson.h>
+
+#include "json/json.h"
+
+enum {
+    FEW_MEMBERS = 8,
+    INLINE_ENTRIES = 64,
+};
+
+typedef struct key_entry {
+    uint64_t hash;
+    const yyjson_val *key;
+} key_entry;
+
+static mcp_str text_of(const yyjson_val *key)
+{
+    return (mcp_str){key->uni.str, unsafe_yyjson_get_len((void *)(uintptr_t)key)};
+}
+
+static const yyjson_val *next_key(const yyjson_val *key)
+{
+    return unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)key + 1);
+}
+
+static int compare(const key_entry *a, const key_entry *b)
+{
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    mcp_str x = text_of(a->key), y = text_of(b->key);
+    if (x.len != y.len)
+        return x.len < y.len ? -1 : 1;
+    return memcmp(x.ptr, y.ptr, x.len);
+}
+
+static void sift_down(key_entry *entries, size_t root, size_t count)
+{
+    key_entry moved = entries[root];
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && compare(&entries[child], &entries[child + 1]) < 0)
+            child++;
+        if (compare(&moved, &entries[child]) >= 0)
+            break;
+        entries[root] = entries[child];
+        root = child;
+    }
+    entries[root] = moved;
+}
+
+static void sort(key_entry *entries, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sift_down(entries, i, count);
+    for (size_t last = count - 1; last > 0; last--) {
+        key_entry top = entries[0];
+        entries[0] = entries[last];
+        entries[last] = top;
+        sift_down(entries, 0, last);
+    }
+}
+
+/* Each returns a key that is there twice, or NULL. */
+static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count)
+{
+    const yyjson_val *keys[FEW_MEMBERS];
+    const yyjson_val *key = object + 1;
+    for (size_t i = 0; i < count; i++, key = next_key(key)) {
+        keys[i] = key;
+        for (size_t k = 0; k < i; k++) {
+            if (mcp_str_eq(text_of(keys[k]), text_of(key)))
+                return key;
+        }
+    }
+    return NULL;
+}
+
+static const yyjson_val *duplicate_of_many(const yyjson_val *object, size_t count,
+                                           key_entry *entries)
+{
+    static const uint64_t seed[2] = {0, 0}; /* order is all that the hash is for */
+    const yyjson_val *key = object + 1;
+    for (size_t i = 0; i < count; i++, key = next_key(key)) {
+        mcp_str text = text_of(key);
+        entries[i] = (key_entry){mcp__siphash(text.ptr, text.len, seed), key};
+    }
+    sort(entries, count);
+    for (size_t i = 1; i < count; i++) {
+        if (compare(&entries[i - 1], &entries[i]) == 0)
+            return MCP__MAX(entries[i - 1].key, entries[i].key);
+    }
+    return NULL;
+}
+
+static int find_duplicate(const yyjson_val *object, const mcp_allocator *a, const yyjson_val **ret)
+{
+    size_t count = unsafe_yyjson_get_len((void *)(uintptr_t)object);
+    if (count <= FEW_MEMBERS) {
+        *ret = duplicate_of_few(object, count);
+        return MCP_OK;
+    }
+    key_entry on_stack[INLINE_ENTRIES];
+    key_entry *entries = on_stack;
+    if (count > INLINE_ENTRIES) {
+        if (count > SIZE_MAX / sizeof(*entries))
+            return MCP_ENOMEM;
+        entries = mcp__alloc(a, count * sizeof(*entries));
+        if (!entries)
+            return MCP_ENOMEM;
+    }
+    *ret = duplicate_of_many(object, count, entries);
+    if (entries != on_stack)
+        mcp__release(a, entries);
+    return MCP_OK;
+}
+
+static int duplicate_error(const yyjson_val *key, const char *base, mcp_error *error)
+{
+    mcp_str text = text_of(key);
+    int shown = (int)mcp__utf8_cut(text.ptr, MCP__MIN(text.len, (size_t)64));
+    size_t offset = (size_t)(text.ptr - base);
+    return mcp__fail(error, MCP_EPARSE, offset ? offset - 1 : 0,
+                     "an object has the key \"%.*s\" twice", shown, text.ptr);
+}
+
+/* yyjson lays all values of a document out in one row, so no recursion is needed to see them all. */
+int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
+                         mcp_error *error)
+{
+    const yyjson_val *value = (const yyjson_val *)root;
+    if (!unsafe_yyjson_is_ctn((void *)(uintptr_t)value))
+        return MCP_OK;
+    const yyjson_val *end = unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)value);
+    for (; value < end; value++) {
+        if (unsafe_yyjson_get_type((void *)(uintptr_t)value) != YYJSON_TYPE_OBJ)
+            continue;
+        const yyjson_val *twice = NULL;
+        int rc = find_duplicate(value, a, &twice);
+        if (rc)
+            return mcp__fail(error, rc, 0, "out of memory for the keys of a JSON object");
+        if (twice)
+            return duplicate_error(twice, base, error);
+    }
+    return MCP_OK;
+}

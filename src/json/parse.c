@@ -1,0 +1,227 @@
+/* parse.c: JSON text to a document, within limits.
+ *
+ * yyjson does the parsing; what it leaves open is done here: size, depth (before it runs), duplicate
+ * keys (after it). A mcp_json_doc is yyjson's own document under another name, so a parse in place
+ * costs one allocation. The surprising thing: each block carries a copy of its allocator in front, so
+ * that the document does not depend on how long the caller's struct lives.
+ */
+#include <stdalign.h>
+#include <yyjson.h>
+
+#include "json/json.h"
+
+enum {
+    DEFAULT_MAX_BYTES = 64 * 1024 * 1024,
+    DEFAULT_MAX_DEPTH = 64,
+};
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+typedef struct block_head {
+    alignas(max_align_t) mcp_allocator allocator;
+} block_head;
+
+static void *alc_malloc(void *ctx, size_t size)
+{
+    const mcp_allocator *a = ctx;
+    if (size > SIZE_MAX - sizeof(block_head))
+        return NULL;
+    block_head *head = mcp__alloc(a, sizeof(*head) + size);
+    if (!head)
+        return NULL;
+    head->allocator = *a;
+    return head + 1;
+}
+
+static void *alc_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    (void)old_size;
+    const mcp_allocator *a = ctx;
+    if (size > SIZE_MAX - sizeof(block_head))
+        return NULL;
+    block_head *head = mcp__resize(a, (block_head *)ptr - 1, sizeof(*head) + size);
+    return head ? head + 1 : NULL;
+}
+
+static void alc_free(void *ctx, void *ptr)
+{
+    (void)ctx; /* gone by the time a document is freed */
+    if (!ptr)
+        return;
+    block_head *head = (block_head *)ptr - 1;
+    mcp_allocator a = head->allocator;
+    mcp__release(&a, head);
+}
+
+/* ---- depth, before parsing ---------------------------------------------------------------------- */
+
+/* How many bytes are '{' or '[', in strings or not, 8 at a time; counting stops beyond `enough`. It is
+ * an upper bound of the depth, and nearly every message is done with it. */
+static size_t count_openers(const char *text, size_t len, size_t enough)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t low7 = ones * 0x7f;
+    size_t count = 0, i = 0;
+    for (; len - i >= 8 && count <= enough; i += 8) {
+        uint64_t word;
+        memcpy(&word, text + i, sizeof(word));
+        /* '[' | 0x20 is '{': bytes that are either become zero, and then their top bit is set. */
+        uint64_t zero = (word | ones * 0x20) ^ (ones * '{');
+        zero = ~(((zero & low7) + low7) | zero | low7);
+        count += (size_t)(((zero >> 7) * ones) >> 56);
+    }
+    for (; i < len; i++)
+        count += text[i] == '{' || text[i] == '[';
+    return count;
+}
+
+/* The first byte behind the string that starts at text[i] (behind its quote). */
+static size_t skip_string(const char *text, size_t len, size_t i)
+{
+    while (i < len) {
+        const char *quote = memchr(text + i, '"', len - i);
+        if (!quote)
+            return len;
+        size_t end = (size_t)(quote - text), slashes = 0;
+        while (slashes < end - i && text[end - slashes - 1] == '\\')
+            slashes++;
+        i = end + 1;
+        if (slashes % 2 == 0)
+            break;
+    }
+    return i;
+}
+
+/* The offset of the bracket that goes too deep, or len. Exact for what is valid JSON up to there; of
+ * anything else the parser complains. */
+static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
+{
+    size_t depth = 0, i = 0;
+    while (i < len) {
+        switch (text[i++]) {
+        case '"': i = skip_string(text, len, i); break;
+        case '{':
+        case '[':
+            if (++depth > max_depth)
+                return i - 1;
+            break;
+        case '}':
+        case ']':
+            if (depth)
+                depth--;
+            break;
+        default: break;
+        }
+    }
+    return len;
+}
+
+static int check_depth(const char *text, size_t len, size_t max_depth, mcp_error *error)
+{
+    if (len <= max_depth || count_openers(text, len, max_depth) <= max_depth)
+        return MCP_OK;
+    size_t at = too_deep_at(text, len, max_depth);
+    if (at == len)
+        return MCP_OK;
+    return mcp__fail(error, MCP_ELIMIT, at, "JSON nested deeper than the limit of %zu", max_depth);
+}
+
+/* ---- the call into yyjson ----------------------------------------------------------------------- */
+
+static int read_doc(char *text, size_t len, yyjson_read_flag flags, const mcp_allocator *allocator,
+                    yyjson_doc **ret, mcp_error *error)
+{
+    yyjson_alc alc = {
+        .malloc = alc_malloc,
+        .realloc = alc_realloc,
+        .free = alc_free,
+        .ctx = (void *)(uintptr_t)allocator,
+    };
+    yyjson_read_err why = {0};
+    yyjson_doc *doc = yyjson_read_opts(text, len, flags | YYJSON_READ_BIGNUM_AS_RAW, &alc, &why);
+    if (doc) {
+        *ret = doc;
+        return MCP_OK;
+    }
+    if (why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+        return mcp__fail(error, MCP_ENOMEM, 0, "out of memory for a JSON text of %zu bytes", len);
+    return mcp__fail(error, MCP_EPARSE, MCP__MIN(why.pos, len), "invalid JSON at byte %zu: %s",
+                     why.pos, why.msg ? why.msg : "unknown");
+}
+
+static int check_text(const char *text, size_t len, const mcp_json_limits *limits, mcp_error *error)
+{
+    if (len > limits->max_bytes)
+        return mcp__fail(error, MCP_ELIMIT, limits->max_bytes,
+                         "a JSON text of %zu bytes is over the limit of %zu", len,
+                         limits->max_bytes);
+    if (len == 0)
+        return mcp__fail(error, MCP_EPARSE, 0, "invalid JSON: there is no text");
+    if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+        return mcp__fail(error, MCP_EPARSE, 0, "invalid JSON: it starts with a byte order mark");
+    return check_depth(text, len, limits->max_depth, error);
+}
+
+static mcp_json_limits effective(const mcp_json_limits *given)
+{
+    mcp_json_limits limits = {0};
+    if (given)
+        mcp__copy_options(&limits, sizeof(limits), given);
+    if (limits.max_bytes == 0)
+        limits.max_bytes = DEFAULT_MAX_BYTES;
+    if (limits.max_depth == 0)
+        limits.max_depth = DEFAULT_MAX_DEPTH;
+    limits.max_depth = MCP__MIN(limits.max_depth, (size_t)MCP__JSON_DEEPEST);
+    return limits;
+}
+
+/* The text is only written to with YYJSON_READ_INSITU. */
+static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_limits *given,
+                 const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error)
+{
+    const mcp_allocator *a = mcp__allocator(allocator);
+    mcp_json_limits limits = effective(given);
+    int rc = check_text(text, len, &limits, error);
+    if (rc)
+        return rc;
+    if (flags & YYJSON_READ_INSITU)
+        memset(text + len, 0, MCP__JSON_PADDING);
+    yyjson_doc *doc = NULL;
+    rc = read_doc(text, len, flags, a, &doc, error);
+    if (rc)
+        return rc;
+    /* Strings are decoded where they stand, in the text or in the copy, so a key's place is known. */
+    const char *base = flags & YYJSON_READ_INSITU ? text : doc->str_pool;
+    rc = mcp__json_check_keys((const mcp_json *)doc->root, base, a, error);
+    if (rc) {
+        yyjson_doc_free(doc);
+        return rc;
+    }
+    *ret = (mcp_json_doc *)doc;
+    return MCP_OK;
+}
+
+int mcp_json_parse(mcp_str text, const mcp_json_limits *limits, const mcp_allocator *allocator,
+                   mcp_json_doc **ret, mcp_error *error)
+{
+    if (!ret || (!text.ptr && text.len))
+        return mcp__fail(error, MCP_EINVAL, 0, "mcp_json_parse() needs a text and a result");
+    return parse((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NOFLAG, limits, allocator, ret,
+                 error);
+}
+
+int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits,
+                           const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error)
+{
+    return parse(text, len, YYJSON_READ_INSITU, limits, allocator, ret, error);
+}
+
+void mcp_json_free(mcp_json_doc *doc)
+{
+    yyjson_doc_free((yyjson_doc *)doc);
+}
+
+const mcp_json *mcp_json_root(const mcp_json_doc *doc)
+{
+    return doc ? (const mcp_json *)((const yyjson_doc *)doc)->root : NULL;
+}
