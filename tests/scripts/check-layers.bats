@@ -1,0 +1,77 @@
+# scripts/check-layers on trees of one file: what it lets pass and what it does not.
+
+setup() {
+    root=$BATS_TEST_TMPDIR
+    mkdir -p "$root"/{scripts,cmake,src/json,include/mcp,programs/mcpd,providers/files,examples}
+    cp "$BATS_TEST_DIRNAME/../../scripts/check-layers" "$root/scripts/"
+    cp "$BATS_TEST_DIRNAME/../../cmake/layers.txt" "$root/cmake/"
+    cd "$root"
+}
+
+# passes FILE INCLUDE..., refuses FILE INCLUDE: FILE is made of the #include lines.
+passes() {
+    local file=$1
+    shift
+    printf '#include %s\n' "$@" >"$file"
+    run scripts/check-layers
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+refuses() {
+    printf '/* first line */\n  #  include %s\n' "$2" >"$1"
+    run scripts/check-layers
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == "$1:2: "* ]]
+}
+
+@test "a layer: itself, what is below it, its own library, ISO C" {
+    passes src/json/x.c '"json/json.h"' '"base/base.h"' '<mcp/json.h>' '<mcp/base.h>' '<yyjson.h>' '<math.h>'
+}
+@test "a layer: not what is above it" {
+    refuses src/json/x.c '"server/server.h"'
+}
+@test "a layer: not a public header from above" {
+    refuses src/json/x.c '<mcp/server.h>'
+}
+@test "a layer: not another layer's library" {
+    refuses src/json/x.c '<uv.h>'
+}
+@test "a layer: no POSIX but in io" {
+    mkdir src/io
+    passes src/io/x.c '<unistd.h>' '<sys/stat.h>' '<uv.h>'
+    refuses src/json/x.c '<unistd.h>'
+}
+@test "a layer: headers are written with their layer" {
+    refuses src/json/x.c '"json.h"'
+}
+@test "a folder that is no layer" {
+    mkdir src/other
+    echo 'int x;' >src/other/x.c
+    run scripts/check-layers
+    [ "$status" -eq 1 ]
+    [[ $output == *"src/other is no layer"* ]]
+}
+@test "a public header that belongs to no layer" {
+    refuses src/json/x.c '<mcp/other.h>'
+}
+@test "public headers: each other and ISO C" {
+    passes include/mcp/x.h '<mcp/base.h>' '<stddef.h>'
+    refuses include/mcp/x.h '<yyjson.h>'
+}
+@test "programs: public headers, their own, a provider's one header" {
+    touch programs/mcpd/own.h providers/files/files.h providers/files/inner.h
+    passes programs/mcpd/x.c '<mcp/mcp.h>' '<unistd.h>' '"own.h"' '"files.h"'
+    refuses programs/mcpd/x.c '"inner.h"'
+}
+@test "programs, providers, examples: never src/" {
+    for folder in programs/mcpd providers/files examples; do
+        refuses $folder/x.c '"base/base.h"'
+        rm $folder/x.c
+    done
+}
+@test "a way around by .." {
+    mkdir src/base
+    touch src/base/base.h
+    refuses programs/mcpd/x.c '"../../src/base/base.h"'
+}
