@@ -98,6 +98,7 @@ static void peer_kill(peer *p)
 {
     close(p->in);
     close(p->out);
+    free(p->buffer);
     kill(p->pid, SIGKILL);
     waitpid(p->pid, NULL, 0);
 }

@@ -249,7 +249,7 @@ static void load_take_replies(load *l, peer *p, size_t *searched)
 
 static void load_run_until(load *l, peer *p, long goal)
 {
-    size_t searched = p->end - p->start;
+    size_t searched = 0;
     while (l->done < goal) {
         load_fill(l);
         if (l->out_start < l->out_end) {
@@ -296,6 +296,9 @@ static void run_rate(void)
            (double)latency[opt.requests / 2] / 1e3, (double)latency[opt.requests * 99 / 100] / 1e3);
     print_memory(&p);
     peer_kill(&p);
+    free(l.sent_at);
+    free(l.answered);
+    free(l.out);
 }
 
 /* ---- the other modes --------------------------------------------------------------------------- */
