@@ -1,0 +1,222 @@
+/* Pages: followed to the end, whatever the server does with its cursors. */
+#include "fake_server.h"
+
+#define MODERN                                                                \
+    {                                                                         \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+    }
+#define PAGE(rest) RESULT("{\"resources\":[1]" rest "}")
+
+static bool count_page(mcp_client *client, const mcp_json *result, void *user)
+{
+    fake *f = user;
+    assert_ptr_equal(client, f->client);
+    assert_non_null(result);
+    return ++f->pages != f->stop_at_page;
+}
+
+static const struct line {
+    const char *name, *method;
+    fake_reply replies[FAKE_REPLIES];
+    size_t stop_at_page;
+    int rc;
+    size_t pages;
+    const char *text;   /* of the error */
+    const char *cursor; /* that the last request carries */
+} lines[] = {
+    {"one page",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE("")}},
+     0,
+     MCP_OK,
+     1,
+     NULL,
+     NULL},
+    {"null is no cursor",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE(",\"nextCursor\":null")}},
+     0,
+     MCP_OK,
+     1,
+     NULL,
+     NULL},
+    {"two pages",
+     "resources/list",
+     {MODERN,
+      {"resources/list", PAGE(",\"nextCursor\":\"a\\u0000\\\"b\"")},
+      {"resources/list", PAGE("")}},
+     0,
+     MCP_OK,
+     2,
+     NULL,
+     "\"cursor\":\"a\\u0000\\\"b\""},
+    {"an empty cursor is one",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE(",\"nextCursor\":\"\"")}, {"resources/list", PAGE("")}},
+     0,
+     MCP_OK,
+     2,
+     NULL,
+     "\"cursor\":\"\""},
+    {"a cursor that never changes",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE(",\"nextCursor\":\"a\"")}},
+     0,
+     MCP_EPROTOCOL,
+     2,
+     "gave a cursor a second time",
+     NULL},
+    {"a circle",
+     "resources/list",
+     {MODERN,
+      {"resources/list", PAGE(",\"nextCursor\":\"a\"")},
+      {"resources/list", PAGE(",\"nextCursor\":\"b\"")},
+      {"resources/list", PAGE(",\"nextCursor\":\"a\"")}},
+     0,
+     MCP_EPROTOCOL,
+     3,
+     "after page 3",
+     NULL},
+    {"too many pages",
+     "resources/list",
+     {MODERN,
+      {"resources/list", PAGE(",\"nextCursor\":\"a\"")},
+      {"resources/list", PAGE(",\"nextCursor\":\"b\"")},
+      {"resources/list", PAGE(",\"nextCursor\":\"c\"")},
+      {"resources/list", PAGE(",\"nextCursor\":\"d\"")},
+      {"resources/list", PAGE("")}},
+     0,
+     MCP_ELIMIT,
+     4,
+     "after 4 pages (max_pages)",
+     NULL},
+    {"a cursor of a wrong type",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE(",\"nextCursor\":7")}},
+     0,
+     MCP_EPROTOCOL,
+     1,
+     "\"nextCursor\" is integer",
+     NULL},
+    {"no array",
+     "resources/list",
+     {MODERN, {"resources/list", RESULT("{}")}},
+     0,
+     MCP_EPROTOCOL,
+     0,
+     "\"resources\" is nothing",
+     NULL},
+    {"an array of a wrong type",
+     "resources/templates/list",
+     {MODERN, {"resources/templates/list", RESULT("{\"resourceTemplates\":{}}")}},
+     0,
+     MCP_EPROTOCOL,
+     0,
+     "\"resourceTemplates\" is object",
+     NULL},
+    {"a method that we do not know",
+     "x/list",
+     {MODERN, {"x/list", RESULT("{}")}},
+     0,
+     MCP_OK,
+     1,
+     NULL,
+     NULL},
+    {"an error on the second page",
+     "resources/list",
+     {MODERN,
+      {"resources/list", PAGE(",\"nextCursor\":\"a\"")},
+      {"resources/list", ERROR("-32602", ",\"message\":\"stale\"")}},
+     0,
+     MCP_EREMOTE,
+     1,
+     "stale",
+     NULL},
+    {"stopped",
+     "resources/list",
+     {MODERN, {"resources/list", PAGE(",\"nextCursor\":\"a\"")}, {"resources/list", PAGE("")}},
+     1,
+     MCP_ECANCELLED,
+     1,
+     "stopped",
+     NULL},
+};
+
+static void test_pages(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+        const struct line *l = &lines[i];
+        print_message("# %s\n", l->name);
+        fake f;
+        fake_open(&f, l->replies, MCP_OPTIONS(mcp_client_options, .max_pages = 4));
+        f.stop_at_page = l->stop_at_page;
+        assert_int_equal(mcp_client_list(f.client, l->method, count_page, fake_done, &f), MCP_OK);
+        fake_run(&f);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.rc, l->rc);
+        assert_int_equal(f.pages, l->pages);
+        if (l->text)
+            assert_contains(f.text, l->text);
+        if (l->cursor)
+            assert_contains(f.sent[f.n_sent - 1], l->cursor);
+        fake_close(&f);
+    }
+}
+
+static void test_end_in_the_middle(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN, {"resources/list", PAGE(",\"nextCursor\":\"a\"")}, {"resources/list", NULL}};
+    fake f;
+    fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .timeout_ms = 10));
+    assert_int_equal(mcp_client_list(f.client, "resources/list", count_page, fake_done, &f),
+                     MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_ETIMEOUT);
+    assert_int_equal(f.pages, 1);
+    assert_int_equal(mcp_client_list(f.client, "resources/list", count_page, fake_done, &f),
+                     MCP_OK);
+    mcp_client_disconnected(f.client, NULL);
+    assert_int_equal(f.rc, MCP_ECLOSED);
+    assert_int_equal(f.done, 2);
+    assert_int_equal(mcp_client_list(f.client, "resources/list", count_page, fake_done, &f),
+                     MCP_ECLOSED);
+    assert_int_equal(mcp_client_list(f.client, NULL, count_page, fake_done, &f), MCP_EINVAL);
+    fake_close(&f);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    bool ended = false;
+    for (size_t n = 1; !ended; n++) {
+        failalloc a = {.fail_at = n};
+        mcp_allocator allocator = failalloc_allocator(&a);
+        fake f;
+        int rc = fake_open(&f, lines[2].replies,
+                           MCP_OPTIONS(mcp_client_options, .allocator = &allocator));
+        if (rc == MCP_OK)
+            rc = mcp_client_list(f.client, "resources/list", count_page, fake_done, &f);
+        if (rc == MCP_OK) {
+            fake_run(&f);
+            assert_int_equal(f.done, 1);
+        }
+        fake_close(&f);
+        assert_int_equal(a.live, 0);
+        ended = a.calls < n;
+        if (ended)
+            assert_int_equal(f.rc, MCP_OK);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_end_in_the_middle),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
