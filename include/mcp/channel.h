@@ -1,0 +1,109 @@
+/* mcp/channel.h: one stream of messages with one peer; the sans-I/O heart of libmcp.
+ *
+ * A channel is a pure function of its inputs. It takes whole messages (one JSON text each, without a
+ * framing newline) and hands out whole messages through `send`. It has no file descriptor, no thread,
+ * no clock: the time is given with each call, the next deadline is asked for. mcp/io.h has ready-made
+ * transports; use this header to write your own:
+ *
+ *     on a message:      mcp_channel_receive(channel, exchange, text, now);
+ *     when time passes:  mcp_channel_tick(channel, now), at mcp_channel_deadline() at the latest
+ *     at the end:        mcp_channel_close(channel, now); mcp_channel_free(channel);
+ *
+ * A channel is made by mcp_server_connect() or mcp_client_connect(), and takes its memory from that server
+ * or client. All calls on a channel, and on the requests that came through it, belong to one thread.
+ *
+ * Times are milliseconds of any monotonic clock, the same one in all calls.
+ */
+#ifndef MCP_CHANNEL_H
+#define MCP_CHANNEL_H
+
+#include <mcp/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mcp_channel mcp_channel;
+
+/* What an exchange is, is the transport's business: an HTTP request, say. Messages that answer or
+ * accompany a request carry the number that came with it. 0 is "the stream itself", the only one that
+ * stdio has. */
+typedef uint64_t mcp_exchange;
+
+typedef struct mcp_channel_options {
+    size_t size;
+
+    /* Takes one message; required. `message` is one line of JSON text without a newline, borrowed
+     * until the call returns. Called from within mcp_channel_receive(), _tick(), _close() and
+     * mcp_reply_finish(); it must not call the channel back. */
+    void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
+    /* Something is due earlier than the last mcp_channel_deadline() said: call mcp_channel_tick() soon,
+     * but not from within this call. May be NULL for a transport that ticks regularly. */
+    void (*wake)(mcp_channel *channel, void *user);
+    void *user;
+
+    /* Who the peer is, where the transport knows it; copied. NULL: nobody in particular. What is
+     * remembered for a peer (cursors, subscriptions) is bound to it. */
+    const char *principal;
+
+    /* All exchanges share one stream, as on stdio: the end of a subscription is then announced by
+     * notifications/cancelled too (2026-07-28, basic/patterns/cancellation). */
+    bool shared_stream;
+
+    size_t max_message;       /* bytes of one message that we take; 4 MiB */
+    size_t max_reply;         /* bytes of one message that we make; 64 MiB */
+    size_t max_depth;         /* arrays and objects inside each other; 64 */
+    size_t max_in_flight;     /* requests of the peer being answered; 1024 */
+    size_t max_subscriptions; /* resource URIs that the peer is subscribed to; 4096 */
+    size_t max_batch;         /* messages in one batch (2025-03-26 only); 256 */
+} mcp_channel_options;
+
+/* Takes one message. Whatever is wrong with it is answered to the peer as the specification says; the
+ * channel can go on. MCP_OK; MCP_ECLOSED after mcp_channel_close(); MCP_ENOMEM when not even an error
+ * could be sent. The text is copied as far as it is needed. */
+MCP_API int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
+                                int64_t now);
+
+/* A message was longer than max_message and its rest was thrown away by the transport: answers -32600
+ * that names the limit, with the request's id when `head` (what was kept of the message, at least some
+ * hundred bytes) shows it. */
+MCP_API int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
+                                          int64_t now);
+
+/* The limit that the transport should enforce before it buffers. */
+MCP_API size_t mcp_channel_max_message(const mcp_channel *channel);
+
+/* The transport's own output is congested (or no longer): while it is, change notifications are not
+ * made; what changed is remembered in constant space and told once when the peer reads again. Requests
+ * are still answered: a transport should stop reading while it is congested. */
+MCP_API void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now);
+
+/* Does what is due: time-outs, coalesced notifications. */
+MCP_API void mcp_channel_tick(mcp_channel *channel, int64_t now);
+/* When mcp_channel_tick() must be called at the latest; INT64_MAX: no need. */
+MCP_API int64_t mcp_channel_deadline(const mcp_channel *channel);
+
+/* The peer abandoned an exchange (an HTTP stream was closed): cancels its requests, without answers. */
+MCP_API void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now);
+
+/* How many of the peer's requests are being answered, open subscriptions not counted. */
+MCP_API size_t mcp_channel_in_flight(const mcp_channel *channel);
+
+/* Ends gracefully: subscriptions are ended with their result, requests that are still being answered
+ * are cancelled, later messages are refused. Idempotent. */
+MCP_API void mcp_channel_close(mcp_channel *channel, int64_t now);
+
+/* Closes (without sending anything more when it was not closed) and frees. NULL is allowed. Not from
+ * within `send` or a handler of this channel. */
+MCP_API void mcp_channel_free(mcp_channel *channel);
+
+/* The revision of the legacy session ("2025-11-25"), or NULL while there is none (a modern peer never
+ * has one). Static storage. */
+MCP_API const char *mcp_channel_revision(const mcp_channel *channel);
+
+MCP_API void *mcp_channel_user(const mcp_channel *channel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,112 @@
+/* mcp/io.h: ready-made transports on libuv: stdio, child processes. Part of libmcp-io.
+ *
+ * The simplest server is mcp_serve_stdio(). For more control make a mcp_loop, give its host to the
+ * server (timers, watching, worker threads), and run it.
+ */
+#ifndef MCP_IO_H
+#define MCP_IO_H
+
+#include <mcp/base.h>
+#include <mcp/client.h>
+#include <mcp/provider.h>
+#include <mcp/server.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- loop --------------------------------------------------------------------------------------------- */
+
+/* An event loop (a uv_loop_t) with a mcp_host on it. Everything that uses it belongs to the thread that
+ * runs it. It does not run within itself: none of these calls but mcp_loop_stop(), _now(), _host() and
+ * _uv() may come from a callback of the same loop. */
+typedef struct mcp_loop mcp_loop;
+
+/* Descriptors 0 to 2 that are closed are opened on /dev/null first, so that nothing else takes their
+ * place. MCP_ENOMEM, MCP_EIO, MCP_EINVAL (no ret). */
+MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error);
+/* Stops what is left on it and frees it; waits until queued work is done. NULL is allowed. Providers
+ * stop their timers through the host, so free the server first. */
+MCP_API void mcp_loop_free(mcp_loop *loop);
+/* Runs until mcp_loop_stop() or until nothing is left to wait for. */
+MCP_API int mcp_loop_run(mcp_loop *loop);
+/* Ends the present mcp_loop_run(), _step() or _serve_stdio(), or the next one when there is none. The
+ * one call that may come from a signal handler or another thread. */
+MCP_API void mcp_loop_stop(mcp_loop *loop);
+/* Runs what is ready, waiting for at most ms milliseconds (0: not at all). MCP_OK; MCP_ECANCELLED after
+ * mcp_loop_stop(). */
+MCP_API int mcp_loop_step(mcp_loop *loop, uint64_t ms);
+MCP_API int64_t mcp_loop_now(const mcp_loop *loop);
+/* For mcp_server_set_host(); lives as long as the loop. */
+MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
+/* What the host's log() passes to stderr: "debug", "info", "warning" or "error" and what is above it;
+ * NULL, the default: nothing. It never waits for who reads stderr: lines that do not get through are
+ * counted, and the count is told later. MCP_OK or MCP_EINVAL. */
+MCP_API int mcp_loop_set_log_level(mcp_loop *loop, const char *level);
+/* The uv_loop_t behind it, for who uses libuv himself. */
+MCP_API void *mcp_loop_uv(mcp_loop *loop);
+
+/* ---- stdio server --------------------------------------------------------------------------------------- */
+
+typedef struct mcp_stdio_options {
+    size_t size;
+    int input;  /* descriptors; with both 0 stdin and stdout */
+    int output;
+    const char *principal;
+    size_t max_message;    /* as mcp_channel_options */
+    size_t max_output;     /* bytes waiting for the reader before reading stops; 1 MiB */
+    uint64_t drain_ms;     /* how long answers may take after the end of input; 2000 */
+    bool keep_stdout;      /* do not take descriptor 1 away from the rest of the program */
+    bool no_signals;       /* do not end on SIGTERM, SIGINT and SIGHUP */
+} mcp_stdio_options;
+
+/* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input, a
+ * signal (SIGTERM, SIGINT, SIGHUP) or mcp_loop_stop(). Unless told otherwise descriptor 1 is moved away
+ * first and replaced by stderr, so that a stray printf() cannot reach the peer (it stays so: what stdio
+ * has in its buffers is flushed later), and SIGPIPE is ignored for the time being. Signals that are
+ * ignored already (nohup) stay ignored. A peer that does not read is not read from. A server without a
+ * host gets the loop's. MCP_OK at a regular end (also by signal, or when the peer is gone); MCP_EIO,
+ * MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it asked for). */
+MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_options *options,
+                                 mcp_error *error);
+
+/* All of it in one call: a loop of its own, its host (until it returns), stdio. With providers that keep
+ * timers use mcp_loop_serve_stdio() and free the server before the loop. */
+MCP_API int mcp_serve_stdio(mcp_server *server, mcp_error *error);
+
+/* ---- child process client --------------------------------------------------------------------------------- */
+
+typedef struct mcp_child_options {
+    size_t size;
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH; never a shell */
+    const char *const *env;  /* NULL-terminated "NAME=value"; NULL: ours */
+    const char *cwd;         /* NULL: ours */
+    /* What the child writes to stderr, in pieces as they come; NULL: it is drained and thrown away,
+     * but for the last 4 KiB, which mcp_child_stderr() shows. */
+    void (*on_stderr)(mcp_str bytes, void *user);
+    /* The child ended (exit status, or 128 + signal); the client's pending calls have failed. */
+    void (*on_exit)(int status, void *user);
+    void *user;
+    uint64_t kill_ms; /* after closing its stdin: SIGTERM after this time, SIGKILL after twice; 2000 */
+} mcp_child_options;
+
+typedef struct mcp_child mcp_child;
+
+/* Starts a server in a session and process group of its own and connects the client to its stdin and
+ * stdout (2026-07-28, basic/transports/stdio). When the server ends or closes its stdout the client is
+ * disconnected, with the exit status and the last line of stderr as the reason. Sets SIGPIPE to be
+ * ignored where it has its default action. MCP_ENOTFOUND (no such program), MCP_EACCESS (it may not be
+ * executed), MCP_EINVAL, MCP_EIO, MCP_ENOMEM, MCP_ESTATE (the client is connected already). */
+MCP_API int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
+                            mcp_child **ret, mcp_error *error);
+/* The last of what the child wrote to stderr; borrowed until the loop runs again. */
+MCP_API mcp_str mcp_child_stderr(const mcp_child *child);
+/* Ends the child (stdin closed, then SIGTERM, then SIGKILL to its whole group), reaps it and frees the
+ * object; runs the loop meanwhile, so it may not come from a callback. To be called before the client
+ * is freed. Returns its status as on_exit has it. NULL is allowed. */
+MCP_API int mcp_child_close(mcp_child *child);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

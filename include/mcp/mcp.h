@@ -1,0 +1,14 @@
+/* mcp/mcp.h: all of libmcp. (mcp/io.h, the transports, is a library of its own.) */
+#ifndef MCP_MCP_H
+#define MCP_MCP_H
+
+#include <mcp/base.h>
+#include <mcp/channel.h>
+#include <mcp/client.h>
+#include <mcp/json.h>
+#include <mcp/provider.h>
+#include <mcp/request.h>
+#include <mcp/server.h>
+#include <mcp/uri.h>
+
+#endif

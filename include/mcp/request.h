@@ -1,0 +1,187 @@
+/* mcp/request.h: one request being answered.
+ *
+ * A handler gets a mcp_request, adds what it has to say with the mcp_reply_*() calls and returns
+ *
+ *     MCP_OK         the reply is complete: send it
+ *     MCP_PENDING    not yet: mcp_reply_finish() will be called later, exactly once
+ *     MCP_ENOTFOUND  there is no such resource, prompt, tool: the peer gets the error of its revision
+ *     another MCP_E* the peer gets an internal error with the text of mcp_reply_fail(), or a general one
+ *
+ * The reply is written as it is built, in the form of the peer's revision; what that revision cannot
+ * carry is left out or converted. Builders remember their first failure, so that a handler may end with
+ * `return mcp_reply_text(...)`.
+ *
+ * A request belongs to the thread of its channel and lives until it is answered, cancelled or its
+ * channel is freed. A pending request that was cancelled stays valid until mcp_reply_finish(), which is
+ * then a quiet no-op for the peer: a handler that returned MCP_PENDING calls it once in every case.
+ */
+#ifndef MCP_REQUEST_H
+#define MCP_REQUEST_H
+
+#include <mcp/base.h>
+#include <mcp/json.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mcp_request mcp_request;
+
+/* ---- asking the request ------------------------------------------------------------------------- */
+
+/* The protocol revision that this request is answered in, "2026-07-28"; static storage. */
+MCP_API const char *mcp_request_revision(const mcp_request *req);
+/* "resources/read"; static storage. */
+MCP_API const char *mcp_request_method(const mcp_request *req);
+/* The whole params object (NULL when there is none), and its _meta. */
+MCP_API const mcp_json *mcp_request_params(const mcp_request *req);
+MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);
+/* What the client declared: of this request (modern) or of its session (legacy). May be NULL. */
+MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
+/* Who asks, as the transport said; NULL: nobody in particular. */
+MCP_API const char *mcp_request_principal(const mcp_request *req);
+/* True once the peer cancelled, its stream ended or the channel was closed. */
+MCP_API bool mcp_request_cancelled(const mcp_request *req);
+/* fn is called once, on the channel's thread, when that happens; it must not call mcp_reply_finish().
+ * One per request; NULL takes it back. */
+MCP_API void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user),
+                                   void *user);
+/* Memory that is given back with the request, aligned for any type; NULL: no memory. */
+MCP_API void *mcp_request_alloc(mcp_request *req, size_t size);
+/* A NUL-terminated copy in that memory. */
+MCP_API char *mcp_request_strdup(mcp_request *req, mcp_str s);
+
+/* ---- hints that several things carry -------------------------------------------------------------- */
+
+enum {
+    MCP_AUDIENCE_USER = 1,
+    MCP_AUDIENCE_ASSISTANT = 2,
+};
+
+/* 2026-07-28, server/resources, "Annotations". */
+typedef struct mcp_annotations {
+    size_t size;
+    unsigned audience;         /* MCP_AUDIENCE_* ORed; 0: not said */
+    bool has_priority;         /* whether priority is said: 0.0 is a value too */
+    double priority;           /* 0.0 … 1.0 */
+    const char *last_modified; /* ISO 8601, "2025-01-12T15:00:58Z" */
+} mcp_annotations;
+
+/* 2026-07-28, basic, "icons". */
+typedef struct mcp_icon {
+    size_t size;
+    const char *src; /* an https: or data: URI; required */
+    const char *mime_type;
+    const char *sizes; /* separated by spaces: "48x48 96x96", "any" */
+    const char *theme; /* "light" or "dark" */
+} mcp_icon;
+
+/* ---- replying: contents of resources, tools and prompts -------------------------------------------- */
+
+typedef enum mcp_content_kind {
+    MCP_CONTENT_TEXT = 0,
+    MCP_CONTENT_IMAGE,    /* bytes and mime_type */
+    MCP_CONTENT_AUDIO,    /* bytes and mime_type; text for peers before 2025-03-26 */
+    MCP_CONTENT_LINK,     /* a resource link: uri, name, …; text for peers before 2025-06-18 */
+    MCP_CONTENT_RESOURCE, /* an embedded resource: uri and text, or uri and bytes */
+} mcp_content_kind;
+
+typedef enum mcp_role {
+    MCP_ROLE_USER = 0,
+    MCP_ROLE_ASSISTANT,
+} mcp_role;
+
+/* One piece of content. In resources/read it is an entry of `contents` (kind text, or any with bytes);
+ * in tools/call an entry of `content`; in prompts/get a message with `role`. Everything is borrowed
+ * until the call returns. */
+typedef struct mcp_content {
+    size_t size;
+    mcp_content_kind kind;
+    mcp_str text;      /* must be UTF-8: else the request fails with an internal error */
+    const void *bytes; /* not NULL: binary, sent in Base64 */
+    size_t bytes_len;
+    const char *mime_type;
+    const char *uri; /* in resources/read NULL is the URI that was asked for */
+    mcp_role role;   /* prompts/get only */
+    const mcp_annotations *annotations;
+    const char *meta; /* JSON text of an object for _meta, or NULL */
+    /* MCP_CONTENT_LINK only: */
+    const char *name; /* required */
+    const char *title;
+    const char *description;
+    bool has_size; /* whether resource_size is said */
+    uint64_t resource_size;
+} mcp_content;
+
+/* Adds one piece. MCP_OK, or the first failure of this reply: MCP_EINVAL (not UTF-8, a required field is
+ * missing), MCP_ELIMIT (max_reply), MCP_ENOMEM, MCP_ESTATE (this method has no content; already
+ * answered). */
+MCP_API int mcp_reply_content(mcp_request *req, const mcp_content *content);
+
+/* The short forms: text; text made as by printf; bytes. mime_type may be NULL (in resources/read the
+ * registered one is used then). */
+MCP_API int mcp_reply_text(mcp_request *req, const char *text);
+MCP_API int mcp_reply_str(mcp_request *req, mcp_str text, const char *mime_type);
+MCP_API int mcp_reply_textf(mcp_request *req, const char *format, ...) MCP_PRINTF(2, 3);
+MCP_API int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, const char *mime_type);
+
+/* tools/call: the result is an error of the tool (isError), which the model gets to see. Adds the text;
+ * returns as mcp_reply_content(). */
+MCP_API int mcp_reply_tool_error(mcp_request *req, const char *format, ...) MCP_PRINTF(2, 3);
+/* tools/call: structuredContent, JSON text of any value. Where the revision has none, or allows only
+ * objects and this is none, it is sent as a text instead; where it has it, and no other content was
+ * added, the text is added too, as the specification asks. MCP_EPARSE when it is not JSON. */
+MCP_API int mcp_reply_structured(mcp_request *req, mcp_str json);
+/* prompts/get: the description of the result. */
+MCP_API int mcp_reply_description(mcp_request *req, const char *description);
+/* Adds one member to the result's _meta; json is the text of any value. */
+MCP_API int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json);
+/* How long and for whom this result may be cached (2026-07-28, server/utilities/caching); overrides the
+ * server's default. */
+MCP_API void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public);
+
+/* completion/complete: adds one value; the first 100 are sent, the rest is counted. */
+MCP_API int mcp_reply_completion(mcp_request *req, mcp_str value);
+/* How many there are in all, when the handler does not add them all. */
+MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
+
+/* ---- replying: errors ------------------------------------------------------------------------------- */
+
+/* JSON-RPC codes for mcp_reply_fail(). A code of your own lies outside of -32768 … -32000. */
+enum {
+    MCP_CODE_INVALID_PARAMS = -32602,
+    MCP_CODE_INTERNAL = -32603,
+};
+
+/* Makes the reply an error, whatever was added before; `return mcp_reply_fail(...)`. The message is for
+ * people and models: what happened, where, what to do. Returns a negative code that makes the engine
+ * send it. mcp_reply_fail_data() adds `data`: the text of a JSON value (NULL: none). The first failure
+ * counts. */
+MCP_API int mcp_reply_fail(mcp_request *req, int code, const char *format, ...) MCP_PRINTF(3, 4);
+MCP_API int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format,
+                                ...) MCP_PRINTF(4, 5);
+
+/* ---- progress, later answers -------------------------------------------------------------------------- */
+
+/* notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be
+ * NULL. A value that does not increase is dropped (the specification forbids it), and so are notices
+ * that come faster than 20 per second, but for the last one (progress == total). */
+MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
+                                  const char *message);
+
+/* Ends a request whose handler returned MCP_PENDING; `outcome` is what the handler would have returned.
+ * The request is gone afterwards. Call it once in every case, also after a cancel. */
+MCP_API void mcp_reply_finish(mcp_request *req, int outcome);
+
+/* Runs `work` where it may block (a worker thread of the host that the server was given, see
+ * mcp/provider.h; without one, here and now), then `done` on the channel's thread. `work` must not touch
+ * the request; `done` usually replies and calls mcp_reply_finish(). The handler returns what this
+ * returns: MCP_PENDING, or a negative code, and then neither is called. `done` is called in every other
+ * case, also when the request was cancelled meanwhile. */
+MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
+                             void (*done)(mcp_request *req, void *user), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,204 @@
+/* mcp/server.h: declare what is offered.
+ *
+ *     static int greet(mcp_request *req, const mcp_json *arguments, void *user) { … }
+ *     static const mcp_tool greet_tool = {.size = sizeof(mcp_tool), .name = "greet", .call = greet, …};
+ *
+ *     mcp_server *server;
+ *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello", .version = "1.0"), &server, &err);
+ *     mcp_server_add_tool(server, &greet_tool, NULL, &err);
+ *     mcp_serve_stdio(server, &err);            // mcp/io.h
+ *
+ * Descriptors are copied at registration, deeply; handlers and `user` pointers are kept. Capabilities
+ * follow from what is registered. Registering or removing something while peers are connected announces
+ * it (list_changed) to those who asked. A server and its channels belong to one thread.
+ */
+#ifndef MCP_SERVER_H
+#define MCP_SERVER_H
+
+#include <mcp/base.h>
+#include <mcp/channel.h>
+#include <mcp/json.h>
+#include <mcp/request.h>
+#include <mcp/uri.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mcp_server mcp_server;
+struct mcp_host; /* mcp/provider.h */
+
+typedef struct mcp_server_options {
+    size_t size;
+    const char *name;    /* required; everything is copied */
+    const char *version; /* required */
+    const char *title;
+    const char *description;
+    const char *website_url;
+    const mcp_icon *icons;
+    size_t n_icons;
+    const char *instructions; /* guidance for the model */
+
+    size_t page_size;     /* entries in one page of a list; 1000 */
+    uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; 0 is the default */
+    uint64_t read_ttl_ms; /* the same for resources; default 0: always fresh */
+    bool cache_public;    /* cacheScope "public": nothing depends on who asks. Default: private */
+    uint64_t coalesce_ms; /* changes within this time become one notification; 100 */
+
+    bool no_subscribe;    /* do not offer subscriptions to single resources */
+    bool no_list_changed; /* do not announce changes of lists */
+    /* Declare a capability although nothing is registered yet, because it will be. */
+    bool declare_resources, declare_prompts, declare_tools;
+
+    const struct mcp_host *host; /* lends worker threads and timers; may be set later */
+    const mcp_allocator *allocator;
+} mcp_server_options;
+
+/* MCP_OK; MCP_EINVAL (a required field is missing, a text is not UTF-8), MCP_ENOMEM. The server is
+ * yours: free it after its channels. */
+MCP_API int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error);
+/* Frees the providers too. NULL is allowed. */
+MCP_API void mcp_server_free(mcp_server *server);
+
+/* Makes the channel of one peer. The channel is yours: mcp_channel_free() it before the server.
+ * MCP_EINVAL (no `send`), MCP_ENOMEM. */
+MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
+                               mcp_channel **ret, mcp_error *error);
+
+/* ---- resources ------------------------------------------------------------------------------------ */
+
+/* Answers resources/read. `uri` is what was asked for, NUL-terminated, as it was spelled. `match` holds
+ * the variables of the template that matched, NULL for a resource registered by its URI. Reply with
+ * mcp_reply_text() and its like; MCP_ENOTFOUND: there is no such resource. */
+typedef int mcp_read_fn(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
+
+/* A resource: registered with mcp_server_add_resource(), or an entry of a provider's list. Strings are
+ * UTF-8 and NUL-terminated. 2026-07-28, server/resources, "Resource". */
+typedef struct mcp_resource {
+    size_t size;
+    const char *uri;  /* required, RFC 3986 with a scheme */
+    const char *name; /* required */
+    const char *title;
+    const char *description;
+    const char *mime_type;
+    bool has_size; /* whether resource_size is said */
+    uint64_t resource_size;
+    const mcp_annotations *annotations;
+    const mcp_icon *icons;
+    size_t n_icons;
+    const char *meta; /* JSON text of an object for _meta */
+
+    mcp_read_fn *read; /* required to register; not used in a provider's list */
+    const char *text;  /* instead of read: the contents themselves, copied */
+} mcp_resource;
+
+/* MCP_EEXIST: the URI is taken; MCP_EINVAL (error says what), MCP_ENOMEM. */
+MCP_API int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
+                                    mcp_error *error);
+/* MCP_OK or MCP_ENOTFOUND. Requests that are being answered go on. */
+MCP_API int mcp_server_remove_resource(mcp_server *server, const char *uri);
+
+/* Answers completion/complete: adds values for variable `name` that begin with `value`, best first.
+ * `context` holds the other variables that are known already (an object of strings), or NULL. */
+typedef int mcp_complete_fn(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                            void *user);
+
+/* A template for resources (RFC 6570, all levels). It is matched when no registered URI is the same:
+ * the most specific template that matches wins (mcp_uri_template_compare()). A template that cannot be
+ * matched without guessing is refused with MCP_EUNSUPPORTED. 2026-07-28, server/resources, "Resource
+ * Templates". */
+typedef struct mcp_resource_template {
+    size_t size;
+    const char *uri_template; /* required */
+    const char *name;         /* required */
+    const char *title;
+    const char *description;
+    const char *mime_type;
+    const mcp_annotations *annotations;
+    const mcp_icon *icons;
+    size_t n_icons;
+    const char *meta;
+
+    mcp_read_fn *read; /* required */
+    mcp_complete_fn *complete;
+} mcp_resource_template;
+
+MCP_API int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl,
+                                    void *user, mcp_error *error);
+MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_template);
+
+/* ---- prompts ---------------------------------------------------------------------------------------- */
+
+typedef struct mcp_prompt_argument {
+    size_t size;
+    const char *name; /* required */
+    const char *title;
+    const char *description;
+    bool required; /* a prompts/get without it is refused before the handler runs */
+} mcp_prompt_argument;
+
+/* Answers prompts/get with mcp_reply_content() and its like. `arguments` is an object of strings or
+ * NULL. */
+typedef int mcp_prompt_fn(mcp_request *req, const mcp_json *arguments, void *user);
+
+typedef struct mcp_prompt {
+    size_t size;
+    const char *name; /* required */
+    const char *title;
+    const char *description;
+    const mcp_prompt_argument *arguments;
+    size_t n_arguments;
+    const mcp_icon *icons;
+    size_t n_icons;
+    const char *meta;
+
+    mcp_prompt_fn *get; /* required */
+    mcp_complete_fn *complete;
+} mcp_prompt;
+
+MCP_API int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *user,
+                                  mcp_error *error);
+MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
+
+/* ---- tools -------------------------------------------------------------------------------------------- */
+
+/* Hints for people; three states each. 2026-07-28, schema, ToolAnnotations. */
+typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
+
+/* Answers tools/call. `arguments` is an object or NULL when there are none. A problem that the model can
+ * mend is mcp_reply_tool_error(), not a negative code. */
+typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user);
+
+typedef struct mcp_tool {
+    size_t size;
+    const char *name; /* required; 1 to 128 of A-Z a-z 0-9 _ - . */
+    const char *title;
+    const char *description;
+    const char *input_schema; /* JSON text of an object with "type":"object"; NULL: any object */
+    const char
+        *output_schema; /* JSON text of a schema; left out for revisions that do not allow it */
+    mcp_hint read_only, destructive, idempotent, open_world;
+    const mcp_icon *icons;
+    size_t n_icons;
+    const char *meta;
+
+    mcp_call_fn *call; /* required */
+} mcp_tool;
+
+MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
+                                mcp_error *error);
+MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
+
+/* ---- changes -------------------------------------------------------------------------------------------- */
+
+/* The contents of a resource changed: tells those who are subscribed to it, coalesced. For a provider's
+ * resource the URI is the provider's canonical one. Cheap when nobody is. */
+MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
+
+/* The set of resources changed in a way that the server does not know by itself (a provider's). */
+MCP_API void mcp_server_resources_changed(mcp_server *server);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

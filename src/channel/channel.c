@@ -1,0 +1,566 @@
+/* channel.c: one peer's stream of messages: parse, tell requests from the rest, keep the table of what is
+ * in flight, enforce the limits. It knows no method; see mcp__role.
+ *
+ * The surprising thing: a message is copied once, right behind its request struct, and parsed in place
+ * there, so that a request costs one block of memory and one for its values.
+ */
+#include "channel/channel.h"
+
+#include "channel/batch.h"
+
+enum {
+    DEFAULT_MAX_MESSAGE = 4 << 20,
+    DEFAULT_MAX_REPLY = 64 << 20,
+    DEFAULT_MAX_DEPTH = 64,
+    DEFAULT_MAX_IN_FLIGHT = 1024,
+    DEFAULT_MAX_SUBSCRIPTIONS = 4096,
+    DEFAULT_MAX_BATCH = 256,
+    SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
+};
+
+/* ---- life ------------------------------------------------------------------------------------------- */
+
+static void default_limit(size_t *limit, size_t value)
+{
+    if (*limit == 0)
+        *limit = value;
+}
+
+static void set_limits(mcp_channel_options *o)
+{
+    default_limit(&o->max_message, DEFAULT_MAX_MESSAGE);
+    default_limit(&o->max_reply, DEFAULT_MAX_REPLY);
+    default_limit(&o->max_depth, DEFAULT_MAX_DEPTH);
+    default_limit(&o->max_in_flight, DEFAULT_MAX_IN_FLIGHT);
+    default_limit(&o->max_subscriptions, DEFAULT_MAX_SUBSCRIPTIONS);
+    default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
+}
+
+int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
+                     const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error)
+{
+    mcp_channel_options given;
+    mcp__copy_options(&given, sizeof(given), options);
+    if (!given.send)
+        return mcp__fail(error, MCP_EINVAL, 0, "a channel needs its \"send\" function");
+
+    mcp_channel *channel = mcp__zalloc(allocator, sizeof(*channel));
+    if (!channel)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
+    channel->allocator = allocator;
+    channel->role = role;
+    channel->state = state;
+    channel->options = given;
+    set_limits(&channel->options);
+    channel->writable = true;
+    mcp__list_init(&channel->in_flight);
+    mcp__list_init(&channel->outgoing);
+    mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
+                  (uintptr_t)&given);
+    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    if (given.principal) {
+        channel->options.principal = mcp__strdup(channel->allocator, mcp_str_from(given.principal));
+        if (!channel->options.principal) {
+            mcp__release(allocator, channel);
+            return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
+        }
+    }
+    *ret = channel;
+    return MCP_OK;
+}
+
+static void cancel_all(mcp_channel *channel)
+{
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        channel->role->cancel(in);
+    }
+}
+
+void mcp_channel_close(mcp_channel *channel, int64_t now)
+{
+    if (channel->closed)
+        return;
+    channel->now = now;
+    channel->role->close(channel);
+    channel->closed = true;
+    cancel_all(channel);
+    mcp__outgoing_fail_all(channel, MCP_ECLOSED);
+}
+
+void mcp_channel_free(mcp_channel *channel)
+{
+    if (!channel)
+        return;
+    if (!channel->closed) {
+        channel->closed = true; /* say nothing more */
+        channel->role->close(channel);
+        cancel_all(channel);
+        mcp__outgoing_fail_all(channel, MCP_ECLOSED);
+    }
+    /* Requests that wait for their handler's mcp_reply_finish() outlive the channel. */
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        mcp__list_remove(&in->link);
+        in->channel = NULL;
+        if (in->batch)
+            in->batch->channel = NULL;
+    }
+    channel->role->release(channel);
+    mcp__map_free(&channel->in_flight_by_key);
+    mcp__buf_free(&channel->spare);
+    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
+    mcp__release(channel->allocator, channel);
+}
+
+size_t mcp_channel_max_message(const mcp_channel *channel)
+{
+    return channel->options.max_message;
+}
+
+size_t mcp_channel_in_flight(const mcp_channel *channel)
+{
+    return channel->n_in_flight;
+}
+
+void *mcp_channel_user(const mcp_channel *channel)
+{
+    return channel->options.user;
+}
+
+/* ---- out ---------------------------------------------------------------------------------------------- */
+
+void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
+{
+    channel->options.send(channel, exchange, message, channel->options.user);
+}
+
+void mcp__channel_wake(mcp_channel *channel)
+{
+    /* Who is calling us will ask for the deadline anyway. */
+    if (channel->options.wake && !channel->in_use)
+        channel->options.wake(channel, channel->options.user);
+}
+
+mcp__buf mcp__channel_take_buf(mcp_channel *channel)
+{
+    mcp__buf b = channel->spare;
+    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    return b;
+}
+
+void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf)
+{
+    mcp__buf_reset(buf, SPARE_KEPT);
+    buf->limit = channel->options.max_reply;
+    if (buf->cap > channel->spare.cap) {
+        mcp__buf_free(&channel->spare);
+        channel->spare = *buf;
+    } else {
+        mcp__buf_free(buf);
+    }
+    mcp__buf_init(buf, channel->allocator, 0);
+}
+
+static void send_error(mcp_channel *channel, mcp_exchange exchange, mcp_str id, int code,
+                       mcp_str message)
+{
+    if (channel->role->malformed) {
+        channel->role->malformed(
+            channel, id, code == MCP__INVALID_REQUEST ? MCP_ELIMIT : MCP_EPROTOCOL, message);
+        return;
+    }
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, id, channel->role->no_id(channel), code, message, (mcp_str){0});
+    if (!b.failed)
+        mcp__channel_send(channel, exchange, mcp__buf_view(&b));
+    mcp__channel_give_buf(channel, &b);
+}
+
+/* ---- requests in flight --------------------------------------------------------------------------------- */
+
+static void incoming_free(mcp__incoming *in)
+{
+    mcp_channel *channel = in->channel;
+    if (channel) {
+        mcp__list_remove(&in->link);
+        mcp__map_remove(&channel->in_flight_by_key, in->key);
+        if (!in->long_lived)
+            channel->n_in_flight--;
+    }
+    mcp__batch *batch = in->batch;
+    mcp_json_free(in->doc);
+    mcp__release(in->allocator, in->long_key);
+    mcp__release(in->allocator, in);
+    if (batch)
+        mcp__batch_leave(batch);
+}
+
+void mcp__incoming_reply(mcp__incoming *in, mcp_str message)
+{
+    mcp_channel *channel = in->channel;
+    bool open = channel && !channel->closed;
+    if (open && in->batch)
+        mcp__batch_add(in->batch, message, mcp__incoming_id(in));
+    else if (open)
+        mcp__channel_send(channel, in->exchange, message);
+    incoming_free(in);
+}
+
+void mcp__incoming_drop(mcp__incoming *in)
+{
+    incoming_free(in);
+}
+
+void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data)
+{
+    mcp_channel *channel = in->channel;
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
+    if (b.failed)
+        mcp__incoming_drop(in);
+    else
+        mcp__incoming_reply(in, mcp__buf_view(&b));
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__incoming_set_long_lived(mcp__incoming *in)
+{
+    if (!in->long_lived)
+        in->channel->n_in_flight--;
+    in->long_lived = true;
+}
+
+mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)
+{
+    mcp__buf text = mcp__channel_take_buf(channel);
+    mcp__put_id(&text, id);
+    mcp__incoming *found = NULL;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight && !found; l = l->next) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        if (!text.failed && mcp_str_eq(mcp__incoming_id(in), mcp__buf_view(&text)))
+            found = in;
+    }
+    mcp__channel_give_buf(channel, &text);
+    return found;
+}
+
+void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now)
+{
+    channel->now = now;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        if (in->exchange == exchange)
+            channel->role->cancel(in);
+    }
+}
+
+/* ---- in --------------------------------------------------------------------------------------------------- */
+
+/* The block of one message: the request struct, then `room` bytes for its text. */
+static mcp__incoming *incoming_new(mcp_channel *channel, mcp_exchange exchange, size_t room,
+                                   char **text)
+{
+    size_t head = (channel->role->request_size + 15) & ~(size_t)15;
+    mcp__incoming *in = room < SIZE_MAX / 2 ? mcp__alloc(channel->allocator, head + room) : NULL;
+    if (!in)
+        return NULL;
+    memset(in, 0, head);
+    mcp__list_init(&in->link);
+    in->channel = channel;
+    in->allocator = channel->allocator;
+    in->exchange = exchange;
+    *text = (char *)in + head;
+    return in;
+}
+
+/* Answers a message that never came in flight. */
+static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str why)
+{
+    mcp__buf id = mcp__channel_take_buf(channel);
+    if (in->message.id)
+        mcp__put_id(&id, in->message.id);
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, mcp__buf_view(&id), channel->role->no_id(channel), code, why, (mcp_str){0});
+    if (!b.failed && !id.failed) {
+        if (in->batch)
+            mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__buf_view(&id));
+        else
+            mcp__channel_send(channel, in->exchange, mcp__buf_view(&b));
+    }
+    mcp__channel_give_buf(channel, &b);
+    mcp__channel_give_buf(channel, &id);
+}
+
+static int make_key(mcp_channel *channel, mcp__incoming *in)
+{
+    mcp__buf key = mcp__channel_take_buf(channel);
+    mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
+    mcp__put_id(&key, in->message.id);
+    int rc = key.failed;
+    char *to = in->short_key;
+    if (rc == MCP_OK && key.len > sizeof(in->short_key)) {
+        to = in->long_key = mcp__alloc(channel->allocator, key.len);
+        rc = to ? MCP_OK : MCP_ENOMEM;
+    }
+    if (rc == MCP_OK) {
+        memcpy(to, key.ptr, key.len);
+        in->key = (mcp_str){to, key.len};
+    }
+    mcp__channel_give_buf(channel, &key);
+    return rc;
+}
+
+/* Enters a request into the table; NULL, or why not. */
+static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
+{
+    *code = MCP__INTERNAL_ERROR;
+    if (channel->n_in_flight >= channel->options.max_in_flight)
+        return "too many requests are in flight (max_in_flight): wait for answers first";
+    int rc = make_key(channel, in);
+    if (rc == MCP_OK)
+        rc = mcp__map_add(&channel->in_flight_by_key, in->key, in);
+    if (rc == MCP_EEXIST) {
+        *code = MCP__INVALID_REQUEST;
+        return "this id is in use by a request that is not answered yet";
+    }
+    if (rc != MCP_OK)
+        return "out of memory";
+    mcp__list_append(&channel->in_flight, &in->link);
+    channel->n_in_flight++;
+    return NULL;
+}
+
+/* Tells the role of a message that is no message. */
+static void report(mcp_channel *channel, const mcp__message *m)
+{
+    mcp__buf id = mcp__channel_take_buf(channel);
+    if (m->id && !m->method.len) /* the id of a request is the peer's, not ours */
+        mcp__put_id(&id, m->id);
+    channel->role->malformed(channel, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP_EPROTOCOL,
+                             mcp_str_from(m->problem));
+    mcp__channel_give_buf(channel, &id);
+}
+
+/* Acts on in->message. True: the role has taken the request over, and `in` may be gone. */
+static bool dispatch(mcp_channel *channel, mcp__incoming *in)
+{
+    const mcp__message *m = &in->message;
+    int code = 0;
+    const char *problem = NULL;
+    switch (m->kind) {
+    case MCP__REQUEST:
+        problem = enter(channel, in, &code);
+        if (problem) {
+            refuse(channel, in, code, mcp_str_from(problem));
+            return false;
+        }
+        channel->role->request(in);
+        return true;
+    case MCP__NOTIFICATION: channel->role->notification(channel, m); return false;
+    case MCP__RESULT:
+    case MCP__ERROR: mcp__outgoing_answer(channel, m); return false;
+    case MCP__INVALID:
+        /* What looks like a notification or an answer is not answered: two peers that complain about
+         * each other's complaints would never stop. */
+        if (channel->role->malformed)
+            report(channel, m);
+        else if (!m->result && (m->id || !m->method.len))
+            refuse(channel, in, m->code, mcp_str_from(m->problem));
+        return false;
+    }
+    return false;
+}
+
+static void discard(mcp__incoming *in)
+{
+    mcp_json_free(in->doc);
+    mcp__release(in->allocator, in->long_key);
+    mcp__release(in->allocator, in);
+}
+
+static void receive_element(mcp__batch *batch, const mcp_json *element)
+{
+    char *text;
+    mcp__incoming *in = incoming_new(batch->channel, batch->exchange, 0, &text);
+    if (!in)
+        return;
+    in->batch = batch;
+    mcp__message_read(element, &in->message);
+    bool handshake =
+        in->message.kind == MCP__REQUEST && mcp_str_eq(in->message.method, MCP_STR("initialize"));
+    if (handshake) {
+        in->message.kind = MCP__INVALID;
+        in->message.code = MCP__INVALID_REQUEST;
+        in->message.problem = "initialize must not be part of a batch";
+        in->message.method = (mcp_str){0};
+    }
+    batch->open++;
+    if (!dispatch(batch->channel, in)) {
+        discard(in);
+        mcp__batch_leave(batch);
+    }
+}
+
+/* Refuses a text of which no message could be made. */
+static void refuse_text(mcp_channel *channel, mcp_exchange exchange, mcp_str text, int code,
+                        mcp_str why)
+{
+    mcp__buf id = mcp__channel_take_buf(channel);
+    if (code == MCP__INVALID_REQUEST)
+        mcp__scan_id(text, channel->allocator, &id);
+    send_error(channel, exchange, id.failed ? (mcp_str){0} : mcp__buf_view(&id), code, why);
+    mcp__channel_give_buf(channel, &id);
+}
+
+static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str text,
+                           const mcp_error *error)
+{
+    if (error->code == MCP_ENOMEM) {
+        refuse_text(channel, exchange, (mcp_str){0}, MCP__INTERNAL_ERROR, MCP_STR("out of memory"));
+        return MCP_ENOMEM;
+    }
+    mcp__buf why = mcp__channel_take_buf(channel);
+    bool limit = error->code == MCP_ELIMIT;
+    mcp__buf_printf(&why, limit ? "%s" : "not a JSON message: %s at byte %zu", error->text,
+                    error->offset);
+    refuse_text(channel, exchange, text, limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR,
+                why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
+    mcp__channel_give_buf(channel, &why);
+    return MCP_OK;
+}
+
+static mcp_json_limits limits_of(const mcp_channel *channel)
+{
+    return (mcp_json_limits){.size = sizeof(mcp_json_limits),
+                             .max_bytes = channel->options.max_message,
+                             .max_depth = channel->options.max_depth};
+}
+
+static int receive_batch(mcp_channel *channel, mcp_exchange exchange, mcp_str text)
+{
+    mcp_json_limits limits = limits_of(channel);
+    mcp_error error = {0};
+    mcp_json_doc *doc = NULL;
+    if (!channel->role->batches(channel)) {
+        send_error(channel, exchange, (mcp_str){0}, MCP__INVALID_REQUEST,
+                   MCP_STR("batches are a thing of revision 2025-03-26 only: send one message"));
+        return MCP_OK;
+    }
+    if (mcp_json_parse(text, &limits, channel->allocator, &doc, &error) != MCP_OK)
+        return refuse_unparsed(channel, exchange, text, &error);
+    size_t count = mcp_json_count(mcp_json_root(doc));
+    if (count == 0 || count > channel->options.max_batch) {
+        mcp_json_free(doc);
+        send_error(channel, exchange, (mcp_str){0}, MCP__INVALID_REQUEST,
+                   count ? MCP_STR("the batch has more messages than max_batch allows")
+                         : MCP_STR("the batch is empty"));
+        return MCP_OK;
+    }
+    mcp__batch *batch = mcp__batch_new(channel, exchange, doc);
+    if (!batch) {
+        mcp_json_free(doc);
+        return MCP_ENOMEM;
+    }
+    mcp_json_iter it = {0};
+    for (const mcp_json *e; (e = mcp_json_next(mcp_json_root(doc), &it, NULL)) != NULL;)
+        receive_element(batch, e);
+    mcp__batch_leave(batch);
+    return MCP_OK;
+}
+
+static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
+{
+    mcp_json_limits limits = limits_of(channel);
+    mcp_error error = {.code = MCP_ENOMEM};
+    char *text;
+    mcp__incoming *in = incoming_new(channel, exchange, message.len + MCP__JSON_PADDING, &text);
+    if (!in)
+        return refuse_unparsed(channel, exchange, message, &error);
+    if (message.len)
+        memcpy(text, message.ptr, message.len);
+    memset(text + message.len, 0, MCP__JSON_PADDING);
+    int rc =
+        mcp__json_parse_insitu(text, message.len, &limits, channel->allocator, &in->doc, &error);
+    if (rc != MCP_OK) {
+        discard(in);
+        return refuse_unparsed(channel, exchange, message, &error);
+    }
+    mcp__message_read(mcp_json_root(in->doc), &in->message);
+    if (!dispatch(channel, in))
+        discard(in);
+    return MCP_OK;
+}
+
+static char first_byte(mcp_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!memchr(" \t\r\n", text.ptr[i], 4))
+            return text.ptr[i];
+    }
+    return 0;
+}
+
+int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message, int64_t now)
+{
+    if (channel->closed)
+        return MCP_ECLOSED;
+    channel->now = now;
+    channel->in_use = true;
+    int rc;
+    if (message.len > channel->options.max_message)
+        rc = mcp_channel_receive_oversized(channel, exchange, message, now);
+    else if (first_byte(message) == '[')
+        rc = receive_batch(channel, exchange, message);
+    else
+        rc = receive_single(channel, exchange, message);
+    channel->in_use = false;
+    return rc;
+}
+
+int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
+                                  int64_t now)
+{
+    if (channel->closed)
+        return MCP_ECLOSED;
+    channel->now = now;
+    mcp__buf why = mcp__channel_take_buf(channel);
+    mcp__buf_printf(&why, "the message is longer than %zu bytes (max_message)",
+                    channel->options.max_message);
+    refuse_text(channel, exchange, head, MCP__INVALID_REQUEST, mcp__buf_view(&why));
+    mcp__channel_give_buf(channel, &why);
+    return MCP_OK;
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------- */
+
+void mcp_channel_tick(mcp_channel *channel, int64_t now)
+{
+    if (channel->closed)
+        return;
+    channel->now = now;
+    channel->in_use = true;
+    mcp__outgoing_tick(channel);
+    channel->role->tick(channel, now);
+    channel->in_use = false;
+}
+
+int64_t mcp_channel_deadline(const mcp_channel *channel)
+{
+    if (channel->closed)
+        return INT64_MAX;
+    int64_t ours = mcp__outgoing_deadline(channel);
+    int64_t roles = channel->role->deadline(channel);
+    return MCP__MIN(ours, roles);
+}
+
+void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now)
+{
+    bool resumed = writable && !channel->writable;
+    channel->writable = writable;
+    if (resumed)
+        mcp_channel_tick(channel, now);
+}

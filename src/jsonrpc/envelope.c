@@ -1,0 +1,230 @@
+/* envelope.c: reads and writes the frame of JSON-RPC messages.
+ *
+ * The surprising thing: an id is kept as JSON text from the moment it is read, because it must come back
+ * as it came, and an integer may be larger than any C type.
+ */
+#include "jsonrpc/envelope.h"
+
+bool mcp__is_id(const mcp_json *value)
+{
+    switch (mcp_json_typeof(value)) {
+    case MCP_JSON_STRING:
+    case MCP_JSON_INT: return true;
+    case MCP_JSON_BIGINT: {
+        /* A real that is too large for a double is kept as text too; it is no id. */
+        mcp_str digits = mcp__json_bigint_text(value);
+        for (size_t i = 0; i < digits.len; i++) {
+            char c = digits.ptr[i];
+            if ((c < '0' || c > '9') && !(c == '-' && i == 0))
+                return false;
+        }
+        return true;
+    }
+    default: return false;
+    }
+}
+
+static void invalid(mcp__message *m, int code, const char *problem)
+{
+    m->kind = MCP__INVALID;
+    m->code = code;
+    m->problem = problem;
+}
+
+static void read_call(mcp__message *m, const mcp_json *method, bool has_id)
+{
+    if (!mcp_json_is(method, MCP_JSON_STRING)) {
+        invalid(m, MCP__INVALID_REQUEST, "\"method\" must be a string");
+        return;
+    }
+    m->method = mcp_json_string(method);
+    m->kind = has_id ? MCP__REQUEST : MCP__NOTIFICATION;
+    if (m->result)
+        invalid(m, MCP__INVALID_REQUEST,
+                "a message with a \"method\" has no \"result\" or \"error\"");
+    else if (m->params && !mcp_json_is(m->params, MCP_JSON_OBJECT))
+        invalid(m, MCP__INVALID_PARAMS, "\"params\" must be an object");
+}
+
+static void read_answer(mcp__message *m, const mcp_json *error)
+{
+    m->kind = error ? MCP__ERROR : MCP__RESULT;
+    if (error && m->result != error)
+        invalid(m, MCP__INVALID_REQUEST, "a response has a \"result\" or an \"error\", not both");
+    else if (error && !mcp_json_is(error, MCP_JSON_OBJECT))
+        invalid(m, MCP__INVALID_REQUEST, "\"error\" must be an object");
+    else if (!error && !m->id)
+        invalid(m, MCP__INVALID_REQUEST, "a response needs the \"id\" of its request");
+}
+
+void mcp__message_read(const mcp_json *root, mcp__message *ret)
+{
+    *ret = (mcp__message){0};
+    if (!mcp_json_is(root, MCP_JSON_OBJECT)) {
+        invalid(ret, MCP__INVALID_REQUEST, "a message must be an object");
+        return;
+    }
+    const mcp_json *version = NULL, *id = NULL, *method = NULL, *error = NULL;
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(root, &it, &key)) != NULL;) {
+        if (mcp_str_eq(key, MCP_STR("jsonrpc")))
+            version = v;
+        else if (mcp_str_eq(key, MCP_STR("id")))
+            id = v;
+        else if (mcp_str_eq(key, MCP_STR("method")))
+            method = v;
+        else if (mcp_str_eq(key, MCP_STR("params")))
+            ret->params = v;
+        else if (mcp_str_eq(key, MCP_STR("result")))
+            ret->result = v;
+        else if (mcp_str_eq(key, MCP_STR("error")))
+            error = v;
+    }
+    if (id && mcp__is_id(id))
+        ret->id = id;
+    if (!ret->result)
+        ret->result = error;
+
+    if (!mcp_str_eq(mcp_json_string(version), MCP_STR("2.0")))
+        invalid(ret, MCP__INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\"");
+    else if (id && !ret->id && !(error && mcp_json_is(id, MCP_JSON_NULL)))
+        invalid(ret, MCP__INVALID_REQUEST, "\"id\" must be a string or an integer");
+    else if (method)
+        read_call(ret, method, id != NULL);
+    else if (ret->result)
+        read_answer(ret, error);
+    else
+        invalid(ret, MCP__INVALID_REQUEST,
+                "a message needs a \"method\", a \"result\" or an \"error\"");
+}
+
+void mcp__put_id(mcp__buf *b, const mcp_json *id)
+{
+    mcp__json_put_value(b, id);
+}
+
+/* ---- finding an id in what cannot be parsed ------------------------------------------------------- */
+
+/* The end of the string that begins at text[at] == '"', behind its closing quote; 0: not in here. */
+static size_t string_end(mcp_str text, size_t at)
+{
+    for (size_t i = at + 1; i < text.len; i++) {
+        if (text.ptr[i] == '\\')
+            i++;
+        else if (text.ptr[i] == '"')
+            return i + 1;
+    }
+    return 0;
+}
+
+static size_t skip_space(mcp_str text, size_t at)
+{
+    while (at < text.len && memchr(" \t\r\n", text.ptr[at], 4))
+        at++;
+    return at;
+}
+
+/* The id's token at text[at], complete within the text; empty: there is none. */
+static mcp_str id_token(mcp_str text, size_t at)
+{
+    size_t end = at;
+    if (at < text.len && text.ptr[at] == '"') {
+        end = string_end(text, at);
+    } else {
+        while (end < text.len && memchr("-0123456789", text.ptr[end], 11))
+            end++;
+        if (end == text.len || !memchr(",} \t\r\n", text.ptr[end], 6))
+            end = 0;
+    }
+    return end > at ? (mcp_str){text.ptr + at, end - at} : (mcp_str){0};
+}
+
+static bool put_token(mcp_str token, const mcp_allocator *allocator, mcp__buf *id)
+{
+    mcp_json_doc *doc = NULL;
+    if (token.len == 0 || mcp_json_parse(token, NULL, allocator, &doc, NULL) != MCP_OK)
+        return false;
+    bool ok = mcp__is_id(mcp_json_root(doc));
+    if (ok)
+        mcp__put_id(id, mcp_json_root(doc));
+    mcp_json_free(doc);
+    return ok && !id->failed;
+}
+
+bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
+{
+    size_t depth = 0;
+    bool at_key = false;
+    for (size_t i = 0; i < head.len; i++) {
+        switch (head.ptr[i]) {
+        case '{':
+        case '[':
+            depth++;
+            at_key = head.ptr[i] == '{';
+            break;
+        case '}':
+        case ']': depth -= depth > 0; break;
+        case ',': at_key = true; break;
+        case ':': at_key = false; break;
+        case '"': {
+            size_t end = string_end(head, i);
+            if (end == 0)
+                return false;
+            bool is_id = end - i == 4 && memcmp(head.ptr + i, "\"id\"", 4) == 0;
+            size_t colon = skip_space(head, end);
+            if (depth == 1 && at_key && is_id && colon < head.len && head.ptr[colon] == ':')
+                return put_token(id_token(head, skip_space(head, colon + 1)), allocator, id);
+            i = end - 1;
+            break;
+        }
+        default: break;
+        }
+    }
+    return false;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+void mcp__put_result_head(mcp__buf *b, mcp_str id)
+{
+    mcp__buf_lit(b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp__buf_str(b, id);
+    mcp__buf_lit(b, ",\"result\":");
+}
+
+void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code, mcp_str message,
+                    mcp_str data)
+{
+    mcp__buf_lit(b, "{\"jsonrpc\":\"2.0\",");
+    if (id.len || no_id == MCP__NO_ID_NULL) {
+        mcp__buf_lit(b, "\"id\":");
+        mcp__buf_str(b, id.len ? id : MCP_STR("null"));
+        mcp__buf_char(b, ',');
+    }
+    mcp__buf_lit(b, "\"error\":{\"code\":");
+    mcp__json_put_int(b, code);
+    mcp__buf_lit(b, ",\"message\":");
+    mcp__json_put_str(b, message);
+    if (data.len) {
+        mcp__buf_lit(b, ",\"data\":");
+        mcp__buf_str(b, data);
+    }
+    mcp__buf_lit(b, "}}");
+}
+
+void mcp__put_notification_head(mcp__buf *b, mcp_str method)
+{
+    mcp__buf_lit(b, "{\"jsonrpc\":\"2.0\",\"method\":");
+    mcp__json_put_str(b, method);
+    mcp__buf_lit(b, ",\"params\":");
+}
+
+void mcp__put_request_head(mcp__buf *b, int64_t id, mcp_str method)
+{
+    mcp__buf_lit(b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp__json_put_int(b, id);
+    mcp__buf_lit(b, ",\"method\":");
+    mcp__json_put_str(b, method);
+    mcp__buf_lit(b, ",\"params\":");
+}

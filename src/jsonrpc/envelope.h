@@ -1,0 +1,60 @@
+/* envelope.h: what a JSON-RPC 2.0 message is, read and written. Knows nothing of MCP, but that an id is a
+ * string or an integer and that params are an object.
+ */
+#ifndef MCP_SRC_ENVELOPE_H
+#define MCP_SRC_ENVELOPE_H
+
+#include "base/base.h"
+#include "json/json.h"
+
+/* https://www.jsonrpc.org/specification#error_object */
+enum {
+    MCP__PARSE_ERROR = -32700,
+    MCP__INVALID_REQUEST = -32600,
+    MCP__METHOD_NOT_FOUND = -32601,
+    MCP__INVALID_PARAMS = -32602,
+    MCP__INTERNAL_ERROR = -32603,
+};
+
+typedef enum mcp__message_kind {
+    MCP__INVALID = 0, /* `code` and `problem` say what is wrong; id is set where it could be read */
+    MCP__REQUEST,
+    MCP__NOTIFICATION,
+    MCP__RESULT,
+    MCP__ERROR,
+} mcp__message_kind;
+
+typedef struct mcp__message {
+    mcp__message_kind kind;
+    const mcp_json *id;
+    mcp_str method;
+    const mcp_json *params; /* an object, or NULL when there is none */
+    const mcp_json *result; /* or the error object */
+    int code;
+    const char *problem;
+} mcp__message;
+
+/* Reads one message (not a batch). Never fails: see MCP__INVALID. The parts are borrowed from root. */
+void mcp__message_read(const mcp_json *root, mcp__message *ret);
+
+/* Whether a value can be an id: a string, or an integer of any size. */
+bool mcp__is_id(const mcp_json *value);
+
+/* The id as JSON text, exactly as it has to come back. */
+void mcp__put_id(mcp__buf *b, const mcp_json *id);
+
+/* Finds the id at the top level of a message that could not be parsed (too long, too deep), of which
+ * `head` is the beginning. Appends it as JSON text and returns true, or returns false. */
+bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
+
+/* The parts of messages. `id` is JSON text; an empty one is written as null, or left out. */
+void mcp__put_result_head(mcp__buf *b, mcp_str id); /* {"jsonrpc":"2.0","id":…,"result": */
+typedef enum mcp__no_id { MCP__NO_ID_NULL = 0, MCP__NO_ID_ABSENT } mcp__no_id;
+/* A whole error; data is JSON text, may be empty. */
+void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code, mcp_str message,
+                    mcp_str data);
+/* {"jsonrpc":"2.0","method":"…","params": and with an id for a request; the caller adds params and }. */
+void mcp__put_notification_head(mcp__buf *b, mcp_str method);
+void mcp__put_request_head(mcp__buf *b, int64_t id, mcp_str method);
+
+#endif

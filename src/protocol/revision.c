@@ -1,0 +1,119 @@
+/* revision.c: the table. A difference between revisions is a column here, not an `if` elsewhere.
+ *
+ * Read from schema/<revision>/schema.json of the specification; where a field is older than the revision
+ * that first describes it, the schema counts.
+ */
+#include "protocol/revision.h"
+
+#include "json/json.h"
+
+const mcp__revision mcp__revisions[] = {
+    {
+        .name = "2026-07-28",
+        .bit = MCP__IN_2026_07_28,
+        .modern = true,
+        .no_id = MCP__NO_ID_ABSENT,
+        .not_found = MCP__INVALID_PARAMS,
+        .result_type = true,
+        .caching = true,
+        .completions = true,
+        .title = true,
+        .icons = true,
+        .object_meta = true,
+        .last_modified = true,
+        .tool_annotations = true,
+        .output_schema = true,
+        .output_schema_any = true,
+        .implementation_extras = true,
+        .audio = true,
+        .resource_link = true,
+        .structured = true,
+        .structured_any = true,
+        .progress_message = true,
+    },
+    {
+        .name = "2025-11-25",
+        .bit = MCP__IN_2025_11_25,
+        .no_id = MCP__NO_ID_ABSENT,
+        .not_found = MCP__LEGACY_NOT_FOUND,
+        .completions = true,
+        .title = true,
+        .icons = true,
+        .object_meta = true,
+        .last_modified = true,
+        .tool_annotations = true,
+        .output_schema = true,
+        .implementation_extras = true,
+        .audio = true,
+        .resource_link = true,
+        .structured = true,
+        .progress_message = true,
+    },
+    {
+        .name = "2025-06-18",
+        .bit = MCP__IN_2025_06_18,
+        .not_found = MCP__LEGACY_NOT_FOUND,
+        .completions = true,
+        .title = true,
+        .object_meta = true,
+        .last_modified = true,
+        .tool_annotations = true,
+        .output_schema = true,
+        .audio = true,
+        .resource_link = true,
+        .structured = true,
+        .progress_message = true,
+    },
+    {
+        .name = "2025-03-26",
+        .bit = MCP__IN_2025_03_26,
+        .batches = true,
+        .not_found = MCP__LEGACY_NOT_FOUND,
+        .completions = true,
+        .tool_annotations = true,
+        .audio = true,
+        .progress_message = true,
+    },
+    {
+        .name = "2024-11-05",
+        .bit = MCP__IN_2024_11_05,
+        .not_found = MCP__LEGACY_NOT_FOUND,
+    },
+};
+const size_t mcp__revision_count = MCP__COUNT(mcp__revisions);
+
+const mcp__revision *mcp__revision_find(mcp_str name)
+{
+    for (size_t i = 0; i < mcp__revision_count; i++) {
+        if (mcp_str_eq(name, mcp_str_from(mcp__revisions[i].name)))
+            return &mcp__revisions[i];
+    }
+    return NULL;
+}
+
+const mcp__revision *mcp__revision_newest(bool modern)
+{
+    const mcp__revision *r = mcp__revisions;
+    while (r->modern != modern)
+        r++;
+    return r;
+}
+
+const mcp__revision *mcp__revision_negotiate(mcp_str requested)
+{
+    const mcp__revision *r = mcp__revision_find(requested);
+    return r && !r->modern ? r : mcp__revision_newest(false);
+}
+
+void mcp__put_modern_revisions(mcp__buf *b)
+{
+    char separator = '[';
+    for (size_t i = 0; i < mcp__revision_count; i++) {
+        if (!mcp__revisions[i].modern)
+            continue;
+        mcp__buf_char(b, separator);
+        mcp__json_put_str(b, mcp_str_from(mcp__revisions[i].name));
+        separator = ',';
+    }
+    mcp__buf_char(b, ']');
+}

@@ -1,0 +1,85 @@
+/* revision.h: the one table of what each protocol revision has. Nobody else compares versions: code asks
+ * the row that its request is answered in.
+ */
+#ifndef MCP_SRC_REVISION_H
+#define MCP_SRC_REVISION_H
+
+#include "base/base.h"
+#include "jsonrpc/envelope.h"
+
+typedef struct mcp__revision {
+    const char *name;
+    unsigned bit; /* its place in a method's set of revisions */
+
+    bool modern;      /* per-request _meta, server/discover; else initialize and a session */
+    bool batches;     /* arrays of messages */
+    mcp__no_id no_id; /* how an error whose id is not known is written */
+    int not_found;    /* the code for an unknown resource */
+
+    /* results */
+    bool result_type; /* resultType, and serverInfo in _meta */
+    bool caching;     /* ttlMs, cacheScope */
+    bool completions; /* the capability; the method is older */
+
+    /* fields of what is listed */
+    bool title; /* beside name */
+    bool icons;
+    bool object_meta;   /* _meta on resources, templates, prompts, tools, contents */
+    bool last_modified; /* in annotations */
+    bool tool_annotations;
+    bool output_schema;
+    bool output_schema_any;     /* of any type, not only object */
+    bool implementation_extras; /* description, icons, websiteUrl of an implementation */
+
+    /* contents */
+    bool audio;
+    bool resource_link;
+    bool structured;     /* structuredContent */
+    bool structured_any; /* of any type, not only object */
+
+    bool progress_message;
+} mcp__revision;
+
+/* Newest first. */
+extern const mcp__revision mcp__revisions[];
+extern const size_t mcp__revision_count;
+
+/* The row with that name, or NULL. */
+const mcp__revision *mcp__revision_find(mcp_str name);
+/* The newest of the modern or of the legacy ones. */
+const mcp__revision *mcp__revision_newest(bool modern);
+/* The row by which the answer to initialize is written for a client that asks for `requested`: its own
+ * when it is a legacy one, else the newest legacy one. */
+const mcp__revision *mcp__revision_negotiate(mcp_str requested);
+/* ["2026-07-28"]: what a modern _meta may carry. */
+void mcp__put_modern_revisions(mcp__buf *b);
+
+/* The keys of a modern request's _meta, and of others' _meta. */
+#define MCP__META_REVISION     "io.modelcontextprotocol/protocolVersion"
+#define MCP__META_CLIENT_INFO  "io.modelcontextprotocol/clientInfo"
+#define MCP__META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define MCP__META_LOG_LEVEL    "io.modelcontextprotocol/logLevel"
+#define MCP__META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+#define MCP__META_SERVER_INFO  "io.modelcontextprotocol/serverInfo"
+
+/* Codes that MCP adds to JSON-RPC's (2026-07-28, basic, "Error Codes"). */
+enum {
+    MCP__LEGACY_NOT_FOUND = -32002,
+    MCP__MISSING_CAPABILITY = -32021,
+    MCP__UNSUPPORTED_REVISION = -32022,
+};
+
+/* Sets of revisions, for the table of methods. */
+enum {
+    MCP__IN_2024_11_05 = 1 << 0,
+    MCP__IN_2025_03_26 = 1 << 1,
+    MCP__IN_2025_06_18 = 1 << 2,
+    MCP__IN_2025_11_25 = 1 << 3,
+    MCP__IN_2026_07_28 = 1 << 4,
+    MCP__IN_LEGACY =
+        MCP__IN_2024_11_05 | MCP__IN_2025_03_26 | MCP__IN_2025_06_18 | MCP__IN_2025_11_25,
+    MCP__IN_MODERN = MCP__IN_2026_07_28,
+    MCP__IN_ALL = MCP__IN_LEGACY | MCP__IN_MODERN,
+};
+
+#endif

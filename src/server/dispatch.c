@@ -1,0 +1,124 @@
+/* dispatch.c: the table of methods, and the way from a request to its handler. */
+#include "server/server.h"
+
+static const mcp__method methods[] = {
+    {.name = "resources/read",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__RESOURCES,
+     .array = "contents",
+     .cacheable = true,
+     .run = mcp__run_read},
+    {.name = "tools/call",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__TOOLS,
+     .array = "content",
+     .run = mcp__run_tool,
+     .tail = mcp__tool_tail},
+    {.name = "resources/list",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__RESOURCES,
+     .array = "resources",
+     .cacheable = true,
+     .is_list = true,
+     .run = mcp__run_list,
+     .resume = mcp__resume_list,
+     .tail = mcp__list_tail},
+    {.name = "resources/templates/list",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__RESOURCES,
+     .array = "resourceTemplates",
+     .cacheable = true,
+     .is_list = true,
+     .run = mcp__run_list,
+     .tail = mcp__list_tail},
+    {.name = "tools/list",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__TOOLS,
+     .array = "tools",
+     .cacheable = true,
+     .is_list = true,
+     .run = mcp__run_list,
+     .tail = mcp__list_tail},
+    {.name = "prompts/list",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__PROMPTS,
+     .array = "prompts",
+     .cacheable = true,
+     .is_list = true,
+     .run = mcp__run_list,
+     .tail = mcp__list_tail},
+    {.name = "prompts/get",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__PROMPTS,
+     .array = "messages",
+     .run = mcp__run_prompt,
+     .tail = mcp__prompt_tail},
+    {.name = "completion/complete",
+     .revisions = MCP__IN_ALL,
+     .needs = MCP__NEEDS_COMPLETION,
+     .run = mcp__run_complete,
+     .tail = mcp__complete_tail},
+    {.name = "server/discover",
+     .revisions = MCP__IN_MODERN,
+     .needs = MCP__NEEDS_NOTHING,
+     .cacheable = true,
+     .is_list = true,
+     .run = mcp__run_discover},
+    {.name = "subscriptions/listen",
+     .revisions = MCP__IN_MODERN,
+     .needs = MCP__NEEDS_NOTHING,
+     .run = mcp__run_listen},
+    {.name = "initialize",
+     .revisions = MCP__IN_LEGACY,
+     .needs = MCP__NEEDS_NOTHING,
+     .run = mcp__run_initialize},
+    {.name = "ping",
+     .revisions = MCP__IN_LEGACY,
+     .needs = MCP__NEEDS_NOTHING,
+     .run = mcp__run_ping},
+    {.name = "resources/subscribe",
+     .revisions = MCP__IN_LEGACY,
+     .needs = MCP__NEEDS_SUBSCRIBE,
+     .run = mcp__run_subscribe},
+    {.name = "resources/unsubscribe",
+     .revisions = MCP__IN_LEGACY,
+     .needs = MCP__NEEDS_SUBSCRIBE,
+     .run = mcp__run_unsubscribe},
+};
+
+static const mcp__method *find(mcp_str name)
+{
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (mcp_str_eq(name, mcp_str_from(methods[i].name)))
+            return &methods[i];
+    }
+    return NULL;
+}
+
+static bool offered(const mcp_server *server, const mcp__method *method)
+{
+    switch (method->needs) {
+    case MCP__NEEDS_NOTHING: return true;
+    case MCP__NEEDS_SUBSCRIBE:
+        return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
+    case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
+    default: return mcp__server_offers(server, (mcp__kind)method->needs);
+    }
+}
+
+void mcp__dispatch(mcp_request *req)
+{
+    mcp_str name = req->in.message.method;
+    const mcp__method *method = find(name);
+    int outcome;
+    if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
+        req->method = method;
+        outcome = method->run(req);
+    } else {
+        outcome =
+            mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
+                           "Method not found: %.*s is not offered by this server in revision %s",
+                           (int)MCP__MIN(name.len, 100u), name.ptr, req->revision->name);
+    }
+    mcp__request_finish(req, outcome);
+}

@@ -1,0 +1,429 @@
+/* reply.c: the reply as it is being written, and its end.
+ *
+ * A result is written straight into the message's buffer: head, the method's one array, then what the
+ * revision wants behind it. An error throws away what was written. So a handler pays for no tree in
+ * between, and nothing is copied twice.
+ */
+#include "server/server.h"
+
+#include <stdio.h>
+
+/* Why nothing may be added any more; MCP_OK: go on. */
+static int closed(const mcp_request *req)
+{
+    if (req->failed)
+        return req->failed;
+    return req->error_code ? MCP_ESTATE : MCP_OK;
+}
+
+static int remember(mcp_request *req, int rc)
+{
+    if (rc < 0 && !req->failed)
+        req->failed = rc;
+    return req->failed ? req->failed : rc;
+}
+
+mcp__buf *mcp__reply_begin(mcp_request *req)
+{
+    mcp__buf *b = &req->out;
+    if (req->begun)
+        return b;
+    req->begun = true;
+    *b = mcp__channel_take_buf(req->in.channel);
+    mcp__put_result_head(b, mcp__request_id(req));
+    if (req->method->array) {
+        mcp__buf_lit(b, "{\"");
+        mcp__buf_str(b, mcp_str_from(req->method->array));
+        mcp__buf_lit(b, "\":[");
+    }
+    return b;
+}
+
+/* Where the next entry of the array goes; NULL: this method has none, or the reply failed. */
+static mcp__buf *next_entry(mcp_request *req)
+{
+    if (closed(req) != MCP_OK)
+        return NULL;
+    if (!req->in.channel || !req->method->array) {
+        remember(req, MCP_ESTATE);
+        return NULL;
+    }
+    mcp__buf *b = mcp__reply_begin(req);
+    if (req->count++)
+        mcp__buf_char(b, ',');
+    return b;
+}
+
+/* ---- content ---------------------------------------------------------------------------------------------- */
+
+static int check_content(const mcp_request *req, const mcp_content *c)
+{
+    bool reading = req->method && req->method->run == mcp__run_read;
+    switch (c->kind) {
+    case MCP_CONTENT_TEXT: return c->bytes && !reading ? MCP_EINVAL : MCP_OK;
+    case MCP_CONTENT_IMAGE:
+    case MCP_CONTENT_AUDIO: return c->bytes ? MCP_OK : MCP_EINVAL;
+    case MCP_CONTENT_LINK: return c->uri && c->name && !reading ? MCP_OK : MCP_EINVAL;
+    case MCP_CONTENT_RESOURCE: return c->uri ? MCP_OK : MCP_EINVAL;
+    }
+    return MCP_EINVAL;
+}
+
+static void put_contents(mcp_request *req, mcp__buf *b, mcp_content *c)
+{
+    if (!c->uri)
+        c->uri = req->uri.ptr;
+    if (!c->mime_type && req->entry)
+        c->mime_type = req->entry->mime_type;
+    mcp__put_resource_contents(b, req->revision, c);
+}
+
+static void put_message(const mcp_request *req, mcp__buf *b, const mcp_content *c)
+{
+    if (c->role == MCP_ROLE_ASSISTANT)
+        mcp__buf_lit(b, "{\"role\":\"assistant\",\"content\":");
+    else
+        mcp__buf_lit(b, "{\"role\":\"user\",\"content\":");
+    mcp__put_content_block(b, req->revision, c);
+    mcp__buf_char(b, '}');
+}
+
+int mcp_reply_content(mcp_request *req, const mcp_content *content)
+{
+    mcp_content c;
+    mcp__copy_options(&c, sizeof(c), content);
+    int rc = closed(req);
+    if (rc == MCP_OK)
+        rc = check_content(req, &c);
+    if (rc != MCP_OK)
+        return remember(req, rc);
+    if (req->cancelled)
+        return MCP_OK;
+    mcp__buf *b = next_entry(req);
+    if (!b)
+        return req->failed;
+    if (req->method->run == mcp__run_read)
+        put_contents(req, b, &c);
+    else if (req->method->run == mcp__run_prompt)
+        put_message(req, b, &c);
+    else if (req->method->run == mcp__run_tool)
+        mcp__put_content_block(b, req->revision, &c);
+    else
+        return remember(req, MCP_ESTATE);
+    return remember(req, b->failed);
+}
+
+int mcp_reply_str(mcp_request *req, mcp_str text, const char *mime_type)
+{
+    return mcp_reply_content(req, MCP_OPTIONS(mcp_content, .text = text, .mime_type = mime_type));
+}
+
+int mcp_reply_text(mcp_request *req, const char *text)
+{
+    return mcp_reply_str(req, mcp_str_from(text), NULL);
+}
+
+int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, const char *mime_type)
+{
+    bool reading = req->method && req->method->run == mcp__run_read;
+    mcp_content c = {.size = sizeof(c),
+                     .kind = reading ? MCP_CONTENT_TEXT : MCP_CONTENT_IMAGE,
+                     .bytes = bytes ? bytes : "",
+                     .bytes_len = len,
+                     .mime_type = mime_type};
+    if (!reading && mime_type && strncmp(mime_type, "audio/", 6) == 0)
+        c.kind = MCP_CONTENT_AUDIO;
+    return mcp_reply_content(req, &c);
+}
+
+static mcp_str format_text(mcp_request *req, const char *format, va_list args)
+{
+    char small[512];
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(small, sizeof(small), format, args);
+    mcp_str text = {0};
+    if (len >= 0 && (size_t)len < sizeof(small)) {
+        text = mcp__request_copy(req, (mcp_str){small, (size_t)len});
+    } else if (len >= 0) {
+        char *to = mcp_request_alloc(req, (size_t)len + 1);
+        if (to) {
+            vsnprintf(to, (size_t)len + 1, format, again);
+            text = (mcp_str){to, (size_t)len};
+        }
+    }
+    va_end(again);
+    if (!text.ptr)
+        remember(req, MCP_ENOMEM);
+    return text;
+}
+
+int mcp_reply_textf(mcp_request *req, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    mcp_str text = format_text(req, format, args);
+    va_end(args);
+    return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
+}
+
+int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    mcp_str text = format_text(req, format, args);
+    va_end(args);
+    req->is_error = true;
+    return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
+}
+
+int mcp_reply_structured(mcp_request *req, mcp_str json)
+{
+    if (closed(req) != MCP_OK)
+        return closed(req);
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(json, NULL, &req->server->allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return remember(req, rc);
+    bool object = mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT);
+    mcp__buf text;
+    mcp__buf_init(&text, &req->server->allocator, SIZE_MAX);
+    mcp__json_put_value(&text, mcp_json_root(doc));
+    rc = text.failed;
+    if (rc == MCP_OK && req->revision->structured && (object || req->revision->structured_any)) {
+        req->structured = mcp__request_copy(req, mcp__buf_view(&text));
+        rc = req->failed;
+    } else if (rc == MCP_OK) {
+        rc = mcp_reply_str(req, mcp__buf_view(&text), NULL);
+    }
+    mcp__buf_free(&text);
+    mcp_json_free(doc);
+    return remember(req, rc);
+}
+
+int mcp_reply_description(mcp_request *req, const char *description)
+{
+    if (closed(req) != MCP_OK)
+        return closed(req);
+    req->description = mcp__request_copy(req, mcp_str_from(description));
+    return req->failed;
+}
+
+int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
+{
+    if (closed(req) != MCP_OK)
+        return closed(req);
+    if (!req->meta.allocator)
+        mcp__buf_init(&req->meta, &req->server->allocator,
+                      req->in.channel ? req->in.channel->options.max_reply : 0);
+    mcp__buf_char(&req->meta, ',');
+    mcp__json_put_str(&req->meta, mcp_str_from(key));
+    mcp__buf_char(&req->meta, ':');
+    int rc = mcp__json_put_checked(&req->meta, json, MCP_JSON_NONE, NULL);
+    return remember(req, rc == MCP_OK ? req->meta.failed : rc);
+}
+
+void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)
+{
+    req->has_cache = true;
+    req->ttl_ms = ttl_ms;
+    req->cache_public = is_public;
+}
+
+/* ---- errors --------------------------------------------------------------------------------------------------- */
+
+static int fail(mcp_request *req, int code, const char *data, const char *format, va_list args)
+{
+    if (!req->error_code) {
+        int before = req->failed;
+        mcp_str text = format_text(req, format, args);
+        mcp_str copy = data ? mcp__request_copy(req, mcp_str_from(data)) : (mcp_str){0};
+        req->failed = before; /* without memory for its text the error is still an error */
+        req->error_code = code;
+        req->error_message = text;
+        req->error_data = copy;
+    }
+    return MCP_EREMOTE;
+}
+
+int mcp_reply_fail(mcp_request *req, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = fail(req, code, NULL, format, args);
+    va_end(args);
+    return rc;
+}
+
+int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = fail(req, code, data, format, args);
+    va_end(args);
+    return rc;
+}
+
+/* {"uri":…}, as the specification shows it for an unknown resource. */
+static mcp_str uri_data(mcp_request *req)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp__buf_lit(&b, "{\"uri\":");
+    mcp__json_put_str(&b, req->uri);
+    mcp__buf_char(&b, '}');
+    mcp_str data = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return data;
+}
+
+/* Makes an error of what a handler returned, when it did not say one itself. */
+static void set_error(mcp_request *req, int rc)
+{
+    if (req->error_code)
+        return;
+    if (rc == MCP_ENOTFOUND && req->uri.ptr) {
+        req->error_data = uri_data(req);
+        req->error_code = req->revision->not_found;
+        req->error_message = MCP_STR("Resource not found");
+    } else if (rc == MCP_ENOTFOUND) {
+        req->error_code = MCP__INVALID_PARAMS;
+        req->error_message = MCP_STR("Not found");
+    } else {
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = rc == MCP_ELIMIT
+                                 ? MCP_STR("Internal error: the reply is larger than max_reply")
+                                 : mcp_str_from(mcp_error_text(rc));
+    }
+}
+
+static void send_error(mcp_request *req)
+{
+    mcp_str message = req->error_message.ptr ? req->error_message : MCP_STR("Internal error");
+    size_t valid = mcp__utf8_valid(message.ptr, message.len);
+    mcp__incoming *in = &req->in;
+    int code = req->error_code;
+    mcp__buf b = mcp__channel_take_buf(in->channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
+                   req->error_data);
+    mcp_channel *channel = in->channel;
+    mcp__request_clear(req);
+    if (b.failed)
+        mcp__incoming_drop(in);
+    else
+        mcp__incoming_reply(in, mcp__buf_view(&b));
+    mcp__channel_give_buf(channel, &b);
+}
+
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+static void put_caching(const mcp_request *req, mcp__buf *b)
+{
+    const mcp_server_options *o = &req->server->options;
+    uint64_t ttl = req->method->is_list ? o->list_ttl_ms : o->read_ttl_ms;
+    bool is_public = o->cache_public;
+    if (req->has_cache) {
+        ttl = req->ttl_ms;
+        is_public = req->cache_public;
+    }
+    mcp__buf_lit(b, ",\"ttlMs\":");
+    mcp__json_put_uint(b, ttl);
+    if (is_public)
+        mcp__buf_lit(b, ",\"cacheScope\":\"public\"");
+    else
+        mcp__buf_lit(b, ",\"cacheScope\":\"private\"");
+}
+
+static void put_meta(const mcp_request *req, mcp__buf *b)
+{
+    if (req->revision->result_type) {
+        mcp__buf_lit(b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
+        mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
+        mcp__buf_str(b, mcp__buf_view(&req->meta));
+        mcp__buf_char(b, '}');
+    } else if (req->meta.len) {
+        mcp__buf_lit(b, ",\"_meta\":{");
+        mcp__buf_str(b, mcp__str_sub(mcp__buf_view(&req->meta), 1));
+        mcp__buf_char(b, '}');
+    }
+}
+
+/* Every member is written with a comma before it; the one behind an opening brace is taken out. */
+static void close_result(mcp_request *req)
+{
+    mcp__buf *b = mcp__reply_begin(req);
+    size_t brace = SIZE_MAX;
+    if (req->method->array) {
+        mcp__buf_char(b, ']');
+    } else {
+        brace = b->len;
+        mcp__buf_char(b, '{');
+    }
+    if (req->method->tail)
+        req->method->tail(req, b);
+    if (req->revision->caching && req->method->cacheable)
+        put_caching(req, b);
+    if (req->revision->result_type)
+        mcp__buf_lit(b, ",\"resultType\":\"complete\"");
+    put_meta(req, b);
+    if (brace != SIZE_MAX && !b->failed && b->len > brace + 1) {
+        memmove(b->ptr + brace + 1, b->ptr + brace + 2, b->len - brace - 2);
+        b->len--;
+    }
+    mcp__buf_lit(b, "}}");
+}
+
+static void send_result(mcp_request *req)
+{
+    close_result(req);
+    int rc = req->out.failed;
+    if (rc != MCP_OK) {
+        set_error(req, rc);
+        send_error(req);
+        return;
+    }
+    mcp__incoming *in = &req->in;
+    mcp_channel *channel = in->channel;
+    mcp__buf out = req->out;
+    mcp__buf_init(&req->out, out.allocator, 0);
+    mcp__request_clear(req);
+    mcp__incoming_reply(in, mcp__buf_view(&out));
+    mcp__channel_give_buf(channel, &out);
+}
+
+static void drop(mcp_request *req)
+{
+    mcp__request_clear(req);
+    mcp__incoming_drop(&req->in);
+}
+
+void mcp__request_finish(mcp_request *req, int outcome)
+{
+    if (outcome == MCP_PENDING && req->finished) {
+        req->finished = false;
+        outcome = req->outcome;
+        if (outcome == MCP_OK && req->method->resume) {
+            int rc = req->method->resume(req);
+            mcp__request_finish(req, rc);
+            return;
+        }
+    }
+    if (outcome == MCP_PENDING) {
+        req->state = req->stream ? MCP__REQUEST_LISTENING : MCP__REQUEST_PENDING;
+        return;
+    }
+    if (req->cancelled || !req->in.channel || req->in.channel->closed) {
+        drop(req);
+        return;
+    }
+    if (outcome == MCP_INPUT_REQUIRED)
+        outcome = MCP_EUNSUPPORTED;
+    if (outcome >= 0 && req->failed)
+        outcome = req->failed;
+    if (outcome < 0 || req->error_code) {
+        set_error(req, outcome);
+        send_error(req);
+    } else {
+        send_result(req);
+    }
+}

@@ -1,0 +1,201 @@
+/* request.c: what a handler may ask of its request, its life, progress and work elsewhere. */
+#include "server/server.h"
+
+const char *mcp_request_revision(const mcp_request *req)
+{
+    return req->revision->name;
+}
+
+const char *mcp_request_method(const mcp_request *req)
+{
+    return req->method ? req->method->name : "";
+}
+
+const mcp_json *mcp_request_params(const mcp_request *req)
+{
+    return req->in.message.params;
+}
+
+const mcp_json *mcp_request_meta(const mcp_request *req)
+{
+    return mcp_json_get(req->in.message.params, "_meta");
+}
+
+const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
+{
+    if (req->revision->modern)
+        return mcp_json_get(mcp_request_meta(req), MCP__META_CAPABILITIES);
+    if (!req->in.channel)
+        return NULL;
+    const mcp__session *session = req->in.channel->state;
+    return session->initialize ? mcp_json_get(mcp_json_root(session->initialize), "capabilities")
+                               : NULL;
+}
+
+const char *mcp_request_principal(const mcp_request *req)
+{
+    return req->in.channel ? req->in.channel->options.principal : NULL;
+}
+
+mcp_str mcp__request_principal_str(const mcp_request *req)
+{
+    return mcp_str_from(mcp_request_principal(req));
+}
+
+bool mcp_request_cancelled(const mcp_request *req)
+{
+    return req->cancelled;
+}
+
+void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user), void *user)
+{
+    req->on_cancel = fn;
+    req->on_cancel_user = user;
+}
+
+void *mcp_request_alloc(mcp_request *req, size_t size)
+{
+    return mcp__arena_alloc(&req->arena, size);
+}
+
+char *mcp_request_strdup(mcp_request *req, mcp_str s)
+{
+    return mcp__arena_strdup(&req->arena, s);
+}
+
+mcp_str mcp__request_copy(mcp_request *req, mcp_str s)
+{
+    char *copy = mcp__arena_strdup(&req->arena, s);
+    if (!copy) {
+        if (!req->failed)
+            req->failed = MCP_ENOMEM;
+        return (mcp_str){0};
+    }
+    return (mcp_str){copy, s.len};
+}
+
+mcp_str mcp__param_string(mcp_request *req, const char *name)
+{
+    const mcp_json *value = mcp_json_get(req->in.message.params, name);
+    if (mcp_json_is(value, MCP_JSON_STRING))
+        return mcp_json_string(value);
+    mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"%s\" must be a string%s", name,
+                   value ? "" : ", and is missing");
+    return (mcp_str){0};
+}
+
+void mcp__request_clear(mcp_request *req)
+{
+    if (req->entry)
+        mcp__entry_unref(req->entry);
+    mcp_uri_match_free(req->match);
+    if (req->in.channel)
+        mcp__channel_give_buf(req->in.channel, &req->out);
+    else
+        mcp__buf_free(&req->out);
+    mcp__buf_free(&req->meta);
+    mcp__arena_free(&req->arena);
+}
+
+/* ---- progress ----------------------------------------------------------------------------------------- */
+
+enum { PROGRESS_INTERVAL_MS = 50 }; /* 20 per second */
+
+static int64_t now_of(const mcp_request *req)
+{
+    const mcp_host *host = &req->server->host;
+    return req->server->has_host && host->now ? host->now(host->user) : req->in.channel->now;
+}
+
+static bool progress_is_due(mcp_request *req, double progress, double total)
+{
+    if (req->progress_begun && !(progress > req->progress_last))
+        return false;
+    int64_t now = now_of(req);
+    bool last = total > 0 && progress >= total;
+    if (req->progress_begun && !last && now - req->progress_sent < PROGRESS_INTERVAL_MS)
+        return false;
+    req->progress_begun = true;
+    req->progress_last = progress;
+    req->progress_sent = now;
+    return true;
+}
+
+void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
+{
+    const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
+    if (!mcp__is_id(token) || req->cancelled || !req->in.channel)
+        return;
+    if (!progress_is_due(req, progress, total))
+        return;
+    mcp__buf b = mcp__channel_take_buf(req->in.channel);
+    mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
+    mcp__object o = mcp__object_begin(&b, req->revision);
+    mcp__object_key(&o, "progressToken");
+    mcp__json_put_value(&b, token);
+    mcp__object_key(&o, "progress");
+    mcp__json_put_real(&b, progress);
+    if (total > 0) {
+        mcp__object_key(&o, "total");
+        mcp__json_put_real(&b, total);
+    }
+    if (req->revision->progress_message)
+        mcp__object_str(&o, "message", message);
+    mcp__object_end(&o);
+    mcp__buf_char(&b, '}');
+    if (!b.failed)
+        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b));
+    mcp__channel_give_buf(req->in.channel, &b);
+}
+
+/* ---- work elsewhere ------------------------------------------------------------------------------------- */
+
+typedef struct work {
+    mcp_request *req;
+    void (*work)(void *user);
+    void (*done)(mcp_request *req, void *user);
+    void *user;
+} work;
+
+static void work_run(void *arg)
+{
+    work *w = arg;
+    w->work(w->user);
+}
+
+static void work_done(void *arg)
+{
+    work *w = arg;
+    w->done(w->req, w->user);
+}
+
+int mcp_request_work(mcp_request *req, void (*fn)(void *user),
+                     void (*done)(mcp_request *req, void *user), void *user)
+{
+    const mcp_server *server = req->server;
+    if (!server->has_host || !server->host.work) {
+        fn(user);
+        done(req, user);
+        return MCP_PENDING;
+    }
+    work *w = mcp_request_alloc(req, sizeof(*w));
+    if (!w)
+        return MCP_ENOMEM;
+    *w = (work){req, fn, done, user};
+    int rc = server->host.work(server->host.user, work_run, work_done, w);
+    return rc < 0 ? rc : MCP_PENDING;
+}
+
+void mcp_reply_finish(mcp_request *req, int outcome)
+{
+    if (req->state == MCP__REQUEST_RUNNING) {
+        /* Within the handler, which still has to return MCP_PENDING. */
+        req->finished = true;
+        req->outcome = outcome;
+        return;
+    }
+    req->state = MCP__REQUEST_RUNNING;
+    if (outcome == MCP_OK && !req->cancelled && req->method->resume)
+        outcome = req->method->resume(req);
+    mcp__request_finish(req, outcome);
+}

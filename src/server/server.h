@@ -1,0 +1,297 @@
+/* server.h: the server role's own structures.
+ *
+ *   mcp_server     what is offered: the registry, the mounts, the hub
+ *   mcp__session   the server's side of one channel: what a legacy peer's session remembers
+ *   mcp_request    one request being answered, and the reply as it is being written
+ *
+ * server.c life and options, registry.c what is registered, session.c the role of a channel and the
+ * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c the methods,
+ * reply.c and request.c what handlers call, hub.c subscriptions and notices.
+ */
+#ifndef MCP_SRC_SERVER_H
+#define MCP_SRC_SERVER_H
+
+#include <mcp/provider.h>
+#include <mcp/server.h>
+
+#include "base/base.h"
+#include "channel/channel.h"
+#include "json/json.h"
+#include "protocol/object.h"
+#include "protocol/revision.h"
+
+enum { MCP__REVISIONS = 5 };
+
+/* ---- registry.c ----------------------------------------------------------------------------------- */
+
+typedef enum mcp__kind {
+    MCP__RESOURCES = 0,
+    MCP__TEMPLATES,
+    MCP__PROMPTS,
+    MCP__TOOLS,
+    MCP__KINDS,
+} mcp__kind;
+
+/* One registered thing. Its list entry is rendered once per revision, at registration; revisions that
+ * look the same share the text. */
+typedef struct mcp__entry {
+    mcp__kind kind;
+    unsigned refs; /* the registry, and requests that are being answered by it */
+    uint64_t sequence;
+    mcp_str key; /* URI, template, name; NUL-terminated */
+    mcp_str rendered[MCP__REVISIONS];
+    void *user;
+    mcp_read_fn *read; /* resources, templates */
+    mcp_complete_fn *complete;
+    mcp_prompt_fn *get;
+    mcp_call_fn *call;
+    char *mime_type;        /* resources, templates */
+    char *text;             /* resources with fixed contents */
+    mcp_uri_template *tmpl; /* templates */
+    char **arguments;       /* prompts: names */
+    bool *required;         /* prompts: of the arguments */
+    size_t n_arguments;
+    const mcp_allocator *allocator;
+} mcp__entry;
+
+/* All of one kind, in order of registration. */
+typedef struct mcp__registry {
+    mcp__entry **items;
+    size_t count, cap;
+    mcp__map by_key;
+} mcp__registry;
+
+void mcp__entry_unref(mcp__entry *entry);
+static inline mcp__entry *mcp__entry_ref(mcp__entry *entry)
+{
+    entry->refs++;
+    return entry;
+}
+mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str key);
+/* The first entry registered after `sequence`. */
+size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
+void mcp__registry_free(mcp_server *server);
+/* The most specific template that matches; *match is the caller's. MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM. */
+int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
+                        mcp_uri_match **match);
+
+/* ---- mounted providers ------------------------------------------------------------------------------ */
+
+typedef struct mcp__mount {
+    char *prefix;
+    size_t scheme_len; /* of the prefix, with the colon */
+    mcp_provider provider;
+    void *user;
+} mcp__mount;
+
+/* The mount with the longest prefix that the URI begins with, or NULL. */
+mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
+
+/* ---- the server ----------------------------------------------------------------------------------------- */
+
+struct mcp_server {
+    mcp_allocator allocator;
+    mcp_server_options options; /* the numbers and switches; texts are below */
+    char *instructions;
+    mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
+    mcp__buf info_text;           /* what `info` points into */
+    mcp_host host;
+    bool has_host;
+
+    mcp__registry registry[MCP__KINDS];
+    mcp__entry **by_specificity; /* the templates, most specific first */
+    uint64_t next_sequence;
+    mcp__mount *mounts;
+    size_t n_mounts;
+
+    mcp__link sessions;
+    mcp__map topics;       /* canonical URI to mcp__topic */
+    size_t n_list_streams; /* streams that want changes of the list of resources */
+};
+
+bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
+bool mcp__server_completes(const mcp_server *server);
+/* {"resources":{…},…} in the form of a revision. */
+void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__revision *revision);
+void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
+    MCP_PRINTF(3, 4);
+
+/* ---- hub.c: who is told of what -------------------------------------------------------------------------- */
+
+typedef struct mcp__session mcp__session;
+
+/* A stream of notices: a legacy session (listen is NULL), or one subscriptions/listen. */
+typedef struct mcp__stream {
+    mcp__link link; /* in session->streams */
+    mcp__session *session;
+    mcp_request *listen;
+    unsigned lists;       /* 1 << mcp__kind: which lists' changes it is told */
+    unsigned dirty_lists; /* which of them changed */
+    mcp__link subscriptions;
+} mcp__stream;
+
+void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);
+void mcp__stream_clear(mcp__stream *stream);
+/* Which lists' changes this server announces at all. */
+unsigned mcp__hub_lists(const mcp_server *server);
+void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
+/* MCP_OK (also when it is subscribed already), MCP_ENOTFOUND: never to be served; MCP_ELIMIT, …. */
+int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri);
+void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
+
+void mcp__hub_list_changed(mcp_server *server, mcp__kind kind);
+void mcp__hub_tick(mcp__session *session, int64_t now);
+int64_t mcp__hub_deadline(const mcp__session *session);
+void mcp__hub_free(mcp_server *server);
+
+/* ---- session.c ---------------------------------------------------------------------------------------------- */
+
+struct mcp__session {
+    mcp__link link; /* in server->sessions */
+    mcp_server *server;
+    mcp_channel *channel;
+
+    /* legacy only */
+    const mcp__revision *revision; /* NULL before initialize */
+    bool initialized;              /* the notification came */
+    mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
+    mcp__stream legacy;
+
+    mcp__link streams;
+    mcp__link dirty; /* mcp__subscription whose resource changed */
+    bool lists_dirty;
+    int64_t
+        due; /* when to tell: INT64_MAX nothing to tell, INT64_MIN as soon as the time is known */
+    size_t n_subscriptions;
+};
+
+/* ---- request.c, reply.c --------------------------------------------------------------------------------------- */
+
+typedef struct mcp__method mcp__method;
+
+typedef enum mcp__request_state {
+    MCP__REQUEST_RUNNING = 0, /* its handler is on the stack */
+    MCP__REQUEST_PENDING,     /* mcp_reply_finish() is to come */
+    MCP__REQUEST_LISTENING,   /* an open subscription */
+} mcp__request_state;
+
+struct mcp_request {
+    mcp__incoming in; /* first */
+    mcp_server *server;
+    const mcp__revision *revision;
+    const mcp__method *method;
+    mcp__request_state state;
+    bool cancelled;
+    bool finished; /* mcp_reply_finish() came while the handler was still running */
+    int outcome;   /* its argument */
+    void (*on_cancel)(mcp_request *req, void *user);
+    void *on_cancel_user;
+    mcp__arena arena;
+
+    /* what is asked for */
+    mcp__entry *entry;
+    mcp_str uri; /* resources/read */
+    mcp_uri_match *match;
+
+    /* the reply so far */
+    mcp__buf out;
+    bool begun;
+    int failed;   /* the first failure of a builder */
+    size_t count; /* entries of the method's array */
+    int error_code;
+    mcp_str error_message, error_data; /* in the arena */
+    bool is_error;                     /* tools/call */
+    mcp_str structured;                /* tools/call, JSON in the arena */
+    mcp_str description;               /* prompts/get, in the arena */
+    mcp__buf meta;                     /* members for _meta, each with a leading comma */
+    bool has_cache, cache_public;
+    uint64_t ttl_ms;
+
+    /* a list */
+    uint32_t part;
+    mcp_str position; /* where the part goes on */
+    size_t room;      /* entries that may still be added */
+    bool has_next;
+    mcp_str next; /* in the arena */
+
+    /* completion/complete */
+    uint64_t total;
+    bool has_total;
+
+    /* progress */
+    bool progress_begun;
+    double progress_last;
+    int64_t progress_sent;
+
+    mcp__stream *stream; /* subscriptions/listen */
+};
+
+static inline unsigned mcp__revision_index(const mcp__revision *r)
+{
+    return (unsigned)(r - mcp__revisions);
+}
+static inline mcp_str mcp__request_id(const mcp_request *req)
+{
+    return mcp__incoming_id(&req->in);
+}
+mcp_str mcp__request_principal_str(const mcp_request *req);
+
+/* Ends a request with what a handler returned. */
+void mcp__request_finish(mcp_request *req, int outcome);
+/* Gives back what the request holds besides mcp__incoming. */
+void mcp__request_clear(mcp_request *req);
+/* The reply's buffer, after its head and the beginning of its array have been written. */
+mcp__buf *mcp__reply_begin(mcp_request *req);
+/* A copy in the arena; sets req->failed when there is no memory. */
+mcp_str mcp__request_copy(mcp_request *req, mcp_str s);
+
+/* Reads a string parameter; NULL .ptr after mcp_reply_fail() said what is wrong. */
+mcp_str mcp__param_string(mcp_request *req, const char *name);
+
+/* ---- dispatch.c: the methods ---------------------------------------------------------------------------------- */
+
+struct mcp__method {
+    const char *name;
+    unsigned revisions; /* MCP__IN_* */
+    int needs;          /* an mcp__kind that has to be offered, or MCP__NEEDS_* */
+    const char *array;  /* the result's one array, or NULL */
+    bool cacheable;
+    bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
+    int (*run)(mcp_request *req);
+    /* Goes on after a part of it was answered later; NULL: nothing more to do. */
+    int (*resume)(mcp_request *req);
+    /* Writes the members after the array, each with a leading comma. NULL: none. */
+    void (*tail)(mcp_request *req, mcp__buf *b);
+};
+enum { MCP__NEEDS_NOTHING = -1, MCP__NEEDS_SUBSCRIBE = -2, MCP__NEEDS_COMPLETION = -3 };
+
+/* Runs a request whose revision is known. */
+void mcp__dispatch(mcp_request *req);
+
+/* session.c */
+int mcp__run_initialize(mcp_request *req);
+int mcp__run_discover(mcp_request *req);
+int mcp__run_ping(mcp_request *req);
+int mcp__run_subscribe(mcp_request *req);
+int mcp__run_unsubscribe(mcp_request *req);
+int mcp__run_listen(mcp_request *req);
+/* list.c */
+int mcp__run_list(mcp_request *req);
+int mcp__resume_list(mcp_request *req);
+void mcp__list_tail(mcp_request *req, mcp__buf *b);
+/* read.c, prompt.c, tool.c, complete.c */
+int mcp__run_read(mcp_request *req);
+int mcp__run_prompt(mcp_request *req);
+void mcp__prompt_tail(mcp_request *req, mcp__buf *b);
+int mcp__run_tool(mcp_request *req);
+void mcp__tool_tail(mcp_request *req, mcp__buf *b);
+int mcp__run_complete(mcp_request *req);
+void mcp__complete_tail(mcp_request *req, mcp__buf *b);
+/* listen.c */
+int mcp__listen_open(mcp_request *req);
+void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
+void mcp__listen_close(mcp_request *req); /* we end it, with its result */
+
+extern const mcp__role mcp__server_role;
+
+#endif
