@@ -1,0 +1,120 @@
+/* dirs.h: the set of folders that are being watched, by inotify or by looking at them now and then.
+ *
+ * Knows paths, descriptors and the budget; not what a change means (watch.c). A folder is watched
+ * through a descriptor that was opened beneath its root, never by its path, so that nobody can swap it
+ * for something else in between. When the budget is spent the folder that was not used for the longest
+ * time moves to the polled ones; folders that are pinned stay.
+ */
+#ifndef FILES_DIRS_H
+#define FILES_DIRS_H
+
+#include <mcp/base.h>
+
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* What is compared to see whether something changed while nobody looked. */
+typedef struct files_stamp {
+    bool exists;
+    dev_t dev;
+    ino_t ino;
+    mode_t mode;
+    off_t len;
+    struct timespec mtime, ctime;
+} files_stamp;
+
+void files_stamp_of(const struct stat *st, files_stamp *ret);
+bool files_stamp_same(const files_stamp *a, const files_stamp *b);
+
+/* Something with a path in a hash table; the first member of what is kept there. */
+typedef struct files_node {
+    struct files_node *next;
+    size_t hash, len;
+    char *path;
+} files_node;
+
+typedef struct files_table {
+    files_node **buckets;
+    size_t n_buckets, count;
+} files_table;
+
+size_t files_hash(const char *path, size_t len);
+files_node *files_table_find(const files_table *t, const char *path, size_t len);
+int files_table_add(files_table *t, files_node *node, const mcp_allocator *alloc);
+void files_table_remove(files_table *t, files_node *node);
+void files_table_free(files_table *t, const mcp_allocator *alloc);
+
+typedef struct files_dir {
+    files_node node;
+    struct files_dir *next_wd;       /* in the bucket of its watch */
+    struct files_dir *newer, *older; /* in the order of use */
+    struct files_dir *next_scan;     /* watch.c: waits to be scanned */
+    int wd;                          /* -1: polled */
+    unsigned pins;                   /* who holds it; watched by preference while not 0 */
+    bool dead;                       /* in no table any more; lives until the last pin goes */
+    bool queued;
+    files_stamp stamp; /* polled: as it was seen last */
+} files_dir;
+
+typedef struct files_dir_list {
+    files_dir *newest, *oldest;
+    size_t count;
+} files_dir_list;
+
+/* Opens a folder beneath its root; MCP_OK and a descriptor, or MCP_E*. */
+typedef int files_open_dir_fn(const char *path, int *ret_fd, void *user);
+
+typedef struct files_dirs {
+    mcp_allocator alloc;
+    files_open_dir_fn *open;
+    void *user;
+    int fd; /* inotify; -1: there is none */
+    size_t budget, max_polled;
+    bool spent; /* some folder is polled or left out because there is no watch for it */
+    files_table by_path;
+    files_dir **by_wd;
+    size_t n_by_wd;
+    files_dir_list watched, polled;
+} files_dirs;
+
+/* Why a folder is wanted. FOUND folders take only what is free; the others push out the oldest. */
+typedef enum files_dir_use { FILES_DIR_FOUND, FILES_DIR_LISTED, FILES_DIR_PINNED } files_dir_use;
+
+/* budget 0: 8192, or a quarter of the system's limit when that is less. */
+void files_dirs_init(files_dirs *dirs, const mcp_allocator *alloc, size_t budget,
+                     files_open_dir_fn *open, void *user);
+/* Makes the inotify descriptor; false: everything is polled. */
+bool files_dirs_open(files_dirs *dirs);
+/* Sets the limits that depend on the system, when they are not set yet. */
+void files_dirs_limits(files_dirs *dirs);
+/* Lets go of everything, pinned or not, and of the descriptor; may be used again. */
+void files_dirs_close(files_dirs *dirs);
+
+files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len);
+
+/* The folder, now watched or polled. MCP_ENOTFOUND, MCP_EACCESS …: as `open` says; MCP_ELIMIT: no place
+ * left for a FOUND one; MCP_ENOMEM. A PINNED one gets a pin, which files_dir_unpin() takes back. */
+int files_dirs_add(files_dirs *dirs, const char *path, size_t len, files_dir_use use,
+                   files_dir **ret);
+void files_dir_pin(files_dir *dir);
+void files_dir_unpin(files_dirs *dirs, files_dir *dir);
+
+/* It is no longer what its path leads to. */
+void files_dirs_drop(files_dirs *dirs, files_dir *dir);
+/* The same for a path and everything below it. */
+void files_dirs_drop_below(files_dirs *dirs, const char *path, size_t len);
+
+/* The folders behind a watch (several when links lead to one folder): at most `max`, each pinned. */
+size_t files_dirs_of_watch(files_dirs *dirs, int wd, files_dir **ret, size_t max);
+
+typedef enum files_dir_news { FILES_DIR_SAME, FILES_DIR_CHANGED, FILES_DIR_GONE } files_dir_news;
+
+/* Looks at the polled folder that was not looked at for the longest time, and makes it the newest.
+ * NULL: none is polled. It is pinned. */
+files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news);
+
+/* Whether path is `above` or lies below it. */
+bool files_path_below(const char *path, size_t len, const char *above, size_t above_len);
+
+#endif

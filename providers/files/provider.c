@@ -1,0 +1,444 @@
+/* provider.c: mounts the sources at "file:" with their templates, and connects watching to the hub.
+ *
+ * One mount for all sources: lists run through them in the order given, and a URI tells by its path which
+ * one it belongs to. Nothing is read, watched or started here before a peer asks.
+ */
+#define _GNU_SOURCE
+#include "provider.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "complete.h"
+#include "text.h"
+
+#define DEFAULT_MAX_READ ((size_t)10 << 20)
+
+/* ---- texts ------------------------------------------------------------------------------------------ */
+
+/* How many bytes at the start are one character; 0: they are none. */
+static size_t character(mcp_str s)
+{
+    unsigned char c = (unsigned char)s.ptr[0];
+    size_t len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    return len <= s.len && files_text_utf8((mcp_str){s.ptr, len}) ? len : 0;
+}
+
+int files_put_text(files_buffer *out, mcp_str bytes)
+{
+    int rc = files_buffer_reserve(out, bytes.len * 3 + 1);
+    if (rc != MCP_OK)
+        return rc;
+    if (files_text_utf8(bytes)) {
+        if (bytes.len)
+            memcpy(out->ptr + out->len, bytes.ptr, bytes.len);
+        out->len += bytes.len;
+        bytes.len = 0;
+    }
+    while (bytes.len) {
+        size_t len = character(bytes);
+        memcpy(out->ptr + out->len, len ? bytes.ptr : "\xef\xbf\xbd", len ? len : 3);
+        out->len += len ? len : 3;
+        bytes.ptr += len ? len : 1;
+        bytes.len -= len ? len : 1;
+    }
+    out->ptr[out->len] = 0;
+    return MCP_OK;
+}
+
+static int terminate(files_buffer *out, int rc)
+{
+    if (rc == MCP_OK && (rc = files_buffer_reserve(out, 1)) == MCP_OK)
+        out->ptr[out->len] = 0;
+    return rc;
+}
+
+int files_put_uri(const files *f, size_t root, mcp_str rel, files_buffer *out)
+{
+    return terminate(out, files_uri_write(&f->roots.items[root], rel, out));
+}
+
+int files_put_path(const files *f, size_t root, mcp_str rel, files_buffer *out)
+{
+    const files_root *r = &f->roots.items[root];
+    int rc = files_buffer_append(out, r->path, r->path_len);
+    if (rc == MCP_OK && (rel.len || !r->path_len))
+        rc = files_buffer_append(out, "/", 1);
+    if (rc == MCP_OK && rel.len)
+        rc = files_buffer_append(out, rel.ptr, rel.len);
+    return terminate(out, rc);
+}
+
+int files_put_line(const files *f, const files_entry *e, files_buffer *out)
+{
+    char head[48];
+    int n = e->is_dir ? snprintf(head, sizeof head, "folder\t-\t")
+                      : snprintf(head, sizeof head, "file\t%llu\t", (unsigned long long)e->size);
+    int rc = files_buffer_append(out, head, (size_t)n);
+    if (rc == MCP_OK)
+        rc = files_uri_write(&f->roots.items[e->root], e->rel, out);
+    return rc == MCP_OK ? files_buffer_append(out, "\n", 1) : rc;
+}
+
+bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (!text.len || text.len > 18)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = value;
+    return value >= min && value <= max;
+}
+
+void files_log(const files *f, const char *what, mcp_str uri, int code)
+{
+    char line[512];
+    const mcp_host *host = mcp_server_host(f->server);
+    if (!host || !host->log)
+        return;
+    snprintf(line, sizeof line, "%.*s: %s: %s", uri.len < 400 ? (int)uri.len : 400, uri.ptr, what,
+             mcp_error_text(code));
+    host->log(host->user, "info", line);
+}
+
+/* ---- watching --------------------------------------------------------------------------------------- */
+
+/* The URI without its query, if the query could be one of our templates'. */
+static bool without_query(mcp_str uri, mcp_str *ret)
+{
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    *ret = uri;
+    if (!query)
+        return true;
+    ret->len = (size_t)(query - uri.ptr);
+    for (const char *p = query + 1, *end = uri.ptr + uri.len; p < end;) {
+        const char *name = p;
+        while (p < end && *p != '=' && *p != '&')
+            p++;
+        if (!files_is_part_name((mcp_str){name, (size_t)(p - name)}))
+            return false;
+        while (p < end && *p++ != '&')
+            ;
+    }
+    return true;
+}
+
+/* Whether a path could be served, now or when something is there. */
+static int could_be_served(const files *f, const files_target *t)
+{
+    const files_root *root = &f->roots.items[t->root];
+    struct stat st = {0};
+    bool visible = true;
+    int rc = files_root_stat(root, t->rel, &st);
+    if (rc != MCP_OK && rc != MCP_ENOTFOUND)
+        return rc == MCP_ENOMEM ? rc : MCP_ENOTFOUND;
+    bool is_dir = rc == MCP_OK ? S_ISDIR(st.st_mode) : t->slash;
+    rc = root->ignore ? files_ignore_visible(root->ignore, t->rel, t->rel_len, is_dir, &visible)
+                      : MCP_OK;
+    return rc == MCP_OK && !visible ? MCP_ENOTFOUND : rc;
+}
+
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    files *f = user;
+    files_target target;
+    files_buffer out;
+    mcp_str plain;
+    if (!without_query(uri, &plain) || files_uri_parse(&f->roots, plain, &target) != MCP_OK)
+        return MCP_ENOTFOUND;
+    int rc = could_be_served(f, &target);
+    if (rc != MCP_OK)
+        return rc;
+    files_buffer_init(&out, &f->alloc);
+    rc = files_put_uri(f, target.root, (mcp_str){target.rel, target.rel_len}, &out);
+    if (rc == MCP_OK && out.len >= room)
+        rc = MCP_ELIMIT;
+    if (rc == MCP_OK)
+        memcpy(canonical, out.ptr, out.len + 1);
+    files_buffer_free(&out);
+    return rc;
+}
+
+static void on_updated(const char *path, void *user)
+{
+    files *f = user;
+    files_target target;
+    files_buffer uri;
+    if (files_path_parse(&f->roots, mcp_str_from(path), &target) != MCP_OK ||
+        could_be_served(f, &target) != MCP_OK)
+        return;
+    files_buffer_init(&uri, &f->alloc);
+    if (files_put_uri(f, target.root, (mcp_str){target.rel, target.rel_len}, &uri) == MCP_OK)
+        mcp_server_resource_updated(f->server, uri.ptr);
+    files_buffer_free(&uri);
+}
+
+static void on_list_changed(void *user)
+{
+    mcp_server_resources_changed(((files *)user)->server);
+}
+
+static int ensure_watch(files *f)
+{
+    if (f->watch)
+        return MCP_OK;
+    files_watch_options options = {.roots = &f->roots,
+                                   .host = mcp_server_host(f->server),
+                                   .alloc = &f->alloc,
+                                   .budget = f->watch_budget,
+                                   .rules = f->rules,
+                                   .updated = on_updated,
+                                   .list_changed = on_list_changed,
+                                   .user = f};
+    return files_watch_new(&options, &f->watch);
+}
+
+/* The path of a canonical URI, which is ours. */
+static int path_of(files *f, const char *canonical, files_buffer *path)
+{
+    files_target target;
+    int rc = files_uri_parse(&f->roots, mcp_str_from(canonical), &target);
+    files_buffer_init(path, &f->alloc);
+    if (rc == MCP_OK)
+        rc = files_put_path(f, target.root, (mcp_str){target.rel, target.rel_len}, path);
+    return rc;
+}
+
+static int watch(const char *canonical, void *user)
+{
+    files *f = user;
+    files_buffer path;
+    int rc = path_of(f, canonical, &path);
+    if (rc == MCP_OK)
+        rc = ensure_watch(f);
+    if (rc == MCP_OK)
+        rc = files_watch_add(f->watch, path.ptr);
+    files_buffer_free(&path);
+    return rc;
+}
+
+static void unwatch(const char *canonical, void *user)
+{
+    files *f = user;
+    files_buffer path;
+    if (path_of(f, canonical, &path) == MCP_OK && f->watch)
+        files_watch_remove(f->watch, path.ptr);
+    files_buffer_free(&path);
+}
+
+static int watch_list(void *user)
+{
+    files *f = user;
+    int rc = ensure_watch(f);
+    return rc == MCP_OK ? files_watch_list_start(f->watch) : rc;
+}
+
+static void unwatch_list(void *user)
+{
+    files *f = user;
+    if (f->watch)
+        files_watch_list_stop(f->watch);
+}
+
+/* ---- completion ------------------------------------------------------------------------------------- */
+
+typedef struct completion {
+    mcp_request *req;
+    files *f;
+} completion;
+
+/* In {+path} these would end the path, or be taken for an encoding. */
+static bool needs_encoding(char c)
+{
+    return strchr("%?#[]", c) != NULL;
+}
+
+static int emit_completion(mcp_str value, void *user)
+{
+    completion *c = user;
+    files_buffer *out = &c->f->title;
+    out->len = 0;
+    int rc = files_buffer_reserve(out, MCP_URI_ENCODED_SIZE(value.len));
+    if (rc != MCP_OK)
+        return rc;
+    for (size_t i = 0; i < value.len; i++) {
+        mcp_str one = {value.ptr + i, 1};
+        if (needs_encoding(*one.ptr))
+            out->len += mcp_uri_encode_segment(one, out->ptr + out->len);
+        else
+            out->ptr[out->len++] = *one.ptr;
+    }
+    return mcp_reply_completion(c->req, (mcp_str){out->ptr, out->len});
+}
+
+static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                    void *user)
+{
+    completion c = {req, user};
+    char path[FILES_PATH_MAX];
+    size_t len, total = 0;
+    (void)context;
+    if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= sizeof path)
+        return MCP_OK;
+    /* As typed: maybe encoded, maybe not. */
+    if (mcp_uri_decode(value, path, sizeof path, &len) == MCP_OK && !memchr(path, 0, len))
+        value = (mcp_str){path, len};
+    int rc =
+        files_complete_absolute(&c.f->roots, value, 100, &c.f->alloc, emit_completion, &c, &total);
+    if (rc == MCP_OK)
+        mcp_reply_completion_total(req, total);
+    return rc;
+}
+
+/* ---- templates -------------------------------------------------------------------------------------- */
+
+static const mcp_resource_template templates[] = {
+    {.size = sizeof(mcp_resource_template),
+     .uri_template = "file://{+path}",
+     .name = "file",
+     .title = "File or folder",
+     .description = "A file, or the listing of a folder, by its absolute path",
+     .read = files_read_template,
+     .complete = complete},
+    {.size = sizeof(mcp_resource_template),
+     .uri_template = "file://{+path}{?offset,length}",
+     .name = "bytes",
+     .title = "Bytes of a file",
+     .description = "Length bytes from offset on (0 is the first); without length up to the end",
+     .read = files_read_template,
+     .complete = complete},
+    {.size = sizeof(mcp_resource_template),
+     .uri_template = "file://{+path}{?line,lines}",
+     .name = "lines",
+     .title = "Lines of a file",
+     .description = "As many lines as lines says, from line on (1 is the first); without lines up "
+                    "to the end",
+     .read = files_read_template,
+     .complete = complete},
+    {.size = sizeof(mcp_resource_template),
+     .uri_template = "file://{+path}{?tail}",
+     .name = "tail",
+     .title = "End of a file",
+     .description = "The last lines of a file, as many as tail says",
+     .read = files_read_template,
+     .complete = complete},
+    {.size = sizeof(mcp_resource_template),
+     .uri_template = "file://{+path}{?depth,limit}",
+     .name = "folder",
+     .title = "Listing of a folder",
+     .description = "What is in a folder, depth levels of it (default 1), at most limit entries "
+                    "(default 1000); one line each: kind, size, URI",
+     .read = files_read_template,
+     .complete = complete},
+};
+
+/* ---- mounting --------------------------------------------------------------------------------------- */
+
+static void release(void *user)
+{
+    files *f = user;
+    mcp_allocator alloc = f->alloc;
+    files_watch_free(f->watch);
+    files_roots_close(&f->roots);
+    files_mime_free(f->mime);
+    files_buffer_free(&f->uri);
+    files_buffer_free(&f->name);
+    files_buffer_free(&f->title);
+    files_release(&alloc, f);
+}
+
+static int refuse(mcp_error *error, int code, const char *source, const char *why)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.180s: %s", source, why);
+    }
+    return code;
+}
+
+/* Says why a source cannot be served; what it is when it is opened counts in the end. */
+static int check_source(const char *source, mcp_error *error)
+{
+    struct stat st;
+    if (!*source)
+        return refuse(error, MCP_EINVAL, "''", "the name of a source is empty");
+    if (stat(source, &st) != 0)
+        return refuse(error, files_code_of_errno(errno), source, strerror(errno));
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return refuse(error, MCP_EACCESS, source, "neither a folder nor a regular file");
+    if (faccessat(AT_FDCWD, source, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK, AT_EACCESS) != 0)
+        return refuse(error, files_code_of_errno(errno), source, strerror(errno));
+    return MCP_OK;
+}
+
+static int open_sources(files *f, const mcp_files_options *o, mcp_error *error)
+{
+    files_ignore_options ignore = {.hidden = o->hidden,
+                                   .no_ignore = o->no_ignore,
+                                   .include = o->include,
+                                   .include_count = o->n_include,
+                                   .exclude = o->exclude,
+                                   .exclude_count = o->n_exclude};
+    if (!o->n_sources)
+        return refuse(error, MCP_EINVAL, "files", "no source is named");
+    for (size_t i = 0; i < o->n_sources; i++) {
+        int rc = check_source(o->sources[i], error);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return files_roots_open(o->sources, o->n_sources, &ignore, &f->alloc, &f->roots, error);
+}
+
+static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp_error *error)
+{
+    mcp_allocator alloc = files_allocator(o->allocator);
+    files *f = files_alloc(&alloc, sizeof *f);
+    if (!f)
+        return MCP_ENOMEM;
+    *f = (files){.alloc = alloc,
+                 .server = server,
+                 .max_read = o->max_read ? o->max_read : DEFAULT_MAX_READ,
+                 .watch_budget = o->watch_budget,
+                 .no_watch = o->no_watch,
+                 .rules = !o->no_ignore};
+    files_buffer_init(&f->uri, &alloc);
+    files_buffer_init(&f->name, &alloc);
+    files_buffer_init(&f->title, &alloc);
+    int rc = open_sources(f, o, error);
+    if (rc == MCP_OK)
+        rc = files_mime_new(o->data_home, o->data_dirs, &f->alloc, &f->mime);
+    if (rc == MCP_OK)
+        *ret = f;
+    else
+        release(f);
+    return rc;
+}
+
+int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_error *error)
+{
+    mcp_provider provider = {.size = sizeof provider,
+                             .name = "files",
+                             .list = files_list,
+                             .read = files_read_resource,
+                             .release = release};
+    files *f;
+    int rc = make(server, options, &f, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!f->no_watch) {
+        provider.resolve = resolve;
+        provider.watch = watch, provider.unwatch = unwatch;
+        provider.watch_list = watch_list, provider.unwatch_list = unwatch_list;
+    }
+    rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes f over in every case */
+    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
+        rc = mcp_server_add_template(server, &templates[i], f, error);
+    return rc == MCP_OK && options->tools ? files_add_tools(server, f, error) : rc;
+}

@@ -1,0 +1,96 @@
+/* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
+ *
+ * provider.c mounts and watches, list.c answers lists, read.c reads, tools.c offers both as tools.
+ * `roots` and `mime` may be used from any thread; everything else belongs to the
+ * server's thread.
+ */
+#ifndef FILES_PROVIDER_H
+#define FILES_PROVIDER_H
+
+#include "buffer.h"
+#include "fileuri.h"
+#include "files.h"
+#include "mime.h"
+#include "root.h"
+#include "walk.h"
+#include "watch.h"
+
+typedef struct files {
+    mcp_allocator alloc;
+    mcp_server *server;
+    files_roots roots;
+    files_mime *mime;
+    size_t max_read, watch_budget;
+    bool no_watch, rules;
+    files_watch *watch;            /* made for the first who wants to know */
+    bool slow;                     /* the last page took long: the next one goes to a worker */
+    files_buffer uri, name, title; /* reused from entry to entry */
+} files;
+
+/* ---- texts ------------------------------------------------------------------------------------------ */
+
+/* Appends bytes as UTF-8, with U+FFFD for what is none, and a NUL that is not counted. */
+int files_put_text(files_buffer *out, mcp_str bytes);
+/* Appends the canonical URI and a NUL that is not counted. */
+int files_put_uri(const files *f, size_t root, mcp_str rel, files_buffer *out);
+/* Appends the absolute path and a NUL that is not counted. */
+int files_put_path(const files *f, size_t root, mcp_str rel, files_buffer *out);
+/* "folder", "file"; size or "-"; URI: one line, separated by tabs. */
+int files_put_line(const files *f, const files_entry *entry, files_buffer *out);
+
+/* A whole decimal number; false when it is none, or outside of [min, max]. */
+bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
+
+/* One line to the operator: why a request was refused, where the peer is not told. */
+void files_log(const files *f, const char *what, mcp_str uri, int code);
+
+/* ---- lists ------------------------------------------------------------------------------------------ */
+
+int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
+
+/* Whether reading this folder takes so long that it should not hold up the loop. */
+bool files_is_large_folder(const struct stat *st);
+
+/* A position as bytes, for cursors, and back. MCP_ENOMEM; MCP_EINVAL: not one of ours. */
+int files_cursor_write(const files_cursor *cursor, files_buffer *out);
+int files_cursor_read(mcp_str bytes, files_cursor *ret);
+
+/* ---- reads ------------------------------------------------------------------------------------------ */
+
+/* Which part of a file or folder is wanted. */
+typedef enum files_part_kind {
+    FILES_WHOLE = 0,
+    FILES_BYTES, /* from, count */
+    FILES_LINES, /* from (counted from 1), count */
+    FILES_TAIL,  /* count */
+    FILES_TREE,  /* from: depth; count: limit */
+} files_part_kind;
+
+typedef struct files_part {
+    files_part_kind kind;
+    uint64_t from, count; /* 0: not given */
+} files_part;
+
+/* Looks a named number of a part up; false when it is not given. */
+typedef bool files_number_fn(const char *name, mcp_str *text, void *user);
+
+/* Makes a part of the named numbers. MCP_OK, or MCP_EINVAL and what is wrong in `why`. */
+int files_part_make(const files *f, files_number_fn *get, void *user, files_part *ret,
+                    char why[256]);
+
+/* Reads the resource and replies; as a tool, failures are told to the model. Returns what a handler
+ * returns. */
+int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as_tool);
+
+/* mcp_provider's and mcp_resource_template's. */
+int files_read_resource(mcp_request *req, mcp_str uri, void *user);
+int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
+
+/* The variables of the templates, for who looks at a query itself. */
+bool files_is_part_name(mcp_str name);
+
+/* ---- tools ------------------------------------------------------------------------------------------ */
+
+int files_add_tools(mcp_server *server, files *f, mcp_error *error);
+
+#endif

@@ -1,0 +1,417 @@
+/* read.c: resources/read of files, parts of files, and folders.
+ *
+ * A template's URI is a file's URI with a query, so all reads come together here: the path is taken from
+ * the URI itself (a matched variable is decoded, and "%2F" would look like "/" in it), the numbers from
+ * the match. Without a query every template means the whole file.
+ *
+ * A read may take long for three reasons: much to read, a search for lines in a large file, a large
+ * folder. Then it runs on a worker; small things are faster here and now.
+ */
+#define _GNU_SOURCE
+#include "provider.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "content.h"
+#include "text.h"
+
+enum {
+    INLINE_BYTES = 256 << 10,
+    DEFAULT_ENTRIES = 1000,
+    MAX_ENTRIES = 10000,
+    MAX_DEPTH = 64,
+};
+
+#define MAX_NUMBER ((uint64_t)1 << 53) /* what JSON numbers carry exactly */
+
+typedef struct job {
+    files *f;
+    mcp_request *req;
+    files_part part;
+    bool as_tool;
+    const char *uri; /* without the query; of the request */
+    files_target target;
+    int fd;
+    struct stat st;
+    atomic_bool stop; /* read by the worker */
+    files_buffer out;
+    bool cut; /* of a folder: there are more entries */
+    int rc;
+} job;
+
+/* ---- what is asked for ------------------------------------------------------------------------------ */
+
+typedef struct number {
+    const char *name;
+    files_part_kind kind;
+    bool is_count; /* goes to `count`, else to `from` */
+    uint64_t min, max;
+} number;
+
+static const number numbers[] = {
+    {"offset", FILES_BYTES, false, 0, MAX_NUMBER}, {"length", FILES_BYTES, true, 1, MAX_NUMBER},
+    {"line", FILES_LINES, false, 1, MAX_NUMBER},   {"lines", FILES_LINES, true, 1, MAX_NUMBER},
+    {"tail", FILES_TAIL, true, 1, MAX_NUMBER},     {"depth", FILES_TREE, false, 1, MAX_DEPTH},
+    {"limit", FILES_TREE, true, 1, MAX_ENTRIES},
+};
+
+enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+
+bool files_is_part_name(mcp_str name)
+{
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        if (mcp_str_eq(name, mcp_str_from(numbers[i].name)))
+            return true;
+    return false;
+}
+
+int files_part_make(const files *f, files_number_fn *get, void *user, files_part *ret,
+                    char why[256])
+{
+    files_part part = {FILES_WHOLE, 0, 0};
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        const number *n = &numbers[i];
+        uint64_t max = strcmp(n->name, "length") == 0 ? f->max_read : n->max;
+        mcp_str text;
+        if (!get(n->name, &text, user))
+            continue;
+        if (part.kind != FILES_WHOLE && part.kind != n->kind) {
+            snprintf(
+                why, 256,
+                "%s goes with none of the others: use offset and length, or line and lines, or "
+                "tail, or depth and limit",
+                n->name);
+            return MCP_EINVAL;
+        }
+        part.kind = n->kind;
+        if (!files_number(text, n->min, max, n->is_count ? &part.count : &part.from)) {
+            snprintf(why, 256, "%s must be a whole number from %llu to %llu", n->name,
+                     (unsigned long long)n->min, (unsigned long long)max);
+            return MCP_EINVAL;
+        }
+    }
+    *ret = part;
+    return MCP_OK;
+}
+
+/* ---- failing ---------------------------------------------------------------------------------------- */
+
+static int fail(const job *j, int code, const char *data, const char *format, ...) MCP_PRINTF(4, 5);
+
+/* To the peer, or to the model when it is a tool's. */
+static int fail(const job *j, int code, const char *data, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (j->as_tool)
+        return mcp_reply_tool_error(j->req, "%s", text);
+    return mcp_reply_fail_data(j->req, code, data, "%s", text);
+}
+
+/* Why is in the log alone: what may not be seen must look like what is not there. */
+static int not_found(const job *j, int rc)
+{
+    files_log(j->f, "not served", mcp_str_from(j->uri), rc);
+    if (j->as_tool)
+        return mcp_reply_tool_error(j->req,
+                                    "There is no file or folder %s, or it is not served. "
+                                    "Use list_resources to see what there is.",
+                                    j->uri);
+    return MCP_ENOTFOUND;
+}
+
+/* The data of the error; for the model the message says it all. */
+static int too_large(const job *j)
+{
+    mcp_json_writer *w = mcp_json_writer_new(&j->f->alloc, 0);
+    mcp_str data = {0};
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "uri"), mcp_json_add_string(w, j->uri);
+    mcp_json_key(w, "size"), mcp_json_add_uint(w, (uint64_t)j->st.st_size);
+    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->f->max_read);
+    mcp_json_key(w, "uriTemplate"), mcp_json_add_string(w, "file://{+path}{?offset,length}");
+    mcp_json_end(w);
+    int rc = w ? mcp_json_writer_finish(w, &data) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data),
+                  "%s %.500s has %lld bytes, more than the limit of %zu for one read. Read it in "
+                  "parts: add ?offset=0&length=65536 (file://{+path}{?offset,length}), "
+                  "?line=1&lines=100 or ?tail=100",
+                  j->part.kind == FILES_WHOLE ? "The file" : "That part of", j->uri,
+                  (long long)j->st.st_size, j->f->max_read);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+static int failed(const job *j)
+{
+    switch (j->rc) {
+    case MCP_ELIMIT: return too_large(j);
+    case MCP_ENOTFOUND:
+    case MCP_EACCESS: return not_found(j, j->rc);
+    case MCP_EIO:
+        files_log(j->f, "cannot be read", mcp_str_from(j->uri), j->rc);
+        return fail(j, MCP_CODE_INTERNAL, NULL, "%.500s cannot be read now: input or output failed",
+                    j->uri);
+    default: return j->rc;
+    }
+}
+
+/* ---- folders ---------------------------------------------------------------------------------------- */
+
+static int emit_line(const files_entry *e, void *user)
+{
+    job *j = user;
+    int rc = files_put_line(j->f, e, &j->out);
+    return rc == MCP_OK && j->out.len > j->f->max_read ? MCP_ELIMIT : rc;
+}
+
+static bool stopped(void *user)
+{
+    return atomic_load_explicit(&((job *)user)->stop, memory_order_relaxed);
+}
+
+static int read_folder(job *j)
+{
+    files_walk_result result = {0};
+    files_walk_options options = {.max = j->part.count ? (size_t)j->part.count : DEFAULT_ENTRIES,
+                                  .stop = stopped,
+                                  .user = j,
+                                  .alloc = &j->f->alloc};
+    size_t depth = j->part.from ? (size_t)j->part.from : 1;
+    int rc = files_dir_page(&j->f->roots, j->target.root, j->target.rel, depth, &options, emit_line,
+                            j, &result);
+    j->cut = result.more;
+    return rc;
+}
+
+static int append_cut(job *j)
+{
+    char line[200];
+    if (!j->cut)
+        return MCP_OK;
+    int n = snprintf(line, sizeof line,
+                     "# There are more entries. Ask for more with ?limit= (at most %d), or list a "
+                     "folder in it.\n",
+                     MAX_ENTRIES);
+    return files_buffer_append(&j->out, line, (size_t)n);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+static int read_file(job *j)
+{
+    files_reader r = {.fd = j->fd, .limit = j->f->max_read, .stop = stopped, .user = j};
+    const files_part *p = &j->part;
+    uint64_t size = (uint64_t)j->st.st_size;
+    uint64_t count = p->count ? p->count : UINT64_MAX;
+    switch (p->kind) {
+    case FILES_BYTES:
+        if (!p->count && p->from < size && size - p->from > r.limit)
+            return MCP_ELIMIT;
+        return files_read_bytes(&r, p->from, p->count ? count : r.limit, &j->out);
+    case FILES_LINES: return files_read_lines(&r, p->from, count, &j->out);
+    case FILES_TAIL: return files_read_tail(&r, size, count, &j->out);
+    default: return size > r.limit ? MCP_ELIMIT : files_read_whole(&r, size, &j->out);
+    }
+}
+
+static void read_work(void *user)
+{
+    job *j = user;
+    j->rc = S_ISDIR(j->st.st_mode) ? read_folder(j) : read_file(j);
+    if (j->rc == MCP_OK && S_ISDIR(j->st.st_mode))
+        j->rc = append_cut(j);
+}
+
+/* How many bytes will be looked at, at the most. */
+static bool takes_long(const job *j)
+{
+    if (S_ISDIR(j->st.st_mode))
+        return j->part.from > 1 || files_is_large_folder(&j->st);
+    uint64_t bytes = (uint64_t)j->st.st_size;
+    if (j->part.kind == FILES_BYTES && j->part.count && j->part.count < bytes)
+        bytes = j->part.count;
+    if (j->part.kind == FILES_WHOLE && bytes > j->f->max_read)
+        return false; /* refused, not read */
+    return bytes > INLINE_BYTES;
+}
+
+static mcp_str last_name(const job *j)
+{
+    const char *path = j->target.path, *slash = strrchr(path, '/');
+    return mcp_str_from(slash ? slash + 1 : path);
+}
+
+static bool is_kind(const char *type, const char *kind)
+{
+    return strncmp(type, kind, strlen(kind)) == 0;
+}
+
+/* Text as text; for models what is seen or heard as that, and everything else as a resource. */
+static int reply_for_tool(job *j, bool text, const char *type)
+{
+    mcp_content c = {.size = sizeof c, .mime_type = type, .uri = j->uri};
+    if (text) {
+        c.text = (mcp_str){j->out.ptr ? j->out.ptr : "", j->out.len};
+        c.mime_type = c.uri = NULL;
+    } else {
+        c.bytes = j->out.ptr;
+        c.bytes_len = j->out.len;
+        c.kind = is_kind(type, "image/")   ? MCP_CONTENT_IMAGE
+                 : is_kind(type, "audio/") ? MCP_CONTENT_AUDIO
+                                           : MCP_CONTENT_RESOURCE;
+    }
+    return mcp_reply_content(j->req, &c);
+}
+
+static int reply(job *j)
+{
+    mcp_str bytes = {j->out.ptr ? j->out.ptr : "", j->out.len};
+    bool folder = S_ISDIR(j->st.st_mode), text = folder || files_text_check(bytes);
+    const char *type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
+    if (!type)
+        type = files_mime_of_content(text);
+    if (j->as_tool)
+        return reply_for_tool(j, text, type);
+    if (text)
+        return mcp_reply_str(j->req, bytes, type);
+    return mcp_reply_bytes(j->req, bytes.ptr, bytes.len, type);
+}
+
+/* Replies and gives back what the job holds. */
+static int finish(job *j)
+{
+    int rc = j->rc == MCP_OK ? reply(j) : failed(j);
+    close(j->fd);
+    files_buffer_free(&j->out);
+    return rc;
+}
+
+static void read_done(mcp_request *req, void *user)
+{
+    mcp_request_on_cancel(req, NULL, NULL);
+    mcp_reply_finish(req, finish(user));
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    (void)req;
+    atomic_store_explicit(&((job *)user)->stop, true, memory_order_relaxed);
+}
+
+static int read_later(job *j)
+{
+    mcp_request_on_cancel(j->req, on_cancel, j);
+    int rc = mcp_request_work(j->req, read_work, read_done, j);
+    if (rc < 0) {
+        mcp_request_on_cancel(j->req, NULL, NULL);
+        close(j->fd);
+        files_buffer_free(&j->out);
+    }
+    return rc;
+}
+
+/* ---- from the URI on -------------------------------------------------------------------------------- */
+
+static bool part_fits(const job *j)
+{
+    bool of_folder = j->part.kind == FILES_TREE;
+    return j->part.kind == FILES_WHOLE || of_folder == (S_ISDIR(j->st.st_mode) != 0);
+}
+
+static int misfit(const job *j)
+{
+    bool folder = S_ISDIR(j->st.st_mode);
+    return fail(j, MCP_CODE_INVALID_PARAMS, NULL, "%.500s is a %s", j->uri,
+                folder ? "folder: read it as it is, or with depth and limit"
+                       : "file, not a folder: depth and limit make no sense for it");
+}
+
+static int open_target(job *j)
+{
+    int rc = files_uri_parse(&j->f->roots, mcp_str_from(j->uri), &j->target);
+    if (rc != MCP_OK)
+        return not_found(j, rc);
+    rc = files_root_open(&j->f->roots.items[j->target.root], j->target.rel, &j->fd, &j->st);
+    if (rc == MCP_OK && j->target.slash && !S_ISDIR(j->st.st_mode)) {
+        close(j->fd);
+        j->fd = -1;
+        rc = MCP_ENOTFOUND;
+    }
+    if (rc == MCP_ENOTFOUND || rc == MCP_EACCESS)
+        return not_found(j, rc);
+    if (rc == MCP_ELIMIT)
+        return fail(j, MCP_CODE_INTERNAL, NULL, "Too many files are open; try again");
+    return rc;
+}
+
+/* The outcome of a failure that may have been told to a model already, which counts as an answer. */
+static bool answered(const job *j, int rc)
+{
+    return rc != MCP_OK || (j->as_tool && j->fd < 0);
+}
+
+int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as_tool)
+{
+    const char *query = memchr(uri.ptr, '?', uri.len);
+    if (query)
+        uri.len = (size_t)(query - uri.ptr);
+    job *j = mcp_request_alloc(req, sizeof *j);
+    if (!j)
+        return MCP_ENOMEM;
+    *j = (job){.f = f, .req = req, .part = part, .as_tool = as_tool, .fd = -1};
+    j->uri = mcp_request_strdup(req, uri);
+    if (!j->uri)
+        return MCP_ENOMEM;
+    if (memchr(uri.ptr, 0, uri.len))
+        return not_found(j, MCP_EPARSE);
+    int rc = open_target(j);
+    if (answered(j, rc))
+        return rc;
+    files_buffer_init(&j->out, &f->alloc);
+    if (!part_fits(j)) {
+        close(j->fd);
+        return misfit(j);
+    }
+    if (takes_long(j))
+        return read_later(j);
+    read_work(j);
+    return finish(j);
+}
+
+/* ---- as the engine calls it ------------------------------------------------------------------------- */
+
+int files_read_resource(mcp_request *req, mcp_str uri, void *user)
+{
+    files_part whole = {FILES_WHOLE, 0, 0};
+    if (memchr(uri.ptr, '?', uri.len)) /* a template's queries do not come here */
+        return MCP_ENOTFOUND;
+    return files_read(req, user, uri, whole, false);
+}
+
+typedef struct matched {
+    const mcp_uri_match *match;
+} matched;
+
+static bool get_matched(const char *name, mcp_str *text, void *user)
+{
+    const matched *m = user;
+    return mcp_uri_match_get(m->match, name, text);
+}
+
+int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    files_part part;
+    char why[256];
+    matched arg = {match};
+    if (files_part_make(user, get_matched, &arg, &part, why) != MCP_OK)
+        return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);
+    return files_read(req, user, uri, part, false);
+}

@@ -1,0 +1,794 @@
+/* watch.c: what the events of watched folders mean for subscriptions and lists; see watch.h.
+ *
+ * A subscription does not watch its file but the folders on the way to it, from the root down as far as
+ * they exist. So a file that is replaced by rename, deleted and made again, or whose folder does not
+ * exist yet is all one case: something happened to a name on the way, look again how far it goes.
+ *
+ * What inotify cannot tell is looked at every two seconds: folders beyond the budget, and files that
+ * are reached through a symbolic link (the change happens in a folder that is not on the way).
+ */
+#define _GNU_SOURCE
+#include "watch.h"
+
+#include "buffer.h"
+#include "dirs.h"
+#include "fileuri.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    POLL_MS = 2000,
+    POLL_AT_ONCE = 4096,        /* folders looked at in one round */
+    SLICE_NS = 5 * 1000 * 1000, /* of finding folders, before others get their turn */
+    SLICE_PAUSE_MS = 2,
+    EVENT_BUFFER = 16 << 10,
+    ENTRY_BUFFER = 16 << 10,
+    MAX_ALIASES = 8, /* paths that lead to one folder */
+};
+
+static const uint32_t structure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+static const uint32_t appeared = IN_CREATE | IN_MOVED_TO;
+static const uint32_t self_gone = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
+
+typedef struct sub {
+    files_node node;
+    files_dir **way; /* pinned: from the root's folder down, as far as it exists */
+    size_t n_way, way_room;
+    bool polled;
+    files_stamp stamp;
+} sub;
+
+struct files_watch {
+    files_watch_options o;
+    mcp_host host;
+    mcp_allocator alloc;
+    files_dirs dirs;
+    files_table subs;
+    size_t polled_subs;
+    bool started, list_on, told;
+
+    mcp_host_poll *poll;
+    mcp_host_timer *poll_timer, *scan_timer;
+    uint32_t jitter;
+
+    files_dir *scan_first, *scan_last; /* waiting, pinned */
+    files_dir *scanning;               /* pinned; its entries come from: */
+    int scan_fd;
+
+    /* Aligned for the structs that the kernel writes into them. */
+    _Alignas(8) char events[EVENT_BUFFER];
+    _Alignas(8) char entries[ENTRY_BUFFER];
+};
+
+/* ---- paths and the roots ---------------------------------------------------------------------------- */
+
+static const files_root *find_root(const files_watch *w, const char *path, files_target *target)
+{
+    int rc = files_path_parse(w->o.roots, mcp_str_from(path), target);
+    return rc == MCP_OK ? &w->o.roots->items[target->root] : NULL;
+}
+
+static size_t parent_len(const char *path, size_t len)
+{
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    return len > 1 ? len - 1 : len;
+}
+
+/* The single file whose folder this is. That folder is not served, but has to be watched. */
+static const files_root *single_file_in(const files_watch *w, const char *path)
+{
+    size_t len = strlen(path);
+    for (size_t i = 0; i < w->o.roots->count; i++) {
+        const files_root *root = &w->o.roots->items[i];
+        if (root->only && parent_len(root->path, root->path_len) == len &&
+            memcmp(root->path, path, len) == 0)
+            return root;
+    }
+    return NULL;
+}
+
+static int open_dir(const char *path, int *ret_fd, void *user)
+{
+    files_watch *w = user;
+    files_target target;
+    struct stat st;
+    const files_root *root = single_file_in(w, path);
+    if (root)
+        return files_beneath_open_dir(root->at, "", ret_fd);
+    root = find_root(w, path, &target);
+    if (!root || root->only)
+        return MCP_ENOTFOUND;
+    int rc = files_root_open(root, target.rel, ret_fd, &st);
+    if (rc == MCP_OK && !S_ISDIR(st.st_mode)) {
+        close(*ret_fd);
+        rc = MCP_ENOTFOUND;
+    }
+    return rc;
+}
+
+static bool visible(const files_watch *w, const char *path, bool is_dir)
+{
+    files_target target;
+    bool ret = true;
+    const files_root *root = find_root(w, path, &target);
+    if (!root)
+        return false;
+    if (root->ignore &&
+        files_ignore_visible(root->ignore, target.rel, target.rel_len, is_dir, &ret) != MCP_OK)
+        return true; /* too much is said rather than too little */
+    return ret;
+}
+
+/* dir + "/" + name; 0 when it is too long. */
+static size_t join(const files_dir *dir, const char *name, size_t name_len, char *to)
+{
+    size_t len = dir->node.len;
+    if (len + 1 + name_len >= FILES_PATH_MAX)
+        return 0;
+    memcpy(to, dir->node.path, len);
+    if (len > 1)
+        to[len++] = '/';
+    memcpy(to + len, name, name_len);
+    to[len + name_len] = 0;
+    return len + name_len;
+}
+
+/* ---- telling ---------------------------------------------------------------------------------------- */
+
+static void tell_updated(files_watch *w, const sub *s)
+{
+    w->o.updated(s->node.path, w->o.user);
+}
+
+static void tell_list(files_watch *w)
+{
+    if (w->list_on)
+        w->o.list_changed(w->o.user);
+}
+
+/* Once: the operator should know that changes are noticed late. */
+static void tell_spent(files_watch *w)
+{
+    char line[200];
+    if (w->told || !w->started || (w->dirs.fd >= 0 && !w->dirs.spent))
+        return;
+    w->told = true;
+    if (!w->host.log)
+        return;
+    if (w->dirs.fd < 0)
+        snprintf(line, sizeof line, "inotify is not available; looking for changes every %llu ms",
+                 (unsigned long long)w->o.poll_ms);
+    else
+        snprintf(line, sizeof line,
+                 "%zu folders are watched, there are more; the others are looked at every %llu ms, "
+                 "%zu at the most (see --watch-budget)",
+                 w->dirs.watched.count, (unsigned long long)w->o.poll_ms, w->dirs.max_polled);
+    w->host.log(w->host.user, "warning", line);
+}
+
+/* ---- subscriptions ---------------------------------------------------------------------------------- */
+
+static void take_stamp(const files_watch *w, const char *path, files_stamp *ret)
+{
+    files_target target;
+    struct stat st;
+    const files_root *root = find_root(w, path, &target);
+    *ret = (files_stamp){0};
+    if (root && files_root_stat(root, target.rel, &st) == MCP_OK)
+        files_stamp_of(&st, ret);
+    if (S_ISDIR(ret->mode)) { /* of a folder only the set of entries counts */
+        ret->len = 0;
+        ret->mode = S_IFDIR;
+        ret->ctime = ret->mtime;
+    }
+}
+
+/* Whether the last folder on the way holds a symbolic link under the subscription's name. */
+static bool is_link(files_watch *w, const sub *s, size_t parent)
+{
+    int fd;
+    struct stat st;
+    char folder[FILES_PATH_MAX];
+    memcpy(folder, s->node.path, parent);
+    folder[parent] = 0;
+    if (open_dir(folder, &fd, w) != MCP_OK)
+        return false;
+    const char *name = s->node.path + parent + (s->node.path[parent] == '/');
+    bool ret = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    close(fd);
+    return ret;
+}
+
+/* Adds the folder path[0, len) to the way. */
+static int way_add(files_watch *w, sub *s, size_t len)
+{
+    files_dir *dir;
+    if (s->n_way == s->way_room) {
+        size_t room = s->way_room ? s->way_room * 2 : 8;
+        files_dir **grown = files_alloc(&w->alloc, room * sizeof(files_dir *));
+        if (!grown)
+            return MCP_ENOMEM;
+        if (s->n_way)
+            memcpy(grown, s->way, s->n_way * sizeof(files_dir *));
+        files_release(&w->alloc, s->way);
+        s->way = grown;
+        s->way_room = room;
+    }
+    int rc = files_dirs_add(&w->dirs, s->node.path, len, FILES_DIR_PINNED, &dir);
+    if (rc == MCP_OK)
+        s->way[s->n_way++] = dir;
+    return rc;
+}
+
+static void way_clear(files_watch *w, sub *s)
+{
+    while (s->n_way)
+        files_dir_unpin(&w->dirs, s->way[--s->n_way]);
+}
+
+/* Where the way begins: the root's path, or the folder of a single file. 0: beneath no root. */
+static size_t way_begin(const files_watch *w, const sub *s)
+{
+    files_target target;
+    const files_root *root = find_root(w, s->node.path, &target);
+    if (!root)
+        return 0;
+    if (root->only)
+        return parent_len(root->path, root->path_len);
+    return root->path_len ? root->path_len : 1;
+}
+
+static void set_polled(files_watch *w, sub *s, bool polled)
+{
+    w->polled_subs += (size_t)polled - (size_t)s->polled;
+    s->polled = polled;
+}
+
+/* Watches every folder from the root to the parent, and the thing itself when it is one. Each is
+ * watched before the next is looked for: what appears in between is an event. */
+static int way_make(files_watch *w, sub *s)
+{
+    const char *path = s->node.path;
+    size_t len = way_begin(w, s), parent = parent_len(path, s->node.len);
+    int rc = MCP_OK;
+    while (rc == MCP_OK && len <= s->node.len) {
+        if (len == s->node.len && len > 1 && !S_ISDIR(s->stamp.mode))
+            break;
+        rc = way_add(w, s, len);
+        if (len == s->node.len)
+            break;
+        size_t next = len + (path[len] == '/');
+        while (next < s->node.len && path[next] != '/')
+            next++;
+        len = next;
+    }
+    bool polled = rc == MCP_OK && s->node.len > way_begin(w, s) && is_link(w, s, parent);
+    for (size_t i = 0; i < s->n_way; i++)
+        polled |= s->way[i]->wd < 0;
+    set_polled(w, s, polled || rc == MCP_ENOMEM);
+    return rc == MCP_ENOMEM ? rc : MCP_OK;
+}
+
+/* Looks again how far the way goes; says so when what is at its end is not what it was. */
+static void look_again(files_watch *w, sub *s)
+{
+    files_dir **old = s->way;
+    size_t n_old = s->n_way;
+    files_stamp before = s->stamp;
+    s->way = NULL, s->n_way = s->way_room = 0;
+    take_stamp(w, s->node.path, &s->stamp);
+    way_make(w, s);
+    for (size_t i = 0; i < n_old;
+         i++) /* after the new way, so that what is on both stays watched */
+        files_dir_unpin(&w->dirs, old[i]);
+    files_release(&w->alloc, old);
+    take_stamp(w, s->node.path, &s->stamp);
+    if (!files_stamp_same(&before, &s->stamp))
+        tell_updated(w, s);
+    tell_spent(w);
+}
+
+typedef void sub_fn(files_watch *w, sub *s, void *arg);
+
+static void each_sub(files_watch *w, sub_fn *fn, void *arg)
+{
+    for (size_t i = 0; i < w->subs.n_buckets; i++) {
+        for (files_node *n = w->subs.buckets[i], *next; n; n = next) {
+            next = n->next;
+            fn(w, (sub *)n, arg);
+        }
+    }
+}
+
+static void look_again_below(files_watch *w, sub *s, void *arg)
+{
+    const mcp_str *path = arg;
+    if (files_path_below(s->node.path, s->node.len, path->ptr, path->len))
+        look_again(w, s);
+}
+
+static void sub_free(files_watch *w, sub *s, void *arg)
+{
+    (void)arg;
+    set_polled(w, s, false);
+    way_clear(w, s);
+    files_release(&w->alloc, s->way);
+    files_release(&w->alloc, s);
+}
+
+static sub *find_sub(const files_watch *w, const char *path, size_t len)
+{
+    return (sub *)files_table_find(&w->subs, path, len);
+}
+
+/* ---- finding folders -------------------------------------------------------------------------------- */
+
+static void scan_slice(void *arg);
+static void poll_later(files_watch *w);
+
+static void scan_later(files_watch *w)
+{
+    if (w->scan_timer)
+        w->host.timer_stop(w->host.user, w->scan_timer);
+    w->scan_timer = w->host.timer_start(w->host.user, SLICE_PAUSE_MS, scan_slice, w);
+}
+
+static void scan_push(files_watch *w, files_dir *d)
+{
+    if (d->queued)
+        return;
+    d->queued = true;
+    d->next_scan = NULL;
+    files_dir_pin(d);
+    if (w->scan_last)
+        w->scan_last->next_scan = d;
+    else
+        w->scan_first = d;
+    w->scan_last = d;
+    if (!w->scan_timer)
+        scan_later(w);
+}
+
+static files_dir *scan_pop(files_watch *w)
+{
+    files_dir *d = w->scan_first;
+    if (!d)
+        return NULL;
+    w->scan_first = d->next_scan;
+    if (!w->scan_first)
+        w->scan_last = NULL;
+    d->queued = false;
+    return d;
+}
+
+static void scan_leave(files_watch *w)
+{
+    if (!w->scanning)
+        return;
+    close(w->scan_fd);
+    files_dir_unpin(&w->dirs, w->scanning);
+    w->scanning = NULL;
+}
+
+static void scan_stop(files_watch *w)
+{
+    scan_leave(w);
+    for (files_dir *d; (d = scan_pop(w)) != NULL;)
+        files_dir_unpin(&w->dirs, d);
+    if (w->scan_timer)
+        w->host.timer_stop(w->host.user, w->scan_timer);
+    w->scan_timer = NULL;
+}
+
+/* Goes on with the next folder that waits; false: none does. */
+static bool scan_enter(files_watch *w)
+{
+    for (files_dir *d; (d = scan_pop(w)) != NULL;) {
+        /* A reading descriptor: the entries are wanted, not only the folder. */
+        if (!d->dead && open_dir(d->node.path, &w->scan_fd, w) == MCP_OK) {
+            w->scanning = d;
+            return true;
+        }
+        files_dir_unpin(&w->dirs, d);
+    }
+    return false;
+}
+
+/* A folder that was found. False: there is no room for more, it makes no sense to go on. */
+static bool found(files_watch *w, const char *path, size_t len)
+{
+    files_dir *d = files_dirs_find(&w->dirs, path, len);
+    bool known = d != NULL;
+    int rc = known ? MCP_OK : files_dirs_add(&w->dirs, path, len, FILES_DIR_FOUND, &d);
+    if (rc == MCP_OK && (!known || !d->queued))
+        scan_push(w, d);
+    return rc != MCP_ELIMIT && rc != MCP_ENOMEM;
+}
+
+typedef struct linux_dirent { /* what getdents64 writes */
+    uint64_t ino;
+    int64_t off;
+    unsigned short reclen;
+    unsigned char type;
+    char name[];
+} linux_dirent;
+
+static bool is_folder(int dir_fd, const linux_dirent *e)
+{
+    struct stat st;
+    if (e->type != DT_UNKNOWN)
+        return e->type == DT_DIR;
+    return fstatat(dir_fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* One buffer of entries. 1: there may be more; 0: that was all; -1: no room for more folders. */
+static int scan_some(files_watch *w)
+{
+    char path[FILES_PATH_MAX];
+    long n = syscall(SYS_getdents64, w->scan_fd, w->entries, sizeof w->entries);
+    for (long at = 0; at < n;) {
+        const linux_dirent *e = (const void *)(w->entries + at);
+        size_t name_len = strlen(e->name);
+        at += e->reclen;
+        if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0 || !is_folder(w->scan_fd, e))
+            continue;
+        size_t len = join(w->scanning, e->name, name_len, path);
+        if (len && visible(w, path, true) && !found(w, path, len))
+            return -1;
+    }
+    return n > 0;
+}
+
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void scan_end(files_watch *w)
+{
+    scan_stop(w);
+    tell_spent(w);
+    poll_later(w);
+}
+
+static void scan_slice(void *arg)
+{
+    files_watch *w = arg;
+    int64_t end = nanoseconds() + SLICE_NS;
+    int more = 1;
+    do {
+        if (!w->scanning && !scan_enter(w))
+            return scan_end(w);
+        more = scan_some(w);
+        if (more < 0) {
+            w->dirs.spent = true;
+            return scan_end(w);
+        }
+        if (more == 0)
+            scan_leave(w);
+    } while (nanoseconds() < end);
+    scan_later(w);
+    poll_later(w);
+}
+
+static void scan_roots(files_watch *w)
+{
+    for (size_t i = 0; i < w->o.roots->count; i++) {
+        const files_root *root = &w->o.roots->items[i];
+        size_t len = root->only ? parent_len(root->path, root->path_len) : root->path_len;
+        files_dir *d;
+        int rc =
+            files_dirs_add(&w->dirs, len ? root->path : "/", len ? len : 1, FILES_DIR_LISTED, &d);
+        if (rc == MCP_OK && !root->only)
+            scan_push(w, d);
+    }
+}
+
+/* ---- events ----------------------------------------------------------------------------------------- */
+
+typedef struct event {
+    files_dir *dir;
+    uint32_t mask;
+    const char *path;
+    size_t len, name; /* of path; where the name begins */
+    bool is_dir, served;
+} event;
+
+/* The folder itself was deleted, moved away or unmounted. */
+static void on_gone(files_watch *w, files_dir *d)
+{
+    mcp_str path = {d->node.path, d->node.len};
+    files_dir_pin(d);
+    files_dirs_drop_below(&w->dirs, path.ptr, path.len);
+    each_sub(w, look_again_below, &path);
+    tell_list(w);
+    files_dir_unpin(&w->dirs, d);
+}
+
+static void event_for_subs(files_watch *w, const event *e)
+{
+    sub *exact = find_sub(w, e->path, e->len);
+    bool changed = (e->mask & structure) != 0;
+    if (exact && (changed || !e->is_dir)) {
+        take_stamp(w, exact->node.path, &exact->stamp);
+        tell_updated(w, exact);
+    }
+    if (changed && e->dir->pins) {
+        mcp_str path = {e->path, e->len};
+        each_sub(w, look_again_below, &path);
+    }
+    sub *folder = find_sub(w, e->dir->node.path, e->dir->node.len);
+    if (folder && changed && e->served) {
+        take_stamp(w, folder->node.path, &folder->stamp);
+        tell_updated(w, folder);
+    }
+}
+
+static void event_for_lists(files_watch *w, const event *e)
+{
+    if (e->mask & structure && e->served) {
+        if (e->is_dir && e->mask & appeared && w->list_on && !found(w, e->path, e->len))
+            w->dirs.spent = true;
+        tell_list(w);
+    } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
+        tell_list(w); /* what it leaves out is a different set now, most likely */
+    }
+}
+
+static void on_entry(files_watch *w, files_dir *d, uint32_t mask, const char *name)
+{
+    char path[FILES_PATH_MAX];
+    size_t name_len = strlen(name), len = join(d, name, name_len, path);
+    event e = {.dir = d, .mask = mask, .path = path, .len = len, .name = len - name_len};
+    if (!len)
+        return;
+    e.is_dir = (mask & IN_ISDIR) != 0;
+    e.served = (mask & structure) && visible(w, path, e.is_dir);
+    if (e.is_dir && mask & IN_MOVED_FROM)
+        files_dirs_drop_below(&w->dirs, path, len);
+    event_for_subs(w, &e);
+    event_for_lists(w, &e);
+    tell_spent(w);
+}
+
+static void sub_overflowed(files_watch *w, sub *s, void *arg)
+{
+    (void)arg;
+    files_stamp before = s->stamp;
+    look_again(w, s);
+    if (files_stamp_same(&before, &s->stamp)) /* else it was told just now */
+        tell_updated(w, s);
+}
+
+/* Events were lost: anything may have changed. */
+static void on_overflow(files_watch *w)
+{
+    each_sub(w, sub_overflowed, NULL);
+    if (!w->list_on)
+        return;
+    scan_stop(w);
+    scan_roots(w);
+    tell_list(w);
+}
+
+static void on_event(files_watch *w, const struct inotify_event *e)
+{
+    files_dir *dirs[MAX_ALIASES];
+    if (e->mask & IN_Q_OVERFLOW)
+        return on_overflow(w);
+    size_t n = files_dirs_of_watch(&w->dirs, e->wd, dirs, MAX_ALIASES);
+    for (size_t i = 0; i < n; i++) {
+        if (!dirs[i]->dead && e->mask & self_gone)
+            on_gone(w, dirs[i]);
+        else if (!dirs[i]->dead && e->len)
+            on_entry(w, dirs[i], e->mask, e->name);
+        files_dir_unpin(&w->dirs, dirs[i]);
+    }
+}
+
+static void on_readable(void *arg)
+{
+    files_watch *w = arg;
+    ssize_t n = w->dirs.fd < 0 ? -1 : read(w->dirs.fd, w->events, sizeof w->events);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *e = (const void *)(w->events + at);
+        at += (ssize_t)(sizeof *e + e->len);
+        on_event(w, e);
+    }
+    poll_later(w);
+}
+
+/* ---- polling ---------------------------------------------------------------------------------------- */
+
+static void poll_sub(files_watch *w, sub *s, void *arg)
+{
+    (void)arg;
+    if (s->polled)
+        look_again(w, s);
+}
+
+static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
+{
+    if (news == FILES_DIR_SAME || d->dead)
+        return;
+    tell_list(w);
+    if (news == FILES_DIR_CHANGED && w->list_on)
+        scan_push(w, d);
+    else if (news == FILES_DIR_GONE)
+        files_dirs_drop(&w->dirs, d);
+}
+
+static void on_poll(void *arg);
+
+/* While something is polled; a server that has watches for all sleeps. */
+static void poll_later(files_watch *w)
+{
+    if (w->poll_timer || (!w->dirs.polled.count && !w->polled_subs))
+        return;
+    /* Spread by a tenth to either side, so that many servers do not look at one moment. */
+    w->jitter = w->jitter * 1664525u + 1013904223u;
+    uint64_t tenth = w->o.poll_ms / 10, spread = tenth ? (w->jitter >> 8) % (2 * tenth) : 0;
+    if (w->poll_timer)
+        w->host.timer_stop(w->host.user, w->poll_timer);
+    w->poll_timer = w->host.timer_start(w->host.user, w->o.poll_ms - tenth + spread, on_poll, w);
+}
+
+static void on_poll(void *arg)
+{
+    files_watch *w = arg;
+    w->host.timer_stop(w->host.user, w->poll_timer);
+    w->poll_timer = NULL;
+    size_t n = w->dirs.polled.count < POLL_AT_ONCE ? w->dirs.polled.count : POLL_AT_ONCE;
+    for (; n; n--) {
+        files_dir_news news;
+        files_dir *d = files_dirs_poll(&w->dirs, &news);
+        if (!d)
+            break;
+        poll_dir(w, d, news);
+        files_dir_unpin(&w->dirs, d);
+    }
+    each_sub(w, poll_sub, NULL);
+    poll_later(w);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------ */
+
+int files_watch_new(const files_watch_options *options, files_watch **ret)
+{
+    mcp_allocator alloc = files_allocator(options->alloc);
+    const mcp_host *host = options->host;
+    if (!host || !host->timer_start || !host->timer_stop)
+        return MCP_EUNSUPPORTED;
+    files_watch *w = files_alloc(&alloc, sizeof *w);
+    if (!w)
+        return MCP_ENOMEM;
+    memset(w, 0, offsetof(files_watch, events));
+    w->o = *options;
+    w->o.poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
+    w->host = *host;
+    w->alloc = alloc;
+    w->jitter = (uint32_t)getpid() * 2654435761u;
+    files_dirs_init(&w->dirs, &w->alloc, options->budget, open_dir, w);
+    *ret = w;
+    return MCP_OK;
+}
+
+/* With the first who wants to know. */
+static void begin(files_watch *w)
+{
+    if (w->started)
+        return;
+    w->started = true;
+    if (w->host.poll_start && w->host.poll_stop && files_dirs_open(&w->dirs))
+        w->poll = w->host.poll_start(w->host.user, w->dirs.fd, on_readable, w);
+    if (!w->poll) {
+        files_dirs_close(&w->dirs);
+        files_dirs_limits(&w->dirs);
+    }
+    tell_spent(w);
+}
+
+static void end(files_watch *w)
+{
+    w->started = false;
+    scan_stop(w);
+    if (w->poll)
+        w->host.poll_stop(w->host.user, w->poll);
+    if (w->poll_timer)
+        w->host.timer_stop(w->host.user, w->poll_timer);
+    w->poll = NULL;
+    w->poll_timer = NULL;
+    files_dirs_close(&w->dirs);
+}
+
+/* With the last one. */
+static void end_if_idle(files_watch *w)
+{
+    if (!w->list_on && !w->subs.count)
+        end(w);
+}
+
+void files_watch_free(files_watch *w)
+{
+    if (!w)
+        return;
+    each_sub(w, sub_free, NULL);
+    files_table_free(&w->subs, &w->alloc);
+    end(w);
+    mcp_allocator alloc = w->alloc;
+    files_release(&alloc, w);
+}
+
+int files_watch_add(files_watch *w, const char *path)
+{
+    size_t len = strlen(path);
+    if (find_sub(w, path, len))
+        return MCP_OK;
+    sub *s = files_alloc(&w->alloc, sizeof *s + len + 1);
+    if (!s)
+        return MCP_ENOMEM;
+    *s = (sub){.node = {.len = len, .path = (char *)(s + 1)}};
+    memcpy(s->node.path, path, len + 1);
+    int rc = way_begin(w, s) ? files_table_add(&w->subs, &s->node, &w->alloc) : MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        return files_release(&w->alloc, s), rc;
+    begin(w);
+    take_stamp(w, path, &s->stamp);
+    rc = way_make(w, s);
+    if (rc != MCP_OK)
+        files_watch_remove(w, path);
+    tell_spent(w);
+    poll_later(w);
+    return rc;
+}
+
+void files_watch_remove(files_watch *w, const char *path)
+{
+    sub *s = find_sub(w, path, strlen(path));
+    if (!s)
+        return;
+    files_table_remove(&w->subs, &s->node);
+    sub_free(w, s, NULL);
+    end_if_idle(w);
+}
+
+int files_watch_list_start(files_watch *w)
+{
+    w->list_on = true;
+    begin(w);
+    scan_roots(w);
+    poll_later(w);
+    return MCP_OK;
+}
+
+void files_watch_list_stop(files_watch *w)
+{
+    w->list_on = false;
+    scan_stop(w);
+    end_if_idle(w);
+}
+
+void files_watch_listed(files_watch *w, const char *path)
+{
+    files_dir *d;
+    if (!w->list_on)
+        return;
+    files_dirs_add(&w->dirs, path, strlen(path), FILES_DIR_LISTED, &d);
+    tell_spent(w);
+    poll_later(w);
+}
+
+files_watch_counts files_watch_count(const files_watch *w)
+{
+    return (files_watch_counts){.watched = w->dirs.watched.count,
+                                .polled = w->dirs.polled.count,
+                                .subscriptions = w->subs.count,
+                                .scanning = w->scan_first || w->scanning};
+}
