@@ -1,0 +1,147 @@
+/* config.c: the entry for a host's configuration file.
+ *
+ * JSON goes to stdout alone, so that it can be piped into a file or jq; what a person needs to know
+ * besides goes to stderr. A host starts servers in a folder of its own choosing, so every path is made
+ * absolute.
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mcp/json.h>
+
+typedef struct host {
+    const char *name;
+    const char *key; /* the member that holds the servers */
+    bool has_type;   /* "type": "stdio" is required */
+    const char *where;
+} host;
+
+static const host hosts[] = {
+    {"claude", "mcpServers", false,
+     "Claude Desktop: merge it into claude_desktop_config.json (Settings, Developer, Edit Config;\n"
+     "on Linux ~/.config/Claude/, on macOS ~/Library/Application Support/Claude/), then start it "
+     "again.\n"
+     "Claude Code: merge it into .mcp.json in the project's folder."},
+    {"vscode", "servers", true,
+     "VS Code: merge it into .vscode/mcp.json of the workspace, or into the user's mcp.json\n"
+     "(command \"MCP: Open User Configuration\")."},
+    {"cursor", "mcpServers", false,
+     "Cursor: merge it into ~/.cursor/mcp.json, or into .cursor/mcp.json of the project."},
+};
+
+/* Whether some component is "..". */
+static bool climbs(const char *path)
+{
+    for (const char *p = path; *p; p += strcspn(p, "/"), p += strspn(p, "/"))
+        if (strcspn(p, "/") == 2 && p[0] == '.' && p[1] == '.')
+            return true;
+    return false;
+}
+
+/* Appends the components of path to `to`, each after a slash, without "." and empty ones. */
+static char *append(char *to, const char *path)
+{
+    for (const char *p = path + strspn(path, "/"); *p; p += strspn(p, "/")) {
+        size_t len = strcspn(p, "/");
+        if (len != 1 || *p != '.') {
+            *to++ = '/';
+            memcpy(to, p, len);
+            to += len;
+        }
+        p += len;
+    }
+    *to = 0;
+    return to;
+}
+
+char *config_absolute(const char *path)
+{
+    char *cwd = *path == '/' ? strdup("") : getcwd(NULL, 0);
+    char *ret = NULL;
+    if (climbs(path))
+        ret = realpath(path, NULL);
+    else if (cwd && (ret = malloc(strlen(cwd) + strlen(path) + 3)))
+        if (append(append(ret, cwd), path) == ret)
+            memcpy(ret, "/", 2);
+    if (!ret)
+        fprintf(stderr, "mcpd: %s: %s\n", path, strerror(errno));
+    free(cwd);
+    return ret;
+}
+
+/* Where this program lies, for a host whose PATH is not ours. */
+static char *own_path(void)
+{
+    char *path = malloc(PATH_MAX);
+    ssize_t len = path ? readlink("/proc/self/exe", path, PATH_MAX - 1) : -1;
+    if (len < 0) {
+        free(path);
+        return strdup("mcpd");
+    }
+    path[len] = 0;
+    return path;
+}
+
+/* One string as JSON; false when it is not UTF-8, which JSON cannot hold. */
+static bool print_string(const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json;
+    mcp_json_add_string(w, text);
+    int rc = w ? mcp_json_writer_finish(w, &json) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        printf("%.*s", (int)json.len, json.ptr);
+    else
+        fprintf(stderr, "mcpd: cannot be written as JSON: '%s': %s\n", text, mcp_error_text(rc));
+    mcp_json_writer_free(w);
+    return rc == MCP_OK;
+}
+
+static bool print_arguments(const settings *s)
+{
+    bool ok = true;
+    const char *before = "";
+    for (size_t i = 0; ok && i < s->kept.count; i++, before = ", ")
+        printf("%s", before), ok = print_string(s->kept.items[i]);
+    for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ") {
+        char *path = config_absolute(s->sources.items[i]);
+        printf("%s", before);
+        ok = path && print_string(path);
+        free(path);
+    }
+    return ok;
+}
+
+static bool print_server(const settings *s, const host *h, const char *command)
+{
+    printf("{\n  \"%s\": {\n    ", h->key);
+    bool ok = print_string(s->name ? s->name : "mcpd");
+    printf(": {\n");
+    if (h->has_type)
+        printf("      \"type\": \"stdio\",\n");
+    printf("      \"command\": ");
+    ok = ok && print_string(command);
+    printf(",\n      \"args\": [");
+    ok = ok && print_arguments(s);
+    printf("]\n    }\n  }\n}\n");
+    return ok;
+}
+
+int config_print(const settings *s)
+{
+    const host *h = hosts;
+    while (strcmp(h->name, s->print_config) != 0)
+        h++; /* the parser lets no other name through */
+    char *command = own_path();
+    bool ok = command && print_server(s, h, command);
+    if (ok)
+        fprintf(stderr, "%s\n", h->where);
+    free(command);
+    return ok ? 0 : 1;
+}

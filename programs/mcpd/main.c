@@ -1,0 +1,205 @@
+/* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout.
+ *
+ * Puts the pieces together and stops: the command line (options.c), the files provider, the stdio
+ * runner of libmcp-io. It uses nothing that another program could not. Nothing is read, watched or
+ * started before a peer asks for it, so that a host sees the first answer in a few milliseconds.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <files.h>
+#include <mcp/io.h>
+#include <mcp/mcp.h>
+
+#include "config.h"
+#include "options.h"
+
+static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
+
+static unsigned level_number(const char *name)
+{
+    unsigned i = 0;
+    while (i + 1 < sizeof levels / sizeof *levels && strcmp(levels[i], name) != 0)
+        i++;
+    return i;
+}
+
+static unsigned least_level = 2;
+
+/* The host's log: stderr, where hosts collect what servers have to say. Control characters of a file
+ * name must not reach a terminal. */
+static void log_line(void *user, const char *level, const char *line)
+{
+    (void)user;
+    if (level_number(level) < least_level)
+        return;
+    char text[1024];
+    size_t n = 0;
+    for (; line[n] && n < sizeof text - 1; n++)
+        text[n] = (unsigned char)line[n] < 0x20 || line[n] == 0x7f ? '?' : line[n];
+    text[n] = 0;
+    fprintf(stderr, "mcpd: %s: %s\n", level, text);
+}
+
+static int fail(const mcp_error *error)
+{
+    fprintf(stderr, "mcpd: %s\n", error->text[0] ? error->text : mcp_error_text(error->code));
+    return 1;
+}
+
+/* ---- what the model is told ------------------------------------------------------------------------- */
+
+static const char how_to[] =
+    "\nList them with resources/list; read one by its file:// URI. Parts of a large file: add "
+    "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
+    "folder "
+    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES. Everything is read-only.";
+
+static bool is_utf8(const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json;
+    mcp_json_add_string(w, text);
+    bool ok = w && mcp_json_writer_finish(w, &json) == MCP_OK;
+    mcp_json_writer_free(w);
+    return ok;
+}
+
+/* NULL: no memory; free() it. */
+static char *make_instructions(const settings *s)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fprintf(to, "This server offers the following files and folders as resources:");
+    for (size_t i = 0; i < s->sources.count && i < 20; i++) {
+        char *path = config_absolute(s->sources.items[i]);
+        if (path && is_utf8(path))
+            fprintf(to, "\n- %s", path);
+        free(path);
+    }
+    if (s->sources.count > 20)
+        fprintf(to, "\n- and %zu more", s->sources.count - 20);
+    fputs(how_to, to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- the server ------------------------------------------------------------------------------------- */
+
+static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
+{
+    char *made = s->instructions ? NULL : make_instructions(s);
+    int rc = mcp_server_new(
+        MCP_OPTIONS(
+            mcp_server_options, .name = s->name ? s->name : "mcpd", .version = MCP_VERSION_STRING,
+            .instructions = s->instructions ? s->instructions : made,
+            .page_size = (size_t)s->page_size, .no_subscribe = s->no_subscribe || s->no_watch,
+            .no_list_changed = s->no_list_changed || s->no_watch, .host = host),
+        ret, error);
+    free(made);
+    return rc;
+}
+
+/* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
+static char *data_home(void)
+{
+    const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    if (set && *set)
+        return strdup(set);
+    if (!home || !*home || asprintf(&path, "%s/.local/share", home) < 0)
+        return NULL;
+    return path;
+}
+
+static int mount_files(const settings *s, mcp_server *server, mcp_error *error)
+{
+    char *home = data_home();
+    int rc = mcp_files_mount(
+        server,
+        MCP_OPTIONS(mcp_files_options, .sources = s->sources.items, .n_sources = s->sources.count,
+                    .hidden = s->hidden, .no_ignore = s->no_ignore, .include = s->include.items,
+                    .n_include = s->include.count, .exclude = s->exclude.items,
+                    .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
+                    .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
+                    .tools = s->resource_tools, .data_home = home,
+                    .data_dirs = getenv("XDG_DATA_DIRS")),
+        error);
+    free(home);
+    return rc;
+}
+
+/* A person who starts it by hand would otherwise see nothing at all. */
+static void greet(const settings *s)
+{
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr,
+                "mcpd: serving %s%s on stdin and stdout; waiting for an MCP client (Ctrl-D ends).\n"
+                "A host starts it itself: see mcpd --print-config.\n",
+                s->sources.items[0], s->sources.count > 1 ? " and more" : "");
+}
+
+static int serve(const settings *s)
+{
+    mcp_error error = {0};
+    mcp_loop *loop = NULL;
+    mcp_server *server = NULL;
+    int rc = mcp_loop_new(NULL, &loop, &error);
+    if (rc == MCP_OK) {
+        mcp_host host = *mcp_loop_host(loop);
+        host.log = log_line;
+        rc = make_server(s, &host, &server, &error);
+    }
+    if (rc == MCP_OK)
+        rc = mount_files(s, server, &error);
+    if (rc == MCP_OK && s->print_config) {
+        mcp_server_free(server);
+        mcp_loop_free(loop);
+        return config_print(s);
+    }
+    if (rc == MCP_OK) {
+        greet(s);
+        rc = mcp_loop_serve_stdio(loop, server, NULL, &error);
+    }
+    mcp_server_free(server);
+    mcp_loop_free(loop);
+    error.code = rc;
+    return rc == MCP_OK ? 0 : fail(&error);
+}
+
+static int run(const settings *s)
+{
+    if (s->help)
+        return options_help(stdout), 0;
+    if (s->help_man)
+        return options_man(stdout), 0;
+    if (s->version)
+        return printf("mcpd %s\n", mcp_version()), 0;
+    if (s->sources.count == 0) {
+        options_usage(stderr);
+        fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
+        return 2;
+    }
+    if (s->log_level)
+        least_level = level_number(s->log_level);
+    return serve(s);
+}
+
+int main(int argc, char **argv)
+{
+    settings s;
+    int rc = options_parse(argc, argv, &s);
+    if (rc == 0)
+        rc = run(&s);
+    options_clear(&s);
+    if (rc == 0 && fflush(stdout) != 0)
+        rc = 1;
+    return rc;
+}

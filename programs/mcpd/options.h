@@ -1,0 +1,38 @@
+/* options.h: the command line of mcpd as one table, from which parsing, --help and the man page are
+ * made. What an option means is main.c's business; nothing here looks at the file system.
+ */
+#ifndef MCPD_OPTIONS_H
+#define MCPD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Texts in the order they came; all of them point into argv. */
+typedef struct texts {
+    const char **items;
+    size_t count;
+} texts;
+
+typedef struct settings {
+    bool hidden, no_ignore;
+    texts include, exclude;
+    uint64_t page_size, max_read, watch_budget;
+    bool resource_tools, no_watch, no_subscribe, no_list_changed;
+    const char *name, *instructions, *log_level, *print_config;
+    bool version, help, help_man;
+
+    texts sources;
+    texts kept; /* options as they came, for the configuration of a host */
+} settings;
+
+/* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
+int options_parse(int argc, char **argv, settings *ret);
+void options_clear(settings *s);
+
+void options_usage(FILE *to);
+void options_help(FILE *to);
+void options_man(FILE *to);
+
+#endif
