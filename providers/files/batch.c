@@ -1,0 +1,129 @@
+/* batch.c: see batch.h. */
+#include "batch.h"
+
+#include "buffer.h"
+
+int files_name_compare(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
+    return order ? order : (a_len > b_len) - (a_len < b_len);
+}
+
+void files_batch_init(files_batch *b, const mcp_allocator *alloc, size_t limit)
+{
+    *b = (files_batch){.alloc = *alloc, .limit = limit < UINT32_MAX ? limit : UINT32_MAX};
+}
+
+void files_batch_free(files_batch *b)
+{
+    if (b->slots)
+        files_release(&b->alloc, b->slots);
+    if (b->order)
+        files_release(&b->alloc, b->order);
+    b->slots = NULL;
+    b->order = NULL;
+    b->count = b->cap = 0;
+}
+
+static int compare(const files_batch *b, size_t i, size_t j)
+{
+    const files_slot *x = &b->slots[b->order[i]], *y = &b->slots[b->order[j]];
+    return files_name_compare(x->name, x->len, y->name, y->len);
+}
+
+/* Whether i belongs above j: the largest on top while adding, the smallest while taking. */
+static bool above(const files_batch *b, size_t i, size_t j)
+{
+    int order = compare(b, i, j);
+    return b->sealed ? order < 0 : order > 0;
+}
+
+static void sift_down(files_batch *b, size_t i)
+{
+    for (;;) {
+        size_t top = i, child = 2 * i + 1;
+        if (child < b->count && above(b, child, top))
+            top = child;
+        if (child + 1 < b->count && above(b, child + 1, top))
+            top = child + 1;
+        if (top == i)
+            return;
+        uint32_t slot = b->order[i];
+        b->order[i] = b->order[top];
+        b->order[top] = slot;
+        i = top;
+    }
+}
+
+static void make_heap(files_batch *b)
+{
+    for (size_t i = b->count / 2; i-- > 0;)
+        sift_down(b, i);
+}
+
+bool files_batch_wants(files_batch *b, const char *name, size_t len)
+{
+    if (b->count < b->limit)
+        return true;
+    b->more = true;
+    if (b->limit == 0)
+        return false;
+    const files_slot *largest = &b->slots[b->order[0]];
+    return files_name_compare(name, len, largest->name, largest->len) < 0;
+}
+
+static int grow(files_batch *b)
+{
+    size_t cap = b->cap ? 2 * b->cap : 32;
+    if (cap > b->limit)
+        cap = b->limit;
+    files_slot *slots = b->slots ? b->alloc.resize(b->slots, cap * sizeof *slots, b->alloc.user)
+                                 : files_alloc(&b->alloc, cap * sizeof *slots);
+    if (!slots)
+        return MCP_ENOMEM;
+    b->slots = slots;
+    uint32_t *order = b->order ? b->alloc.resize(b->order, cap * sizeof *order, b->alloc.user)
+                               : files_alloc(&b->alloc, cap * sizeof *order);
+    if (!order)
+        return MCP_ENOMEM;
+    b->order = order;
+    b->cap = cap;
+    return MCP_OK;
+}
+
+int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char type)
+{
+    bool full = b->count == b->limit;
+    if (!full && b->count == b->cap) {
+        int rc = grow(b);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    uint32_t slot = full ? b->order[0] : (uint32_t)b->count;
+    b->slots[slot].type = type;
+    b->slots[slot].len = (unsigned char)len;
+    memcpy(b->slots[slot].name, name, len);
+    b->slots[slot].name[len] = '\0';
+    if (full) {
+        sift_down(b, 0);
+        return MCP_OK;
+    }
+    b->order[b->count++] = slot;
+    if (b->count == b->limit)
+        make_heap(b); /* not before: a folder that fits needs no heap */
+    return MCP_OK;
+}
+
+const files_slot *files_batch_take(files_batch *b)
+{
+    if (!b->sealed) {
+        b->sealed = true;
+        make_heap(b);
+    }
+    if (b->count == 0)
+        return NULL;
+    uint32_t slot = b->order[0];
+    b->order[0] = b->order[--b->count];
+    sift_down(b, 0);
+    return &b->slots[slot];
+}

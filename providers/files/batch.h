@@ -1,0 +1,42 @@
+/* batch.h: the few smallest of very many names.
+ *
+ * A page of a folder needs the next thousand names in byte order, and the folder may have a million. So
+ * at most `limit` names are kept, in a heap with the largest on top; a name that is larger is refused
+ * at the price of one comparison. When all were seen the names are taken out in order, and only as
+ * many as are taken are sorted.
+ */
+#ifndef FILES_BATCH_H
+#define FILES_BATCH_H
+
+#include <mcp/base.h>
+
+typedef struct files_slot {
+    unsigned char type; /* DT_* */
+    unsigned char len;
+    char name[256];
+} files_slot;
+
+typedef struct files_batch {
+    mcp_allocator alloc;
+    files_slot *slots;
+    uint32_t *order; /* heap of slot numbers */
+    size_t count, cap, limit;
+    bool sealed;
+    bool more; /* there were more than `limit` */
+} files_batch;
+
+void files_batch_init(files_batch *b, const mcp_allocator *alloc, size_t limit);
+void files_batch_free(files_batch *b);
+
+/* Whether a name would be kept: ask before looking closer at it. Sets b->more when not. */
+bool files_batch_wants(files_batch *b, const char *name, size_t len);
+/* Keeps a name that is wanted (1 to 255 bytes). MCP_ENOMEM. */
+int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char type);
+
+/* After the last add: the smallest name that was not taken yet, or NULL; valid until the next call. */
+const files_slot *files_batch_take(files_batch *b);
+
+/* Byte order; a name before one that it begins. */
+int files_name_compare(const char *a, size_t a_len, const char *b, size_t b_len);
+
+#endif

@@ -1,0 +1,185 @@
+/* complete.c: see complete.h. */
+#define _GNU_SOURCE
+#include "complete.h"
+
+#include "buffer.h"
+#include "fileuri.h"
+#include "scan.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+enum { DEFAULT_MAX = 100 };
+
+typedef struct completion {
+    const files_root *root;
+    mcp_allocator alloc;
+    files_complete_fn *emit;
+    void *user;
+    mcp_str lead; /* what stands before the root's relative path in a value */
+    size_t max, given, total;
+    char path[FILES_PATH_MAX]; /* lead + the folder's path: a link-free one is looked at, */
+    size_t len;                /* the one that was asked for is given back                */
+} completion;
+
+/* A link counts if it leads to a file. */
+static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len)
+{
+    char path[FILES_PATH_MAX], target[FILES_PATH_MAX];
+    struct stat st;
+    size_t from = real_len ? real_len + 1 : 0;
+    if (slot->type != DT_LNK)
+        return true;
+    memcpy(path, real, real_len);
+    if (from)
+        path[from - 1] = '/';
+    memcpy(path + from, slot->name, (size_t)slot->len + 1);
+    return files_root_resolve(c->root, path, target, &st) == MCP_OK && S_ISREG(st.st_mode);
+}
+
+static int give(completion *c, const files_slot *slot)
+{
+    char value[2 * FILES_PATH_MAX];
+    size_t len = 0;
+    if (c->lead.len + c->len + slot->len + 2 > sizeof value)
+        return MCP_OK;
+    if (c->lead.len)
+        memcpy(value, c->lead.ptr, len = c->lead.len);
+    memcpy(value + len, c->path, c->len);
+    len += c->len;
+    memcpy(value + len, slot->name, slot->len);
+    len += slot->len;
+    if (slot->type == DT_DIR)
+        value[len++] = '/';
+    c->given++;
+    return c->emit((mcp_str){value, len}, c->user);
+}
+
+/* Takes the names in order. Those beyond `max` were only counted. */
+static int give_all(completion *c, files_batch *batch, const char *real, size_t real_len)
+{
+    const files_slot *slot;
+    int rc = MCP_OK;
+    while (rc == MCP_OK && (slot = files_batch_take(batch)) != NULL) {
+        if (!files_text_utf8((mcp_str){slot->name, slot->len}) || !counts(c, slot, real, real_len))
+            c->total--;
+        else if (c->given < c->max)
+            rc = give(c, slot);
+    }
+    return rc;
+}
+
+static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str prefix)
+{
+    char path[FILES_PATH_MAX];
+    files_batch batch;
+    size_t len = strlen(real);
+    files_scan scan = {.path = path, .len = len, .prefix = prefix, .all = true};
+    files_batch_init(&batch, &c->alloc, c->max);
+    memcpy(path, real, len);
+    scan.ignore = c->root->ignore;
+    int rc = files_ignore_enter(scan.ignore, real, len, &scan.rules);
+    void *buffer = files_alloc(&c->alloc, FILES_SCAN_BUFFER);
+    if (rc == MCP_OK && !buffer)
+        rc = MCP_ENOMEM;
+    if (rc == MCP_OK && scan.rules) {
+        rc = files_scan_folder(&scan, fd, buffer, &batch);
+        c->total += scan.served;
+        if (rc == MCP_OK)
+            rc = give_all(c, &batch, real, len);
+    }
+    files_ignore_leave(scan.ignore, scan.rules);
+    files_release(&c->alloc, buffer);
+    files_batch_free(&batch);
+    return rc;
+}
+
+/* c->path has the folder with a slash at its end, as it was asked for. */
+static int in_folder(completion *c, mcp_str prefix)
+{
+    char rel[FILES_PATH_MAX], real[FILES_PATH_MAX];
+    struct stat st;
+    int fd;
+    size_t len = c->len ? c->len - 1 : 0;
+    memcpy(rel, c->path, len);
+    rel[len] = '\0';
+    memcpy(real, rel, len + 1);
+    if (!files_rel_valid((mcp_str){rel, len}))
+        return MCP_OK;
+    int rc = files_beneath_open_dir(c->root->at, rel, &fd);
+    if (rc == FILES_IS_LINK) {
+        rc = files_root_resolve(c->root, rel, real, &st);
+        if (rc == MCP_OK)
+            rc = files_beneath_open_dir(c->root->at, real, &fd);
+    }
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM || rc == MCP_ELIMIT ? rc : MCP_OK;
+    rc = scan_folder(c, fd, real, prefix);
+    close(fd);
+    return rc;
+}
+
+static int complete_in(completion *c, mcp_str value)
+{
+    const char *slash = value.len ? memrchr(value.ptr, '/', value.len) : NULL;
+    size_t folder = slash ? (size_t)(slash - value.ptr) + 1 : 0;
+    if (c->root->only || folder >= sizeof c->path || (slash && folder == 1))
+        return MCP_OK;
+    if (folder)
+        memcpy(c->path, value.ptr, folder);
+    c->len = folder;
+    return in_folder(c, (mcp_str){value.ptr + folder, value.len - folder});
+}
+
+int files_complete(const files_roots *roots, size_t root, mcp_str value, size_t max,
+                   const mcp_allocator *alloc, files_complete_fn *emit, void *user,
+                   size_t *ret_total)
+{
+    completion c = {.alloc = files_allocator(alloc), .emit = emit, .user = user};
+    if (root >= roots->count)
+        return MCP_EINVAL;
+    c.root = &roots->items[root];
+    c.max = max ? max : DEFAULT_MAX;
+    int rc = complete_in(&c, value.len ? value : MCP_STR(""));
+    if (rc == MCP_OK)
+        *ret_total = c.total;
+    return rc;
+}
+
+/* The value ends before this root does: the root is what it can become. */
+static int offer_root(completion *c)
+{
+    files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR};
+    c->total++;
+    if (c->given >= c->max)
+        return MCP_OK;
+    c->lead = (mcp_str){c->root->path, c->root->path_len};
+    c->len = 0;
+    return give(c, &nothing);
+}
+
+int files_complete_absolute(const files_roots *roots, mcp_str value, size_t max,
+                            const mcp_allocator *alloc, files_complete_fn *emit, void *user,
+                            size_t *ret_total)
+{
+    completion c = {.alloc = files_allocator(alloc), .emit = emit, .user = user};
+    int rc = MCP_OK;
+    c.max = max ? max : DEFAULT_MAX;
+    for (size_t i = 0; i < roots->count && rc == MCP_OK; i++) {
+        const files_root *root = c.root = &roots->items[i];
+        size_t common = value.len < root->path_len ? value.len : root->path_len;
+        if (common && memcmp(root->path, value.ptr, common) != 0)
+            continue;
+        if (value.len <= root->path_len) {
+            rc = offer_root(&c);
+        } else if (value.ptr[root->path_len] == '/') {
+            size_t skip = root->path_len + 1;
+            c.lead = (mcp_str){value.ptr, skip};
+            rc = complete_in(&c, (mcp_str){value.ptr + skip, value.len - skip});
+        }
+    }
+    if (rc == MCP_OK)
+        *ret_total = c.total;
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* content.h: reading a file or a part of it, in memory that the part bounds and not the file.
+ *
+ * A part is exact: bytes are not trimmed to characters, so a byte range that cuts one is a blob (see
+ * files_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and never cut
+ * quietly. A file that grows or shrinks meanwhile gives what was there when each block was read.
+ */
+#ifndef FILES_CONTENT_H
+#define FILES_CONTENT_H
+
+#include "buffer.h"
+
+typedef struct files_reader {
+    int fd;
+    size_t limit; /* bytes of a result */
+    /* Asked before each block of a long search; true ends it with MCP_ECANCELLED. May be NULL. */
+    bool (*stop)(void *user);
+    void *user;
+} files_reader;
+
+/* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a failure
+ * what is in `out` means nothing. */
+
+/* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have 0. */
+int files_read_whole(const files_reader *r, uint64_t size, files_buffer *out);
+
+/* `length` bytes from `offset` on, fewer at the end of the file, none behind it. */
+int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, files_buffer *out);
+
+/* `count` lines from line `first` on (the first line is 1; 0 is taken as 1). */
+int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, files_buffer *out);
+
+/* The last `count` lines. What stands behind the last line end is a line if it is not empty. The file is
+ * read backwards from `size`, so that its beginning does not matter. */
+int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, files_buffer *out);
+
+#endif

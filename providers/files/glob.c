@@ -1,0 +1,238 @@
+/* glob.c: see glob.h.
+ *
+ * No recursion and no search tree: a star that matches as little as possible never needs to be
+ * reconsidered once a later star has been reached, so it is enough to remember the last `*` of the
+ * current component and the last `**`. */
+#include "glob.h"
+
+#include <stdint.h>
+
+typedef unsigned char byte;
+
+static bool in_range(byte c, byte low, byte high)
+{
+    return c >= low && c <= high;
+}
+
+static bool is_alpha(byte c)
+{
+    return in_range(c, 'a', 'z') || in_range(c, 'A', 'Z');
+}
+
+static bool is_digit(byte c)
+{
+    return in_range(c, '0', '9');
+}
+
+static bool is_alnum(byte c)
+{
+    return is_alpha(c) || is_digit(c);
+}
+
+static bool is_blank(byte c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_cntrl(byte c)
+{
+    return c < 0x20 || c == 0x7f;
+}
+
+static bool is_graph(byte c)
+{
+    return in_range(c, 0x21, 0x7e);
+}
+
+static bool is_lower(byte c)
+{
+    return in_range(c, 'a', 'z');
+}
+
+static bool is_print(byte c)
+{
+    return in_range(c, 0x20, 0x7e);
+}
+
+static bool is_punct(byte c)
+{
+    return is_graph(c) && !is_alnum(c);
+}
+
+static bool is_space(byte c)
+{
+    return c == ' ' || in_range(c, '\t', '\r');
+}
+
+static bool is_upper(byte c)
+{
+    return in_range(c, 'A', 'Z');
+}
+
+static bool is_xdigit(byte c)
+{
+    return is_digit(c) || in_range(c, 'a', 'f') || in_range(c, 'A', 'F');
+}
+
+static const struct {
+    const char *name;
+    bool (*has)(byte c);
+} classes[] = {
+    {"alnum", is_alnum}, {"alpha", is_alpha}, {"blank", is_blank}, {"cntrl", is_cntrl},
+    {"digit", is_digit}, {"graph", is_graph}, {"lower", is_lower}, {"print", is_print},
+    {"punct", is_punct}, {"space", is_space}, {"upper", is_upper}, {"xdigit", is_xdigit},
+};
+
+/* 1 and 0: in the class or not; -1: no such class. */
+static int in_class(const char *name, size_t len, byte c)
+{
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        if (strlen(classes[i].name) == len && memcmp(classes[i].name, name, len) == 0)
+            return classes[i].has(c);
+    }
+    return -1;
+}
+
+/* A "[:name:]" at p; returns what follows it, NULL when this is just a bracket as a member, and sets
+ * *hit; -1 in *hit for an unknown name. */
+static const char *class_at(const char *p, const char *end, byte c, int *hit)
+{
+    if (end - p < 2 || p[0] != '[' || p[1] != ':')
+        return NULL;
+    const char *close = memchr(p + 2, ']', (size_t)(end - p - 2));
+    if (!close)
+        return NULL;
+    if (close == p + 2 || close[-1] != ':')
+        return NULL;
+    *hit = in_class(p + 2, (size_t)(close - p - 3), c);
+    return close + 1;
+}
+
+/* One member or the end of a range; NULL at the end of the pattern. */
+static const char *member_at(const char *p, const char *end, byte *c)
+{
+    if (p < end && *p == '\\')
+        p++;
+    if (p >= end)
+        return NULL;
+    *c = (byte)*p;
+    return p + 1;
+}
+
+/* Matches the bracket expression whose inside begins at p. Returns what follows its `]`, or NULL when
+ * it is malformed. */
+static const char *bracket(const char *p, const char *end, byte c, bool *match)
+{
+    bool negated = p < end && (*p == '!' || *p == '^');
+    bool found = false;
+    bool first = true;
+    int low = -1; /* the member before, when a range may start at it */
+    for (p += negated; p < end && (first || *p != ']'); first = false) {
+        int hit = 0;
+        byte member;
+        const char *after = class_at(p, end, c, &hit);
+        if (after) {
+            if (hit < 0)
+                return NULL;
+            found |= hit > 0;
+            low = -1;
+            p = after;
+        } else if (*p == '-' && low >= 0 && p + 1 < end && p[1] != ']') {
+            p = member_at(p + 1, end, &member);
+            if (!p)
+                return NULL;
+            found |= in_range(c, (byte)low, member);
+            low = -1;
+        } else {
+            p = member_at(p, end, &member);
+            if (!p)
+                return NULL;
+            found |= c == member;
+            low = member;
+        }
+    }
+    if (p >= end)
+        return NULL;
+    *match = found != negated && c != '/';
+    return p + 1;
+}
+
+/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match. */
+static const char *one(const char *p, const char *end, byte c)
+{
+    bool match;
+    switch (*p) {
+    case '?': return c != '/' ? p + 1 : NULL;
+    case '[': p = bracket(p + 1, end, c, &match); return p && match ? p : NULL;
+    case '\\': return end - p > 1 && (byte)p[1] == c ? p + 2 : NULL;
+    default: return (byte)*p == c ? p + 1 : NULL;
+    }
+}
+
+/* The whole component at p is a run of two or more stars: returns its end, else NULL. */
+static const char *double_star(const char *p, const char *begin, const char *end)
+{
+    const char *q = p;
+    if (p != begin && p[-1] != '/')
+        return NULL;
+    while (q < end && *q == '*')
+        q++;
+    return q - p >= 2 && (q == end || *q == '/') ? q : NULL;
+}
+
+bool files_glob_match(mcp_str pattern, mcp_str path)
+{
+    const char *begin = pattern.ptr, *p = begin, *end = begin + pattern.len;
+    const char *t = path.ptr, *stop = t + path.len;
+    const char *star = NULL, *star_at = NULL;      /* after the last `*`, and where it stopped */
+    const char *folders = NULL, *folder_at = NULL; /* after the last "**" and slash, likewise */
+    for (;;) {
+        const char *next;
+        if (p < end && *p == '*') {
+            next = double_star(p, begin, end);
+            if (next == end)
+                return true;
+            if (next) {
+                folders = p = next + 1;
+                folder_at = t;
+                star = NULL;
+                continue;
+            }
+            while (p < end && *p == '*')
+                p++;
+            star = p;
+            star_at = t;
+            continue;
+        }
+        if (p < end && t < stop && (next = one(p, end, (byte)*t)) != NULL) {
+            if (*t == '/')
+                star = NULL;
+            p = next;
+            t++;
+            continue;
+        }
+        if (p == end && t == stop)
+            return true;
+        if (star && star_at < stop && *star_at != '/') {
+            t = ++star_at;
+            p = star;
+        } else if (folders && folder_at < stop) {
+            const char *slash = memchr(folder_at, '/', (size_t)(stop - folder_at));
+            if (!slash)
+                return false;
+            t = folder_at = slash + 1;
+            p = folders;
+            star = NULL;
+        } else {
+            return false;
+        }
+    }
+}
+
+size_t files_glob_literal(mcp_str pattern)
+{
+    size_t n = 0;
+    while (n < pattern.len && !strchr("*?[\\", pattern.ptr[n]))
+        n++;
+    return n;
+}

@@ -1,0 +1,581 @@
+/* ignore.c: see ignore.h.
+ *
+ * Folders form chains: each holds its parent, so that one look-up finds all rule sets that apply to
+ * an entry. Whether a folder itself is left out is remembered with the number of the state of all
+ * rules (`epoch`) that it was found in; a .gitignore that changes makes a new state. */
+#define _GNU_SOURCE
+#include "ignore.h"
+
+#include "buffer.h"
+#include "rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUCKETS = 256, DEFAULT_FOLDERS = 256 };
+#define DEFAULT_FRESH_NS 100000000
+
+struct files_ignore_dir {
+    files_ignore_dir *parent; /* counted; NULL for the root */
+    files_ignore_dir *chain;  /* same bucket */
+    files_ignore_dir *newer, *older;
+    files_rules *rules;
+    struct stat seen; /* of its .gitignore; st_ino 0: there is none */
+    int64_t checked;  /* when, by the monotonic clock; 0: never */
+    uint64_t epoch;   /* of the two answers below */
+    bool visible;
+    bool included; /* it or a folder above it matches an include */
+    bool listed;   /* in the table */
+    uint32_t hash;
+    unsigned refs;
+    size_t len;
+    char path[];
+};
+
+/* Rules from above the root: matched against the root's path from there, then the entry's path. */
+typedef struct above {
+    files_rules *rules;
+    size_t skip; /* bytes of `lead` that lie above the rules' folder */
+} above;
+
+struct files_ignore {
+    mcp_allocator alloc;
+    files_beneath at;
+    pthread_mutex_t lock;
+    bool hidden, no_ignore;
+    files_rules *include, *exclude;
+    above *outer; /* the nearest first, .git/info/exclude last */
+    size_t outer_count;
+    size_t lead; /* length of the root's path from the repository's top, with a slash at its end */
+    files_ignore_dir *bucket[BUCKETS];
+    files_ignore_dir *newest, *oldest;
+    size_t count, max;
+    int64_t fresh;
+    atomic_bool recheck;
+    uint64_t epoch;
+    char path[2 * FILES_PATH_MAX]; /* the lead, then the path in question */
+};
+
+/* ---- reading rule files ------------------------------------------------------------------------- */
+
+/* Reads at most one byte more than the limit, so that the parser sees that it is over. */
+static int read_rules(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
+{
+    files_buffer text;
+    int rc;
+    size_t max = FILES_RULES_MAX_BYTES + 1;
+    files_buffer_init(&text, alloc);
+    rc = files_buffer_reserve(&text, size < max ? size + 1 : max);
+    while (rc == MCP_OK && text.len < text.cap) {
+        ssize_t n = read(fd, text.ptr + text.len, text.cap - text.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        text.len += (size_t)n;
+    }
+    if (rc == MCP_OK)
+        rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
+    files_buffer_free(&text);
+    return rc;
+}
+
+/* A file that cannot be read, or is a link, has no rules; git does not follow links here either. */
+static int read_rules_at(const mcp_allocator *alloc, const char *path, files_rules **ret)
+{
+    struct stat st;
+    int rc = MCP_OK;
+    *ret = NULL;
+    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return MCP_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return MCP_OK;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        rc = read_rules(alloc, fd, (size_t)st.st_size, ret);
+    close(fd);
+    return rc;
+}
+
+/* ---- above the root ----------------------------------------------------------------------------- */
+
+static bool join(char path[FILES_PATH_MAX], const char *dir, size_t len, const char *name)
+{
+    size_t name_len = strlen(name);
+    if (len + name_len >= FILES_PATH_MAX)
+        return false;
+    memcpy(path, dir, len);
+    memcpy(path + len, name, name_len + 1);
+    return true;
+}
+
+/* The length of the path of the repository's top that holds the root; SIZE_MAX when there is none. */
+static size_t find_top(const char *root, size_t len)
+{
+    char path[FILES_PATH_MAX];
+    struct stat st;
+    for (;;) {
+        if (join(path, root, len, "/.git") && lstat(path, &st) == 0)
+            return len;
+        if (len == 0)
+            return SIZE_MAX;
+        while (root[--len] != '/') {
+        }
+    }
+}
+
+static int add_outer(files_ignore *ig, const char *root, size_t len, size_t skip, const char *name)
+{
+    char path[FILES_PATH_MAX];
+    files_rules *rules = NULL;
+    if (!join(path, root, len, name))
+        return MCP_OK;
+    int rc = read_rules_at(&ig->alloc, path, &rules);
+    if (rc == MCP_OK && rules)
+        ig->outer[ig->outer_count++] = (above){rules, skip};
+    return rc;
+}
+
+static int read_outer(files_ignore *ig, const char *root)
+{
+    size_t len = strlen(root);
+    size_t top = find_top(root, len);
+    size_t levels = 1;
+    int rc = MCP_OK;
+    if (top == SIZE_MAX || len >= FILES_PATH_MAX)
+        return MCP_OK;
+    for (size_t i = top; i < len; i++)
+        levels += root[i] == '/';
+    ig->outer = files_alloc(&ig->alloc, levels * sizeof *ig->outer);
+    if (!ig->outer)
+        return MCP_ENOMEM;
+    if (len > top) {
+        ig->lead = len - top; /* without the slash after the top, with one at the end */
+        memcpy(ig->path, root + top + 1, ig->lead - 1);
+        ig->path[ig->lead - 1] = '/';
+    }
+    for (size_t at = len; rc == MCP_OK && at > top;) {
+        while (root[--at] != '/') {
+        }
+        rc = add_outer(ig, root, at, at - top, "/.gitignore");
+    }
+    if (rc == MCP_OK)
+        rc = add_outer(ig, root, top, 0, "/.git/info/exclude");
+    return rc;
+}
+
+/* ---- the table of folders ----------------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *path, size_t len)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)path[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static void unref(files_ignore *ig, files_ignore_dir *d)
+{
+    while (d && --d->refs == 0) {
+        files_ignore_dir *parent = d->parent;
+        files_rules_free(d->rules);
+        files_release(&ig->alloc, d);
+        d = parent;
+    }
+}
+
+static void take_out_of_age(files_ignore *ig, files_ignore_dir *d)
+{
+    *(d->newer ? &d->newer->older : &ig->newest) = d->older;
+    *(d->older ? &d->older->newer : &ig->oldest) = d->newer;
+}
+
+static void put_newest(files_ignore *ig, files_ignore_dir *d)
+{
+    d->newer = NULL;
+    d->older = ig->newest;
+    *(ig->newest ? &ig->newest->newer : &ig->oldest) = d;
+    ig->newest = d;
+}
+
+static void drop(files_ignore *ig, files_ignore_dir *d)
+{
+    files_ignore_dir **p = &ig->bucket[d->hash % BUCKETS];
+    while (*p != d)
+        p = &(*p)->chain;
+    *p = d->chain;
+    take_out_of_age(ig, d);
+    d->listed = false;
+    ig->count--;
+    unref(ig, d);
+}
+
+static files_ignore_dir *find(files_ignore *ig, const char *path, size_t len, uint32_t hash)
+{
+    files_ignore_dir *d = ig->bucket[hash % BUCKETS];
+    while (d && (d->hash != hash || d->len != len || memcmp(d->path, path, len) != 0))
+        d = d->chain;
+    return d;
+}
+
+static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const char *path,
+                              size_t len, uint32_t hash)
+{
+    files_ignore_dir *d = files_alloc(&ig->alloc, sizeof *d + len + 1);
+    if (!d)
+        return NULL;
+    *d = (files_ignore_dir){.parent = parent, .hash = hash, .refs = 1, .len = len, .listed = true};
+    memcpy(d->path, path, len);
+    d->path[len] = '\0';
+    if (parent)
+        parent->refs++;
+    d->chain = ig->bucket[hash % BUCKETS];
+    ig->bucket[hash % BUCKETS] = d;
+    put_newest(ig, d);
+    ig->count++;
+    return d;
+}
+
+/* The chain is touched from the folder up to the root, so that a parent is never older than what is in
+ * it, and the oldest is one that nothing in the table hangs on. */
+static void touch(files_ignore *ig, files_ignore_dir *d)
+{
+    files_ignore_dir *keep = d;
+    for (; d; d = d->parent) {
+        if (d->listed && ig->newest != d) {
+            take_out_of_age(ig, d);
+            put_newest(ig, d);
+        }
+    }
+    while (ig->count > ig->max && ig->oldest != keep)
+        drop(ig, ig->oldest);
+}
+
+/* The folder's entry in the table, made with all folders above it where they are missing; borrowed. */
+static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
+{
+    uint32_t hash = hash_of(path, len);
+    files_ignore_dir *d = find(ig, path, len, hash);
+    size_t at = 0;
+    if (!d) {
+        hash = hash_of(path, 0);
+        d = find(ig, path, 0, hash);
+        if (!d)
+            d = make(ig, NULL, path, 0, hash);
+        while (d && at < len) {
+            const char *slash = memchr(path + at + 1, '/', len - at - 1);
+            at = slash ? (size_t)(slash - path) : len;
+            hash = hash_of(path, at);
+            files_ignore_dir *child = find(ig, path, at, hash);
+            d = child ? child : make(ig, d, path, at, hash);
+        }
+    }
+    if (d)
+        touch(ig, d);
+    return d;
+}
+
+/* ---- keeping rules true ------------------------------------------------------------------------- */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* A change within the same tick of the clock would go unseen: such a file is read again next time. */
+static bool just_changed(const struct stat *st)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    int64_t age = ((int64_t)t.tv_sec - (int64_t)st->st_ctim.tv_sec) * 1000000000 + t.tv_nsec -
+                  st->st_ctim.tv_nsec;
+    return st->st_ino && age < 20000000;
+}
+
+static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
+{
+    files_rules *rules = NULL;
+    struct stat st = {0};
+    int fd;
+    int rc = files_beneath_open(ig->at, file, &fd, &st);
+    if (rc == MCP_OK) {
+        if (S_ISREG(st.st_mode))
+            rc = read_rules(&ig->alloc, fd, (size_t)st.st_size, &rules);
+        close(fd);
+    } else {
+        /* A file that may not be read has no rules; one that could not be read this time is an error,
+         * or what it hides would show. */
+        st = (struct stat){0};
+        rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == FILES_IS_LINK ? MCP_OK : rc;
+    }
+    if (rc != MCP_OK)
+        return rc;
+    if (just_changed(&st))
+        st.st_size = -1;
+    files_rules_free(d->rules);
+    d->rules = rules;
+    d->seen = st;
+    ig->epoch++;
+    return MCP_OK;
+}
+
+/* The look is by path and may be misled by a folder that was swapped for a link; then what it finds
+ * differs from what was read, and reading is confined. */
+static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
+{
+    char file[FILES_PATH_MAX];
+    struct stat st;
+    if (ig->no_ignore || (d->checked && now - d->checked < ig->fresh))
+        return MCP_OK;
+    if (!join(file, d->path, d->len, d->len ? "/.gitignore" : ".gitignore"))
+        return MCP_OK;
+    if (fstatat(ig->at.fd, file, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+        st = (struct stat){0};
+    if (!same_file(&st, &d->seen)) {
+        int rc = reload(ig, d, file);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    d->checked = now;
+    return MCP_OK;
+}
+
+static int refresh_chain(files_ignore *ig, files_ignore_dir *d)
+{
+    int rc = MCP_OK;
+    int64_t now = now_ns();
+    if (atomic_exchange(&ig->recheck, false)) {
+        for (files_ignore_dir *i = ig->newest; i; i = i->older)
+            i->checked = 0;
+    }
+    for (; d && rc == MCP_OK; d = d->parent)
+        rc = refresh(ig, d, now);
+    return rc;
+}
+
+/* ---- the question ------------------------------------------------------------------------------- */
+
+/* What git's rules say about an entry whose folder they let in. */
+static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
+                        size_t name, bool is_dir)
+{
+    int said = 0;
+    for (const files_ignore_dir *d = dir; d && !said; d = d->parent) {
+        size_t skip = d->len ? d->len + 1 : 0;
+        said = files_rules_match(d->rules, (mcp_str){rel + skip, len - skip}, name - skip, is_dir);
+    }
+    if (!said && ig->outer_count && len < FILES_PATH_MAX) {
+        memcpy(ig->path + ig->lead, rel, len);
+        for (size_t i = 0; i < ig->outer_count && !said; i++) {
+            size_t skip = ig->outer[i].skip;
+            mcp_str path = {ig->path + skip, ig->lead + len - skip};
+            said = files_rules_match(ig->outer[i].rules, path, ig->lead + name - skip, is_dir);
+        }
+    }
+    return said > 0;
+}
+
+/* Everything but the includes. */
+static bool let_in(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
+                   size_t name, bool is_dir)
+{
+    mcp_str last = {rel + name, len - name};
+    if (last.len && last.ptr[0] == '.' && !ig->hidden)
+        return false;
+    if (!(ig->hidden && ig->no_ignore) && mcp_str_eq(last, MCP_STR(".git")))
+        return false;
+    if (files_rules_match(ig->exclude, (mcp_str){rel, len}, name, is_dir) > 0)
+        return false;
+    return ig->no_ignore || !git_ignores(ig, dir, rel, len, name, is_dir);
+}
+
+static size_t name_of(const char *rel, size_t len)
+{
+    const char *slash = memrchr(rel, '/', len);
+    return slash ? (size_t)(slash - rel) + 1 : 0;
+}
+
+/* Brings d's two answers up to date, the folders above it first. */
+static void settle(files_ignore *ig, files_ignore_dir *d)
+{
+    if (d->epoch == ig->epoch)
+        return;
+    if (!d->parent) {
+        d->visible = true;
+        d->included = !ig->include;
+    } else {
+        size_t name = name_of(d->path, d->len);
+        mcp_str path = {d->path, d->len};
+        settle(ig, d->parent);
+        d->visible = d->parent->visible && let_in(ig, d->parent, d->path, d->len, name, true);
+        d->included = d->parent->included || files_rules_match(ig->include, path, name, true) > 0;
+    }
+    d->epoch = ig->epoch;
+}
+
+static bool entry_visible(files_ignore *ig, files_ignore_dir *dir, const char *rel, size_t len,
+                          size_t name, bool is_dir)
+{
+    if (!dir->visible || !let_in(ig, dir, rel, len, name, is_dir))
+        return false;
+    return is_dir || dir->included ||
+           files_rules_match(ig->include, (mcp_str){rel, len}, name, false) > 0;
+}
+
+static int enter(files_ignore *ig, const char *rel, size_t len, files_ignore_dir **ret)
+{
+    files_ignore_dir *d = get(ig, rel, len);
+    if (!d)
+        return MCP_ENOMEM;
+    int rc = refresh_chain(ig, d);
+    if (rc != MCP_OK)
+        return rc;
+    settle(ig, d);
+    *ret = d;
+    return MCP_OK;
+}
+
+int files_ignore_visible(files_ignore *ig, const char *rel, size_t len, bool is_dir, bool *ret)
+{
+    files_ignore_dir *d;
+    if (len == 0) {
+        *ret = true;
+        return MCP_OK;
+    }
+    size_t name = name_of(rel, len);
+    pthread_mutex_lock(&ig->lock);
+    int rc = enter(ig, rel, name ? name - 1 : 0, &d);
+    if (rc == MCP_OK)
+        *ret = entry_visible(ig, d, rel, len, name, is_dir);
+    pthread_mutex_unlock(&ig->lock);
+    return rc;
+}
+
+int files_ignore_enter(files_ignore *ig, const char *rel, size_t len, files_ignore_dir **ret)
+{
+    files_ignore_dir *d;
+    pthread_mutex_lock(&ig->lock);
+    int rc = enter(ig, rel, len, &d);
+    if (rc == MCP_OK) {
+        *ret = d->visible ? d : NULL;
+        d->refs += d->visible;
+    }
+    pthread_mutex_unlock(&ig->lock);
+    return rc;
+}
+
+void files_ignore_leave(files_ignore *ig, files_ignore_dir *dir)
+{
+    if (!dir)
+        return;
+    pthread_mutex_lock(&ig->lock);
+    unref(ig, dir);
+    pthread_mutex_unlock(&ig->lock);
+}
+
+bool files_ignore_entry(files_ignore *ig, files_ignore_dir *dir, const char *rel, size_t len,
+                        size_t name, bool is_dir)
+{
+    pthread_mutex_lock(&ig->lock);
+    settle(ig, dir);
+    bool visible = entry_visible(ig, dir, rel, len, name, is_dir);
+    pthread_mutex_unlock(&ig->lock);
+    return visible;
+}
+
+void files_ignore_recheck(files_ignore *ig)
+{
+    atomic_store(&ig->recheck, true);
+}
+
+size_t files_ignore_cached(files_ignore *ig)
+{
+    pthread_mutex_lock(&ig->lock);
+    size_t count = ig->count;
+    pthread_mutex_unlock(&ig->lock);
+    return count;
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static int globs(const mcp_allocator *alloc, const char *const *list, size_t count,
+                 files_rules **ret)
+{
+    files_buffer text;
+    int rc = MCP_OK;
+    files_buffer_init(&text, alloc);
+    for (size_t i = 0; i < count && rc == MCP_OK; i++) {
+        /* A `#` is no comment here, and a line break ends a rule. */
+        if (list[i][0] == '#')
+            rc = files_buffer_append(&text, "\\", 1);
+        if (rc == MCP_OK)
+            rc = files_buffer_append(&text, list[i], strcspn(list[i], "\r\n"));
+        if (rc == MCP_OK)
+            rc = files_buffer_append(&text, "\n", 1);
+    }
+    if (rc == MCP_OK)
+        rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
+    files_buffer_free(&text);
+    return rc;
+}
+
+int files_ignore_new(files_beneath at, const char *root_path, const files_ignore_options *options,
+                     const mcp_allocator *alloc, files_ignore **ret)
+{
+    const files_ignore_options none = {0};
+    mcp_allocator mem = files_allocator(alloc);
+    files_ignore *ig = files_alloc(&mem, sizeof *ig);
+    if (!ig)
+        return MCP_ENOMEM;
+    if (!options)
+        options = &none;
+    memset(ig, 0, sizeof *ig);
+    ig->alloc = mem;
+    ig->at = at;
+    ig->hidden = options->hidden;
+    ig->no_ignore = options->no_ignore;
+    ig->max = options->max_folders ? options->max_folders : DEFAULT_FOLDERS;
+    ig->fresh = options->fresh_ns ? options->fresh_ns : DEFAULT_FRESH_NS;
+    ig->epoch = 1;
+    pthread_mutex_init(&ig->lock, NULL);
+    int rc = globs(&mem, options->include, options->include_count, &ig->include);
+    if (rc == MCP_OK)
+        rc = globs(&mem, options->exclude, options->exclude_count, &ig->exclude);
+    if (rc == MCP_OK && !ig->no_ignore)
+        rc = read_outer(ig, root_path);
+    if (rc != MCP_OK) {
+        files_ignore_free(ig);
+        return rc;
+    }
+    *ret = ig;
+    return MCP_OK;
+}
+
+void files_ignore_free(files_ignore *ig)
+{
+    if (!ig)
+        return;
+    mcp_allocator mem = ig->alloc;
+    while (ig->oldest)
+        drop(ig, ig->oldest);
+    for (size_t i = 0; i < ig->outer_count; i++)
+        files_rules_free(ig->outer[i].rules);
+    files_release(&mem, ig->outer);
+    files_rules_free(ig->include);
+    files_rules_free(ig->exclude);
+    pthread_mutex_destroy(&ig->lock);
+    files_release(&mem, ig);
+}

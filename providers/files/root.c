@@ -1,0 +1,223 @@
+/* root.c: see root.h. */
+#define _GNU_SOURCE
+#include "root.h"
+
+#include "buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int fail(mcp_error *error, int code, const char *path)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.200s: cannot be served", path);
+    }
+    return code;
+}
+
+static void close_root(const mcp_allocator *alloc, files_root *root)
+{
+    files_ignore_free(root->ignore);
+    if (root->at.fd >= 0)
+        close(root->at.fd);
+    files_release(alloc, root->path);
+}
+
+/* The folder to hold: the root itself, or the one that a single file lies in. */
+static int open_folder(files_root *root, const struct stat *st)
+{
+    char folder[FILES_PATH_MAX];
+    size_t len = root->path_len;
+    if (S_ISREG(st->st_mode)) {
+        while (root->path[len - 1] != '/')
+            len--;
+        root->only = root->path + len;
+    } else if (!S_ISDIR(st->st_mode)) {
+        return MCP_EACCESS;
+    }
+    if (len == 0)
+        folder[len++] = '/';
+    else
+        memcpy(folder, root->path, len);
+    folder[len] = '\0';
+    root->at.fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root->at.fd < 0)
+        return files_code_of_errno(errno);
+    root->at.walk = files_beneath_needs_walk(root->at.fd);
+    return MCP_OK;
+}
+
+static int open_root(const char *path, const files_ignore_options *options,
+                     const mcp_allocator *alloc, files_root *root)
+{
+    char real[FILES_PATH_MAX]; /* PATH_MAX, which realpath() wants */
+    struct stat st;
+    *root = (files_root){.at.fd = -1};
+    if (*path == '\0')
+        return MCP_EINVAL;
+    if (!realpath(path, real) || stat(real, &st) < 0)
+        return files_code_of_errno(errno);
+    root->path_len = strcmp(real, "/") == 0 ? 0 : strlen(real);
+    root->path = files_copy(alloc, real, root->path_len);
+    if (!root->path)
+        return MCP_ENOMEM;
+    int rc = open_folder(root, &st);
+    if (rc == MCP_OK && !root->only)
+        rc = files_ignore_new(root->at, root->path, options, alloc, &root->ignore);
+    return rc;
+}
+
+/* Whether b lies beneath a, or is a. */
+static bool holds(const files_root *a, const files_root *b)
+{
+    return b->path_len >= a->path_len && memcmp(a->path, b->path, a->path_len) == 0 &&
+           (b->path[a->path_len] == '/' || b->path[a->path_len] == '\0');
+}
+
+static bool known(const files_roots *roots, const files_root *root)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        if (strcmp(roots->items[i].path, root->path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void mark_nested(files_roots *roots)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        for (size_t j = 0; j < roots->count; j++) {
+            if (i != j && holds(&roots->items[i], &roots->items[j]))
+                roots->items[i].nested = true;
+        }
+    }
+}
+
+int files_roots_open(const char *const *paths, size_t count, const files_ignore_options *options,
+                     const mcp_allocator *alloc, files_roots *ret, mcp_error *error)
+{
+    files_roots roots = {.alloc = files_allocator(alloc)};
+    if (count > SIZE_MAX / sizeof *roots.items)
+        return fail(error, MCP_ENOMEM, "");
+    if (count) {
+        roots.items = files_alloc(&roots.alloc, count * sizeof *roots.items);
+        if (!roots.items)
+            return fail(error, MCP_ENOMEM, "");
+    }
+    for (size_t i = 0; i < count; i++) {
+        files_root *root = &roots.items[roots.count];
+        int rc = open_root(paths[i], options, &roots.alloc, root);
+        if (rc != MCP_OK) {
+            close_root(&roots.alloc, root);
+            files_roots_close(&roots);
+            return fail(error, rc, paths[i]);
+        }
+        if (known(&roots, root))
+            close_root(&roots.alloc, root);
+        else
+            roots.count++;
+    }
+    mark_nested(&roots);
+    *ret = roots;
+    return MCP_OK;
+}
+
+void files_roots_close(files_roots *roots)
+{
+    for (size_t i = 0; i < roots->count; i++)
+        close_root(&roots->alloc, &roots->items[i]);
+    if (roots->items)
+        files_release(&roots->alloc, roots->items);
+    roots->items = NULL;
+    roots->count = 0;
+}
+
+static int check_visible(const files_root *root, const char *rel, bool is_dir)
+{
+    bool visible = true;
+    int rc = root->ignore ? files_ignore_visible(root->ignore, rel, strlen(rel), is_dir, &visible)
+                          : MCP_OK;
+    return rc == MCP_OK && !visible ? MCP_ENOTFOUND : rc;
+}
+
+int files_root_resolve(const files_root *root, const char *rel, char real[FILES_PATH_MAX],
+                       struct stat *st)
+{
+    if (root->only)
+        return MCP_EACCESS; /* the link may lead to what is beside the one file */
+    int rc = files_beneath_resolve(root->at, rel, real, st);
+    if (rc == MCP_OK && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+        rc = MCP_EACCESS;
+    if (rc == MCP_OK)
+        rc = check_visible(root, rel, S_ISDIR(st->st_mode));
+    if (rc == MCP_OK)
+        rc = check_visible(root, real, S_ISDIR(st->st_mode));
+    return rc;
+}
+
+/* The name beneath the held folder. */
+static const char *inner(const files_root *root, const char *rel)
+{
+    return root->only && *rel == '\0' ? root->only : rel;
+}
+
+int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct stat *st)
+{
+    char real[FILES_PATH_MAX];
+    int fd;
+    if (root->only && *rel)
+        return MCP_ENOTFOUND;
+    int rc = files_beneath_open(root->at, inner(root, rel), &fd, st);
+    if (rc == FILES_IS_LINK) {
+        rc = files_root_resolve(root, rel, real, st);
+        if (rc != MCP_OK)
+            return rc;
+        /* What is no link now may be one by the time that it is opened; then this is refused. */
+        rel = real;
+        rc = files_beneath_open(root->at, real, &fd, st);
+        if (rc == FILES_IS_LINK)
+            rc = MCP_EACCESS;
+    }
+    if (rc != MCP_OK)
+        return rc;
+    rc = root->only && !S_ISREG(st->st_mode) ? MCP_EACCESS
+                                             : check_visible(root, rel, S_ISDIR(st->st_mode));
+    if (rc != MCP_OK) {
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    return MCP_OK;
+}
+
+int files_root_stat(const files_root *root, const char *rel, struct stat *st)
+{
+    int fd;
+    int rc = files_root_open(root, rel, &fd, st);
+    if (rc == MCP_OK)
+        close(fd);
+    return rc;
+}
+
+size_t files_roots_owner(const files_roots *roots, size_t i, const char *rel, size_t len)
+{
+    const files_root *root = &roots->items[i];
+    size_t best = i;
+    if (!root->nested || len == 0)
+        return i;
+    for (size_t j = 0; j < roots->count; j++) {
+        const files_root *other = &roots->items[j];
+        if (j == i || other->path_len <= roots->items[best].path_len || !holds(root, other))
+            continue;
+        size_t tail = other->path_len - root->path_len - 1;
+        if (tail <= len && memcmp(other->path + root->path_len + 1, rel, tail) == 0 &&
+            (tail == len || rel[tail] == '/'))
+            best = j;
+    }
+    return best;
+}

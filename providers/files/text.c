@@ -1,0 +1,57 @@
+/* text.c: see text.h. */
+#include "text.h"
+
+/* The length of the sequence at p, 0 when it is malformed or cut. */
+static size_t sequence(const unsigned char *p, size_t left)
+{
+    static const struct {
+        unsigned char first, last; /* range of the first byte */
+        unsigned char low, high;   /* range of the second: what makes it strict */
+        unsigned char len;
+    } forms[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (p[0] < forms[i].first || p[0] > forms[i].last)
+            continue;
+        size_t len = forms[i].len;
+        if (left < len || p[1] < forms[i].low || p[1] > forms[i].high)
+            return 0;
+        for (size_t j = 2; j < len; j++) {
+            if ((p[j] & 0xc0) != 0x80)
+                return 0;
+        }
+        return len;
+    }
+    return 0;
+}
+
+bool files_text_utf8(mcp_str bytes)
+{
+    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    size_t at = 0;
+    while (at < bytes.len) {
+        uint64_t word;
+        if (bytes.len - at >= sizeof word) {
+            memcpy(&word, p + at, sizeof word);
+            if ((word & 0x8080808080808080u) == 0) {
+                at += sizeof word;
+                continue;
+            }
+        }
+        size_t len = p[at] < 0x80 ? 1 : sequence(p + at, bytes.len - at);
+        if (len == 0)
+            return false;
+        at += len;
+    }
+    return true;
+}
+
+bool files_text_check(mcp_str bytes)
+{
+    if (bytes.len && memchr(bytes.ptr, '\0', bytes.len))
+        return false;
+    return files_text_utf8(bytes);
+}
