@@ -193,6 +193,8 @@ MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_js
  *   pieces than variables it is the last variables that are absent.
  * - {?a,b}, {&a,b} and {;a,b} match any subset of their variables in any order. A name that is not
  *   theirs, or one that comes twice without being exploded, makes no match. {?a}{&b} is {?a,b}.
+ * - Where one expression follows another, as in {a}{/b} or {path}{;v}, the character that the second
+ *   begins with ends the first, which could only contain it encoded.
  * - {var:3} matches at most three characters. A variable that stands in the template twice must have
  *   the same value in both places ({var:3} beside {var}: its beginning).
  * - Where a literal is found more than once, as in {name}.{ext} over "a.tar.gz", the last place is

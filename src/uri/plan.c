@@ -1,0 +1,307 @@
+/* plan.c: how a template will be matched, and whether it can be.
+ *
+ * A plan is: prefix, gap, literal, gap, literal, ... where a gap is one expression or several without a
+ * literal between them. The prefix and the last literal are fixed to the ends of the URI. The literals
+ * between are searched one after the other, from the left up to the pivot gap, from the right behind
+ * it, each once: no choice is ever taken back. That finds a match whenever there is one only if taking
+ * the nearest place of a literal cannot be wrong, and this file is what makes sure of it:
+ *
+ * - a literal is *pinned* when it contains a byte that ends the gap searched through ("/" behind
+ *   {name}): there is one possible place;
+ * - else the gap on the far side must be able to swallow whatever lies between the nearest place and
+ *   the right one: a single plain variable whose bytes include those of the gap searched through.
+ *
+ * A template with a literal that neither direction can place, or that needs the directions the wrong
+ * way round, is not matchable. Inside a gap, expressions are told apart by the character that they
+ * begin with; it ends the expression before.
+ */
+#include <stdlib.h>
+
+#include "uri/uri.h"
+
+enum { IN_PATH, IN_QUERY, IN_FRAGMENT };
+
+#define SLASH MCP__URI_STOP_SLASH
+#define QUERY MCP__URI_STOP_QUERY
+#define HASH  MCP__URI_STOP_HASH
+#define AMP   MCP__URI_STOP_AMP
+
+static unsigned stops_of(char sign, int where)
+{
+    if (sign == '#' || where == IN_FRAGMENT)
+        return 0;
+    if (sign == '?' || sign == '&')
+        return HASH;
+    if (sign == '+')
+        return where == IN_PATH ? QUERY | HASH : HASH;
+    if (where == IN_QUERY)
+        return AMP | HASH;
+    return sign == '/' ? QUERY | HASH : SLASH | QUERY | HASH;
+}
+
+static int refuse(mcp_uri_template *t, size_t offset, const char *why)
+{
+    if (t->unmatchable.code == MCP_OK)
+        mcp__fail(&t->unmatchable, MCP_EUNSUPPORTED, offset, "%s", why);
+    return MCP_OK;
+}
+
+static size_t offset_of(const mcp_uri_template *t, mcp_str part)
+{
+    return (size_t)(part.ptr - t->text.ptr);
+}
+
+/* ---- literals ----------------------------------------------------------------------------------- */
+
+static int normalize_literal(mcp_uri_template *t, mcp_str text, bool first, mcp_str *ret)
+{
+    char *to = mcp__arena_alloc(&t->arena, MCP_URI_ENCODED_SIZE(text.len) + 1);
+    if (!to)
+        return MCP_ENOMEM;
+    size_t lower = first ? mcp__uri_scheme_length(text) : 0;
+    size_t len = 0;
+    for (size_t at = 0; at < text.len;)
+        len += mcp__uri_normal(text, &at, to + len);
+    for (size_t i = 0; i < lower; i++)
+        to[i] = mcp__uri_lower(to[i]);
+    t->has_scheme |= lower > 0;
+    t->literal_length += len;
+    *ret = (mcp_str){to, len};
+    return MCP_OK;
+}
+
+static unsigned stops_within(mcp_str s)
+{
+    unsigned stops = 0;
+    for (size_t i = 0; i < s.len; i++)
+        stops |= mcp__uri_stop(s.ptr[i]);
+    return stops;
+}
+
+/* borders[i] is the length of the longest proper border of the first (backward: last) i + 1 bytes: what
+ * a search in linear time (Knuth, Morris, Pratt) falls back to. */
+static int find_borders(mcp_uri_template *t, mcp__uri_gap *gap, bool backward)
+{
+    mcp_str s = gap->literal;
+    uint32_t *b = mcp__arena_alloc(&t->arena, (s.len + 1) * sizeof(*b));
+    if (!b)
+        return MCP_ENOMEM;
+    b[0] = 0;
+    uint32_t n = 0;
+    for (size_t i = 1; i < s.len; i++) {
+        char c = s.ptr[backward ? s.len - 1 - i : i];
+        while (n > 0 && s.ptr[backward ? s.len - 1 - n : n] != c)
+            n = b[n - 1];
+        if (s.ptr[backward ? s.len - 1 - n : n] == c)
+            n++;
+        b[i] = n;
+    }
+    gap->borders = b;
+    return MCP_OK;
+}
+
+static int move_on(int where, unsigned seen)
+{
+    if (seen & HASH)
+        return IN_FRAGMENT;
+    return (seen & QUERY) && where == IN_PATH ? IN_QUERY : where;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    mcp_str x = (*(mcp__uri_spec *const *)a)->variable->normal;
+    mcp_str y = (*(mcp__uri_spec *const *)b)->variable->normal;
+    int diff = memcmp(x.ptr, y.ptr, MCP__MIN(x.len, y.len));
+    return diff ? diff : (x.len > y.len) - (x.len < y.len);
+}
+
+static int sort_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
+{
+    g->sorted = mcp__arena_alloc(&t->arena, g->spec_count * sizeof(mcp__uri_spec *));
+    if (!g->sorted)
+        return MCP_ENOMEM;
+    for (size_t i = 0; i < g->spec_count; i++)
+        g->sorted[i] = &g->specs[i];
+    qsort(g->sorted, g->spec_count, sizeof(mcp__uri_spec *), by_name);
+    for (size_t i = 1; i < g->spec_count; i++) {
+        if (by_name(&g->sorted[i - 1], &g->sorted[i]) == 0)
+            return refuse(t, offset, "a named variable comes twice in one expression");
+    }
+    return MCP_OK;
+}
+
+static int check_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
+{
+    for (size_t i = 0; i < g->spec_count; i++) {
+        const mcp__uri_variable *v = g->specs[i].variable;
+        if (v->exploded && v->uses > 1)
+            refuse(t, offset, "an exploded variable may stand in the template only once");
+        if (g->specs[i].explode && !g->op->named && i + 1 < g->spec_count)
+            refuse(t, offset, "an exploded variable must be the last of its expression");
+    }
+    return g->op->named ? sort_group(t, g, offset) : MCP_OK;
+}
+
+/* {?a}{&b}: one group, so that any order is right. */
+static bool continues(const mcp__uri_part *before, const mcp__uri_part *part)
+{
+    return before->op->sep == '&' && part->op->sign == '&';
+}
+
+/* An expression ends where the next one begins; that character must be one that it cannot contain. */
+static void separate(mcp_uri_template *t, const mcp__uri_gap *gap, size_t later)
+{
+    const mcp__uri_operator *op = gap->groups[later].op;
+    unsigned lead = mcp__uri_stop(op->first);
+    for (size_t i = 0; i < later && t->unmatchable.code == MCP_OK; i++) {
+        mcp__uri_group *g = &gap->groups[i];
+        bool encodes = !g->op->allow_reserved && g->op->sep != op->first &&
+                       g->op->first != op->first && g->stops;
+        if (lead && (encodes || (g->stops & lead)))
+            g->stops |= lead;
+        else
+            refuse(t, gap->offset,
+                   "nothing tells these expressions apart; put a literal between them");
+    }
+}
+
+static unsigned gap_stops(const mcp__uri_gap *gap)
+{
+    unsigned stops = ~0U;
+    for (size_t i = 0; i < gap->group_count; i++)
+        stops &= gap->groups[i].stops & ~mcp__uri_stop(gap->groups[i].op->first);
+    return stops;
+}
+
+/* Makes the gap of the expressions from part *at on, and moves *at and *where behind it. */
+static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *where)
+{
+    size_t first = *at, end = first;
+    while (end < t->part_count && t->parts[end].op)
+        end++;
+    *gap = (mcp__uri_gap){.offset = offset_of(t, t->parts[first].text)};
+    gap->groups = mcp__arena_alloc(&t->arena, (end - first) * sizeof(*gap->groups));
+    if (!gap->groups)
+        return MCP_ENOMEM;
+    for (size_t i = first; i < end; i++) {
+        const mcp__uri_part *part = &t->parts[i];
+        if (i > first && continues(part - 1, part)) {
+            gap->groups[gap->group_count - 1].spec_count += part->spec_count;
+            continue;
+        }
+        gap->groups[gap->group_count++] = (mcp__uri_group){
+            .op = part->op,
+            .specs = part->specs,
+            .spec_count = part->spec_count,
+            .stops = stops_of(part->op->sign, *where),
+        };
+        *where = move_on(*where, part->op->sign == '&' ? QUERY : mcp__uri_stop(part->op->first));
+    }
+    for (size_t i = 0; i < gap->group_count; i++) {
+        if (i > 0)
+            separate(t, gap, i);
+        if (check_group(t, &gap->groups[i], gap->offset) != MCP_OK)
+            return MCP_ENOMEM;
+    }
+    gap->stops = gap_stops(gap);
+    *at = end;
+    return MCP_OK;
+}
+
+/* ---- directions --------------------------------------------------------------------------------- */
+
+/* One variable that takes any text without its stops. */
+static bool swallows(const mcp__uri_gap *gap)
+{
+    const mcp__uri_group *g = gap->groups;
+    return gap->group_count == 1 && !g->op->first && g->spec_count == 1 && !g->specs->prefix;
+}
+
+/* Whether every beginning (end) of a text that fits the gap fits it too. */
+static bool fits_cut_at_end(const mcp__uri_gap *gap)
+{
+    for (size_t i = 0; i < gap->group_count; i++) {
+        if (gap->groups[i].op->named)
+            return false;
+    }
+    return true;
+}
+
+/* A comma cut away moves every piece to the variable before, which a prefix may make too short. */
+static bool fits_cut_at_start(const mcp__uri_gap *gap)
+{
+    const mcp__uri_group *g = gap->groups;
+    bool prefix = false;
+    for (size_t i = 0; i < g->spec_count; i++)
+        prefix |= g->specs[i].prefix > 0;
+    return gap->group_count == 1 && !g->op->first && (g->spec_count == 1 || !prefix);
+}
+
+/* Whether the literal between gap and next is found by searching from the left. */
+static bool from_left(const mcp__uri_gap *gap, const mcp__uri_gap *next)
+{
+    if (stops_within(gap->literal) & gap->stops)
+        return true;
+    return fits_cut_at_end(gap) && swallows(next) && (next->stops & ~gap->stops) == 0;
+}
+
+static bool from_right(const mcp__uri_gap *gap, const mcp__uri_gap *next)
+{
+    if (stops_within(gap->literal) & next->stops)
+        return true;
+    return fits_cut_at_start(next) && swallows(gap) && (gap->stops & ~next->stops) == 0;
+}
+
+/* The pivot as far to the left as possible: where both directions are right, the last place of a
+ * literal is taken. */
+static int choose_pivot(mcp_uri_template *t)
+{
+    size_t pivot = t->gap_count - 1;
+    while (pivot > 0 && from_right(&t->gaps[pivot - 1], &t->gaps[pivot]))
+        pivot--;
+    for (size_t i = 0; i < pivot; i++) {
+        if (!from_left(&t->gaps[i], &t->gaps[i + 1]))
+            return refuse(t, t->gaps[i].offset, "nothing tells where this expression ends");
+    }
+    t->pivot = pivot;
+    for (size_t i = 0; i + 1 < t->gap_count; i++) {
+        if (find_borders(t, &t->gaps[i], i >= pivot) != MCP_OK)
+            return MCP_ENOMEM;
+    }
+    return MCP_OK;
+}
+
+int mcp__uri_plan(mcp_uri_template *t)
+{
+    size_t at = 0;
+    int where = IN_PATH;
+    mcp_str *literal = &t->prefix;
+    t->prefix = MCP_STR("");
+    t->gaps = mcp__arena_alloc(&t->arena, (t->part_count + 1) * sizeof(*t->gaps));
+    if (!t->gaps)
+        return MCP_ENOMEM;
+    while (at < t->part_count) {
+        if (t->parts[at].op) {
+            mcp__uri_gap *gap = &t->gaps[t->gap_count++];
+            if (build_gap(t, gap, &at, &where) != MCP_OK)
+                return MCP_ENOMEM;
+            literal = &gap->literal;
+            *literal = MCP_STR("");
+            continue;
+        }
+        if (normalize_literal(t, t->parts[at].text, at == 0, literal) != MCP_OK)
+            return MCP_ENOMEM;
+        where = move_on(where, stops_within(*literal));
+        at++;
+    }
+    return t->gap_count ? choose_pivot(t) : MCP_OK;
+}
+
+int mcp_uri_template_matchable(const mcp_uri_template *t, mcp_error *error)
+{
+    if (t->unmatchable.code != MCP_OK && error)
+        *error = t->unmatchable;
+    return t->unmatchable.code;
+}

@@ -1,0 +1,154 @@
+/* uri.h: what the files of this layer share: character classes, and the shape of a compiled template.
+ *
+ * A template is compiled twice over: into `parts`, the text in order, which is what expanding needs,
+ * and into a plan (prefix, gaps, groups), which is what matching needs. plan.c says how it works.
+ */
+#ifndef MCP_SRC_URI_H
+#define MCP_SRC_URI_H
+
+#include <mcp/uri.h>
+
+#include "base/base.h"
+
+/* ---- chars.c ---------------------------------------------------------------------------------- */
+
+enum {
+    MCP__URI_UNRESERVED = 1, /* RFC 3986 section 2.3 */
+    MCP__URI_RESERVED = 2,   /* section 2.2 */
+    MCP__URI_SEGMENT = 4,    /* what mcp_uri_encode_segment() leaves alone */
+    MCP__URI_SCHEME = 8,     /* section 3.1, behind the first letter */
+    MCP__URI_VARCHAR = 16,   /* RFC 6570 section 2.3, without %XX */
+    MCP__URI_LITERAL = 32,   /* RFC 6570 section 2.1, without %XX; every byte above ASCII too */
+};
+extern const unsigned char mcp__uri_classes[256];
+
+static inline bool mcp__uri_is(char c, int classes)
+{
+    return mcp__uri_classes[(unsigned char)c] & classes;
+}
+
+/* Characters that can end a variable when a URI is matched. */
+enum {
+    MCP__URI_STOP_SLASH = 1,
+    MCP__URI_STOP_QUERY = 2,
+    MCP__URI_STOP_HASH = 4,
+    MCP__URI_STOP_AMP = 8,
+    MCP__URI_STOP_SEMI = 16,
+};
+extern const unsigned char mcp__uri_stops[256];
+
+static inline unsigned mcp__uri_stop(char c)
+{
+    return mcp__uri_stops[(unsigned char)c];
+}
+
+/* The byte that "%XX" at s[at] stands for, or -1. */
+int mcp__uri_triplet(mcp_str s, size_t at);
+
+/* "%XX" to to[0..3). */
+void mcp__uri_escape(char *to, unsigned char byte);
+
+/* One step of the normal form: writes what stands at s[*at] to out and advances. Returns the number
+ * of bytes, 0 where a "%" is bad or the byte is NUL. */
+size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
+
+/* The length of "scheme:" at the start of s, or 0. */
+size_t mcp__uri_scheme_length(mcp_str s);
+
+static inline char mcp__uri_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* ---- template.c ------------------------------------------------------------------------------- */
+
+/* RFC 6570, the table in appendix A. */
+typedef struct mcp__uri_operator {
+    char sign;  /* 0 for {var} */
+    char first; /* what the expansion begins with, 0: nothing */
+    char sep;
+    bool named;
+    bool bare_empty;     /* an empty value is "name", not "name=" */
+    bool allow_reserved; /* U+R */
+} mcp__uri_operator;
+
+typedef struct mcp__uri_variable {
+    mcp_str name;   /* as written */
+    mcp_str normal; /* in normal form, as it stands in a query */
+    uint32_t index;
+    uint32_t uses;
+    bool exploded; /* somewhere */
+} mcp__uri_variable;
+
+/* A variable where it stands in an expression. */
+typedef struct mcp__uri_spec {
+    mcp__uri_variable *variable;
+    uint32_t prefix; /* 0: no modifier */
+    bool explode;
+} mcp__uri_spec;
+
+typedef struct mcp__uri_part {
+    mcp_str text;                /* a literal, or "{…}" */
+    const mcp__uri_operator *op; /* NULL: a literal */
+    mcp__uri_spec *specs;
+    size_t spec_count;
+} mcp__uri_part;
+
+/* ---- plan.c ----------------------------------------------------------------------------------- */
+
+/* An expression as it is matched; {?a}{&b} is one. */
+typedef struct mcp__uri_group {
+    const mcp__uri_operator *op;
+    mcp__uri_spec *specs;
+    size_t spec_count;
+    mcp__uri_spec **sorted; /* named: by normal name */
+    unsigned stops;         /* bytes that end it, MCP__URI_STOP_* */
+} mcp__uri_group;
+
+/* Expressions without a literal between them, and the literal behind them. */
+typedef struct mcp__uri_gap {
+    mcp__uri_group *groups;
+    size_t group_count;
+    unsigned stops;    /* bytes that occur in none of them */
+    mcp_str literal;   /* in normal form; empty only in the last gap */
+    uint32_t *borders; /* of the literal, for the search in the direction that the plan needs */
+    size_t offset;     /* in the template's text, for messages */
+} mcp__uri_gap;
+
+struct mcp_uri_template {
+    mcp__arena arena; /* everything below */
+    mcp__map names;   /* to mcp__uri_variable */
+    mcp_allocator allocator;
+    mcp_str text;
+    mcp__uri_part *parts;
+    size_t part_count;
+    mcp__uri_spec *specs;
+    size_t spec_count;
+    mcp__uri_variable *variables;
+    size_t variable_count;
+    size_t literal_length; /* of all literals in normal form */
+    size_t wide_count;     /* variables that can span segments */
+
+    mcp_str prefix;  /* the literal before the first gap, in normal form */
+    bool has_scheme; /* the prefix contains one */
+    mcp__uri_gap *gaps;
+    size_t gap_count;
+    size_t
+        pivot; /* literals of the gaps before it are searched from the left, others from the right */
+    mcp_error unmatchable; /* code is MCP_OK when it is matchable */
+};
+
+/* Fills prefix, gaps, pivot, unmatchable. MCP_OK also when it is not matchable; MCP_ENOMEM. */
+int mcp__uri_plan(mcp_uri_template *t);
+
+/* ---- expand.c --------------------------------------------------------------------------------- */
+
+/* Where expanding finds a value. MCP_OK, MCP_ENOTFOUND (undefined), or a failure that it has described
+ * in *error. The arena is for values that have to be made; it lives until the next call. */
+typedef int mcp__uri_lookup(const void *values, size_t count, mcp_str name, mcp__arena *arena,
+                            mcp_uri_value *ret, mcp_error *error);
+
+int mcp__uri_expand(const mcp_uri_template *t, mcp__uri_lookup *lookup, const void *values,
+                    size_t count, const mcp_allocator *allocator, char **ret, mcp_error *error);
+
+#endif
