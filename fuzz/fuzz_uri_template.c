@@ -21,11 +21,12 @@ static bool collect(const mcp_uri_template *t, const mcp_uri_match *m, size_t ur
     bool plain = mcp_uri_template_variable_count(t) <= MAX_VARIABLES;
     for (size_t i = 0; i < mcp_uri_template_variable_count(t); i++) {
         mcp_uri_pair v = {.name = mcp_uri_template_variable(t, i)};
-        char *name = strndup(v.name.ptr, v.name.len);
+        char *name = calloc(1, v.name.len + 1);
         mcp_uri_match_iter iter = {0};
         mcp_str item, raw;
         size_t items = 0;
         require(name != NULL);
+        memcpy(name, v.name.ptr, v.name.len);
         bool found = mcp_uri_match_get(m, name, &v.value);
         require(found == mcp_uri_match_raw(m, name, &raw));
         require(v.value.len <= raw.len && raw.len <= 3 * uri_len);
