@@ -42,6 +42,13 @@ typedef struct mcp_channel_options {
     void (*wake)(mcp_channel *channel, void *user);
     void *user;
 
+    /* For a transport that mirrors parts of a message into metadata of its own, as HTTP headers do
+     * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): looks up the metadata `name`
+     * (compared without case) of the exchange whose message is being received. False: there is none. With
+     * it set the server requires and compares what that section says. NULL: no such metadata. */
+    bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
+                   void *user);
+
     /* Who the peer is, where the transport knows it; copied. NULL: nobody in particular. What is
      * remembered for a peer (cursors, subscriptions) is bound to it. */
     const char *principal;
@@ -57,6 +64,22 @@ typedef struct mcp_channel_options {
     size_t max_subscriptions; /* resource URIs that the peer is subscribed to; 4096 */
     size_t max_batch;         /* messages in one batch (2025-03-26 only); 256 */
 } mcp_channel_options;
+
+/* What `send` is being called with. */
+typedef enum mcp_output_kind {
+    MCP_OUTPUT_NOTIFICATION = 0,
+    MCP_OUTPUT_REQUEST,
+    MCP_OUTPUT_RESPONSE, /* the last message of its exchange, where an exchange is one request */
+} mcp_output_kind;
+
+typedef struct mcp_output_info {
+    mcp_output_kind kind;
+    int code;       /* of a response that is an error, else 0 */
+    bool malformed; /* the request was refused for its envelope, before its method was looked at */
+} mcp_output_info;
+
+/* Valid only within `send`. */
+MCP_API mcp_output_info mcp_channel_output_info(const mcp_channel *channel);
 
 /* Takes one message. Whatever is wrong with it is answered to the peer as the specification says; the
  * channel can go on. MCP_OK; MCP_ECLOSED after mcp_channel_close(); MCP_ENOMEM when not even an error

@@ -52,7 +52,8 @@ void mcp__batch_leave(mcp__batch *batch)
         batch->out.limit += 1;
         mcp__buf_char(&batch->out, ']');
         if (!batch->out.failed)
-            mcp__channel_send(channel, batch->exchange, mcp__buf_view(&batch->out));
+            mcp__channel_send(channel, batch->exchange, mcp__buf_view(&batch->out),
+                              (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE});
     }
     mcp__buf_free(&batch->out);
     mcp_json_free(batch->doc);

@@ -132,8 +132,15 @@ void *mcp_channel_user(const mcp_channel *channel)
 
 /* ---- out ---------------------------------------------------------------------------------------------- */
 
-void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
+mcp_output_info mcp_channel_output_info(const mcp_channel *channel)
 {
+    return channel->output;
+}
+
+void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
+                       mcp_output_info info)
+{
+    channel->output = info;
     channel->options.send(channel, exchange, message, channel->options.user);
 }
 
@@ -164,6 +171,11 @@ void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf)
     mcp__buf_init(buf, channel->allocator, 0);
 }
 
+static mcp_output_info malformed(int code)
+{
+    return (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .code = code, .malformed = true};
+}
+
 static void send_error(mcp_channel *channel, mcp_exchange exchange, mcp_str id, int code,
                        mcp_str message)
 {
@@ -175,7 +187,7 @@ static void send_error(mcp_channel *channel, mcp_exchange exchange, mcp_str id, 
     mcp__buf b = mcp__channel_take_buf(channel);
     mcp__put_error(&b, id, channel->role->no_id(channel), code, message, (mcp_str){0});
     if (!b.failed)
-        mcp__channel_send(channel, exchange, mcp__buf_view(&b));
+        mcp__channel_send(channel, exchange, mcp__buf_view(&b), malformed(code));
     mcp__channel_give_buf(channel, &b);
 }
 
@@ -198,14 +210,15 @@ static void incoming_free(mcp__incoming *in)
         mcp__batch_leave(batch);
 }
 
-void mcp__incoming_reply(mcp__incoming *in, mcp_str message)
+void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
 {
     mcp_channel *channel = in->channel;
     bool open = channel && !channel->closed;
     if (open && in->batch)
         mcp__batch_add(in->batch, message, mcp__incoming_id(in));
     else if (open)
-        mcp__channel_send(channel, in->exchange, message);
+        mcp__channel_send(channel, in->exchange, message,
+                          (mcp_output_info){MCP_OUTPUT_RESPONSE, code, in->malformed});
     incoming_free(in);
 }
 
@@ -222,7 +235,7 @@ void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str d
     if (b.failed)
         mcp__incoming_drop(in);
     else
-        mcp__incoming_reply(in, mcp__buf_view(&b));
+        mcp__incoming_reply(in, mcp__buf_view(&b), code);
     mcp__channel_give_buf(channel, &b);
 }
 
@@ -289,7 +302,7 @@ static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str wh
         if (in->batch)
             mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__buf_view(&id));
         else
-            mcp__channel_send(channel, in->exchange, mcp__buf_view(&b));
+            mcp__channel_send(channel, in->exchange, mcp__buf_view(&b), malformed(code));
     }
     mcp__channel_give_buf(channel, &b);
     mcp__channel_give_buf(channel, &id);
@@ -440,36 +453,40 @@ static mcp_json_limits limits_of(const mcp_channel *channel)
                              .max_depth = channel->options.max_depth};
 }
 
-static int receive_batch(mcp_channel *channel, mcp_exchange exchange, mcp_str text)
+/* Takes the document over. */
+static int run_batch(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc)
 {
-    mcp_json_limits limits = limits_of(channel);
-    mcp_error error = {0};
-    mcp_json_doc *doc = NULL;
-    if (!channel->role->batches(channel)) {
-        send_error(channel, exchange, (mcp_str){0}, MCP__INVALID_REQUEST,
-                   MCP_STR("batches are a thing of revision 2025-03-26 only: send one message"));
-        return MCP_OK;
-    }
-    if (mcp_json_parse(text, &limits, channel->allocator, &doc, &error) != MCP_OK)
-        return refuse_unparsed(channel, exchange, text, &error);
+    const char *problem = NULL;
     size_t count = mcp_json_count(mcp_json_root(doc));
-    if (count == 0 || count > channel->options.max_batch) {
-        mcp_json_free(doc);
-        send_error(channel, exchange, (mcp_str){0}, MCP__INVALID_REQUEST,
-                   count ? MCP_STR("the batch has more messages than max_batch allows")
-                         : MCP_STR("the batch is empty"));
-        return MCP_OK;
-    }
-    mcp__batch *batch = mcp__batch_new(channel, exchange, doc);
+    if (!channel->role->batches(channel))
+        problem = "batches are a thing of revision 2025-03-26 only: send one message";
+    else if (count == 0)
+        problem = "the batch is empty";
+    else if (count > channel->options.max_batch)
+        problem = "the batch has more messages than max_batch allows";
+    mcp__batch *batch = problem ? NULL : mcp__batch_new(channel, exchange, doc);
     if (!batch) {
         mcp_json_free(doc);
-        return MCP_ENOMEM;
+        if (!problem)
+            return MCP_ENOMEM;
+        send_error(channel, exchange, (mcp_str){0}, MCP__INVALID_REQUEST, mcp_str_from(problem));
+        return MCP_OK;
     }
     mcp_json_iter it = {0};
     for (const mcp_json *e; (e = mcp_json_next(mcp_json_root(doc), &it, NULL)) != NULL;)
         receive_element(batch, e);
     mcp__batch_leave(batch);
     return MCP_OK;
+}
+
+static int receive_batch(mcp_channel *channel, mcp_exchange exchange, mcp_str text)
+{
+    mcp_json_limits limits = limits_of(channel);
+    mcp_error error = {0};
+    mcp_json_doc *doc = NULL;
+    if (mcp_json_parse(text, &limits, channel->allocator, &doc, &error) != MCP_OK)
+        return refuse_unparsed(channel, exchange, text, &error);
+    return run_batch(channel, exchange, doc);
 }
 
 static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
@@ -517,6 +534,29 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
         rc = receive_batch(channel, exchange, message);
     else
         rc = receive_single(channel, exchange, message);
+    channel->in_use = false;
+    return rc;
+}
+
+int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc,
+                             int64_t now)
+{
+    int rc = channel->closed ? MCP_ECLOSED : MCP_OK;
+    char *text;
+    mcp__incoming *in = NULL;
+    channel->now = now;
+    channel->in_use = true;
+    if (rc == MCP_OK && mcp_json_is(mcp_json_root(doc), MCP_JSON_ARRAY)) {
+        rc = run_batch(channel, exchange, doc);
+    } else if (rc == MCP_OK && (in = incoming_new(channel, exchange, 0, &text)) != NULL) {
+        in->doc = doc;
+        mcp__message_read(mcp_json_root(doc), &in->message);
+        if (!dispatch(channel, in))
+            discard(in);
+    } else {
+        mcp_json_free(doc);
+        rc = rc == MCP_OK ? MCP_ENOMEM : rc;
+    }
     channel->in_use = false;
     return rc;
 }

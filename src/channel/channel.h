@@ -25,6 +25,7 @@ typedef struct mcp__incoming {
     mcp_exchange exchange;
     mcp__batch *batch;
     bool long_lived; /* not counted as in flight: a subscription */
+    bool malformed;  /* see mcp_output_info */
     char *long_key;  /* where the key is when it does not fit here */
     char short_key[48];
 } mcp__incoming;
@@ -51,6 +52,9 @@ typedef struct mcp__role {
     void (*release)(mcp_channel *channel);
     /* Whether the peer may send arrays now, and how an error without an id is written to it. */
     bool (*batches)(const mcp_channel *channel);
+    /* A message is about to be understood by this revision without a handshake (legacy HTTP without a
+     * session). False: not one of ours. */
+    bool (*assume)(mcp_channel *channel, mcp_str revision);
     mcp__no_id (*no_id)(const mcp_channel *channel);
     /* Optional: a message could not be read. `id` is that of the answer which it seems to be, JSON text,
      * empty where there is none; rc is MCP_ELIMIT or MCP_EPROTOCOL. With it nothing is answered: a
@@ -76,8 +80,9 @@ struct mcp_channel {
     int64_t next_id;
     uint64_t stray_answers; /* dropped: to no request of ours */
 
-    mcp__buf spare; /* kept between messages so that building one needs no allocation */
-    int64_t now;    /* of the last call */
+    mcp__buf spare;         /* kept between messages so that building one needs no allocation */
+    mcp_output_info output; /* of the message being sent */
+    int64_t now;            /* of the last call */
     bool writable, closed, in_use;
 };
 
@@ -88,7 +93,12 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
                      const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error);
 
 /* Hands a whole message to the transport. */
-void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
+void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
+                       mcp_output_info info);
+/* As mcp_channel_receive(), for a transport that had to look at the message itself: one message or batch,
+ * parsed within the channel's limits with the channel's allocator. Takes the document over. */
+int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc,
+                             int64_t now);
 /* The transport should call mcp_channel_tick() soon. */
 void mcp__channel_wake(mcp_channel *channel);
 
@@ -96,8 +106,9 @@ void mcp__channel_wake(mcp_channel *channel);
 mcp__buf mcp__channel_take_buf(mcp_channel *channel);
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
 
-/* Ends a request with a whole message (its answer), or without one, and frees it. */
-void mcp__incoming_reply(mcp__incoming *in, mcp_str message);
+/* Ends a request with a whole message (its answer; code: of an error, else 0), or without one, and frees
+ * it. */
+void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code);
 void mcp__incoming_drop(mcp__incoming *in);
 /* Ends a request with an error. */
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);

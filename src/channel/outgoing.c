@@ -57,7 +57,8 @@ int mcp__channel_request(mcp_channel *channel, mcp_exchange exchange, mcp_str me
         mcp__list_append(&channel->outgoing, &o->link);
         if (ret_id)
             *ret_id = o->id;
-        mcp__channel_send(channel, exchange, mcp__buf_view(&b));
+        mcp__channel_send(channel, exchange, mcp__buf_view(&b),
+                          (mcp_output_info){.kind = MCP_OUTPUT_REQUEST});
         mcp__channel_wake(channel);
     } else {
         mcp__release(channel->allocator, o);
@@ -76,7 +77,7 @@ int mcp__channel_notify(mcp_channel *channel, mcp_exchange exchange, mcp_str met
     mcp__buf_char(&b, '}');
     int rc = b.failed;
     if (rc == MCP_OK)
-        mcp__channel_send(channel, exchange, mcp__buf_view(&b));
+        mcp__channel_send(channel, exchange, mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
     return rc;
 }

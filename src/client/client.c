@@ -42,7 +42,7 @@ static void on_request(mcp__incoming *in)
     if (b.failed)
         mcp__incoming_drop(in);
     else
-        mcp__incoming_reply(in, mcp__buf_view(&b));
+        mcp__incoming_reply(in, mcp__buf_view(&b), 0);
     mcp__channel_give_buf(channel, &b);
 }
 

@@ -65,6 +65,7 @@ void mcp__put_modern_revisions(mcp__buf *b);
 /* Codes that MCP adds to JSON-RPC's (2026-07-28, basic, "Error Codes"). */
 enum {
     MCP__LEGACY_NOT_FOUND = -32002,
+    MCP__HEADER_MISMATCH = -32020,
     MCP__MISSING_CAPABILITY = -32021,
     MCP__UNSUPPORTED_REVISION = -32022,
 };

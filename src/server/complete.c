@@ -58,8 +58,6 @@ int mcp__run_complete(mcp_request *req)
         (known && !mcp_json_is(known, MCP_JSON_OBJECT)))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"context.arguments\" must be an object");
-    mcp__buf *b = mcp__reply_begin(req);
-    mcp__buf_lit(b, "{\"completion\":{\"values\":[");
     if (!entry)
         return MCP_OK;
     mcp_str which = mcp_json_string(name);
@@ -79,6 +77,7 @@ int mcp_reply_completion(mcp_request *req, mcp_str value)
         return req->failed ? req->failed : MCP_ESTATE;
     if (!req->method || req->method->run != mcp__run_complete)
         return req->failed = MCP_ESTATE;
+    mcp__reply_begin(req);
     if (req->count++ >= MAX_VALUES)
         return MCP_OK;
     if (req->count > 1)
@@ -96,7 +95,7 @@ void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
     uint64_t total = req->has_total ? MCP__MAX(req->total, req->count) : req->count;
-    mcp__buf_lit(b, "],\"total\":");
+    mcp__buf_lit(b, ",\"total\":");
     mcp__json_put_uint(b, total);
     if (total > MCP__MIN(req->count, (size_t)MAX_VALUES))
         mcp__buf_lit(b, ",\"hasMore\":true}");

@@ -56,6 +56,7 @@ static const mcp__method methods[] = {
     {.name = "completion/complete",
      .revisions = MCP__IN_ALL,
      .needs = MCP__NEEDS_COMPLETION,
+     .array = "completion\":{\"values", /* one object deeper than the others; the tail closes it */
      .run = mcp__run_complete,
      .tail = mcp__complete_tail},
     {.name = "server/discover",

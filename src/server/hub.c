@@ -307,7 +307,7 @@ static void send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
     mcp__buf_char(&b, '}');
     if (!b.failed)
         mcp__channel_send(channel, stream->listen ? stream->listen->in.exchange : 0,
-                          mcp__buf_view(&b));
+                          mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
 }
 

@@ -129,7 +129,8 @@ int mcp__listen_open(mcp_request *req)
     mcp__buf b = mcp__channel_take_buf(req->in.channel);
     int rc = acknowledge(req, uris, lists, &b);
     if (rc == MCP_OK) {
-        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b));
+        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
+                          (mcp_output_info){0});
         mcp__stream_set_lists(req->stream, lists);
         mcp__incoming_set_long_lived(&req->in);
     } else {
@@ -165,6 +166,6 @@ void mcp__listen_close(mcp_request *req)
     mcp_reply_meta(req, MCP__META_SUBSCRIPTION, mcp__request_id(req));
     mcp__request_finish(req, MCP_OK);
     if (channel->options.shared_stream && !channel->closed && !b.failed)
-        mcp__channel_send(channel, exchange, mcp__buf_view(&b));
+        mcp__channel_send(channel, exchange, mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
 }

@@ -4,6 +4,7 @@
  * run of copies, and a text that is not UTF-8 is refused at once. Nothing else of a descriptor is kept
  * but what answering needs.
  */
+#include "server/mirror.h"
 #include "server/server.h"
 
 static void entry_free(mcp__entry *e)
@@ -17,6 +18,9 @@ static void entry_free(mcp__entry *e)
         mcp__release(a, e->arguments[i]);
     mcp__release(a, e->arguments);
     mcp__release(a, e->required);
+    if (e->mirror)
+        mcp__mirror_free(a, e->mirror);
+    mcp__release(a, e->mirror);
     mcp__release(a, (void *)(uintptr_t)e->key.ptr);
     mcp__release(a, e->mime_type);
     mcp__release(a, e->text);
@@ -436,6 +440,24 @@ static void render_tool(mcp__object *o, const void *descriptor)
     mcp__object_meta(o, d->meta);
 }
 
+/* Keeps which parameters are repeated in headers. */
+static int keep_mirror(mcp__entry *e, const char *schema, mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    e->mirror = mcp__zalloc(e->allocator, sizeof(*e->mirror));
+    if (!e->mirror)
+        return MCP_ENOMEM;
+    int rc = mcp_json_parse(mcp_str_from(schema), NULL, e->allocator, &doc, NULL);
+    if (rc == MCP_OK)
+        rc = mcp__mirror_compile(e->allocator, mcp_json_root(doc), e->mirror, error);
+    mcp_json_free(doc);
+    if (rc == MCP_OK && e->mirror->count == 0) {
+        mcp__release(e->allocator, e->mirror);
+        e->mirror = NULL;
+    }
+    return rc;
+}
+
 static bool is_tool_name(const char *name)
 {
     size_t len = strlen(name);
@@ -462,7 +484,15 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     if (!e)
         return no_memory(error);
     e->call = d.call;
-    return add(server, e, render_all(e, render_tool, &d), error);
+    mcp_error why = {0};
+    int rc = keep_mirror(e, d.input_schema, &why);
+    if (rc == MCP_EINVAL) {
+        entry_free(e);
+        return mcp__fail(error, rc, 0, "tool %s: %s", d.name, why.text);
+    }
+    if (rc == MCP_OK)
+        rc = render_all(e, render_tool, &d);
+    return add(server, e, rc, error);
 }
 
 int mcp_server_remove_tool(mcp_server *server, const char *name)

@@ -311,7 +311,7 @@ static void send_error(mcp_request *req)
     if (b.failed)
         mcp__incoming_drop(in);
     else
-        mcp__incoming_reply(in, mcp__buf_view(&b));
+        mcp__incoming_reply(in, mcp__buf_view(&b), code);
     mcp__channel_give_buf(channel, &b);
 }
 
@@ -387,7 +387,7 @@ static void send_result(mcp_request *req)
     mcp__buf out = req->out;
     mcp__buf_init(&req->out, out.allocator, 0);
     mcp__request_clear(req);
-    mcp__incoming_reply(in, mcp__buf_view(&out));
+    mcp__incoming_reply(in, mcp__buf_view(&out), 0);
     mcp__channel_give_buf(channel, &out);
 }
 

@@ -144,7 +144,8 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     mcp__object_end(&o);
     mcp__buf_char(&b, '}');
     if (!b.failed)
-        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b));
+        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
+                          (mcp_output_info){0});
     mcp__channel_give_buf(req->in.channel, &b);
 }
 

@@ -45,11 +45,12 @@ typedef struct mcp__entry {
     mcp_complete_fn *complete;
     mcp_prompt_fn *get;
     mcp_call_fn *call;
-    char *mime_type;        /* resources, templates */
-    char *text;             /* resources with fixed contents */
-    mcp_uri_template *tmpl; /* templates */
-    char **arguments;       /* prompts: names */
-    bool *required;         /* prompts: of the arguments */
+    char *mime_type;            /* resources, templates */
+    char *text;                 /* resources with fixed contents */
+    mcp_uri_template *tmpl;     /* templates */
+    char **arguments;           /* prompts: names */
+    bool *required;             /* prompts: of the arguments */
+    struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
     const mcp_allocator *allocator;
 } mcp__entry;

@@ -3,6 +3,7 @@
  * A modern request says everything about itself in its _meta; a legacy one is understood by what
  * `initialize` agreed on. One channel serves both at once.
  */
+#include "server/mirror.h"
 #include "server/server.h"
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
 {
     const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
     req->revision = mcp__revision_newest(true);
+    if (mcp__mirror_check_revision(req) != MCP_OK)
+        return NULL;
     if (!mcp_json_is(version, MCP_JSON_STRING)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_REVISION "\" must be a string");
@@ -98,7 +101,7 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
                        "Invalid params: _meta \"" MCP__META_CLIENT_INFO "\" must be an object");
         return NULL;
     }
-    return r;
+    return mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
 }
 
 /* What a peer may ask that has neither said its revision nor begun a session. */
@@ -121,11 +124,24 @@ static const mcp__revision *early_revision(mcp_request *req)
     return NULL;
 }
 
+/* Whether the transport's own metadata says that the request is a modern one. */
+static bool says_modern(mcp_request *req)
+{
+    mcp_channel *channel = req->in.channel;
+    mcp_str value;
+    if (!channel->options.header ||
+        !channel->options.header(channel, req->in.exchange, "MCP-Protocol-Version", &value,
+                                 channel->options.user))
+        return false;
+    const mcp__revision *r = mcp__revision_find(value);
+    return r && r->modern;
+}
+
 static const mcp__revision *revision_of(mcp_request *req, const mcp__session *session)
 {
     const mcp_json *params = req->in.message.params;
     const mcp_json *meta = mcp_json_get(params, "_meta");
-    if (mcp_json_get(meta, MCP__META_REVISION) == NULL) {
+    if (mcp_json_get(meta, MCP__META_REVISION) == NULL && !says_modern(req)) {
         req->revision = session->revision;
         if (meta && !mcp_json_is(meta, MCP_JSON_OBJECT)) {
             req->revision = session->revision ? session->revision : mcp__revision_newest(true);
@@ -154,6 +170,7 @@ static void role_request(mcp__incoming *in)
     mcp__buf_init(&req->out, in->allocator, 0);
     const mcp__revision *revision = revision_of(req, session);
     if (!revision) {
+        req->in.malformed = true;
         mcp__request_finish(req, MCP_EINVAL);
         return;
     }
@@ -222,6 +239,16 @@ static mcp__no_id role_no_id(const mcp_channel *channel)
     return session->revision ? session->revision->no_id : MCP__NO_ID_ABSENT;
 }
 
+static bool role_assume(mcp_channel *channel, mcp_str revision)
+{
+    mcp__session *session = channel->state;
+    const mcp__revision *r = mcp__revision_find(revision);
+    if (!r || r->modern)
+        return false;
+    session->revision = r;
+    return true;
+}
+
 const mcp__role mcp__server_role = {
     .request_size = sizeof(mcp_request),
     .request = role_request,
@@ -232,6 +259,7 @@ const mcp__role mcp__server_role = {
     .close = role_close,
     .release = role_release,
     .batches = role_batches,
+    .assume = role_assume,
     .no_id = role_no_id,
 };
 

@@ -1,4 +1,5 @@
 /* tool.c: tools/call. */
+#include "server/mirror.h"
 #include "server/server.h"
 
 int mcp__run_tool(mcp_request *req)
@@ -15,6 +16,11 @@ int mcp__run_tool(mcp_request *req)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"arguments\" must be an object");
     req->entry = mcp__entry_ref(entry);
+    if (entry->mirror) {
+        int rc = mcp__mirror_check_tool(req, entry->mirror, arguments);
+        if (rc != MCP_OK)
+            return rc;
+    }
     return entry->call(req, arguments, entry->user);
 }
 
