@@ -23,7 +23,8 @@ static bool in_range(const files_scan *scan, const char *name, size_t len)
         return false;
     if (scan->after.len && files_name_compare(name, len, scan->after.ptr, scan->after.len) <= 0)
         return false;
-    return scan->prefix.len <= len && memcmp(name, scan->prefix.ptr, scan->prefix.len) == 0;
+    return scan->prefix.len == 0 ||
+           (scan->prefix.len <= len && memcmp(name, scan->prefix.ptr, scan->prefix.len) == 0);
 }
 
 static unsigned char type_of(int fd, const char *name)
