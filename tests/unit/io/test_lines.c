@@ -1,0 +1,203 @@
+/* test_lines.c: streams cut into lines: every split, limits, memory that runs out. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "io/io.h"
+#include "support/failalloc.h"
+
+/* What comes out is written as "whole|" or "<head of an oversized one|". */
+static void collect(int kind, mcp_str line, char *seen)
+{
+    strcat(seen, kind == MCP__LINE_OVERSIZED ? "<" : "");
+    strncat(seen, line.ptr, MCP__MIN(line.len, (size_t)20));
+    strcat(seen, "|");
+}
+
+static bool feed(mcp__lines *l, mcp_str bytes, char *seen)
+{
+    mcp_str line;
+    int kind;
+
+    while (bytes.len) {
+        size_t room;
+        char *to = mcp__lines_room(l, &room);
+        if (!to)
+            return false;
+        size_t n = MCP__MIN(room, bytes.len);
+        memcpy(to, bytes.ptr, n);
+        mcp__lines_added(l, n);
+        bytes = mcp__str_sub(bytes, n);
+        while ((kind = mcp__lines_next(l, &line)) != MCP__LINE_NONE)
+            collect(kind, line, seen);
+    }
+    return true;
+}
+
+static void end(mcp__lines *l, char *seen)
+{
+    mcp_str line;
+    int kind = mcp__lines_rest(l, &line);
+
+    if (kind != MCP__LINE_NONE)
+        collect(kind, line, seen);
+    assert_int_equal(mcp__lines_rest(l, &line), MCP__LINE_NONE);
+}
+
+static const struct {
+    const char *in, *out;
+} cases[] = {
+    {"", ""},
+    {"\n", ""},
+    {"\r\n\n\r\n", ""},
+    {"one\n", "one|"},
+    {"one\ntwo\n", "one|two|"},
+    {"one\r\ntwo\r\n\r\nthree\n", "one|two|three|"},
+    {"one", "one|"},
+    {"one\r", "one|"},
+    {"\r", ""},
+    {"a\rb\n", "a\rb|"},
+    {"12345678\n", "12345678|"},
+    {"12345678\r\n", "12345678|"},
+    {"12345678", "12345678|"},
+    {"12345678\r", "12345678|"},
+    {"123456789\nok\n", "<123456789|ok|"},
+    {"ok\n123456789\r\nok\n", "ok|<123456789|ok|"},
+    {"123456789", "<123456789|"},
+};
+
+static void test_every_split(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        mcp_str in = mcp_str_from(cases[i].in);
+        for (size_t at = 0; at <= in.len; at++) {
+            char seen[200] = "";
+            mcp__lines l;
+            mcp__lines_init(&l, &mcp__default_allocator, 8);
+            assert_true(feed(&l, (mcp_str){in.ptr, at}, seen));
+            assert_true(feed(&l, mcp__str_sub(in, at), seen));
+            end(&l, seen);
+            assert_string_equal(seen, cases[i].out);
+            mcp__lines_free(&l);
+        }
+    }
+}
+
+/* A line without end neither grows the buffer nor loses its head, and the next line is whole. */
+static void test_oversized_streams_by(void **state)
+{
+    enum { MAX = 100000, PIECE = 60000 };
+    char seen[200] = "", *piece = malloc(PIECE);
+    mcp__lines l;
+
+    (void)state;
+    memset(piece, 'x', PIECE);
+    mcp__lines_init(&l, &mcp__default_allocator, MAX);
+    assert_true(feed(&l, MCP_STR("{\"id\":7"), seen));
+    for (int i = 0; i < 100; i++)
+        assert_true(feed(&l, (mcp_str){piece, PIECE}, seen));
+    assert_true(l.cap <= 4 * MAX);
+    assert_string_equal(seen, "");
+    assert_true(feed(&l, MCP_STR("\nnext\n"), seen));
+    assert_string_equal(seen, "<{\"id\":7xxxxxxxxxxxxx|next|");
+    mcp__lines_free(&l);
+    free(piece);
+}
+
+static void test_head_is_kept(void **state)
+{
+    enum { LEN = 300000 };
+    char *long_line = malloc(LEN);
+    mcp__lines l;
+    mcp_str line;
+    size_t room;
+    int kind = MCP__LINE_NONE;
+
+    (void)state;
+    for (size_t i = 0; i < LEN; i++)
+        long_line[i] = (char)('a' + i % 26);
+    long_line[LEN - 1] = '\n';
+    mcp__lines_init(&l, &mcp__default_allocator, 10000);
+    for (size_t at = 0; at < LEN;) {
+        char *to = mcp__lines_room(&l, &room);
+        size_t n = MCP__MIN(MCP__MIN(room, (size_t)LEN - at), (size_t)7001);
+        memcpy(to, long_line + at, n);
+        mcp__lines_added(&l, n);
+        at += n;
+        kind = mcp__lines_next(&l, &line);
+        assert_int_equal(kind, at < LEN ? MCP__LINE_NONE : MCP__LINE_OVERSIZED);
+    }
+    assert_int_equal(line.len, 4096);
+    assert_memory_equal(line.ptr, long_line, 4096);
+    mcp__lines_free(&l);
+    free(long_line);
+}
+
+/* After a large message the memory is given back. */
+static void test_shrinks(void **state)
+{
+    enum { LEN = 3 * 1024 * 1024 };
+    char seen[200] = "", *big = malloc(LEN);
+    mcp__lines l;
+    size_t room;
+
+    (void)state;
+    memset(big, 'x', LEN);
+    big[LEN - 1] = '\n';
+    mcp__lines_init(&l, &mcp__default_allocator, LEN);
+    assert_true(feed(&l, (mcp_str){big, LEN}, seen));
+    assert_string_equal(seen, "xxxxxxxxxxxxxxxxxxxx|");
+    assert_true(l.cap >= LEN);
+    assert_non_null(mcp__lines_room(&l, &room));
+    assert_int_equal(l.cap, 64 * 1024);
+    mcp__lines_free(&l);
+    free(big);
+}
+
+/* No memory for a line that is allowed: it is refused like one that is too long, and nothing else is
+ * lost. No memory at all: said. */
+static void test_no_memory(void **state)
+{
+    enum { LEN = 500000 };
+    char *big = malloc(LEN);
+    size_t refused = 0, n;
+
+    (void)state;
+    memset(big, 'x', LEN);
+    big[LEN - 1] = '\n';
+    for (n = 1;; n++) {
+        char seen[200] = "";
+        failalloc f = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&f);
+        mcp__lines l;
+        mcp__lines_init(&l, &a, LEN);
+        bool ok = feed(&l, (mcp_str){big, LEN}, seen) && feed(&l, MCP_STR("next\n"), seen);
+        assert_int_equal(ok, n != 1);
+        if (ok) {
+            refused += seen[0] == '<';
+            assert_string_equal(strchr(seen, '|'), "|next|");
+        }
+        mcp__lines_free(&l);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n)
+            break;
+    }
+    assert_true(refused >= 3);
+    free(big);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_split),  cmocka_unit_test(test_oversized_streams_by),
+        cmocka_unit_test(test_head_is_kept), cmocka_unit_test(test_shrinks),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

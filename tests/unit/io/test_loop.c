@@ -1,0 +1,371 @@
+/* test_loop.c: the loop and the host on it: timers, descriptors, workers, stop, log. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/io.h"
+#include "support/failalloc.h"
+
+static mcp_loop *loop;
+static const mcp_host *host;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (mcp_loop_new(NULL, &loop, NULL) < 0)
+        return -1;
+    host = mcp_loop_host(loop);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mcp_loop_free(loop);
+    return 0;
+}
+
+static void count(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void test_nothing_to_wait_for(void **state)
+{
+    (void)state;
+    assert_int_equal(mcp_loop_run(loop), MCP_OK);
+    assert_int_equal(mcp_loop_step(loop, 0), MCP_OK);
+    assert_int_equal(mcp_loop_run(NULL), MCP_EINVAL);
+}
+
+static void test_timer(void **state)
+{
+    int fired = 0, never = 0;
+    int64_t before = mcp_loop_now(loop);
+
+    (void)state;
+    mcp_host_timer *t = host->timer_start(host->user, 20, count, &fired);
+    mcp_host_timer *stopped = host->timer_start(host->user, 1, count, &never);
+    host->timer_stop(host->user, stopped);
+    assert_int_equal(mcp_loop_run(loop), MCP_OK);
+    assert_int_equal(fired, 1);
+    assert_int_equal(never, 0);
+    assert_true(mcp_loop_now(loop) - before >= 19);
+    host->timer_stop(host->user, t); /* also after it fired */
+    /* One that is never stopped goes with the loop. */
+    assert_non_null(host->timer_start(host->user, 100000, count, &never));
+}
+
+static int pipe_ends[2];
+
+static void read_one(void *arg)
+{
+    char c;
+
+    assert_int_equal(read(pipe_ends[0], &c, 1), 1);
+    ++*(int *)arg;
+}
+
+static void test_poll(void **state)
+{
+    int seen = 0;
+
+    (void)state;
+    assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+    mcp_host_poll *p = host->poll_start(host->user, pipe_ends[0], read_one, &seen);
+    assert_non_null(p);
+    assert_int_equal(mcp_loop_step(loop, 1), MCP_OK);
+    assert_int_equal(seen, 0);
+    assert_int_equal(write(pipe_ends[1], "ab", 2), 2);
+    for (int i = 0; i < 100 && seen < 2; i++)
+        mcp_loop_step(loop, 10);
+    assert_int_equal(seen, 2);
+    host->poll_stop(host->user, p);
+    assert_int_equal(write(pipe_ends[1], "c", 1), 1);
+    mcp_loop_step(loop, 5);
+    assert_int_equal(seen, 2);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_null(host->poll_start(host->user, file, read_one, &seen));
+    close(file);
+}
+
+typedef struct job {
+    pthread_t worker, finisher;
+    int done;
+} job;
+
+static void do_work(void *arg)
+{
+    ((job *)arg)->worker = pthread_self();
+}
+
+static void finish_work(void *arg)
+{
+    job *j = arg;
+
+    j->finisher = pthread_self();
+    j->done++;
+}
+
+static void test_work(void **state)
+{
+    job j[10] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(j); i++)
+        assert_int_equal(host->work(host->user, do_work, finish_work, &j[i]), MCP_OK);
+    assert_int_equal(mcp_loop_run(loop), MCP_OK);
+    for (size_t i = 0; i < MCP__COUNT(j); i++) {
+        assert_int_equal(j[i].done, 1);
+        assert_false(pthread_equal(j[i].worker, pthread_self()));
+        assert_true(pthread_equal(j[i].finisher, pthread_self()));
+    }
+}
+
+static void test_free_waits_for_work(void **state)
+{
+    mcp_loop *other;
+    job j = {0};
+
+    (void)state;
+    assert_int_equal(mcp_loop_new(NULL, &other, NULL), MCP_OK);
+    const mcp_host *h = mcp_loop_host(other);
+    assert_int_equal(h->work(h->user, do_work, finish_work, &j), MCP_OK);
+    mcp_loop_free(other);
+    assert_int_equal(j.done, 1);
+    mcp_loop_free(NULL);
+}
+
+static void stop_it(int number)
+{
+    (void)number;
+    mcp_loop_stop(loop);
+}
+
+static void *stop_soon(void *arg)
+{
+    (void)arg;
+    usleep(5000);
+    mcp_loop_stop(loop);
+    return NULL;
+}
+
+static void test_stop(void **state)
+{
+    int fired = 0;
+    pthread_t thread;
+
+    (void)state;
+    assert_non_null(host->timer_start(host->user, 60000, count, &fired));
+    /* Before it runs, in a signal handler, from another thread. */
+    mcp_loop_stop(loop);
+    assert_int_equal(mcp_loop_run(loop), MCP_OK);
+    signal(SIGALRM, stop_it);
+    ualarm(5000, 0);
+    assert_int_equal(mcp_loop_run(loop), MCP_OK);
+    signal(SIGALRM, SIG_DFL);
+    pthread_create(&thread, NULL, stop_soon, NULL);
+    while (mcp_loop_step(loop, 60000) == MCP_OK)
+        ;
+    pthread_join(thread, NULL);
+    assert_int_equal(mcp_loop_step(loop, 1), MCP_OK); /* it counts once */
+    assert_int_equal(fired, 0);
+}
+
+static void test_step_waits(void **state)
+{
+    int64_t before = mcp_loop_now(loop);
+
+    (void)state;
+    assert_int_equal(mcp_loop_step(loop, 20), MCP_OK);
+    assert_true(mcp_loop_now(loop) - before >= 19);
+}
+
+static void test_no_memory(void **state)
+{
+    int fired = 0;
+
+    (void)state;
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&f);
+        mcp_error error;
+        mcp_loop *l;
+        int rc = mcp_loop_new(&a, &l, &error);
+        if (rc == MCP_OK) {
+            const mcp_host *h = mcp_loop_host(l);
+            int ends[2];
+            job j = {0};
+            assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+            mcp_host_timer *t = h->timer_start(h->user, 0, count, &fired);
+            mcp_host_poll *p = h->poll_start(h->user, ends[0], count, &fired);
+            rc = h->work(h->user, do_work, finish_work, &j);
+            assert_int_equal(t && p && rc == MCP_OK, f.calls < n);
+            mcp_loop_free(l);
+            close(ends[0]);
+            close(ends[1]);
+            assert_int_equal(j.done, rc == MCP_OK);
+        } else {
+            assert_int_equal(rc, MCP_ENOMEM);
+            assert_int_equal(error.code, MCP_ENOMEM);
+        }
+        assert_int_equal(f.live, 0);
+        if (f.calls < n)
+            break;
+    }
+}
+
+/* ---- log ----------------------------------------------------------------------------------------- */
+
+static void test_escape(void **state)
+{
+    static const struct {
+        mcp_str in;
+        size_t room;
+        const char *out;
+    } escapes[] = {
+        {{"plain", 5}, 100, "plain"},
+        {{"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", 14},
+         100,
+         "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {{"\x1b[2J\a\n\r\t\x7f", 9}, 100, "\\x1b[2J\\x07\\x0a\\x0d\\x09\\x7f"},
+        {{"a\0b", 3}, 100, "a\\x00b"},
+        {{"\xc2\x9b", 2}, 100, "\\xc2\\x9b"}, /* CSI as one C1 character */
+        {{"\xc2\xa0", 2}, 100, "\xc2\xa0"},
+        {{"\xff\xc3", 2}, 100, "\\xff\\xc3"},
+        {{"\xc0\x80", 2}, 100, "\\xc0\\x80"},
+        {{"12345", 5}, 5, "1234"},
+        {{"123\xc3\xa9", 5}, 5, "123"},
+        {{"12\n", 3}, 5, "12"},
+        {{"12", 2}, 1, ""},
+    };
+    char to[100];
+
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(escapes); i++) {
+        size_t n = mcp__log_escape(to, escapes[i].room, escapes[i].in);
+        assert_string_equal(to, escapes[i].out);
+        assert_int_equal(n, strlen(escapes[i].out));
+    }
+}
+
+/* Runs fn with stderr on a pipe that nobody reads, and returns what is in it afterwards. */
+static size_t with_stderr(void (*fn)(void), char *to, size_t room)
+{
+    int ends[2], saved = dup(2);
+    size_t len = 0;
+    ssize_t n;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    dup2(ends[1], 2);
+    fn();
+    dup2(saved, 2);
+    close(saved);
+    close(ends[1]);
+    while ((n = read(ends[0], to + len, room - 1 - len)) > 0)
+        len += (size_t)n;
+    close(ends[0]);
+    to[len] = '\0';
+    return len;
+}
+
+static void say_some(void)
+{
+    host->log(host->user, "error", "before");
+    assert_int_equal(mcp_loop_set_log_level(loop, "loud"), MCP_EINVAL);
+    assert_int_equal(mcp_loop_set_log_level(loop, "warning"), MCP_OK);
+    host->log(host->user, "debug", "one");
+    host->log(host->user, "info", "two");
+    host->log(host->user, "warning", "three\nfour");
+    host->log(host->user, "error", "five");
+    host->log(host->user, "unknown", "six");
+    assert_int_equal(mcp_loop_set_log_level(loop, NULL), MCP_OK);
+    host->log(host->user, "error", "seven");
+}
+
+static void test_log_level(void **state)
+{
+    char got[1000];
+
+    (void)state;
+    with_stderr(say_some, got, sizeof(got));
+    assert_string_equal(got, "mcp: warning: three\\x0afour\nmcp: error: five\n");
+}
+
+static void say_much(void)
+{
+    static char line[10000];
+    char drained[200000];
+
+    memset(line, 'x', sizeof(line) - 1);
+    mcp_loop_set_log_level(loop, "debug");
+    for (int i = 0; i < 1000; i++)
+        host->log(host->user, "debug", line);
+    /* Now the reader reads again. */
+    int reader = open("/proc/self/fd/2", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_true(read(reader, drained, sizeof(drained)) > 0);
+    close(reader);
+    host->log(host->user, "debug", "after");
+}
+
+/* A full stderr does not hold us up; what was lost is told. */
+static void test_log_never_waits(void **state)
+{
+    char *got = malloc(200000);
+
+    (void)state;
+    with_stderr(say_much, got, 200000);
+    assert_non_null(strstr(got, " lines of the log were lost\nmcp: debug: after\n"));
+    assert_int_equal(strncmp(got, "mcp: warning: 9", 15), 0);
+    free(got);
+}
+
+/* Closed standard descriptors do not become the loop's own. */
+static void test_closed_descriptors(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        mcp_loop *l;
+        close(0);
+        close(2);
+        if (mcp_loop_new(NULL, &l, NULL) < 0)
+            _exit(1);
+        char c;
+        _exit(read(0, &c, 1) == 0 && write(2, "x", 1) == 1 ? 0 : 2);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing_to_wait_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_timer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work, set_up, tear_down),
+        cmocka_unit_test(test_free_waits_for_work),
+        cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_step_waits, set_up, tear_down),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test_setup_teardown(test_log_level, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_log_never_waits, set_up, tear_down),
+        cmocka_unit_test(test_closed_descriptors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
