@@ -62,7 +62,9 @@ refuses() {
 @test "programs: public headers, their own, a provider's one header" {
     touch programs/mcpd/own.h providers/files/files.h providers/files/inner.h
     passes programs/mcpd/x.c '<mcp/mcp.h>' '<unistd.h>' '"own.h"' '"files.h"'
+    passes programs/mcpd/x.c '<files.h>'
     refuses programs/mcpd/x.c '"inner.h"'
+    refuses programs/mcpd/x.c '<inner.h>'
 }
 @test "programs, providers, examples: never src/" {
     for folder in programs/mcpd providers/files examples; do
