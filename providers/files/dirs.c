@@ -44,13 +44,6 @@ bool files_stamp_same(const files_stamp *a, const files_stamp *b)
            same_time(a->mtime, b->mtime) && same_time(a->ctime, b->ctime);
 }
 
-/* Of a folder only the set of its entries counts, and that is what its mtime tells. */
-static files_stamp dir_stamp(const struct stat *st)
-{
-    return (files_stamp){
-        .exists = true, .dev = st->st_dev, .ino = st->st_ino, .mtime = st->st_mtim};
-}
-
 bool files_path_below(const char *path, size_t len, const char *above, size_t above_len)
 {
     if (len < above_len || memcmp(path, above, above_len) != 0)
@@ -164,6 +157,18 @@ static files_dir *oldest_unpinned(const files_dir_list *list)
     return d;
 }
 
+/* Of a folder only the set of its entries counts, and that is what its mtime tells; and its rules,
+ * which may be rewritten where they are. */
+static files_stamp dir_stamp(const files_dirs *dirs, int dir_fd, const struct stat *st)
+{
+    struct stat rules;
+    files_stamp stamp = {
+        .exists = true, .dev = st->st_dev, .ino = st->st_ino, .mtime = st->st_mtim};
+    if (dirs->rules && fstatat(dir_fd, ".gitignore", &rules, AT_SYMLINK_NOFOLLOW) == 0)
+        stamp.len = rules.st_size, stamp.ctime = rules.st_mtim;
+    return stamp;
+}
+
 /* ---- watches -------------------------------------------------------------------------------------- */
 
 static files_dir **wd_bucket(const files_dirs *dirs, int wd)
@@ -229,7 +234,7 @@ static bool make_room(files_dirs *dirs, files_dir_use use)
         return false;
     if (dirs->open(oldest->node.path, &fd, dirs->user) == MCP_OK) {
         if (fstat(fd, &st) == 0)
-            oldest->stamp = dir_stamp(&st);
+            oldest->stamp = dir_stamp(dirs, fd, &st);
         close(fd);
     }
     unwatch(dirs, oldest);
@@ -330,7 +335,10 @@ void files_dirs_drop_below(files_dirs *dirs, const char *path, size_t len)
 
 void files_dirs_close(files_dirs *dirs)
 {
-    files_dirs_drop_below(dirs, "/", 1);
+    files_dir_list *lists[] = {&dirs->watched, &dirs->polled};
+    for (size_t i = 0; i < 2; i++)
+        while (lists[i]->oldest)
+            files_dirs_drop(dirs, lists[i]->oldest);
     if (dirs->fd >= 0)
         close(dirs->fd);
     dirs->fd = -1;
@@ -368,7 +376,7 @@ static files_dir *dir_new(files_dirs *dirs, const char *path, size_t len)
 }
 
 /* Puts d, which is in no list, among the polled. */
-static int poll_instead(files_dirs *dirs, files_dir *d, const struct stat *st, files_dir_use use)
+static int poll_instead(files_dirs *dirs, files_dir *d, files_stamp stamp, files_dir_use use)
 {
     if (dirs->polled.count >= dirs->max_polled) {
         files_dir *oldest = use == FILES_DIR_FOUND ? NULL : oldest_unpinned(&dirs->polled);
@@ -376,7 +384,7 @@ static int poll_instead(files_dirs *dirs, files_dir *d, const struct stat *st, f
             return MCP_ELIMIT;
         files_dirs_drop(dirs, oldest);
     }
-    d->stamp = dir_stamp(st);
+    d->stamp = stamp;
     list_add(&dirs->polled, d);
     return MCP_OK;
 }
@@ -412,7 +420,7 @@ static int add_new(files_dirs *dirs, const char *path, size_t len, files_dir_use
         return files_release(&dirs->alloc, d), rc;
     rc = fstat(fd, &st) != 0 ? MCP_EIO : files_table_add(&dirs->by_path, &d->node, &dirs->alloc);
     if (rc == MCP_OK && !watch(dirs, d, fd, use))
-        if ((rc = poll_instead(dirs, d, &st, use)) != MCP_OK)
+        if ((rc = poll_instead(dirs, d, dir_stamp(dirs, fd, &st), use)) != MCP_OK)
             files_table_remove(&dirs->by_path, &d->node);
     close(fd);
     if (rc != MCP_OK)
@@ -464,7 +472,7 @@ files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news)
     if (dirs->open(d->node.path, &fd, dirs->user) != MCP_OK)
         return d;
     if (fstat(fd, &st) == 0) {
-        files_stamp now = dir_stamp(&st);
+        files_stamp now = dir_stamp(dirs, fd, &st);
         *news = files_stamp_same(&now, &d->stamp) ? FILES_DIR_SAME : FILES_DIR_CHANGED;
         d->stamp = now;
     }

@@ -71,6 +71,7 @@ typedef struct files_dirs {
     void *user;
     int fd; /* inotify; -1: there is none */
     size_t budget, max_polled;
+    bool rules; /* a .gitignore that is rewritten is a change of its folder */
     bool spent; /* some folder is polled or left out because there is no watch for it */
     files_table by_path;
     files_dir **by_wd;

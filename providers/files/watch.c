@@ -676,6 +676,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     w->alloc = alloc;
     w->jitter = (uint32_t)getpid() * 2654435761u;
     files_dirs_init(&w->dirs, &w->alloc, options->budget, open_dir, w);
+    w->dirs.rules = options->rules;
     *ret = w;
     return MCP_OK;
 }

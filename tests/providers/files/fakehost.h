@@ -1,0 +1,121 @@
+/* fakehost.h: a mcp_host over poll(), for tests of what watches: timers, one descriptor, a log. */
+#ifndef MCP_TESTS_FAKEHOST_H
+#define MCP_TESTS_FAKEHOST_H
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <mcp/provider.h>
+
+struct mcp_host_timer {
+    struct mcp_host_timer *next;
+    int64_t due; /* INT64_MAX: fired */
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct mcp_host_poll {
+    int fd;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+typedef struct fakehost {
+    mcp_host host;
+    mcp_host_timer *timers;
+    mcp_host_poll *poll;
+    size_t warnings;
+    bool deaf; /* no descriptor can be polled */
+} fakehost;
+
+static int64_t fakehost_now(void *user)
+{
+    struct timespec t;
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static mcp_host_timer *fakehost_timer_start(void *user, uint64_t ms, void (*fn)(void *arg),
+                                            void *arg)
+{
+    fakehost *h = user;
+    mcp_host_timer *t = malloc(sizeof *t);
+    *t = (mcp_host_timer){h->timers, fakehost_now(h) + (int64_t)ms, fn, arg};
+    h->timers = t;
+    return t;
+}
+
+static void fakehost_timer_stop(void *user, mcp_host_timer *timer)
+{
+    fakehost *h = user;
+    mcp_host_timer **at = &h->timers;
+    while (*at != timer)
+        at = &(*at)->next; /* a crash here: a timer was stopped twice */
+    *at = timer->next;
+    free(timer);
+}
+
+static mcp_host_poll *fakehost_poll_start(void *user, int fd, void (*fn)(void *arg), void *arg)
+{
+    fakehost *h = user;
+    if (h->deaf)
+        return NULL;
+    h->poll = malloc(sizeof *h->poll);
+    *h->poll = (mcp_host_poll){fd, fn, arg};
+    return h->poll;
+}
+
+static void fakehost_poll_stop(void *user, mcp_host_poll *poll)
+{
+    ((fakehost *)user)->poll = NULL;
+    free(poll);
+}
+
+static void fakehost_log(void *user, const char *level, const char *line)
+{
+    (void)line;
+    ((fakehost *)user)->warnings += strcmp(level, "warning") == 0;
+}
+
+static inline void fakehost_init(fakehost *h)
+{
+    *h = (fakehost){.host = {.size = sizeof(mcp_host),
+                             .now = fakehost_now,
+                             .timer_start = fakehost_timer_start,
+                             .timer_stop = fakehost_timer_stop,
+                             .poll_start = fakehost_poll_start,
+                             .poll_stop = fakehost_poll_stop,
+                             .log = fakehost_log}};
+    h->host.user = h;
+}
+
+static mcp_host_timer *fakehost_first(fakehost *h)
+{
+    mcp_host_timer *first = NULL;
+    for (mcp_host_timer *t = h->timers; t; t = t->next)
+        if (t->due != INT64_MAX && (!first || t->due < first->due))
+            first = t;
+    return first;
+}
+
+/* Does what comes up within this time. */
+static inline void fakehost_run(fakehost *h, int64_t ms)
+{
+    int64_t end = fakehost_now(h) + ms;
+    for (int64_t now; (now = fakehost_now(h)) < end;) {
+        mcp_host_timer *t = fakehost_first(h);
+        int64_t wait = t && t->due < end ? t->due - now : end - now;
+        struct pollfd p = {.fd = h->poll ? h->poll->fd : -1, .events = POLLIN};
+        if (poll(&p, 1, wait > 0 ? (int)wait : 0) > 0) {
+            h->poll->fn(h->poll->arg);
+        } else if (t && t->due <= fakehost_now(h)) {
+            t->due = INT64_MAX;
+            t->fn(t->arg);
+        }
+    }
+}
+
+#endif
