@@ -1,0 +1,96 @@
+/* main.c: mcpctl, a client for people and scripts. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mcpctl.h"
+
+/* What a signal handler can reach. */
+static mcp_loop *the_loop;
+static volatile sig_atomic_t the_signal;
+
+static void on_signal(int number)
+{
+    the_signal = number;
+    mcp_loop_stop(the_loop);
+}
+
+/* The first signal ends the server in an orderly way, a second one ends us. */
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction old;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+static bool reader_is_gone(void)
+{
+    struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+static int flush_output(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    int why = errno;
+    if (!reader_is_gone()) /* it has had enough: that is no news */
+        say("cannot write the output: %s", why ? strerror(why) : "an earlier write failed");
+    return code == EXIT_OK ? EXIT_LOCAL : code;
+}
+
+static int run(ctl *c)
+{
+    mcp_error error = {0};
+    if (mcp_loop_new(NULL, &c->loop, &error) != MCP_OK) {
+        say("%s", error.text);
+        return EXIT_LOCAL;
+    }
+    the_loop = c->loop;
+    catch_signals();
+    int code = session_open(c);
+    if (code == EXIT_OK)
+        code = c->command->run(c);
+    code = flush_output(code); /* before the server is waited for */
+    session_close(c);
+    mcp_loop *loop = c->loop;
+    signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
+    the_loop = NULL;
+    mcp_loop_free(loop);
+    return the_signal ? 128 + the_signal : code;
+}
+
+static int act(ctl *c)
+{
+    if (c->set.help_man)
+        help_man(stdout);
+    else if (c->set.help)
+        help_print(stdout, c->command);
+    else if (c->set.version)
+        printf("mcpctl %s\n", mcp_version());
+    else
+        return run(c);
+    return flush_output(EXIT_OK);
+}
+
+int main(int argc, char **argv)
+{
+    static char buffer[1 << 16];
+    ctl c;
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    int code = options_parse(argc, argv, &c);
+    c.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+    if (code == EXIT_OK)
+        code = act(&c);
+    free(c.args);
+    return code;
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env bats
+# mcpctl with a decent server, with strangers, and with mcpd; piped and on a terminal.
+
+setup() {
+    : "${MCPCTL:=mcpctl}" "${MCPD:=mcpd}"
+    stranger=$BATS_TEST_DIRNAME/support/stranger
+    esc=$'\e'
+}
+
+# Its output on a terminal, without the carriage returns that the terminal adds.
+on_terminal() {
+    local line
+    printf -v line '%q ' "$@"
+    script -qec "$line" /dev/null | sed 's/\r$//'
+}
+
+# stdout alone, and what came with it.
+apart() {
+    run --separate-stderr "$@"
+}
+bats_require_minimum_version 1.5.0
+
+@test "without a command, a server or a known option: usage, exit 2" {
+    run "$MCPCTL"
+    [ "$status" -eq 2 ]
+    [[ $output == *"mcpctl --help"* ]]
+    run "$MCPCTL" ls
+    [ "$status" -eq 2 ]
+    [[ $output == *"mcpctl ls -- mcpd"* ]]
+    run "$MCPCTL" ls --
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" lss -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"no command 'lss'"* ]]
+    run "$MCPCTL" ls --lang -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"unknown option --lang"* ]]
+    run "$MCPCTL" ls --force -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"ls has no option --force"* ]]
+    run "$MCPCTL" ls there -- "$stranger"
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" read -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"URI..."* ]]
+    for bad in 0 -1 1s 1.2345 . ''; do
+        run "$MCPCTL" ls --timeout "$bad" -- "$stranger"
+        [ "$status" -eq 2 ]
+    done
+    run "$MCPCTL" ls --timeout -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"--timeout SECONDS"* ]]
+    run "$MCPCTL" ls --json=yes -- "$stranger"
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" ls --revision 2025-06-19 -- "$stranger"
+    [ "$status" -eq 2 ]
+    [[ $output == *"2026-07-28, 2025-11-25"* ]]
+}
+
+@test "--help, --version; the manual is made of the same tables" {
+    run "$MCPCTL" --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"Commands:"*"read"*"Exit status:"* ]]
+    run "$MCPCTL" read --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"URI..."*"--force"* ]]
+    [[ $output != *"--long"* ]]
+    run "$MCPCTL" --version
+    [ "$status" -eq 0 ]
+    [[ $output == "mcpctl "[0-9]* ]]
+    run "$MCPCTL" --help-man
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} == ".TH MCPCTL 1"* ]]
+    local page=${output//\\-/-}
+    for option in $("$MCPCTL" --help | grep -o '^  --[a-z-]*') --long --force; do
+        [[ $page == *"$option"* ]]
+    done
+    if command -v groff >/dev/null; then
+        [ -z "$("$MCPCTL" --help-man | groff -man -Tutf8 -ww 2>&1 >/dev/null)" ]
+    fi
+}
+
+@test "info" {
+    run "$MCPCTL" info -- "$stranger"
+    [ "$status" -eq 0 ]
+    [[ $output == *'stranger\x1b[5m'*"A Stranger"*"2026-07-28 (modern)"*"resources (subscribe)"*tools* ]]
+    [[ $output == *"first answer:"*" ms"*'be kind\x1b[1m'* ]]
+    run "$MCPCTL" info -- "$stranger" legacy
+    [ "$status" -eq 0 ]
+    [[ $output == *elder*"2025-06-18 (legacy)"* ]]
+    run "$MCPCTL" info --json -- "$stranger"
+    [ "$status" -eq 0 ]
+    [[ $output == '{"revision":"2026-07-28","modern":true,'*'"resources":'*'}' ]]
+}
+
+@test "ls: lines, fields, JSON" {
+    run "$MCPCTL" ls -- "$stranger"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'mem:-1\nmem:-2\nmem:next-1\nmem:next-2' ]
+    run "$MCPCTL" ls --long -- "$stranger"
+    [ "${lines[0]}" = $'mem:-1\t5\ttext/plain\tone\\x1b[31m\u202e' ]
+    [ "${lines[1]}" = $'mem:-2\t\t\ta\\tb' ]
+    run "$MCPCTL" ls --json -- "$stranger"
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 6 ]
+    [ "${lines[0]}" = '{"resources":[' ]
+    [ "${lines[5]}" = ']}' ]
+    run "$MCPCTL" ls -- "$stranger" newline-uri
+    [ "$output" = 'mem:a\x0amem:b\x1b[2J' ]
+    apart "$MCPCTL" ls -- "$stranger" nothing
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ $stderr == *"no resources"* ]]
+    run "$MCPCTL" ls --quiet -- "$stranger" nothing
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "read: text, binary, several, failures" {
+    "$MCPCTL" read mem:blob mem:two -- "$stranger" | cmp - <(printf '\0\1\2\377one\ntwo\n')
+    "$MCPCTL" read mem:escape -- "$stranger" | cmp - <(printf 'a\e]0;title\\u0007\\r\\nb\\u009bc')
+    apart "$MCPCTL" read mem:gone mem:two -- "$stranger"
+    [ "$status" -eq 1 ]
+    [ "$output" = $'one\ntwo' ]
+    [[ $stderr == *'read mem:gone: the server answered with error -32602: no such resource\x1b[2J'* ]]
+    [[ $stderr == *"mcpctl ls"* ]]
+    for bad in bad-blob empty none; do
+        apart "$MCPCTL" read mem:$bad -- "$stranger"
+        [ "$status" -eq 4 ]
+        [ -z "$output" ]
+        [[ $stderr == *"breaks the protocol"* ]]
+    done
+    run "$MCPCTL" read --json mem:blob mem:two -- "$stranger"
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = '{"uri":"mem:blob","blob":"AAEC/w=="},' ]
+    run "$MCPCTL" read $'mem:\xff' -- "$stranger"
+    [ "$status" -eq 2 ]
+}
+
+@test "nothing that a server says controls a terminal" {
+    run on_terminal "$MCPCTL" ls -- "$stranger"
+    [[ ${lines[0]} == NAME*SIZE*TYPE*URI ]]
+    [[ ${lines[1]} == 'one\x1b[31m\u202e'*"5  text/plain"*mem:-1 ]]
+    [[ $output != *"$esc"* ]]
+    for what in "info" "info --json" "ls --long" "ls --json" "read mem:escape" "read mem:gone"; do
+        # shellcheck disable=SC2086
+        run on_terminal "$MCPCTL" $what -- "$stranger"
+        [[ -n $output && $output != *"$esc"* && $output != *$'\u202e'* ]]
+    done
+    run on_terminal "$MCPCTL" ls -v -- "$stranger" floods
+    [[ $output == *'\x1b[31mlast words'* ]]
+    [[ $output != *"$esc"* ]]
+    run on_terminal "$MCPCTL" read mem:blob -- "$stranger"
+    [[ $output == *"binary contents"*"--force"* ]]
+    run on_terminal "$MCPCTL" read --force mem:blob -- "$stranger"
+    [[ $output == *$'\x02\xff'* ]]
+}
+
+@test "a server that cannot be started, or is gone: exit 3" {
+    run "$MCPCTL" ls -- /nonexistent/server
+    [ "$status" -eq 3 ]
+    [[ $output == *"cannot start /nonexistent/server"*PATH* ]]
+    run "$MCPCTL" ls -- /etc/passwd
+    [ "$status" -eq 3 ]
+    [[ $output == *"permission denied"* ]]
+    run "$MCPCTL" ls -- "$stranger" dies
+    [ "$status" -eq 3 ]
+    [[ $output == *"exit status 7"*"no licence"* ]]
+    run "$MCPCTL" ls -- "$stranger" dies-later
+    [ "$status" -eq 3 ]
+    [[ $output == *"exit status 9"*"I give up"* ]]
+    run "$MCPCTL" ls -- "$stranger" half
+    [ "$status" -eq 3 ]
+}
+
+@test "a server that breaks the protocol or is silent: exit 4" {
+    local kind text
+    while read -r kind text; do
+        run "$MCPCTL" ls --timeout 5 -- "$stranger" "$kind"
+        echo "$kind: $status ${output: -300}"
+        [ "$status" -eq 4 ]
+        [[ $output == *"$text"* ]]
+    done <<'KINDS'
+circle a cursor a second time
+endless after 10000 pages
+no-array "resources" is object, not array
+no-uri entry 1 has no "uri"
+huge longer than 67108864 bytes
+odd-type unknown resultType "odd"
+future 2099-01-01
+old "1999-01-01"
+KINDS
+    for kind in silent silent-later; do
+        run "$MCPCTL" ls --timeout 0.2 -- "$stranger" $kind
+        [ "$status" -eq 4 ]
+        [[ $output == *"no answer within 0.200 s"*--timeout* ]]
+    done
+}
+
+@test "what a client has to bear with: exit 0" {
+    for kind in noisy floods mute-probe legacy; do
+        apart "$MCPCTL" ls --timeout 1 -- "$stranger" $kind
+        [ "$status" -eq 0 ]
+        [[ $output == mem:-1* ]]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "--revision is obeyed" {
+    run "$MCPCTL" info --revision 2025-06-18 -- "$stranger"
+    [ "$status" -eq 0 ]
+    [[ $output == *"2025-06-18 (legacy)"* ]]
+    run "$MCPCTL" info --revision 2026-07-28 -- "$stranger" legacy
+    [ "$status" -eq 1 ]
+    [[ $output == *"without --revision"* ]]
+    run "$MCPCTL" info --revision 2025-11-25 -- "$stranger"
+    [ "$status" -eq 4 ]
+    [[ $output == *"not 2025-11-25"* ]]
+}
+
+@test "output that goes nowhere" {
+    run bash -c '"$0" ls -- "$1" endless | head -n 1; exit "${PIPESTATUS[0]}"' "$MCPCTL" "$stranger"
+    [ "$status" -eq 5 ]
+    [ "$output" = mem:-1 ]
+    run bash -c '"$0" ls -- "$1" >/dev/full' "$MCPCTL" "$stranger"
+    [ "$status" -eq 5 ]
+    [[ $output == *"cannot write the output"* ]]
+}
+
+@test "a signal ends mcpctl and the server" {
+    run timeout --preserve-status -s INT 0.3 "$MCPCTL" ls -- "$stranger" silent-later
+    [ "$status" -eq 130 ]
+    [ -z "$output" ]
+}
+
+@test "with mcpd" {
+    local uri folder=$BATS_TEST_TMPDIR/folder
+    mkdir "$folder"
+    printf 'hello\n' >"$folder/a.txt"
+    printf '\0\1' >"$folder/b.bin"
+    for revision in 2026-07-28 2025-11-25 2025-06-18 2025-03-26 2024-11-05; do
+        run "$MCPCTL" info --revision $revision -- "$MCPD" "$folder"
+        [ "$status" -eq 0 ]
+        [[ $output == *"name:         mcpd"*"$revision"*resources* ]]
+        run "$MCPCTL" ls --revision $revision -- "$MCPD" "$folder"
+        [ "$status" -eq 0 ]
+        [[ $output == *"file://"*"/a.txt"* ]]
+        uri=$(grep a.txt <<<"$output")
+        run "$MCPCTL" read "$uri" --revision $revision -- "$MCPD" "$folder"
+        [ "$status" -eq 0 ]
+        [ "$output" = hello ]
+        run "$MCPCTL" read "${uri%a.txt}none" --revision $revision -- "$MCPD" "$folder"
+        [ "$status" -eq 1 ]
+        [[ $output == *"mcpctl ls"* ]]
+    done
+    run "$MCPCTL" info -- "$MCPD" "$folder"
+    [[ $output == *"2026-07-28 (modern)"* ]]
+    "$MCPCTL" read "${uri%a.txt}b.bin" -- "$MCPD" "$folder" | cmp - "$folder/b.bin"
+}
+
+@test "every page of a folder" {
+    local folder=$BATS_TEST_TMPDIR/many
+    mkdir "$folder"
+    (cd "$folder" && touch {001..250}.txt)
+    run "$MCPCTL" ls -- "$MCPD" --page-size 7 "$folder"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '\.txt$' <<<"$output")" -eq 250 ]
+    [ -z "$(sort <<<"$output" | uniq -d)" ]
+}
