@@ -20,15 +20,19 @@ void files_batch_free(files_batch *b)
         files_release(&b->alloc, b->slots);
     if (b->order)
         files_release(&b->alloc, b->order);
+    if (b->names)
+        files_release(&b->alloc, b->names);
     b->slots = NULL;
     b->order = NULL;
+    b->names = NULL;
+    b->names_len = b->names_cap = 0;
     b->count = b->cap = 0;
 }
 
 static int compare(const files_batch *b, size_t i, size_t j)
 {
     const files_slot *x = &b->slots[b->order[i]], *y = &b->slots[b->order[j]];
-    return files_name_compare(x->name, x->len, y->name, y->len);
+    return files_name_compare(b->names + x->at, x->len, b->names + y->at, y->len);
 }
 
 /* Whether i belongs above j: the largest on top while adding, the smallest while taking. */
@@ -69,7 +73,7 @@ bool files_batch_wants(files_batch *b, const char *name, size_t len)
     if (b->limit == 0)
         return false;
     const files_slot *largest = &b->slots[b->order[0]];
-    return files_name_compare(name, len, largest->name, largest->len) < 0;
+    return files_name_compare(name, len, b->names + largest->at, largest->len) < 0;
 }
 
 static int grow(files_batch *b)
@@ -91,24 +95,56 @@ static int grow(files_batch *b)
     return MCP_OK;
 }
 
+/* Room for a name of this length with its NUL. It doubles, so that a slot moves at most four times and the
+ * names together stay below 512 bytes for each slot. */
+static int make_room(files_batch *b, files_slot *slot, size_t len)
+{
+    size_t room = 16;
+    if (slot->room > len)
+        return MCP_OK;
+    while (room <= len)
+        room *= 2;
+    if (room > b->names_cap - b->names_len) {
+        size_t cap = b->names_cap ? 2 * b->names_cap : 1024;
+        if (cap > UINT32_MAX)
+            return MCP_ENOMEM;
+        char *names =
+            b->names ? b->alloc.resize(b->names, cap, b->alloc.user) : files_alloc(&b->alloc, cap);
+        if (!names)
+            return MCP_ENOMEM;
+        b->names = names;
+        b->names_cap = cap;
+    }
+    slot->at = (uint32_t)b->names_len;
+    slot->room = (unsigned short)room;
+    b->names_len += room;
+    return MCP_OK;
+}
+
 int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char type)
 {
     bool full = b->count == b->limit;
     if (!full && b->count == b->cap) {
-        int rc = grow(b);
-        if (rc != MCP_OK)
-            return rc;
+        int grown = grow(b);
+        if (grown != MCP_OK)
+            return grown;
     }
-    uint32_t slot = full ? b->order[0] : (uint32_t)b->count;
-    b->slots[slot].type = type;
-    b->slots[slot].len = (unsigned char)len;
-    memcpy(b->slots[slot].name, name, len);
-    b->slots[slot].name[len] = '\0';
+    uint32_t number = full ? b->order[0] : (uint32_t)b->count;
+    files_slot *slot = &b->slots[number];
+    if (!full)
+        *slot = (files_slot){0};
+    int rc = make_room(b, slot, len);
+    if (rc != MCP_OK)
+        return rc;
+    slot->type = type;
+    slot->len = (unsigned char)len;
+    memcpy(b->names + slot->at, name, len);
+    b->names[slot->at + len] = '\0';
     if (full) {
         sift_down(b, 0);
         return MCP_OK;
     }
-    b->order[b->count++] = slot;
+    b->order[b->count++] = number;
     if (b->count == b->limit)
         make_heap(b); /* not before: a folder that fits needs no heap */
     return MCP_OK;
@@ -122,8 +158,9 @@ const files_slot *files_batch_take(files_batch *b)
     }
     if (b->count == 0)
         return NULL;
-    uint32_t slot = b->order[0];
+    files_slot *slot = &b->slots[b->order[0]];
     b->order[0] = b->order[--b->count];
     sift_down(b, 0);
-    return &b->slots[slot];
+    slot->name = b->names + slot->at;
+    return slot;
 }

@@ -13,13 +13,17 @@
 typedef struct files_slot {
     unsigned char type; /* DT_* */
     unsigned char len;
-    char name[256];
+    unsigned short room; /* bytes at `at` */
+    uint32_t at;         /* where the name stands among all names */
+    const char *name;    /* when taken: NUL-terminated */
 } files_slot;
 
 typedef struct files_batch {
     mcp_allocator alloc;
     files_slot *slots;
     uint32_t *order; /* heap of slot numbers */
+    char *names;     /* a name that pushes out a longer one takes its place, so this stays small */
+    size_t names_len, names_cap;
     size_t count, cap, limit;
     bool sealed;
     bool more; /* there were more than `limit` */

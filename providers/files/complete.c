@@ -150,7 +150,7 @@ int files_complete(const files_roots *roots, size_t root, mcp_str value, size_t 
 /* The value ends before this root does: the root is what it can become. */
 static int offer_root(completion *c)
 {
-    files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR};
+    files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR, .name = ""};
     c->total++;
     if (c->given >= c->max)
         return MCP_OK;
