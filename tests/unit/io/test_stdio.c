@@ -382,7 +382,7 @@ static size_t say_until_stuck(const peer *p, const char *line)
     int idle = 0;
 
     fcntl(p->to, F_SETFL, O_NONBLOCK);
-    while (idle < 20 && said < 50 * 1024 * 1024) {
+    while (idle < 40 && said < 50 * 1024 * 1024) {
         ssize_t n = write(p->to, line, len); /* less than PIPE_BUF: all or nothing */
         if (n > 0) {
             said += (size_t)n;
