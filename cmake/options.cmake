@@ -35,6 +35,7 @@ if(MCP_SANITIZE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 add_compile_options(-fno-common -fstack-protector-strong)
+# Binding all symbols at start is not measurable: mcpd calls few.
 add_link_options(LINKER:--as-needed LINKER:-z,relro LINKER:-z,now)
 
 if(MCP_SANITIZE)
@@ -58,7 +59,8 @@ if(MCP_COVERAGE)
     add_link_options(--coverage)
 endif()
 if(MCP_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    # Fat objects, so that the installed static libraries serve every compiler.
+    # Off by default: neither start nor round trips were faster by more than the noise, and it compiles
+    # everything twice. Fat objects, so that the installed static libraries serve every compiler.
     add_compile_options(-flto=auto -ffat-lto-objects)
     add_link_options(-flto=auto)
 endif()
