@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
@@ -157,20 +158,47 @@ static void test_devices(void **state)
     }
 }
 
-/* A FIFO that is only looked at stays without a reader: its writer would notice. */
+/* Nobody hears of a FIFO or a socket that is refused: it was not opened. */
 static void test_not_opened(void **state)
 {
     tree t;
     struct stat st;
+    char event[512];
     int fd;
     (void)state;
     make(&t);
     files_roots roots = open_inside(&t);
+    int notify = inotify_init1(IN_NONBLOCK);
+    assert_true(inotify_add_watch(notify, tree_at(&t, "inside/fifo"), IN_OPEN) >= 0);
     for (int walk = 0; walk < 2; walk++) {
         roots.items[0].at.walk |= walk;
         assert_true(files_root_open(&roots.items[0], "fifo", &fd, &st) < 0);
-        assert_int_equal(open(tree_at(&t, "inside/fifo"), O_WRONLY | O_NONBLOCK), -1);
-        assert_int_equal(errno, ENXIO);
+        assert_true(files_root_open(&roots.items[0], "to-fifo", &fd, &st) < 0);
+        assert_true(files_beneath_open_dir(roots.items[0].at, "fifo", &fd) < 0);
+        assert_int_equal(read(notify, event, sizeof event), -1);
+        assert_int_equal(errno, EAGAIN);
+    }
+    close(notify);
+    files_roots_close(&roots);
+    tree_remove(&t);
+}
+
+/* Folders are opened without a look at them first: the link must be refused by the open itself. */
+static void test_folders(void **state)
+{
+    static const char *const links[] = {"to-out", "top", "to-dir", "to-dir/x", "top/etc"};
+    tree t;
+    int fd;
+    (void)state;
+    make(&t);
+    tree_dir(&t, "inside/dir/x");
+    files_roots roots = open_inside(&t);
+    for (int walk = 0; walk < 2; walk++) {
+        roots.items[0].at.walk |= walk;
+        for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+            assert_int_not_equal(files_beneath_open_dir(roots.items[0].at, links[i], &fd), MCP_OK);
+        assert_int_equal(files_beneath_open_dir(roots.items[0].at, "dir/x", &fd), MCP_OK);
+        close(fd);
     }
     files_roots_close(&roots);
     tree_remove(&t);
@@ -309,8 +337,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_containment), cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_not_opened),  cmocka_unit_test(test_roots),
-        cmocka_unit_test(test_race),
+        cmocka_unit_test(test_not_opened),  cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_roots),       cmocka_unit_test(test_race),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
