@@ -34,7 +34,7 @@ typedef struct mcp_client_options {
     uint64_t probe_ms;   /* how long server/discover may take before we try initialize; 3000 */
     uint64_t timeout_ms; /* how long a call may take; 60000 */
     size_t max_pages;    /* of one list; 10000 */
-    size_t max_message;  /* bytes of one message of the server, where the transport does not say; 64 MiB */
+    size_t max_message; /* bytes of one message of the server, if the transport is silent; 64 MiB */
     const mcp_allocator *allocator;
 } mcp_client_options;
 
@@ -70,8 +70,8 @@ MCP_API void mcp_client_disconnected(mcp_client *client, const char *why);
  *   MCP_ENOMEM
  * result is NULL where nothing else is said; error is NULL with MCP_OK. Everything is borrowed until the
  * callback returns. What the server says is text from a stranger: it may hold control characters. */
-typedef void mcp_result_fn(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
-                           void *user);
+typedef void mcp_result_fn(mcp_client *client, int rc, const mcp_json *result,
+                           const mcp_error *error, void *user);
 
 /* Finds out the era and revision and, for a legacy server, performs the handshake. `result` is the
  * DiscoverResult or InitializeResult; a failure that rests on the server's versions is MCP_EPROTOCOL.

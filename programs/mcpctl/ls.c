@@ -104,8 +104,8 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
         else if (put_json(c, l, v) != EXIT_OK)
             return EXIT_LOCAL;
     }
-    /* Nobody reads any more: an endless list ends here. */
-    return ferror(stdout) ? EXIT_LOCAL : EXIT_OK;
+    /* Whoever reads sees each page at once, and when nobody reads any more, an endless list ends. */
+    return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_OK : EXIT_LOCAL;
 }
 
 int run_ls(ctl *c)

@@ -50,7 +50,7 @@ static void show_stderr(const ctl *c, int rc)
         fputc('\n', stderr);
 }
 
-static void hint_remote(const ctl *c, const mcp_json *object)
+static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->client)) { /* it did not even start */
         if (c->set.revision)
@@ -59,8 +59,7 @@ static void hint_remote(const ctl *c, const mcp_json *object)
     }
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
     /* What a resource that is not there is called, before and since 2026-07-28. */
-    bool unknown =
-        code == -32002 || (code == -32602 && mcp_json_get(mcp_json_get(object, "data"), "uri"));
+    bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
     if (unknown)
         hint("'mcpctl ls' lists what this server has");
     else if (code == -32601)
@@ -80,7 +79,7 @@ static void report(const ctl *c, const char *what, int rc, const mcp_json *resul
     else
         say("%s: %s", what, error->text);
     switch (rc) {
-    case MCP_EREMOTE: hint_remote(c, result); break;
+    case MCP_EREMOTE: hint_remote(c, what, result); break;
     case MCP_ETIMEOUT:
         hint("--timeout SECONDS waits longer, --verbose shows what the server says meanwhile");
         break;

@@ -179,10 +179,10 @@ char *text_dup(mcp_str s)
     return copy;
 }
 
-static void say_with(const char *before, const char *format, va_list args)
+enum { LONGEST = 2048 };
+
+static void put_message(const char *before, const char *text)
 {
-    char text[2048];
-    vsnprintf(text, sizeof(text), format, args);
     fflush(stdout);
     fputs(before, stderr);
     text_put(stderr, mcp_str_from(text), TEXT_LINE);
@@ -191,16 +191,20 @@ static void say_with(const char *before, const char *format, va_list args)
 
 void say(const char *format, ...)
 {
+    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    say_with("mcpctl: ", format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    put_message("mcpctl: ", text);
 }
 
 void hint(const char *format, ...)
 {
+    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    say_with("        ", format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    put_message("        ", text);
 }

@@ -23,6 +23,12 @@ static outgoing *find(mcp_channel *channel, int64_t id)
     return NULL;
 }
 
+static bool has_one(const mcp_channel *channel)
+{
+    return !mcp__list_empty(&channel->outgoing) &&
+           channel->outgoing.next == channel->outgoing.prev;
+}
+
 static void finish(mcp_channel *channel, outgoing *o, int rc, const mcp_json *result)
 {
     mcp__list_remove(&o->link);
@@ -106,6 +112,8 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
     outgoing *o = NULL;
     if (mcp_json_is(message->id, MCP_JSON_INT))
         o = find(channel, mcp_json_int(message->id, 0));
+    else if (!message->id && has_one(channel))
+        o = mcp__container(channel->outgoing.next, outgoing, link); /* it could not read our id */
     if (o)
         finish(channel, o, message->kind == MCP__RESULT ? MCP_OK : MCP_EREMOTE, message->result);
     else

@@ -222,13 +222,22 @@ static int take_apart(mcp_str params, const mcp_allocator *a, mcp__buf *b, size_
     return b->failed;
 }
 
-static mcp_str copy_behind(char **at, mcp_str s)
+/* The texts go behind the struct: the method, the members, the caller's _meta. */
+static mcp__call *call_of(mcp_client *client, mcp_str method, const mcp__buf *b, size_t members)
 {
-    mcp_str r = {*at, s.len};
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    *at += s.len;
-    return r;
+    mcp__call *call = mcp__alloc(client->allocator, sizeof(*call) + method.len + b->len);
+    if (!call)
+        return NULL;
+    char *at = (char *)(call + 1);
+    *call = (mcp__call){.client = client,
+                        .method = {at, method.len},
+                        .members = {at + method.len, members},
+                        .meta = {at + method.len + members, b->len - members}};
+    mcp__list_init(&call->link);
+    memcpy(at, method.ptr, method.len);
+    if (b->ptr)
+        memcpy(at + method.len, b->ptr, b->len);
+    return call;
 }
 
 static int call_new(mcp_client *client, const char *method, const char *params, mcp__call **ret)
@@ -237,20 +246,9 @@ static int call_new(mcp_client *client, const char *method, const char *params, 
     size_t members;
     mcp__buf_init(&b, client->allocator, 0);
     int rc = take_apart(mcp_str_from(params), client->allocator, &b, &members);
-    mcp_str name = mcp_str_from(method);
-    mcp__call *call = NULL;
     if (rc == MCP_OK) {
-        call = mcp__alloc(client->allocator, sizeof(*call) + name.len + b.len);
-        rc = call ? MCP_OK : MCP_ENOMEM;
-    }
-    if (call) {
-        *call = (mcp__call){.client = client};
-        mcp__list_init(&call->link);
-        char *at = (char *)(call + 1);
-        call->method = copy_behind(&at, name);
-        call->members = copy_behind(&at, (mcp_str){b.ptr, members});
-        call->meta = copy_behind(&at, (mcp_str){b.ptr ? b.ptr + members : NULL, b.len - members});
-        *ret = call;
+        *ret = call_of(client, mcp_str_from(method), &b, members);
+        rc = *ret ? MCP_OK : MCP_ENOMEM;
     }
     mcp__buf_free(&b);
     return rc;

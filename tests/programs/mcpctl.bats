@@ -68,6 +68,7 @@ bats_require_minimum_version 1.5.0
     run "$MCPCTL" --version
     [ "$status" -eq 0 ]
     [[ $output == "mcpctl "[0-9]* ]]
+    "$MCPCTL" --help-man | diff "$BATS_TEST_DIRNAME/../../man/mcpctl.1" -
     run "$MCPCTL" --help-man
     [ "$status" -eq 0 ]
     [[ ${lines[1]} == ".TH MCPCTL 1"* ]]
