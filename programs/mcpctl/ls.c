@@ -105,7 +105,7 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
             return EXIT_LOCAL;
     }
     /* Whoever reads sees each page at once, and when nobody reads any more, an endless list ends. */
-    return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_OK : EXIT_LOCAL;
+    return text_flush(c) ? EXIT_OK : EXIT_LOCAL;
 }
 
 int run_ls(ctl *c)

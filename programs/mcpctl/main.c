@@ -1,6 +1,5 @@
 /* main.c: mcpctl, a client for people and scripts. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,14 +36,13 @@ static bool reader_is_gone(void)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
-static int flush_output(int code)
+static int flush_output(ctl *c, int code)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (text_flush(c))
         return code;
-    int why = errno;
     if (!reader_is_gone()) /* it has had enough: that is no news */
-        say("cannot write the output: %s", why ? strerror(why) : "an earlier write failed");
+        say("cannot write the output: %s",
+            c->write_errno ? strerror(c->write_errno) : "an earlier write failed");
     return code == EXIT_OK ? EXIT_LOCAL : code;
 }
 
@@ -60,7 +58,7 @@ static int run(ctl *c)
     int code = session_open(c);
     if (code == EXIT_OK)
         code = c->command->run(c);
-    code = flush_output(code); /* before the server is waited for */
+    code = flush_output(c, code); /* before the server is waited for */
     session_close(c);
     mcp_loop *loop = c->loop;
     signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
@@ -79,7 +77,7 @@ static int act(ctl *c)
         printf("mcpctl %s\n", mcp_version());
     else
         return run(c);
-    return flush_output(EXIT_OK);
+    return flush_output(c, EXIT_OK);
 }
 
 int main(int argc, char **argv)

@@ -43,6 +43,7 @@ typedef struct ctl {
     size_t n_args;
     const char *const *server; /* NULL-terminated; NULL: no "--" */
     bool out_is_terminal;
+    int write_errno; /* why stdout could not be written, the first time */
 
     /* session.c */
     mcp_loop *loop;
@@ -128,6 +129,9 @@ void text_put_cell(FILE *to, mcp_str s, size_t width);
 void text_put_field(const ctl *c, mcp_str s);
 /* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
 void text_put_json(const ctl *c, mcp_str json);
+
+/* Writes out what stdout has in its buffer. False: it cannot be written, now or before. */
+bool text_flush(ctl *c);
 
 /* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
 char *text_dup(mcp_str s);

@@ -4,6 +4,7 @@
  * the screen, set the clipboard or answer a prompt, and marks that reorder text could make one name look
  * like another; both are shown as what they are.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,16 @@ void text_put_json(const ctl *c, mcp_str json)
             fwrite(json.ptr, 1, ch.size, stdout);
         json = rest(json, ch.size);
     }
+}
+
+bool text_flush(ctl *c)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    if (!c->write_errno)
+        c->write_errno = errno;
+    return false;
 }
 
 char *text_dup(mcp_str s)

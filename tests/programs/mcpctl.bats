@@ -225,7 +225,7 @@ KINDS
     [ "$output" = mem:-1 ]
     run bash -c '"$0" ls -- "$1" >/dev/full' "$MCPCTL" "$stranger"
     [ "$status" -eq 5 ]
-    [[ $output == *"cannot write the output"* ]]
+    [[ $output == *"cannot write the output: No space left"* ]]
 }
 
 @test "a signal ends mcpctl and the server" {
