@@ -1,0 +1,307 @@
+# mcpd as a host or a person starts it: the command line, configuration snippets, a round trip over
+# stdin and stdout in both eras, and how it ends.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}"
+    T="$BATS_TEST_TMPDIR/tree"
+    mkdir -p "$T/src"
+    printf 'hello\n' > "$T/hello.txt"
+    printf 'int main(void);\n' > "$T/src/main.c"
+    printf 'secret\n' > "$T/.hidden"
+}
+
+initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}'
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+
+# legacy OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+legacy() {
+    local args=()
+    while [ "$1" != -- ]; do args+=("$1"); shift; done
+    shift
+    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(.id != "i")) | sort_by(.id)'
+}
+
+request() { # METHOD PARAMS [ID]
+    printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
+}
+
+uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
+    legacy "$@" -- "$(request resources/list '{}')" | jq -r '.[0].result.resources[].uri'
+}
+
+# ---- the command line --------------------------------------------------------------------------------
+
+@test "no source: usage on stderr, exit 2" {
+    run -2 --separate-stderr "$MCPD"
+    [ -z "$output" ]
+    [[ "$stderr" == *"Usage: mcpd"* ]]
+}
+
+@test "an unknown option is named, with the nearest one" {
+    run -2 --separate-stderr "$MCPD" --hiden "$T"
+    [[ "$stderr" == *"--hiden"*"--hidden"* ]]
+    run -2 --separate-stderr "$MCPD" --zzzzzzzzzz "$T"
+    [[ "$stderr" == *"--zzzzzzzzzz"* && "$stderr" != *"did you mean"* ]]
+    run -2 --separate-stderr "$MCPD" -x "$T"
+    [[ "$stderr" == *"-x"* ]]
+}
+
+@test "values are checked, and say what they may be" {
+    run -2 --separate-stderr "$MCPD" --page-size
+    [[ "$stderr" == *"needs a value"* ]]
+    for bad in 0 -1 ten 1x 99999999999999999999; do
+        run -2 --separate-stderr "$MCPD" --page-size "$bad" "$T"
+        [[ "$stderr" == *"from 1 to 100000"* ]]
+    done
+    run -2 --separate-stderr "$MCPD" --max-read 10X "$T"
+    [[ "$stderr" == *"K, M or G"* ]]
+    run -2 --separate-stderr "$MCPD" --print-config emacs "$T"
+    [[ "$stderr" == *"claude vscode cursor"* ]]
+    run -2 --separate-stderr "$MCPD" --hidden=yes "$T"
+    [[ "$stderr" == *"takes no value"* ]]
+}
+
+@test "a source that cannot be served: which, why, exit 1, before anything is served" {
+    run -1 --separate-stderr "$MCPD" "$T" "$T/none" < /dev/null
+    [ -z "$output" ]
+    [[ "$stderr" == *"$T/none: No such file"* ]]
+    mkfifo "$BATS_TEST_TMPDIR/fifo"
+    run -1 --separate-stderr "$MCPD" "$BATS_TEST_TMPDIR/fifo" < /dev/null
+    [[ "$stderr" == *"fifo: neither a folder nor a regular file"* ]]
+    run -1 --separate-stderr "$MCPD" "" < /dev/null
+    [[ "$stderr" == *"empty"* ]]
+}
+
+@test "--help and --version" {
+    run -0 "$MCPD" --help
+    [[ "$output" == *"Usage: mcpd"*"--max-read SIZE"* ]]
+    run -0 "$MCPD" -h
+    run -0 "$MCPD" --version
+    [[ "$output" =~ ^mcpd\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "every option that --help shows is in the manual page, which is the committed one" {
+    "$MCPD" --help-man | diff - "$BATS_TEST_DIRNAME/../../man/mcpd.1"
+    for name in $("$MCPD" --help | sed -n 's/^  --\([a-z-]*\).*/\1/p'); do
+        tr -d '\\' < "$BATS_TEST_DIRNAME/../../man/mcpd.1" | grep -q -- "^\.B --$name"
+    done
+}
+
+@test "options after sources; -- ends options" {
+    [ "$(uris "$T" --hidden | grep -c hidden)" = 1 ]
+    mkdir "$BATS_TEST_TMPDIR/--hidden"
+    touch "$BATS_TEST_TMPDIR/--hidden/x"
+    cd "$BATS_TEST_TMPDIR"
+    run -0 --separate-stderr "$MCPD" --print-config claude -- --hidden
+    [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"$BATS_TEST_TMPDIR/--hidden\"]" ]
+}
+
+# ---- the configuration of hosts ------------------------------------------------------------------------
+
+@test "--print-config is valid JSON in each host's form" {
+    cd "$T"
+    for host in claude cursor; do
+        run -0 --separate-stderr "$MCPD" --print-config $host --hidden --max-read=64K . src
+        [ "$(jq -r '.mcpServers.mcpd.command | test("^/.*mcpd$")' <<< "$output")" = true ]
+        [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"--hidden\",\"--max-read=64K\",\"$T\",\"$T/src\"]" ]
+        [ -n "$stderr" ]
+    done
+    run -0 --separate-stderr "$MCPD" --name files --print-config vscode "$T/"
+    [ "$(jq -r '.servers.files.type' <<< "$output")" = stdio ]
+    [ "$(jq -c '.servers.files.args' <<< "$output")" = "[\"--name\",\"files\",\"$T\"]" ]
+}
+
+@test "--print-config: what it prints can be started" {
+    cd "$T/src"
+    "$MCPD" --print-config claude --exclude '*.c' .. > "$BATS_TEST_TMPDIR/config.json"
+    mapfile -t command < <(jq -r '.mcpServers.mcpd | .command, .args[]' "$BATS_TEST_TMPDIR/config.json")
+    cd /
+    printf '%s\n' "$initialize" "$(request resources/list '{}')" | "${command[@]}" > "$BATS_TEST_TMPDIR/out"
+    grep -q hello.txt "$BATS_TEST_TMPDIR/out"
+    run -1 grep -q main.c "$BATS_TEST_TMPDIR/out"
+}
+
+@test "--print-config: names that JSON has to escape, and a source that is not there" {
+    mkdir "$T/a \"b\" \\ é"
+    run -0 --separate-stderr "$MCPD" --print-config claude "$T/a \"b\" \\ é"
+    [ "$(jq -r '.mcpServers.mcpd.args[0]' <<< "$output")" = "$T/a \"b\" \\ é" ]
+    run -1 --separate-stderr "$MCPD" --print-config claude "$T/none"
+    [ -z "$output" ]
+}
+
+# ---- what is served ------------------------------------------------------------------------------------
+
+@test "a round trip, legacy" {
+    out=$(legacy "$T" -- "$(request resources/list '{}' 1)" \
+        "$(request resources/read "{\"uri\":\"file://$T/hello.txt\"}" 2)" \
+        "$(request resources/read "{\"uri\":\"file://$T/none\"}" 3)" "$(request ping '{}' 4)")
+    [ "$(jq -c '[.[0].result.resources[].name]' <<< "$out")" = '["tree","hello.txt","src","main.c"]' ]
+    [ "$(jq -c '.[0].result.resources[1] | [.mimeType, .size, .title]' <<< "$out")" = '["text/plain",6,"hello.txt"]' ]
+    [ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" = hello ]
+    [ "$(jq -c '.[2].error | [.code, .data.uri]' <<< "$out")" = "[-32002,\"file://$T/none\"]" ]
+    [ "$(jq -c '.[3].result' <<< "$out")" = '{}' ]
+}
+
+@test "a round trip, modern" {
+    out=$(printf '%s\n' "$(request server/discover "{$meta}" 1)" \
+        "$(request resources/read "{\"uri\":\"file://$T/hello.txt\",$meta}" 2)" \
+        "$(request resources/read "{\"uri\":\"file://$T/none\",$meta}" 3)" |
+        "$MCPD" "$T" | jq -sc 'sort_by(.id)')
+    [ "$(jq -c '.[0].result.supportedVersions' <<< "$out")" = '["2026-07-28"]' ]
+    [[ "$(jq -r '.[0].result.instructions' <<< "$out")" == *"$T"* ]]
+    [ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" = hello ]
+    [ "$(jq -r '.[1].result.resultType' <<< "$out")" = complete ]
+    [ "$(jq -c '.[2].error | [.code, .data.uri]' <<< "$out")" = "[-32602,\"file://$T/none\"]" ]
+}
+
+@test "relative path, trailing slash, symlinked root: the same URIs" {
+    ln -s "$T" "$BATS_TEST_TMPDIR/link"
+    real=$(realpath "$T")
+    cd "$T"
+    for source in . "$T/" "$BATS_TEST_TMPDIR/link" ../tree//; do
+        [ "$(uris "$source" | head -1)" = "file://$real" ]
+        [ "$(uris "$source" | tail -1)" = "file://$real/src/main.c" ]
+    done
+}
+
+@test "several sources, a single file among them, and none twice" {
+    mkdir "$BATS_TEST_TMPDIR/other"
+    touch "$BATS_TEST_TMPDIR/other/x" "$BATS_TEST_TMPDIR/other/y"
+    [ "$(uris "$T/src" "$BATS_TEST_TMPDIR/other/x" "$T/src" | wc -l)" = 3 ]
+    out=$(legacy "$T/src" "$BATS_TEST_TMPDIR/other/x" -- \
+        "$(request resources/read "{\"uri\":\"file://$BATS_TEST_TMPDIR/other/x\"}" 1)" \
+        "$(request resources/read "{\"uri\":\"file://$BATS_TEST_TMPDIR/other/y\"}" 2)")
+    [ "$(jq -c '[.[0].result.contents[0].text, .[1].error.code]' <<< "$out")" = '["",-32002]' ]
+}
+
+@test "the top of the file system is a source" {
+    out=$(legacy --page-size 5 / -- "$(request resources/list '{}' 1)" \
+        "$(request resources/read '{"uri":"file:///etc/passwd?line=1&lines=1"}' 2)")
+    [ "$(jq -c '.[0].result | [(.resources | length), .resources[0].uri, (.nextCursor | type)]' <<< "$out")" = '[5,"file:///","string"]' ]
+    [[ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" == *:*:* ]]
+}
+
+@test "--page-size: the union of the pages is the list" {
+    for i in $(seq 20); do touch "$T/f$i"; done
+    all=$(uris "$T")
+    cursor= union=
+    while :; do
+        page=$(legacy --page-size 3 "$T" -- "$(request resources/list "{${cursor:+\"cursor\":\"$cursor\"}}")")
+        union+=$(jq -r '.[0].result.resources[].uri' <<< "$page")$'\n'
+        cursor=$(jq -r '.[0].result.nextCursor // empty' <<< "$page")
+        [ -n "$cursor" ] || break
+    done
+    [ "$(sed '/^$/d' <<< "$union")" = "$all" ]
+}
+
+@test "what is left out, and how to let it in" {
+    git init -q "$T" 2> /dev/null || mkdir "$T/.git"
+    printf '*.o\n' > "$T/.gitignore"
+    touch "$T/x.o"
+    [ "$(uris "$T" | grep -c -e hidden -e '\.o$' -e '\.git')" = 0 ]
+    [ "$(uris --no-ignore "$T" | grep -c '\.o$')" = 1 ]
+    [ "$(uris --exclude src --exclude '*.txt' "$T" | wc -l)" = 1 ]
+    uris --include '*.c' "$T" | grep -q main.c
+    [ "$(uris --include '*.c' "$T" | grep -c hello)" = 0 ]
+    out=$(legacy "$T" -- "$(request resources/read "{\"uri\":\"file://$T/.hidden\"}")")
+    [ "$(jq '.[0].error.code' <<< "$out")" = -32002 ]
+}
+
+@test "--max-read: an error that says what to do" {
+    head -c 3000 /dev/zero | tr '\0' x > "$T/big"
+    out=$(legacy --max-read 2K "$T" -- "$(request resources/read "{\"uri\":\"file://$T/big\"}" 1)" \
+        "$(request resources/read "{\"uri\":\"file://$T/big?offset=2990&length=100\"}" 2)")
+    [ "$(jq -c '.[0].error | [.code, .data.size, .data.limit]' <<< "$out")" = '[-32603,3000,2048]' ]
+    [[ "$(jq -r '.[0].error.message' <<< "$out")" == *3000*2048*offset* ]]
+    [ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" = xxxxxxxxxx ]
+}
+
+@test "--resource-tools" {
+    [ "$(legacy "$T" -- "$(request tools/list '{}')" | jq '.[0].error.code')" = -32601 ]
+    out=$(legacy --resource-tools "$T" -- "$(request tools/list '{}' 1)" \
+        "$(request tools/call '{"name":"list_resources","arguments":{"pattern":"*.c"}}' 2)" \
+        "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/hello.txt\"}}" 3)" \
+        "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/none\"}}" 4)" \
+        "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/hello.txt\",\"tail\":0}}" 5)")
+    [ "$(jq -c '[.[0].result.tools[] | [.name, .annotations.readOnlyHint, .annotations.openWorldHint]]' <<< "$out")" = \
+        '[["list_resources",true,false],["read_resource",true,false]]' ]
+    [ "$(jq -r '.[1].result.content[0].text' <<< "$out")" = $'file\t16\tfile://'"$T/src/main.c" ]
+    [ "$(jq -r '.[2].result.content[0].text' <<< "$out")" = hello ]
+    [ "$(jq -c '[.[3].result.isError, .[4].result.isError]' <<< "$out")" = '[true,true]' ]
+    [[ "$(jq -r '.[3].result.content[0].text' <<< "$out")" == *list_resources* ]]
+}
+
+@test "capabilities follow --no-watch, --no-subscribe, --no-list-changed" {
+    caps() { printf '%s\n' "$initialize" | "$MCPD" "$@" "$T" | jq -c '.result.capabilities.resources'; }
+    [ "$(caps)" = '{"subscribe":true,"listChanged":true}' ]
+    [ "$(caps --no-watch)" = '{}' ]
+    [ "$(caps --no-subscribe)" = '{"listChanged":true}' ]
+    [ "$(caps --no-list-changed)" = '{"subscribe":true}' ]
+}
+
+@test "--name and --instructions" {
+    out=$(printf '%s\n' "$initialize" | "$MCPD" --name me --instructions 'read it all' "$T")
+    [ "$(jq -c '.result | [.serverInfo.name, .instructions]' <<< "$out")" = '["me","read it all"]' ]
+}
+
+# ---- changes -------------------------------------------------------------------------------------------
+
+# start OPTIONS...: a server that goes on; its input is descriptor 7, its output the file $out
+start() {
+    out="$BATS_TEST_TMPDIR/out"
+    rm -f "$BATS_TEST_TMPDIR/in" "$out"
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    : > "$out"
+    # A shell starts what it does not wait for with SIGINT ignored, which mcpd respects.
+    env --default-signal=INT "$MCPD" "$@" < "$BATS_TEST_TMPDIR/in" > "$out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    exec 7> "$BATS_TEST_TMPDIR/in"
+}
+
+until_out() { # PATTERN
+    for _ in $(seq 200); do
+        grep -q -- "$1" "$out" && return
+        sleep 0.02
+    done
+    cat "$out" "$BATS_TEST_TMPDIR/err"
+    return 1
+}
+
+@test "a subscribed file that is replaced, and a new one" {
+    start "$T"
+    printf '%s\n' "$initialize" "$(request resources/subscribe "{\"uri\":\"file://$T/hello.txt\"}")" >&7
+    until_out '"id":1,"result"'
+    printf 'new\n' > "$T/hello.new" && mv "$T/hello.new" "$T/hello.txt"
+    until_out "notifications/resources/updated.*file://$T/hello.txt"
+    until_out notifications/resources/list_changed
+    exec 7>&-
+    wait $pid
+}
+
+# ---- the end -------------------------------------------------------------------------------------------
+
+@test "end of input ends it, after what was asked is answered" {
+    run -0 timeout 5 "$MCPD" "$T" < /dev/null
+    [ -z "$output" ]
+    [ "$(legacy "$T" -- "$(request resources/list '{}')" | jq length)" = 1 ]
+}
+
+@test "SIGTERM, SIGINT and SIGHUP end it cleanly" {
+    for signal in TERM INT HUP; do
+        start "$T"
+        printf '%s\n' "$initialize" >&7
+        until_out '"id":"i"'
+        kill -$signal $pid
+        wait $pid
+        exec 7>&-
+    done
+}
+
+@test "nothing but messages on stdout, nothing on stderr without need" {
+    run -0 --separate-stderr bash -c "printf '%s\n' 'no json' '[]' '{}' | '$MCPD' '$T'"
+    jq -es 'all(.jsonrpc == "2.0")' <<< "$output"
+    [ -z "$stderr" ]
+}
