@@ -1,0 +1,364 @@
+/* The files provider as a peer sees it: a request and what its reply has to contain. Without a host, so
+ * everything happens at once; workers and watching through one are in tests/programs/mcpd.bats. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failalloc.h"
+#include "fakehost.h"
+#include "files.h"
+
+static char top[64];
+
+static void put(const char *path, const char *bytes, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+    close(fd);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(top, "/tmp/mcp-files-XXXXXX");
+    if (!mkdtemp(top) || chdir(top) != 0)
+        return -1;
+    put("README.md", "# read me\n", 10);
+    put("lines", "one\ntwo\nthree\nfour\n", 19);
+    put("bytes.bin", "\0\1\2\377", 4);
+    put("odd %41?#é.txt", "odd", 3);
+    put("bad\377name", "x", 1);
+    put(".hidden", "x", 1);
+    put(".gitignore", "*.o\n", 4);
+    put("a.o", "x", 1);
+    struct timespec then[2] = {{0, 0}, {951782400, 0}}; /* 2000-02-29 */
+    return mkdir("d", 0755) || mkdir("d/e", 0755) || mkfifo("d/fifo", 0644) ||
+                   symlink("/etc/passwd", "out") || symlink("lines", "in") ||
+                   utimensat(AT_FDCWD, "lines", then, 0)
+               ? -1
+               : 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "cd / && rm -rf %s", top);
+    return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
+}
+
+/* ---- a server and its peer ---------------------------------------------------------------------------- */
+
+typedef struct peer {
+    mcp_server *server;
+    mcp_channel *channel;
+    char reply[64 << 10];
+    fakehost host;
+} peer;
+
+static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    peer *p = user;
+    (void)channel, (void)exchange;
+    assert_true(message.len < sizeof p->reply);
+    memcpy(p->reply, message.ptr, message.len);
+    p->reply[message.len] = 0;
+}
+
+static int peer_open(peer *p, mcp_files_options *o, const mcp_host *host)
+{
+    const char *source = top;
+    mcp_error error;
+    o->size = sizeof *o;
+    if (!o->sources)
+        o->sources = &source, o->n_sources = 1;
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
+                                                .coalesce_ms = 1, .host = host),
+                                    &p->server, &error),
+                     MCP_OK);
+    int rc = mcp_files_mount(p->server, o, &error);
+    if (o->sources == &source)
+        o->sources = NULL;
+    if (rc != MCP_OK)
+        return rc;
+    return mcp_server_connect(
+        p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p, .shared_stream = true),
+        &p->channel, &error);
+}
+
+static void peer_close(peer *p)
+{
+    mcp_channel_free(p->channel);
+    mcp_server_free(p->server);
+    *p = (peer){0};
+}
+
+/* Sends a modern request; "$T" in params is the folder. */
+static const char *ask(peer *p, const char *method, const char *params)
+{
+    char message[4096], *to = message;
+    to += sprintf(to,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+                  "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                  "\"io.modelcontextprotocol/clientCapabilities\":{}}%s",
+                  method, *params ? "," : "");
+    for (; *params; params++) {
+        if (strncmp(params, "$T", 2) == 0)
+            to += sprintf(to, "%s", top), params++;
+        else
+            *to++ = *params;
+    }
+    to += sprintf(to, "}}");
+    p->reply[0] = 0;
+    mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)(to - message)}, 0);
+    return p->reply;
+}
+
+/* ---- requests and replies ----------------------------------------------------------------------------- */
+
+#define READ     "resources/read"
+#define URI(u)   "\"uri\":\"file://$T" u "\""
+#define TOOL(a)  "\"name\":\"read_resource\",\"arguments\":{" a "}"
+#define REF      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"file://{+path}\"}"
+#define NOTFOUND "\"code\":-32602,\"message\":\"Resource not found"
+
+static const struct exchange {
+    const char *method, *params;
+    const char *has[4]; /* "!" before what must not be there */
+} exchanges[] = {
+    {"resources/list",
+     "",
+     {"\"uri\":\"file:///tmp/", "\"lastModified\":\"2000-02-29T00:00:00Z\"", "!nextCursor",
+      "!fifo"}},
+    {"resources/list", "", {"README.md\",\"mimeType\":\"text/markdown\"", "\"priority\":0.9"}},
+    {"resources/list",
+     "",
+     {"bad%FFname\",\"name\":\"bad\xef\xbf\xbdname\"", "odd%20%2541%3F%23%C3%A9"}},
+    {"resources/list", "", {"!hidden", "!a.o", "!/out", "/in\""}},
+    {"resources/list", "\"cursor\":\"x\"", {"-32602"}},
+    {READ, URI("/lines"), {"\"text\":\"one\\ntwo", "text/plain"}},
+    {READ, URI("/bytes.bin"), {"\"blob\":\"AAEC/w==\"", "application/octet-stream"}},
+    {READ, URI("/odd%20%2541%3F%23%C3%A9.txt"), {"\"text\":\"odd\""}},
+    {READ, URI("/bad%FFname"), {"\"text\":\"x\""}},
+    {READ, URI("/in"), {"\"text\":\"one"}},
+    {READ, "\"uri\":\"file://localhost$T/lines\"", {"\"text\":\"one"}},
+    {READ, "\"uri\":\"FILE:$T/lines\"", {"\"text\":\"one"}},
+    {READ, URI(""), {"inode/directory", "folder\\t-\\tfile://", "file\\t19\\tfile://", "!hidden"}},
+    {READ, URI("/d/"), {"/d/e\\n", "!fifo"}},
+    /* parts */
+    {READ, URI("/lines?offset=4&length=3"), {"\"text\":\"two\""}},
+    {READ, URI("/lines?length=3"), {"\"text\":\"one\""}},
+    {READ, URI("/lines?offset=14"), {"\"text\":\"four\\n\""}},
+    {READ, URI("/lines?offset=99"), {"\"text\":\"\""}},
+    {READ, URI("/lines?lines=1&line=2"), {"\"text\":\"two\\n\""}},
+    {READ, URI("/lines?line=4"), {"\"text\":\"four\\n\""}},
+    {READ, URI("/lines?tail=2"), {"\"text\":\"three\\nfour\\n\""}},
+    {READ, URI("?depth=2"), {"/d/e\\n"}},
+    {READ, URI("?limit=1"), {"There are more entries"}},
+    {READ, URI("/lines?tail=0"), {"-32602", "tail must be a whole number from 1"}},
+    {READ, URI("/lines?tail=x"), {"-32602", "tail must be"}},
+    {READ, URI("/lines?offset=-1"), {"-32602", "offset must be a whole number from 0"}},
+    {READ, URI("/lines?length=99999999999999999999"), {"-32602", "length must be"}},
+    {READ, URI("?depth=65"), {"-32602", "from 1 to 64"}},
+    {READ, URI("/lines?depth=1"), {"-32602", "not a folder"}},
+    {READ, URI("?tail=1"), {"-32602", "is a folder"}},
+    {READ, URI("/lines?offset=1&tail=1"), {"-32602"}},
+    {READ, URI("/lines?nonsense=1"), {"-32602"}},
+    /* what is not served */
+    {READ, URI("/none"), {NOTFOUND, "/none\"}"}},
+    {READ, URI("/.hidden"), {NOTFOUND}},
+    {READ, URI("/a.o"), {NOTFOUND}},
+    {READ, URI("/out"), {NOTFOUND}},
+    {READ, URI("/d/fifo"), {NOTFOUND}},
+    {READ, URI("/lines/"), {NOTFOUND}},
+    {READ, URI("/d/../lines"), {NOTFOUND}},
+    {READ, URI("/d/%2e%2e/lines"), {NOTFOUND}},
+    {READ, URI("/d%2flines"), {NOTFOUND}},
+    {READ, URI("/lines%00"), {"-32602"}},
+    {READ, "\"uri\":\"file:///etc/passwd\"", {NOTFOUND}},
+    {READ, "\"uri\":\"file://$T-evil/x\"", {NOTFOUND}},
+    {READ, "\"uri\":\"file://elsewhere$T/lines\"", {NOTFOUND}},
+    /* completion */
+    {"completion/complete",
+     REF ",\"argument\":{\"name\":\"path\",\"value\":\"/tmp/mcp-files-\"}",
+     {"\"total\":1,"}},
+    {"completion/complete",
+     REF ",\"argument\":{\"name\":\"path\",\"value\":\"$T/l\"}",
+     {"/lines\"]", "\"total\":1,"}},
+    {"completion/complete",
+     REF ",\"argument\":{\"name\":\"path\",\"value\":\"$T/od\"}",
+     {"/odd %2541%3F%23é.txt\"]"}},
+    {"completion/complete",
+     REF ",\"argument\":{\"name\":\"path\",\"value\":\"$T/odd%20%2541\"}",
+     {"/odd %2541%3F%23é.txt\"]"}},
+    {"completion/complete",
+     REF ",\"argument\":{\"name\":\"path\",\"value\":\"/etc/pass\"}",
+     {"\"values\":[]", "\"hasMore\":false"}},
+    {"resources/templates/list",
+     "",
+     {"file://{+path}\"", "{?offset,length}", "{?line,lines}", "{?depth,limit}"}},
+    /* tools */
+    {"tools/call",
+     TOOL("\"uri\":\"file://$T/lines\",\"line\":2,\"lines\":1"),
+     {"\"text\":\"two\\n\""}},
+    {"tools/call", TOOL("\"uri\":\"file://$T/bytes.bin\""), {"\"type\":\"resource\"", "AAEC/w=="}},
+    {"tools/call", TOOL("\"uri\":\"file://$T/none\""), {"\"isError\":true", "list_resources"}},
+    {"tools/call",
+     TOOL("\"uri\":\"file://$T/lines\",\"depth\":1"),
+     {"\"isError\":true", "not a folder"}},
+    {"tools/call",
+     TOOL("\"uri\":\"file://$T/lines\",\"tail\":1.5"),
+     {"\"isError\":true", "tail must"}},
+    {"tools/call", TOOL("\"uri\":\"file://$T/lines?tail=1\""), {"\"isError\":true", "arguments"}},
+    {"tools/call", TOOL(""), {"\"isError\":true", "uri is missing"}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"*.md\"}",
+     {"README.md\\n", "!lines"}},
+    {"tools/call", "\"name\":\"list_resources\",\"arguments\":{\"limit\":1}", {"cursor: 0.1.\\n"}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"limit\":1,\"cursor\":\"0.1.\"}",
+     {"README.md\\n", "cursor: 0."}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"cursor\":\"0.1../..\"}",
+     {"\"isError\":true", "cursor"}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"cursor\":\"zzz\"}",
+     {"\"isError\":true", "cursor"}},
+};
+
+static void check_exchange(peer *p, const struct exchange *e)
+{
+    const char *reply = ask(p, e->method, e->params);
+    for (size_t i = 0; i < 4 && e->has[i]; i++) {
+        bool absent = e->has[i][0] == '!';
+        if ((strstr(reply, e->has[i] + absent) != NULL) == absent)
+            fail_msg("%s {%s}: %s%s\n%s", e->method, e->params, absent ? "has " : "lacks ",
+                     e->has[i] + absent, reply);
+    }
+}
+
+static void test_exchanges(void **state)
+{
+    peer p = {0};
+    mcp_files_options o = {.tools = true};
+    (void)state;
+    assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
+    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+        check_exchange(&p, &exchanges[i]);
+    peer_close(&p);
+}
+
+static void test_too_large(void **state)
+{
+    peer p = {0};
+    mcp_files_options o = {.max_read = 10};
+    (void)state;
+    assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
+    static const struct exchange large[] = {
+        {READ,
+         URI("/lines"),
+         {"-32603", "\"size\":19,\"limit\":10",
+          "\"uriTemplate\":\"file://{+path}{?offset,length}\"", "/lines\""}},
+        {READ, URI("/README.md"), {"\"text\":\"# read me\\n\""}},
+        {READ, URI("/lines?offset=4"), {"-32603"}},
+        {READ, URI("/lines?offset=9"), {"\"text\":\"hree\\nfour\\n\""}},
+        {READ, URI("/lines?length=11"), {"-32602", "from 1 to 10"}},
+        {READ, URI("/lines?line=1"), {"-32603"}},
+        {READ, URI("/lines?tail=4"), {"-32603"}},
+        {READ, URI("/lines?tail=1"), {"\"text\":\"four\\n\""}},
+        {READ, URI(""), {"-32603"}},
+    };
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        check_exchange(&p, &large[i]);
+    peer_close(&p);
+}
+
+static void test_sources(void **state)
+{
+    static const struct {
+        const char *source;
+        int rc;
+    } cases[] = {{"none", MCP_ENOTFOUND}, {"d/fifo", MCP_EACCESS}, {"", MCP_EINVAL},
+                 {"d/../d", MCP_OK},      {"in", MCP_OK},          {"/", MCP_OK}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        peer p = {0};
+        mcp_files_options o = {.sources = &cases[i].source, .n_sources = 1};
+        assert_int_equal(peer_open(&p, &o, NULL), cases[i].rc);
+        peer_close(&p);
+    }
+    peer p = {0};
+    const char *two[] = {"d", "lines"};
+    mcp_files_options o = {.sources = two, .n_sources = 2};
+    assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
+    check_exchange(
+        &p, &(struct exchange){"resources/list",
+                               "",
+                               {"\"title\":\"d/e\"", "\"title\":\"lines\"", "!README", "!\"in\""}});
+    peer_close(&p);
+}
+
+/* Through the hub: what was subscribed to is told under the spelling of the subscriber. */
+static void test_subscription(void **state)
+{
+    peer p = {0};
+    mcp_files_options o = {0};
+    (void)state;
+    fakehost_init(&p.host);
+    assert_int_equal(peer_open(&p, &o, &p.host.host), MCP_OK);
+    ask(&p, "subscriptions/listen",
+        "\"notifications\":{\"resourceSubscriptions\":[\"file://$T/%6Cines\",\"file:///etc/"
+        "passwd\"]}");
+    assert_non_null(strstr(p.reply, "%6Cines"));
+    assert_null(strstr(p.reply, "passwd"));
+    put("lines", "changed", 7);
+    p.reply[0] = 0;
+    for (int i = 0; i < 200 && !p.reply[0]; i++) {
+        fakehost_run(&p.host, 2);
+        mcp_channel_tick(p.channel, fakehost_now(NULL));
+    }
+    assert_non_null(strstr(p.reply, "notifications/resources/updated"));
+    assert_non_null(strstr(p.reply, "/%6Cines\""));
+    mcp_channel_free(p.channel);
+    p.channel = NULL;
+    assert_null(p.host.poll); /* the last one went */
+    assert_null(p.host.timers);
+    peer_close(&p);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator alloc = failalloc_allocator(&f);
+        mcp_files_options o = {.tools = true, .allocator = &alloc};
+        peer p = {0};
+        int rc = peer_open(&p, &o, NULL);
+        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+        for (size_t i = 0; rc == MCP_OK && i < sizeof exchanges / sizeof *exchanges; i++)
+            assert_non_null(strstr(ask(&p, exchanges[i].method, exchanges[i].params), "\"id\":1"));
+        peer_close(&p);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n)
+            break;
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exchanges), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_sources),   cmocka_unit_test(test_subscription),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
