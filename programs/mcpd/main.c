@@ -77,7 +77,7 @@ static char *make_instructions(const settings *s)
         return NULL;
     fprintf(to, "This server offers the following files and folders as resources:");
     for (size_t i = 0; i < s->sources.count && i < 20; i++) {
-        char *path = config_absolute(s->sources.items[i]);
+        char *path = realpath(s->sources.items[i], NULL); /* as the URIs have it */
         if (path && is_utf8(path))
             fprintf(to, "\n- %s", path);
         free(path);
