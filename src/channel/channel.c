@@ -244,6 +244,17 @@ void mcp__incoming_set_long_lived(mcp__incoming *in)
     if (!in->long_lived)
         in->channel->n_in_flight--;
     in->long_lived = true;
+    if (!in->batch) {
+        in->message = (mcp__message){.kind = MCP__REQUEST};
+        mcp_json_free(in->doc);
+        in->doc = NULL;
+    }
+}
+
+void mcp__channel_trim(mcp_channel *channel)
+{
+    mcp__buf_free(&channel->spare);
+    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
 }
 
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)
@@ -381,7 +392,7 @@ static bool dispatch(mcp_channel *channel, mcp__incoming *in)
          * each other's complaints would never stop. */
         if (channel->role->malformed)
             report(channel, m);
-        else if (!m->result && (m->id || !m->method.len))
+        else if (m->method.len ? m->id != NULL : !m->result)
             refuse(channel, in, m->code, mcp_str_from(m->problem));
         return false;
     }

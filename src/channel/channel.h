@@ -112,8 +112,10 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code);
 void mcp__incoming_drop(mcp__incoming *in);
 /* Ends a request with an error. */
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);
-/* Makes it one that is not counted as in flight. */
+/* Makes it one that is not counted as in flight, and forgets its message: it may stay for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);
+/* Gives back the memory that is kept between messages: the peer is idle. */
+void mcp__channel_trim(mcp_channel *channel);
 /* The request in flight with that id (JSON value), in whatever exchange; NULL: none. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
 
