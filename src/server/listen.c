@@ -102,10 +102,18 @@ static void stream_free(mcp_request *req)
 {
     if (!req->stream)
         return;
+    req->stream->session->n_listens--;
     mcp__stream_clear(req->stream);
     mcp__list_remove(&req->stream->link);
     mcp__release(req->in.allocator, req->stream);
     req->stream = NULL;
+}
+
+static int too_many(mcp_request *req)
+{
+    return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                          "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
+                          req->in.channel->options.max_subscriptions);
 }
 
 int mcp__listen_open(mcp_request *req)
@@ -119,11 +127,15 @@ int mcp__listen_open(mcp_request *req)
                               "Invalid params: \"notifications\" must be an object");
     if (!read_lists(req, filter, &lists) || !check_uris(req, uris))
         return MCP_EINVAL;
+    /* An open stream costs memory also when it asks for nothing. */
+    if (session->n_listens >= req->in.channel->options.max_subscriptions)
+        return too_many(req);
     req->stream = mcp__zalloc(req->in.allocator, sizeof(*req->stream));
     if (!req->stream)
         return MCP_ENOMEM;
     mcp__stream_init(req->stream, session, req);
     mcp__list_append(&session->streams, &req->stream->link);
+    session->n_listens++;
     lists &= mcp__hub_lists(req->server);
 
     mcp__buf b = mcp__channel_take_buf(req->in.channel);
@@ -138,10 +150,7 @@ int mcp__listen_open(mcp_request *req)
     }
     mcp__channel_give_buf(req->in.channel, &b);
     if (rc == MCP_ELIMIT)
-        return mcp_reply_fail(
-            req, MCP__INVALID_PARAMS,
-            "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
-            req->in.channel->options.max_subscriptions);
+        return too_many(req);
     return rc == MCP_OK ? MCP_PENDING : rc;
 }
 

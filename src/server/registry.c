@@ -234,7 +234,10 @@ int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, vo
         d.has_size = true;
         d.resource_size = strlen(d.text);
     }
-    rc = set_string(e, &e->mime_type, d.mime_type);
+    mcp_str text = mcp_str_from(d.text);
+    rc = mcp__utf8_valid(text.ptr, text.len) == text.len ? MCP_OK : MCP_EINVAL;
+    if (rc == MCP_OK)
+        rc = set_string(e, &e->mime_type, d.mime_type);
     if (rc == MCP_OK)
         rc = set_string(e, &e->text, d.text);
     if (rc == MCP_OK)
@@ -414,27 +417,38 @@ static void put_hints(mcp__object *o, const mcp_tool *d)
     mcp__object_end(&hints);
 }
 
-static bool is_object_schema(const char *json)
+/* MCP_OK, MCP_EINVAL (it is another schema, or none), MCP_ENOMEM. */
+static int check_object_schema(const mcp_allocator *allocator, const char *json)
 {
     mcp_json_doc *doc = NULL;
-    if (mcp_json_parse(mcp_str_from(json), NULL, NULL, &doc, NULL) != MCP_OK)
-        return false;
+    int rc = mcp_json_parse(mcp_str_from(json), NULL, allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM ? rc : MCP_EINVAL;
     mcp_str type = mcp_json_string(mcp_json_get(mcp_json_root(doc), "type"));
     bool object = mcp_str_eq(type, MCP_STR("object"));
     mcp_json_free(doc);
-    return object;
+    return object ? MCP_OK : MCP_EINVAL;
+}
+
+static void put_output_schema(mcp__object *o, const char *json)
+{
+    const mcp__revision *r = o->revision;
+    if (!json || !r->output_schema)
+        return;
+    int rc = r->output_schema_any ? MCP_OK : check_object_schema(o->buf->allocator, json);
+    if (rc == MCP_OK)
+        put_schema(o, "outputSchema", json);
+    else if (rc == MCP_ENOMEM && !o->buf->failed)
+        o->buf->failed = rc;
 }
 
 static void render_tool(mcp__object *o, const void *descriptor)
 {
     const mcp_tool *d = descriptor;
-    const mcp__revision *r = o->revision;
     mcp__object_name(o, d->name, d->title);
     mcp__object_str(o, "description", d->description);
     put_schema(o, "inputSchema", d->input_schema);
-    if (d->output_schema && r->output_schema &&
-        (r->output_schema_any || is_object_schema(d->output_schema)))
-        put_schema(o, "outputSchema", d->output_schema);
+    put_output_schema(o, d->output_schema);
     put_hints(o, d);
     mcp__object_icons(o, d->icons, d->n_icons);
     mcp__object_meta(o, d->meta);
@@ -476,7 +490,10 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
                          "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . : \"%s\" is not", d.name);
     if (!d.input_schema)
         d.input_schema = "{\"type\":\"object\"}";
-    if (!is_object_schema(d.input_schema))
+    int rc = check_object_schema(&server->allocator, d.input_schema);
+    if (rc == MCP_ENOMEM)
+        return no_memory(error);
+    if (rc != MCP_OK)
         return mcp__fail(
             error, MCP_EINVAL, 0,
             "tool %s: the input schema has to be a JSON object with \"type\":\"object\"", d.name);
@@ -485,7 +502,7 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
         return no_memory(error);
     e->call = d.call;
     mcp_error why = {0};
-    int rc = keep_mirror(e, d.input_schema, &why);
+    rc = keep_mirror(e, d.input_schema, &why);
     if (rc == MCP_EINVAL) {
         entry_free(e);
         return mcp__fail(error, rc, 0, "tool %s: %s", d.name, why.text);

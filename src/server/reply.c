@@ -232,12 +232,24 @@ void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
+/* On one line, whatever the caller's JSON looks like; nothing when it is none. */
+static mcp_str copy_data(mcp_request *req, const char *data)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp_str copy = {0};
+    if (mcp__json_put_checked(&b, mcp_str_from(data), MCP_JSON_NONE, NULL) == MCP_OK)
+        copy = mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return copy;
+}
+
 static int fail(mcp_request *req, int code, const char *data, const char *format, va_list args)
 {
     if (!req->error_code) {
         int before = req->failed;
         mcp_str text = format_text(req, format, args);
-        mcp_str copy = data ? mcp__request_copy(req, mcp_str_from(data)) : (mcp_str){0};
+        mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
         req->failed = before; /* without memory for its text the error is still an error */
         req->error_code = code;
         req->error_message = text;
@@ -282,7 +294,8 @@ static void set_error(mcp_request *req, int rc)
 {
     if (req->error_code)
         return;
-    if (rc == MCP_ENOTFOUND && req->uri.ptr) {
+    /* What must not be read looks like what is not there. */
+    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
         req->error_data = uri_data(req);
         req->error_code = req->revision->not_found;
         req->error_message = MCP_STR("Resource not found");
@@ -348,10 +361,22 @@ static void put_meta(const mcp_request *req, mcp__buf *b)
     }
 }
 
+/* A peer that knows no structuredContent yet reads the same as text (2026-07-28, server/tools, "Structured
+ * Content"), unless the handler said something itself. */
+static void add_structured_text(mcp_request *req)
+{
+    if (!req->structured.ptr || req->count)
+        return;
+    mcp_content text = {.size = sizeof(text), .text = req->structured};
+    req->count++;
+    mcp__put_content_block(mcp__reply_begin(req), req->revision, &text);
+}
+
 /* Every member is written with a comma before it; the one behind an opening brace is taken out. */
 static void close_result(mcp_request *req)
 {
     mcp__buf *b = mcp__reply_begin(req);
+    add_structured_text(req);
     size_t brace = SIZE_MAX;
     if (req->method->array) {
         mcp__buf_char(b, ']');

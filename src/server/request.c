@@ -1,4 +1,6 @@
 /* request.c: what a handler may ask of its request, its life, progress and work elsewhere. */
+#include <math.h>
+
 #include "server/server.h"
 
 const char *mcp_request_revision(const mcp_request *req)
@@ -109,7 +111,7 @@ static int64_t now_of(const mcp_request *req)
 
 static bool progress_is_due(mcp_request *req, double progress, double total)
 {
-    if (req->progress_begun && !(progress > req->progress_last))
+    if (!isfinite(progress) || (req->progress_begun && !(progress > req->progress_last)))
         return false;
     int64_t now = now_of(req);
     bool last = total > 0 && progress >= total;
@@ -135,7 +137,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     mcp__json_put_value(&b, token);
     mcp__object_key(&o, "progress");
     mcp__json_put_real(&b, progress);
-    if (total > 0) {
+    if (total > 0 && isfinite(total)) {
         mcp__object_key(&o, "total");
         mcp__json_put_real(&b, total);
     }

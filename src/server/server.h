@@ -164,6 +164,7 @@ struct mcp__session {
     int64_t
         due; /* when to tell: INT64_MAX nothing to tell, INT64_MIN as soon as the time is known */
     size_t n_subscriptions;
+    size_t n_listens; /* open subscriptions/listen */
 };
 
 /* ---- request.c, reply.c --------------------------------------------------------------------------------------- */
