@@ -1,0 +1,46 @@
+/* fixture.h: a server with one of everything, on the public API alone.
+ *
+ *   fixed:/...   registered resources and templates
+ *   mem:...      a mounted provider: lists lazily, watches, answers later where it is told to
+ *   tools        echo, every, fails, object, array, progress, pending, work, broken, refuses
+ *   prompts      plain, args, every
+ *
+ * What answers later waits until fixture_finish().
+ */
+#ifndef MCP_TESTS_FIXTURE_H
+#define MCP_TESTS_FIXTURE_H
+
+#include <mcp/mcp.h>
+
+typedef struct fixture fixture;
+
+typedef struct fixture_options {
+    const mcp_allocator *allocator;
+    bool empty;         /* nothing is registered */
+    bool no_provider;   /* nothing is mounted */
+    bool deferred_list; /* the provider lists later */
+    bool no_subscribe, no_list_changed, declare, cache_public;
+    size_t page_size; /* 4 */
+    uint64_t coalesce_ms;
+} fixture_options;
+
+int fixture_new(const fixture_options *options, fixture **ret, mcp_error *error);
+/* Ends what is pending, then frees the server; its channels have to be gone. */
+void fixture_free(fixture *f);
+mcp_server *fixture_server(fixture *f);
+
+/* Answers what waits: the n-th (from 1), or all for 0. */
+void fixture_finish(fixture *f, size_t n);
+size_t fixture_pending(const fixture *f);
+/* How many requests heard of their cancellation. */
+size_t fixture_cancelled(const fixture *f);
+/* URIs of the provider that are watched; whether its list is. */
+size_t fixture_watched(const fixture *f);
+size_t fixture_list_watched(const fixture *f);
+
+int fixture_add_resource(fixture *f, const char *uri);
+int fixture_add_template(fixture *f, const char *uri_template);
+int fixture_add_tool(fixture *f, const char *name);
+int fixture_add_prompt(fixture *f, const char *name);
+
+#endif
