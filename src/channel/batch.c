@@ -36,8 +36,12 @@ void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id)
         /* A short error has to fit even when the limit is reached: what may be asked for is bounded by
          * max_batch, so the excess is too. */
         batch->out.limit += error.len + 2;
-        append(batch, mcp__buf_view(&error));
+        bool short_of_memory = error.failed != MCP_OK;
+        if (!short_of_memory)
+            append(batch, mcp__buf_view(&error));
         mcp__channel_give_buf(batch->channel, &error);
+        if (short_of_memory)
+            return;
     }
     batch->answers++;
 }

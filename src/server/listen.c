@@ -62,7 +62,8 @@ static void put_lists(mcp__object *honoured, unsigned lists)
 /* Subscribes to what can be and names it in the acknowledgement. */
 static int subscribe_all(mcp_request *req, const mcp_json *uris, mcp__object *honoured)
 {
-    if (!uris || req->server->options.no_subscribe)
+    if (!uris || req->server->options.no_subscribe ||
+        !mcp__server_offers(req->server, MCP__RESOURCES))
         return MCP_OK;
     mcp__object_key(honoured, "resourceSubscriptions");
     char separator = '[';
