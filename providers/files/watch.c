@@ -11,23 +11,19 @@
 #include "watch.h"
 
 #include "buffer.h"
-#include "dirs.h"
 #include "fileuri.h"
+#include "watch_state.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
     POLL_MS = 2000,
-    POLL_AT_ONCE = 4096,        /* folders looked at in one round */
-    SLICE_NS = 5 * 1000 * 1000, /* of finding folders, before others get their turn */
-    SLICE_PAUSE_MS = 2,
-    EVENT_BUFFER = 16 << 10,
-    ENTRY_BUFFER = 16 << 10,
-    MAX_ALIASES = 8, /* paths that lead to one folder */
+    POLL_AT_ONCE = 4096, /* folders looked at in one round */
+    MAX_ALIASES = 8,     /* paths that lead to one folder */
 };
 
 static const uint32_t structure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
@@ -42,28 +38,6 @@ typedef struct sub {
     files_stamp stamp;
 } sub;
 
-struct files_watch {
-    files_watch_options o;
-    mcp_host host;
-    mcp_allocator alloc;
-    files_dirs dirs;
-    files_table subs;
-    size_t polled_subs;
-    bool started, list_on, told;
-
-    mcp_host_poll *poll;
-    mcp_host_timer *poll_timer, *scan_timer;
-    uint32_t jitter;
-
-    files_dir *scan_first, *scan_last; /* waiting, pinned */
-    files_dir *scanning;               /* pinned; its entries come from: */
-    int scan_fd;
-
-    /* Aligned for the structs that the kernel writes into them. */
-    _Alignas(8) char events[EVENT_BUFFER];
-    _Alignas(8) char entries[ENTRY_BUFFER];
-};
-
 /* ---- paths and the roots ---------------------------------------------------------------------------- */
 
 static const files_root *find_root(const files_watch *w, const char *path, files_target *target)
@@ -72,7 +46,7 @@ static const files_root *find_root(const files_watch *w, const char *path, files
     return rc == MCP_OK ? &w->o.roots->items[target->root] : NULL;
 }
 
-static size_t parent_len(const char *path, size_t len)
+size_t files_watch_parent(const char *path, size_t len)
 {
     while (len > 0 && path[len - 1] != '/')
         len--;
@@ -85,14 +59,14 @@ static const files_root *single_file_in(const files_watch *w, const char *path)
     size_t len = strlen(path);
     for (size_t i = 0; i < w->o.roots->count; i++) {
         const files_root *root = &w->o.roots->items[i];
-        if (root->only && parent_len(root->path, root->path_len) == len &&
+        if (root->only && files_watch_parent(root->path, root->path_len) == len &&
             memcmp(root->path, path, len) == 0)
             return root;
     }
     return NULL;
 }
 
-static int open_dir(const char *path, int *ret_fd, void *user)
+int files_watch_open_dir(const char *path, int *ret_fd, void *user)
 {
     files_watch *w = user;
     files_target target;
@@ -111,7 +85,7 @@ static int open_dir(const char *path, int *ret_fd, void *user)
     return rc;
 }
 
-static bool visible(const files_watch *w, const char *path, bool is_dir)
+bool files_watch_visible(const files_watch *w, const char *path, bool is_dir)
 {
     files_target target;
     bool ret = true;
@@ -125,7 +99,7 @@ static bool visible(const files_watch *w, const char *path, bool is_dir)
 }
 
 /* dir + "/" + name; 0 when it is too long. */
-static size_t join(const files_dir *dir, const char *name, size_t name_len, char *to)
+size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to)
 {
     size_t len = dir->node.len;
     if (len + 1 + name_len >= FILES_PATH_MAX)
@@ -188,18 +162,35 @@ static void take_stamp(const files_watch *w, const char *path, files_stamp *ret)
     }
 }
 
-/* Whether the last folder on the way holds a symbolic link under the subscription's name. */
-static bool is_link(files_watch *w, const sub *s, size_t parent)
+/* File systems whose files change without an event here: elsewhere, or by themselves. */
+static bool is_silent(int fd)
+{
+    static const unsigned long silent[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
+                                           CIFS_SUPER_MAGIC, V9FS_MAGIC,       CEPH_SUPER_MAGIC,
+                                           FUSE_SUPER_MAGIC, PROC_SUPER_MAGIC, SYSFS_MAGIC};
+    struct statfs st;
+    if (fstatfs(fd, &st) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if ((unsigned long)st.f_type == silent[i])
+            return true;
+    return false;
+}
+
+/* Whether no event can be relied on for path, which lies in path[0, parent): it is a symbolic link, or
+ * the file system makes none. */
+static bool needs_polling(files_watch *w, const char *path, size_t parent)
 {
     int fd;
     struct stat st;
     char folder[FILES_PATH_MAX];
-    memcpy(folder, s->node.path, parent);
+    memcpy(folder, path, parent);
     folder[parent] = 0;
-    if (open_dir(folder, &fd, w) != MCP_OK)
+    if (files_watch_open_dir(folder, &fd, w) != MCP_OK)
         return false;
-    const char *name = s->node.path + parent + (s->node.path[parent] == '/');
-    bool ret = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    const char *name = path + parent + (path[parent] == '/');
+    bool link = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    bool ret = link || is_silent(fd);
     close(fd);
     return ret;
 }
@@ -239,7 +230,7 @@ static size_t way_begin(const files_watch *w, const sub *s)
     if (!root)
         return 0;
     if (root->only)
-        return parent_len(root->path, root->path_len);
+        return files_watch_parent(root->path, root->path_len);
     return root->path_len ? root->path_len : 1;
 }
 
@@ -254,7 +245,7 @@ static void set_polled(files_watch *w, sub *s, bool polled)
 static int way_make(files_watch *w, sub *s)
 {
     const char *path = s->node.path;
-    size_t len = way_begin(w, s), parent = parent_len(path, s->node.len);
+    size_t len = way_begin(w, s), parent = files_watch_parent(path, s->node.len);
     int rc = MCP_OK;
     while (rc == MCP_OK && len <= s->node.len) {
         if (len == s->node.len && len > 1 && !S_ISDIR(s->stamp.mode))
@@ -267,7 +258,7 @@ static int way_make(files_watch *w, sub *s)
             next++;
         len = next;
     }
-    bool polled = rc == MCP_OK && s->node.len > way_begin(w, s) && is_link(w, s, parent);
+    bool polled = rc == MCP_OK && s->node.len > way_begin(w, s) && needs_polling(w, path, parent);
     for (size_t i = 0; i < s->n_way; i++)
         polled |= s->way[i]->wd < 0;
     set_polled(w, s, polled || rc == MCP_ENOMEM);
@@ -326,171 +317,6 @@ static sub *find_sub(const files_watch *w, const char *path, size_t len)
     return (sub *)files_table_find(&w->subs, path, len);
 }
 
-/* ---- finding folders -------------------------------------------------------------------------------- */
-
-static void scan_slice(void *arg);
-static void poll_later(files_watch *w);
-
-static void scan_later(files_watch *w)
-{
-    if (w->scan_timer)
-        w->host.timer_stop(w->host.user, w->scan_timer);
-    w->scan_timer = w->host.timer_start(w->host.user, SLICE_PAUSE_MS, scan_slice, w);
-}
-
-static void scan_push(files_watch *w, files_dir *d)
-{
-    if (d->queued)
-        return;
-    d->queued = true;
-    d->next_scan = NULL;
-    files_dir_pin(d);
-    if (w->scan_last)
-        w->scan_last->next_scan = d;
-    else
-        w->scan_first = d;
-    w->scan_last = d;
-    if (!w->scan_timer)
-        scan_later(w);
-}
-
-static files_dir *scan_pop(files_watch *w)
-{
-    files_dir *d = w->scan_first;
-    if (!d)
-        return NULL;
-    w->scan_first = d->next_scan;
-    if (!w->scan_first)
-        w->scan_last = NULL;
-    d->queued = false;
-    return d;
-}
-
-static void scan_leave(files_watch *w)
-{
-    if (!w->scanning)
-        return;
-    close(w->scan_fd);
-    files_dir_unpin(&w->dirs, w->scanning);
-    w->scanning = NULL;
-}
-
-static void scan_stop(files_watch *w)
-{
-    scan_leave(w);
-    for (files_dir *d; (d = scan_pop(w)) != NULL;)
-        files_dir_unpin(&w->dirs, d);
-    if (w->scan_timer)
-        w->host.timer_stop(w->host.user, w->scan_timer);
-    w->scan_timer = NULL;
-}
-
-/* Goes on with the next folder that waits; false: none does. */
-static bool scan_enter(files_watch *w)
-{
-    for (files_dir *d; (d = scan_pop(w)) != NULL;) {
-        /* A reading descriptor: the entries are wanted, not only the folder. */
-        if (!d->dead && open_dir(d->node.path, &w->scan_fd, w) == MCP_OK) {
-            w->scanning = d;
-            return true;
-        }
-        files_dir_unpin(&w->dirs, d);
-    }
-    return false;
-}
-
-/* A folder that was found. False: there is no room for more, it makes no sense to go on. */
-static bool found(files_watch *w, const char *path, size_t len)
-{
-    files_dir *d = files_dirs_find(&w->dirs, path, len);
-    bool known = d != NULL;
-    int rc = known ? MCP_OK : files_dirs_add(&w->dirs, path, len, FILES_DIR_FOUND, &d);
-    if (rc == MCP_OK && (!known || !d->queued))
-        scan_push(w, d);
-    return rc != MCP_ELIMIT && rc != MCP_ENOMEM;
-}
-
-typedef struct linux_dirent { /* what getdents64 writes */
-    uint64_t ino;
-    int64_t off;
-    unsigned short reclen;
-    unsigned char type;
-    char name[];
-} linux_dirent;
-
-static bool is_folder(int dir_fd, const linux_dirent *e)
-{
-    struct stat st;
-    if (e->type != DT_UNKNOWN)
-        return e->type == DT_DIR;
-    return fstatat(dir_fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* One buffer of entries. 1: there may be more; 0: that was all; -1: no room for more folders. */
-static int scan_some(files_watch *w)
-{
-    char path[FILES_PATH_MAX];
-    long n = syscall(SYS_getdents64, w->scan_fd, w->entries, sizeof w->entries);
-    for (long at = 0; at < n;) {
-        const linux_dirent *e = (const void *)(w->entries + at);
-        size_t name_len = strlen(e->name);
-        at += e->reclen;
-        if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0 || !is_folder(w->scan_fd, e))
-            continue;
-        size_t len = join(w->scanning, e->name, name_len, path);
-        if (len && visible(w, path, true) && !found(w, path, len))
-            return -1;
-    }
-    return n > 0;
-}
-
-static int64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void scan_end(files_watch *w)
-{
-    scan_stop(w);
-    tell_spent(w);
-    poll_later(w);
-}
-
-static void scan_slice(void *arg)
-{
-    files_watch *w = arg;
-    int64_t end = nanoseconds() + SLICE_NS;
-    int more = 1;
-    do {
-        if (!w->scanning && !scan_enter(w))
-            return scan_end(w);
-        more = scan_some(w);
-        if (more < 0) {
-            w->dirs.spent = true;
-            return scan_end(w);
-        }
-        if (more == 0)
-            scan_leave(w);
-    } while (nanoseconds() < end);
-    scan_later(w);
-    poll_later(w);
-}
-
-static void scan_roots(files_watch *w)
-{
-    for (size_t i = 0; i < w->o.roots->count; i++) {
-        const files_root *root = &w->o.roots->items[i];
-        size_t len = root->only ? parent_len(root->path, root->path_len) : root->path_len;
-        files_dir *d;
-        int rc =
-            files_dirs_add(&w->dirs, len ? root->path : "/", len ? len : 1, FILES_DIR_LISTED, &d);
-        if (rc == MCP_OK && !root->only)
-            scan_push(w, d);
-    }
-}
-
 /* ---- events ----------------------------------------------------------------------------------------- */
 
 typedef struct event {
@@ -534,7 +360,7 @@ static void event_for_subs(files_watch *w, const event *e)
 static void event_for_lists(files_watch *w, const event *e)
 {
     if (e->mask & structure && e->served) {
-        if (e->is_dir && e->mask & appeared && w->list_on && !found(w, e->path, e->len))
+        if (e->is_dir && e->mask & appeared && w->list_on && !files_watch_found(w, e->path, e->len))
             w->dirs.spent = true;
         tell_list(w);
     } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
@@ -545,12 +371,12 @@ static void event_for_lists(files_watch *w, const event *e)
 static void on_entry(files_watch *w, files_dir *d, uint32_t mask, const char *name)
 {
     char path[FILES_PATH_MAX];
-    size_t name_len = strlen(name), len = join(d, name, name_len, path);
+    size_t name_len = strlen(name), len = files_watch_join(d, name, name_len, path);
     event e = {.dir = d, .mask = mask, .path = path, .len = len, .name = len - name_len};
     if (!len)
         return;
     e.is_dir = (mask & IN_ISDIR) != 0;
-    e.served = (mask & structure) && visible(w, path, e.is_dir);
+    e.served = (mask & structure) && files_watch_visible(w, path, e.is_dir);
     if (e.is_dir && mask & IN_MOVED_FROM)
         files_dirs_drop_below(&w->dirs, path, len);
     event_for_subs(w, &e);
@@ -573,8 +399,8 @@ static void on_overflow(files_watch *w)
     each_sub(w, sub_overflowed, NULL);
     if (!w->list_on)
         return;
-    scan_stop(w);
-    scan_roots(w);
+    files_watch_scan_stop(w);
+    files_watch_scan_roots(w);
     tell_list(w);
 }
 
@@ -592,6 +418,8 @@ static void on_event(files_watch *w, const struct inotify_event *e)
         files_dir_unpin(&w->dirs, dirs[i]);
     }
 }
+
+static void poll_later(files_watch *w);
 
 static void on_readable(void *arg)
 {
@@ -620,7 +448,7 @@ static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
         return;
     tell_list(w);
     if (news == FILES_DIR_CHANGED && w->list_on)
-        scan_push(w, d);
+        files_watch_scan_add(w, d);
     else if (news == FILES_DIR_GONE)
         files_dirs_drop(&w->dirs, d);
 }
@@ -658,6 +486,12 @@ static void on_poll(void *arg)
     poll_later(w);
 }
 
+void files_watch_scanned(files_watch *w)
+{
+    tell_spent(w);
+    poll_later(w);
+}
+
 /* ---- beginning and end ------------------------------------------------------------------------------ */
 
 int files_watch_new(const files_watch_options *options, files_watch **ret)
@@ -675,7 +509,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     w->host = *host;
     w->alloc = alloc;
     w->jitter = (uint32_t)getpid() * 2654435761u;
-    files_dirs_init(&w->dirs, &w->alloc, options->budget, open_dir, w);
+    files_dirs_init(&w->dirs, &w->alloc, options->budget, files_watch_open_dir, w);
     w->dirs.rules = options->rules;
     *ret = w;
     return MCP_OK;
@@ -699,7 +533,7 @@ static void begin(files_watch *w)
 static void end(files_watch *w)
 {
     w->started = false;
-    scan_stop(w);
+    files_watch_scan_stop(w);
     if (w->poll)
         w->host.poll_stop(w->host.user, w->poll);
     if (w->poll_timer)
@@ -764,7 +598,7 @@ int files_watch_list_start(files_watch *w)
 {
     w->list_on = true;
     begin(w);
-    scan_roots(w);
+    files_watch_scan_roots(w);
     poll_later(w);
     return MCP_OK;
 }
@@ -772,7 +606,7 @@ int files_watch_list_start(files_watch *w)
 void files_watch_list_stop(files_watch *w)
 {
     w->list_on = false;
-    scan_stop(w);
+    files_watch_scan_stop(w);
     end_if_idle(w);
 }
 
