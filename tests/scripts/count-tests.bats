@@ -45,6 +45,10 @@ closing() {
     a_test run '1..5\nok 1 - a\nok 2 - b\n'
     closing "2 passed, 3 failed, 0 skipped" 1
 }
+@test "an end in the middle, after a case that failed" {
+    a_test fail '1..5\nok 1 - a\nnot ok 2 - b\n'
+    closing "1 passed, 4 failed, 0 skipped" 1
+}
 @test "a case that failed while its program says that all is well" {
     a_test run 'not ok 1 - a\n'
     closing "0 passed, 1 failed, 0 skipped" 1
