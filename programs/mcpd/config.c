@@ -1,8 +1,8 @@
 /* config.c: the entry for a host's configuration file.
  *
- * JSON goes to stdout alone, so that it can be piped into a file or jq; what a person needs to know
- * besides goes to stderr. A host starts servers in a folder of its own choosing, so every path is made
- * absolute.
+ * JSON goes to stdout alone, so that it can be piped into a file or jq; what a person needs to
+ * know besides goes to stderr. A host starts servers in a folder of its own choosing, so every
+ * path is made absolute.
  */
 #define _GNU_SOURCE
 #include "config.h"

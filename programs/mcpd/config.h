@@ -7,8 +7,9 @@
 /* Prints JSON to stdout and where it belongs to stderr. 0, or 1 after saying what is wrong. */
 int config_print(const settings *s);
 
-/* The path made absolute without following symbolic links, so that a link keeps meaning what it will
- * point to; with ".." in it, as the file system resolves it. NULL after a message; free() it. */
+/* The path made absolute without following symbolic links, so that a link keeps meaning what it
+ * will point to; with ".." in it, as the file system resolves it. NULL after a message; free()
+ * it. */
 char *config_absolute(const char *path);
 
 #endif

@@ -28,8 +28,8 @@ static unsigned level_number(const char *name)
 
 static unsigned least_level = 2;
 
-/* The host's log: stderr, where hosts collect what servers have to say. Control characters of a file
- * name must not reach a terminal. */
+/* The host's log: stderr, where hosts collect what servers have to say. Control characters of a
+ * file name must not reach a terminal. */
 static void log_line(void *user, const char *level, const char *line)
 {
     (void)user;
@@ -49,7 +49,7 @@ static int fail(const mcp_error *error)
     return 1;
 }
 
-/* ---- what the model is told ------------------------------------------------------------------------- */
+/* ---- what the model is told ------------------------------------------------------------------ */
 
 static const char how_to[] =
     "\nList them with resources/list; read one by its file:// URI. Parts of a large file: add "
@@ -91,7 +91,7 @@ static char *make_instructions(const settings *s)
     return NULL;
 }
 
-/* ---- the server ------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
 {

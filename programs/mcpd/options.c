@@ -1,8 +1,8 @@
-/* options.c: the table of mcpd's options and the three things that are made of it: the parser, --help
- * and the man page (mcpd --help-man > man/mcpd.1).
+/* options.c: the table of mcpd's options and the three things that are made of it: the parser,
+ * --help and the man page (mcpd --help-man > man/mcpd.1).
  *
- * Not getopt_long(): it permutes argv, abbreviates (so that a new option breaks an old script) and
- * cannot say what was probably meant.
+ * Not getopt_long(): it permutes argv, abbreviates (so that a new option breaks an old script)
+ * and cannot say what was probably meant.
  */
 #define _GNU_SOURCE
 #include "options.h"
@@ -142,7 +142,7 @@ static const option table[] = {
 
 enum { N_OPTIONS = sizeof table / sizeof *table };
 
-/* ---- parsing -------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static bool texts_add(texts *list, const char *text)
 {
@@ -364,7 +364,7 @@ void options_clear(settings *s)
     }
 }
 
-/* ---- --help --------------------------------------------------------------------------------------- */
+/* ---- --help ---------------------------------------------------------------------------------- */
 
 static const char summary[] = "Serve folders and files as MCP resources over stdin and stdout.";
 
@@ -414,7 +414,7 @@ void options_help(FILE *to)
                 "  mcpd --print-config claude ~/project\n");
 }
 
-/* ---- the manual page ------------------------------------------------------------------------------ */
+/* ---- the manual page ------------------------------------------------------------------------- */
 
 /* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a leading dot no request. */
 static void roff(FILE *to, const char *text)

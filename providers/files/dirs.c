@@ -18,7 +18,7 @@ static const uint32_t mask_listed = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_M
 /* Contents too; what a subscription needs. */
 static const uint32_t mask_pinned = IN_MODIFY | IN_ATTRIB;
 
-/* ---- stamps and paths ----------------------------------------------------------------------------- */
+/* ---- stamps and paths ------------------------------------------------------------------------ */
 
 void files_stamp_of(const struct stat *st, files_stamp *ret)
 {
@@ -51,7 +51,7 @@ bool files_path_below(const char *path, size_t len, const char *above, size_t ab
     return len == above_len || path[above_len] == '/' || (above_len == 1 && *above == '/');
 }
 
-/* ---- table by path -------------------------------------------------------------------------------- */
+/* ---- table by path --------------------------------------------------------------------------- */
 
 size_t files_hash(const char *path, size_t len)
 {
@@ -119,7 +119,7 @@ void files_table_free(files_table *t, const mcp_allocator *alloc)
     *t = (files_table){0};
 }
 
-/* ---- order of use --------------------------------------------------------------------------------- */
+/* ---- order of use ---------------------------------------------------------------------------- */
 
 static void list_remove(files_dir_list *list, files_dir *d)
 {
@@ -169,7 +169,7 @@ static files_stamp dir_stamp(const files_dirs *dirs, int dir_fd, const struct st
     return stamp;
 }
 
-/* ---- watches -------------------------------------------------------------------------------------- */
+/* ---- watches --------------------------------------------------------------------------------- */
 
 static files_dir **wd_bucket(const files_dirs *dirs, int wd)
 {
@@ -264,7 +264,7 @@ static bool watch(files_dirs *dirs, files_dir *d, int dir_fd, files_dir_use use)
     return true;
 }
 
-/* ---- adding and dropping --------------------------------------------------------------------------- */
+/* ---- adding and dropping --------------------------------------------------------------------- */
 
 static size_t system_limit(void)
 {
@@ -457,7 +457,7 @@ size_t files_dirs_of_watch(files_dirs *dirs, int wd, files_dir **ret, size_t max
     return n;
 }
 
-/* ---- polling -------------------------------------------------------------------------------------- */
+/* ---- polling --------------------------------------------------------------------------------- */
 
 files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news)
 {

@@ -1,9 +1,9 @@
 /* dirs.h: the set of folders that are being watched, by inotify or by looking at them now and then.
  *
- * Knows paths, descriptors and the budget; not what a change means (watch.c). A folder is watched
- * through a descriptor that was opened beneath its root, never by its path, so that nobody can swap it
- * for something else in between. When the budget is spent the folder that was not used for the longest
- * time moves to the polled ones; folders that are pinned stay.
+ * Knows paths, descriptors and the budget; not what a change means (watch.c). A folder is
+ * watched through a descriptor that was opened beneath its root, never by its path, so that
+ * nobody can swap it for something else in between. When the budget is spent the folder that was
+ * not used for the longest time moves to the polled ones; folders that are pinned stay.
  */
 #ifndef FILES_DIRS_H
 #define FILES_DIRS_H
@@ -94,8 +94,9 @@ void files_dirs_close(files_dirs *dirs);
 
 files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len);
 
-/* The folder, now watched or polled. MCP_ENOTFOUND, MCP_EACCESS …: as `open` says; MCP_ELIMIT: no place
- * left for a FOUND one; MCP_ENOMEM. A PINNED one gets a pin, which files_dir_unpin() takes back. */
+/* The folder, now watched or polled. MCP_ENOTFOUND, MCP_EACCESS …: as `open` says; MCP_ELIMIT:
+ * no place left for a FOUND one; MCP_ENOMEM. A PINNED one gets a pin, which files_dir_unpin()
+ * takes back. */
 int files_dirs_add(files_dirs *dirs, const char *path, size_t len, files_dir_use use,
                    files_dir **ret);
 void files_dir_pin(files_dir *dir);
@@ -106,7 +107,8 @@ void files_dirs_drop(files_dirs *dirs, files_dir *dir);
 /* The same for a path and everything below it. */
 void files_dirs_drop_below(files_dirs *dirs, const char *path, size_t len);
 
-/* The folders behind a watch (several when links lead to one folder): at most `max`, each pinned. */
+/* The folders behind a watch (several when links lead to one folder): at most `max`, each
+ * pinned. */
 size_t files_dirs_of_watch(files_dirs *dirs, int wd, files_dir **ret, size_t max);
 
 typedef enum files_dir_news { FILES_DIR_SAME, FILES_DIR_CHANGED, FILES_DIR_GONE } files_dir_news;

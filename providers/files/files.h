@@ -1,9 +1,9 @@
-/* files.h: folders and files as MCP resources with file:// URIs. The files provider's only header for
- * programs; everything else in this folder is its own business.
+/* files.h: folders and files as MCP resources with file:// URIs. The files provider's only header
+ * for programs; everything else in this folder is its own business.
  *
- * Mounted at "file:" for all sources together, because a URI tells which source it belongs to. With it
- * come the templates for parts of files and folders (bytes, lines, tail, depth) and, when asked for,
- * two tools that do the same for hosts that know only tools.
+ * Mounted at "file:" for all sources together, because a URI tells which source it belongs to.
+ * With it come the templates for parts of files and folders (bytes, lines, tail, depth) and,
+ * when asked for, two tools that do the same for hosts that know only tools.
  */
 #ifndef MCP_FILES_H
 #define MCP_FILES_H
@@ -32,18 +32,19 @@ typedef struct mcp_files_options {
     bool no_watch;       /* watch nothing: subscriptions are refused, lists announced by nobody */
     bool tools;          /* list_resources and read_resource */
 
-    /* Where the MIME database lies: XDG_DATA_HOME and XDG_DATA_DIRS, which the library does not look up
-     * itself. NULL: none, and /usr/local/share:/usr/share. */
+    /* Where the MIME database lies: XDG_DATA_HOME and XDG_DATA_DIRS, which the library does not
+     * look up itself. NULL: none, and /usr/local/share:/usr/share. */
     const char *data_home;
     const char *data_dirs;
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_files_options;
 
-/* Checks that every source is there and readable, then mounts them. Watching uses the server's host
- * (timers and descriptors), large reads its workers; without a host nothing is watched. MCP_EINVAL (no
- * source, a bad option), MCP_ENOTFOUND, MCP_EACCESS (error->text names the source and why),
- * MCP_EEXIST (something is mounted at "file:"), MCP_ENOMEM. The server owns the provider. */
+/* Checks that every source is there and readable, then mounts them. Watching uses the server's
+ * host (timers and descriptors), large reads its workers; without a host nothing is watched.
+ * MCP_EINVAL (no source, a bad option), MCP_ENOTFOUND, MCP_EACCESS (error->text names the source
+ * and why), MCP_EEXIST (something is mounted at "file:"), MCP_ENOMEM. The server owns the
+ * provider. */
 int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_error *error);
 
 #ifdef __cplusplus

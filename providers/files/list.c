@@ -1,9 +1,10 @@
 /* list.c: resources/list, a page of the walk at a time.
  *
- * A page of an ordinary tree takes a millisecond or two and is answered at once: handing it to a worker
- * would cost more than it saves. A page of a huge flat folder reads all of that folder and goes to a
- * worker. Which it will be is guessed: from the size that the folder itself has (directories grow with
- * their entries), and from how long the last page took where file systems do not say.
+ * A page of an ordinary tree takes a millisecond or two and is answered at once: handing it to a
+ * worker would cost more than it saves. A page of a huge flat folder reads all of that folder
+ * and goes to a worker. Which it will be is guessed: from the size that the folder itself has
+ * (directories grow with their entries), and from how long the last page took where file systems
+ * do not say.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -32,7 +33,7 @@ typedef struct page {
     files_buffer folder;
 } page;
 
-/* ---- cursors ---------------------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 int files_cursor_write(const files_cursor *c, files_buffer *out)
 {
@@ -60,10 +61,10 @@ int files_cursor_read(mcp_str bytes, files_cursor *ret)
     return MCP_OK;
 }
 
-/* ---- an entry --------------------------------------------------------------------------------------- */
+/* ---- an entry -------------------------------------------------------------------------------- */
 
-/* "2025-01-12T15:00:58Z". Days to a date by the civil calendar, whose years are taken from March, so
- * that the day that leap years have comes last. */
+/* "2025-01-12T15:00:58Z". Days to a date by the civil calendar, whose years are taken from
+ * March, so that the day that leap years have comes last. */
 static void put_time(int64_t seconds, char ret[32])
 {
     int64_t days = seconds / 86400, rest = seconds % 86400;
@@ -174,7 +175,7 @@ static int emit_reply(const files_entry *e, void *user)
     return reply_entry(p->req, p->f, e);
 }
 
-/* ---- on a worker ------------------------------------------------------------------------------------ */
+/* ---- on a worker ----------------------------------------------------------------------------- */
 
 typedef struct record {
     files_entry entry; /* without its pointers */
@@ -251,7 +252,7 @@ static void walk_done(mcp_request *req, void *user)
     mcp_reply_finish(req, page_end(p));
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 bool files_is_large_folder(const struct stat *st)
 {

@@ -1,7 +1,7 @@
 /* provider.c: mounts the sources at "file:" with their templates, and connects watching to the hub.
  *
- * One mount for all sources: lists run through them in the order given, and a URI tells by its path which
- * one it belongs to. Nothing is read, watched or started here before a peer asks.
+ * One mount for all sources: lists run through them in the order given, and a URI tells by its
+ * path which one it belongs to. Nothing is read, watched or started here before a peer asks.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -16,7 +16,7 @@
 
 #define DEFAULT_MAX_READ ((size_t)10 << 20)
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* How many bytes at the start are one character; 0: they are none. */
 static size_t character(mcp_str s)
@@ -107,7 +107,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
     host->log(host->user, "info", line);
 }
 
-/* ---- watching --------------------------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 /* The URI without its query, if the query could be one of our templates'. */
 static bool without_query(mcp_str uri, mcp_str *ret)
@@ -246,7 +246,7 @@ static void unwatch_list(void *user)
         files_watch_list_stop(f->watch);
 }
 
-/* ---- completion ------------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 typedef struct completion {
     mcp_request *req;
@@ -296,7 +296,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     return rc;
 }
 
-/* ---- templates -------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static const mcp_resource_template templates[] = {
     {.size = sizeof(mcp_resource_template),
@@ -338,7 +338,7 @@ static const mcp_resource_template templates[] = {
      .complete = complete},
 };
 
-/* ---- mounting --------------------------------------------------------------------------------------- */
+/* ---- mounting -------------------------------------------------------------------------------- */
 
 static void release(void *user)
 {

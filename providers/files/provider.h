@@ -27,7 +27,7 @@ typedef struct files {
     files_buffer uri, name, title; /* reused from entry to entry */
 } files;
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Appends bytes as UTF-8, with U+FFFD for what is none, and a NUL that is not counted. */
 int files_put_text(files_buffer *out, mcp_str bytes);
@@ -44,7 +44,7 @@ bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
 /* One line to the operator: why a request was refused, where the peer is not told. */
 void files_log(const files *f, const char *what, mcp_str uri, int code);
 
-/* ---- lists ------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 
@@ -55,7 +55,7 @@ bool files_is_large_folder(const struct stat *st);
 int files_cursor_write(const files_cursor *cursor, files_buffer *out);
 int files_cursor_read(mcp_str bytes, files_cursor *ret);
 
-/* ---- reads ------------------------------------------------------------------------------------------ */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 /* Which part of a file or folder is wanted. */
 typedef enum files_part_kind {
@@ -89,7 +89,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
 /* The variables of the templates, for who looks at a query itself. */
 bool files_is_part_name(mcp_str name);
 
-/* ---- tools ------------------------------------------------------------------------------------------ */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 int files_add_tools(mcp_server *server, files *f, mcp_error *error);
 

@@ -1,11 +1,11 @@
 /* read.c: resources/read of files, parts of files, and folders.
  *
- * A template's URI is a file's URI with a query, so all reads come together here: the path is taken from
- * the URI itself (a matched variable is decoded, and "%2F" would look like "/" in it), the numbers from
- * the match. Without a query every template means the whole file.
+ * A template's URI is a file's URI with a query, so all reads come together here: the path is taken
+ * from the URI itself (a matched variable is decoded, and "%2F" would look like "/" in it), the
+ * numbers from the match. Without a query every template means the whole file.
  *
- * A read may take long for three reasons: much to read, a search for lines in a large file, a large
- * folder. Then it runs on a worker; small things are faster here and now.
+ * A read may take long for three reasons: much to read, a search for lines in a large file, a
+ * large folder. Then it runs on a worker; small things are faster here and now.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -42,7 +42,7 @@ typedef struct job {
     int rc;
 } job;
 
-/* ---- what is asked for ------------------------------------------------------------------------------ */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 typedef struct number {
     const char *name;
@@ -97,7 +97,7 @@ int files_part_make(const files *f, files_number_fn *get, void *user, files_part
     return MCP_OK;
 }
 
-/* ---- failing ---------------------------------------------------------------------------------------- */
+/* ---- failing --------------------------------------------------------------------------------- */
 
 static int fail(const job *j, int code, const char *data, const char *format, ...) MCP_PRINTF(4, 5);
 
@@ -163,7 +163,7 @@ static int failed(const job *j)
     }
 }
 
-/* ---- folders ---------------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static int emit_line(const files_entry *e, void *user)
 {
@@ -203,7 +203,7 @@ static int append_cut(job *j)
     return files_buffer_append(&j->out, line, (size_t)n);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_file(job *j)
 {
@@ -318,7 +318,7 @@ static int read_later(job *j)
     return rc;
 }
 
-/* ---- from the URI on -------------------------------------------------------------------------------- */
+/* ---- from the URI on ------------------------------------------------------------------------- */
 
 static bool part_fits(const job *j)
 {
@@ -352,7 +352,8 @@ static int open_target(job *j)
     return rc;
 }
 
-/* The outcome of a failure that may have been told to a model already, which counts as an answer. */
+/* The outcome of a failure that may have been told to a model already, which counts as an
+ * answer. */
 static bool answered(const job *j, int rc)
 {
     return rc != MCP_OK || (j->as_tool && j->fd < 0);
@@ -386,7 +387,7 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
     return finish(j);
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------------- */
+/* ---- as the engine calls it ------------------------------------------------------------------ */
 
 int files_read_resource(mcp_request *req, mcp_str uri, void *user)
 {

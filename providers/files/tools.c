@@ -1,7 +1,8 @@
 /* tools.c: the resources once more, as two tools, for hosts that know only tools.
  *
- * They answer in text that a model reads easily: a line per entry as a folder's listing has it, and the
- * contents of a file as they are. What goes wrong is told in words that say what to do next.
+ * They answer in text that a model reads easily: a line per entry as a folder's listing has it,
+ * and the contents of a file as they are. What goes wrong is told in words that say what to do
+ * next.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -38,7 +39,7 @@ static const char read_schema[] =
     "folder: "
     "entries at the most\"}},\"additionalProperties\":false}";
 
-/* ---- list_resources --------------------------------------------------------------------------------- */
+/* ---- list_resources -------------------------------------------------------------------------- */
 
 typedef struct listing {
     files *f;
@@ -173,14 +174,15 @@ static int call_list(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_request_work(req, list_work, list_done, l);
 }
 
-/* ---- read_resource ---------------------------------------------------------------------------------- */
+/* ---- read_resource --------------------------------------------------------------------------- */
 
 typedef struct numbers {
     const mcp_json *arguments;
     char text[32];
 } numbers;
 
-/* A number of the arguments as a query would spell it; what is none becomes a text that is refused. */
+/* A number of the arguments as a query would spell it; what is none becomes a text that is
+ * refused. */
 static bool get_argument(const char *name, mcp_str *text, void *user)
 {
     numbers *n = user;
@@ -214,7 +216,7 @@ static int call_read(mcp_request *req, const mcp_json *arguments, void *user)
     return files_read(req, user, uri, part, true);
 }
 
-/* ---- registration ----------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),

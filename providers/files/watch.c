@@ -1,11 +1,13 @@
 /* watch.c: what the events of watched folders mean for subscriptions and lists; see watch.h.
  *
- * A subscription does not watch its file but the folders on the way to it, from the root down as far as
- * they exist. So a file that is replaced by rename, deleted and made again, or whose folder does not
- * exist yet is all one case: something happened to a name on the way, look again how far it goes.
+ * A subscription does not watch its file but the folders on the way to it, from the root down as
+ * far as they exist. So a file that is replaced by rename, deleted and made again, or whose folder
+ * does not exist yet is all one case: something happened to a name on the way, look again how far
+ * it goes.
  *
- * What inotify cannot tell is looked at every two seconds: folders beyond the budget, and files that
- * are reached through a symbolic link (the change happens in a folder that is not on the way).
+ * What inotify cannot tell is looked at every two seconds: folders beyond the budget, and files
+ * that are reached through a symbolic link (the change happens in a folder that is not on the
+ * way).
  */
 #define _GNU_SOURCE
 #include "watch.h"
@@ -38,7 +40,7 @@ typedef struct sub {
     files_stamp stamp;
 } sub;
 
-/* ---- paths and the roots ---------------------------------------------------------------------------- */
+/* ---- paths and the roots --------------------------------------------------------------------- */
 
 static const files_root *find_root(const files_watch *w, const char *path, files_target *target)
 {
@@ -112,7 +114,7 @@ size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len,
     return len + name_len;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static void tell_updated(files_watch *w, const sub *s)
 {
@@ -145,7 +147,7 @@ static void tell_spent(files_watch *w)
     w->host.log(w->host.user, "warning", line);
 }
 
-/* ---- subscriptions ---------------------------------------------------------------------------------- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static void take_stamp(const files_watch *w, const char *path, files_stamp *ret)
 {
@@ -177,8 +179,8 @@ static bool is_silent(int fd)
     return false;
 }
 
-/* Whether no event can be relied on for path, which lies in path[0, parent): it is a symbolic link, or
- * the file system makes none. */
+/* Whether no event can be relied on for path, which lies in path[0, parent): it is a symbolic
+ * link, or the file system makes none. */
 static bool needs_polling(files_watch *w, const char *path, size_t parent)
 {
     int fd;
@@ -317,7 +319,7 @@ static sub *find_sub(const files_watch *w, const char *path, size_t len)
     return (sub *)files_table_find(&w->subs, path, len);
 }
 
-/* ---- events ----------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 typedef struct event {
     files_dir *dir;
@@ -433,7 +435,7 @@ static void on_readable(void *arg)
     poll_later(w);
 }
 
-/* ---- polling ---------------------------------------------------------------------------------------- */
+/* ---- polling --------------------------------------------------------------------------------- */
 
 static void poll_sub(files_watch *w, sub *s, void *arg)
 {
@@ -492,7 +494,7 @@ void files_watch_scanned(files_watch *w)
     poll_later(w);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------ */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 int files_watch_new(const files_watch_options *options, files_watch **ret)
 {

@@ -3,8 +3,8 @@
  * Knows paths beneath the roots and the host's timers and descriptors; URIs and subscribers are the
  * provider's business. Paths are absolute, as a root and a relative path make them: "/" is the top.
  *
- * Changes to what is left out (hidden, ignored, excluded) are not reported. Everything happens on the
- * server's thread.
+ * Changes to what is left out (hidden, ignored, excluded) are not reported. Everything happens
+ * on the server's thread.
  */
 #ifndef FILES_WATCH_H
 #define FILES_WATCH_H
@@ -22,8 +22,8 @@ typedef struct files_watch_options {
     size_t budget;              /* 0: 8192, or a quarter of the system's limit when that is less */
     bool rules;                 /* .gitignore files count: a changed one changes the lists */
     uint64_t poll_ms;           /* 0: 2000 */
-    /* A subscribed path changed. Called at most once per change, not coalesced in time. Must not call
-     * back into files_watch. */
+    /* A subscribed path changed. Called at most once per change, not coalesced in time. Must not
+     * call back into files_watch. */
     void (*updated)(const char *path, void *user);
     void (*list_changed)(void *user);
     void *user;
@@ -33,13 +33,13 @@ typedef struct files_watch_options {
 int files_watch_new(const files_watch_options *options, files_watch **ret);
 void files_watch_free(files_watch *w);
 
-/* Subscribes to a path beneath a root, which need not exist: a file's contents and coming and going; a
- * folder's set of entries. Idempotent. MCP_ENOTFOUND: beneath no root; MCP_ENOMEM. */
+/* Subscribes to a path beneath a root, which need not exist: a file's contents and coming and
+ * going; a folder's set of entries. Idempotent. MCP_ENOTFOUND: beneath no root; MCP_ENOMEM. */
 int files_watch_add(files_watch *w, const char *path);
 void files_watch_remove(files_watch *w, const char *path);
 
-/* Reports changes of the set of served entries from now on. Folders are found little by little, from
- * the roots down. MCP_ENOMEM. */
+/* Reports changes of the set of served entries from now on. Folders are found little by little,
+ * from the roots down. MCP_ENOMEM. */
 int files_watch_list_start(files_watch *w);
 void files_watch_list_stop(files_watch *w);
 /* A folder was just listed to somebody: it is watched rather than one that nobody looked at. */

@@ -1,8 +1,8 @@
 /* watch_scan.c: finding the folders beneath the roots, so that lists can be watched.
  *
  * Breadth first, because what is near the root is what people look at, and in slices of a few
- * milliseconds between which requests are answered: a root may be the whole file system. It ends when
- * there is no room for another folder.
+ * milliseconds between which requests are answered: a root may be the whole file system. It ends
+ * when there is no room for another folder.
  */
 #define _GNU_SOURCE
 #include "watch_state.h"

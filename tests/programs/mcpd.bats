@@ -219,6 +219,17 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" = xxxxxxxxxx ]
 }
 
+@test "large files, which workers read: whole, its last lines, lines far behind" {
+    seq 1 200000 > "$T/large"
+    out=$(legacy "$T" -- "$(request resources/read "{\"uri\":\"file://$T/large\"}" 1)" \
+        "$(request resources/read "{\"uri\":\"file://$T/large?tail=2\"}" 2)" \
+        "$(request resources/read "{\"uri\":\"file://$T/large?line=150000&lines=1\"}" 3)" \
+        "$(request resources/read "{\"uri\":\"file://$T?depth=3\"}" 4)")
+    jq -j '.[0].result.contents[0].text' <<< "$out" | cmp - "$T/large"
+    [ "$(jq -c '[.[1,2].result.contents[0].text]' <<< "$out")" = '["199999\n200000\n","150000\n"]' ]
+    [ "$(jq -j '.[3].result.contents[0].text' <<< "$out" | wc -l)" = 4 ]
+}
+
 @test "--resource-tools" {
     [ "$(legacy "$T" -- "$(request tools/list '{}')" | jq '.[0].error.code')" = -32601 ]
     out=$(legacy --resource-tools "$T" -- "$(request tools/list '{}' 1)" \

@@ -1,5 +1,6 @@
-/* The files provider as a peer sees it: a request and what its reply has to contain. Without a host, so
- * everything happens at once; workers and watching through one are in tests/programs/mcpd.bats. */
+/* The files provider as a peer sees it: a request and what its reply has to contain. Without a
+ * host, so everything happens at once; workers and watching through one are in
+ * tests/programs/mcpd.bats. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
@@ -60,7 +61,7 @@ static int teardown(void **state)
     return chdir("/") == 0 ? nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS) : -1;
 }
 
-/* ---- a server and its peer ---------------------------------------------------------------------------- */
+/* ---- a server and its peer ------------------------------------------------------------------- */
 
 typedef struct peer {
     mcp_server *server;
@@ -127,7 +128,7 @@ static const char *ask(peer *p, const char *method, const char *params)
     return p->reply;
 }
 
-/* ---- requests and replies ----------------------------------------------------------------------------- */
+/* ---- requests and replies -------------------------------------------------------------------- */
 
 #define READ     "resources/read"
 #define URI(u)   "\"uri\":\"file://$T" u "\""

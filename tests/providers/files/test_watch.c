@@ -1,4 +1,5 @@
-/* Watching: what is reported for which change, with inotify, with a spent budget, and without inotify. */
+/* Watching: what is reported for which change, with inotify, with a spent budget, and without
+ * inotify. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
@@ -53,7 +54,7 @@ static void make_folder(const char *path)
     assert_int_equal(mkdir(path, 0755), 0);
 }
 
-/* ---- a watch over the folder -------------------------------------------------------------------------- */
+/* ---- a watch over the folder ----------------------------------------------------------------- */
 
 typedef struct bench {
     fakehost host;
@@ -110,7 +111,7 @@ static void bench_close(bench *b)
     assert_null(b->host.poll);
 }
 
-/* ---- what is reported for which change ------------------------------------------------------------------ */
+/* ---- what is reported for which change ------------------------------------------------------- */
 
 static void nothing(void)
 {
@@ -189,8 +190,8 @@ static const struct change {
     const char *sub; /* relative to the top; NULL: only lists */
     void (*act)(void);
     int updated, lists;
-    bool
-        blurred; /* who polls sees that the folder changed, and not what: a report too many is allowed */
+    /* Who polls sees that the folder changed, and not what: a report too many is allowed. */
+    bool blurred;
 } changes[] = {
     {"nothing happens", "a.txt", nothing, NO, NO, false},
     {"a file is written", "a.txt", put_a, YES, NO, false},
@@ -360,7 +361,7 @@ static void test_a_single_file_is_a_root(void **state)
     bench_close(&b);
 }
 
-/* ---- the budget --------------------------------------------------------------------------------------- */
+/* ---- the budget ------------------------------------------------------------------------------ */
 
 static void test_budget(void **state)
 {
@@ -451,7 +452,7 @@ static void test_queue_overflow(void **state)
     bench_close(&b);
 }
 
-/* ---- the hard way ------------------------------------------------------------------------------------- */
+/* ---- the hard way ---------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {
