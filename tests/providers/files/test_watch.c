@@ -183,7 +183,7 @@ static void swap_d(void)
     put("d/x.txt", "another file");
 }
 
-enum { NO, YES, ANY };
+enum { NO, YES };
 
 static const struct change {
     const char *name;
