@@ -1,0 +1,67 @@
+/* fuzz_envelope.c: one message, and the search for an id in what cannot be parsed.
+ *
+ * What is found has to hold together: an id that was read comes back as the same JSON, an id that was
+ * scanned is the one that parsing finds.
+ */
+#include <stdlib.h>
+
+#include "jsonrpc/envelope.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+static void check_message(const mcp__message *m)
+{
+    check(m->kind != MCP__REQUEST || (m->id && m->method.ptr && !m->result));
+    check(m->kind != MCP__NOTIFICATION || (!m->id && m->method.ptr && !m->result));
+    check(m->kind != MCP__RESULT || (m->id && m->result));
+    check(m->kind != MCP__ERROR || mcp_json_is(m->result, MCP_JSON_OBJECT));
+    check(m->kind != MCP__INVALID || (m->problem && m->code < 0));
+    check(m->kind == MCP__INVALID || !m->params || mcp_json_is(m->params, MCP_JSON_OBJECT));
+    check(!m->id || mcp__is_id(m->id));
+}
+
+/* The id as text is JSON, and the same id again. */
+static void check_id(const mcp_json *id, mcp__buf *text)
+{
+    mcp_json_doc *doc = NULL;
+    mcp__put_id(text, id);
+    check(!text->failed);
+    check(mcp_json_parse(mcp__buf_view(text), NULL, NULL, &doc, NULL) == MCP_OK);
+    mcp__buf again;
+    mcp__buf_init(&again, &mcp__default_allocator, 0);
+    mcp__put_id(&again, mcp_json_root(doc));
+    check(mcp_str_eq(mcp__buf_view(text), mcp__buf_view(&again)));
+    mcp__buf_free(&again);
+    mcp_json_free(doc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const mcp_str text = {(const char *)data, size};
+    mcp__buf scanned, read;
+    mcp__buf_init(&scanned, &mcp__default_allocator, 0);
+    mcp__buf_init(&read, &mcp__default_allocator, 0);
+    bool found = mcp__scan_id(text, &mcp__default_allocator, &scanned);
+    check(found == (scanned.len > 0));
+
+    mcp_json_doc *doc = NULL;
+    if (mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK) {
+        mcp__message m;
+        mcp__message_read(mcp_json_root(doc), &m);
+        check_message(&m);
+        if (m.id)
+            check_id(m.id, &read);
+        if (found && m.id)
+            check(mcp_str_eq(mcp__buf_view(&scanned), mcp__buf_view(&read)));
+    }
+    mcp_json_free(doc);
+    mcp__buf_free(&scanned);
+    mcp__buf_free(&read);
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* The table of revisions: found by name, negotiated, consistent in itself. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "protocol/revision.h"
+
+static void test_find(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned bit;
+        bool modern;
+    } known[] = {
+        {"2026-07-28", MCP__IN_2026_07_28, true},  {"2025-11-25", MCP__IN_2025_11_25, false},
+        {"2025-06-18", MCP__IN_2025_06_18, false}, {"2025-03-26", MCP__IN_2025_03_26, false},
+        {"2024-11-05", MCP__IN_2024_11_05, false},
+    };
+    assert_int_equal(mcp__revision_count, MCP__COUNT(known));
+    unsigned all = 0;
+    for (size_t i = 0; i < MCP__COUNT(known); i++) {
+        const mcp__revision *r = mcp__revision_find(mcp_str_from(known[i].name));
+        assert_ptr_equal(r, &mcp__revisions[i]);
+        assert_int_equal(r->bit, known[i].bit);
+        assert_int_equal(r->modern, known[i].modern);
+        assert_int_equal(r->not_found, r->modern ? -32602 : -32002);
+        assert_int_equal(r->batches, r->bit == MCP__IN_2025_03_26);
+        assert_int_equal(all & r->bit, 0);
+        all |= r->bit;
+    }
+    assert_int_equal(all, MCP__IN_ALL);
+    static const char *const unknown[] = {"", "2026-07-2", "2026-07-288", "2025-11-24", "draft"};
+    for (size_t i = 0; i < MCP__COUNT(unknown); i++)
+        assert_null(mcp__revision_find(mcp_str_from(unknown[i])));
+    assert_null(mcp__revision_find((mcp_str){"2025-11-25\0", 11}));
+}
+
+static void test_negotiate(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"},
+        {"2025-11-25", "2025-11-25"}, {"2026-07-28", "2025-11-25"}, {"2030-01-01", "2025-11-25"},
+        {"", "2025-11-25"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(pairs); i++)
+        assert_string_equal(mcp__revision_negotiate(mcp_str_from(pairs[i][0]))->name, pairs[i][1]);
+    assert_string_equal(mcp__revision_newest(true)->name, "2026-07-28");
+    assert_string_equal(mcp__revision_newest(false)->name, "2025-11-25");
+}
+
+/* What a revision has, the next one has too: only batches went away again. */
+static void test_columns_grow(void **state)
+{
+    (void)state;
+#define COLUMN(name)                         \
+    {                                        \
+#name, offsetof(mcp__revision, name) \
+    }
+    static const struct {
+        const char *name;
+        size_t at;
+    } columns[] = {
+        COLUMN(completions),
+        COLUMN(title),
+        COLUMN(icons),
+        COLUMN(object_meta),
+        COLUMN(last_modified),
+        COLUMN(tool_annotations),
+        COLUMN(output_schema),
+        COLUMN(output_schema_any),
+        COLUMN(implementation_extras),
+        COLUMN(audio),
+        COLUMN(resource_link),
+        COLUMN(structured),
+        COLUMN(structured_any),
+        COLUMN(progress_message),
+        COLUMN(result_type),
+        COLUMN(caching),
+        COLUMN(modern),
+    };
+    for (size_t i = 0; i + 1 < mcp__revision_count; i++) {
+        for (size_t k = 0; k < MCP__COUNT(columns); k++) {
+            bool newer = *((const bool *)&mcp__revisions[i] + columns[k].at);
+            bool older = *((const bool *)&mcp__revisions[i + 1] + columns[k].at);
+            if (older && !newer)
+                fail_msg("%s lost %s", mcp__revisions[i].name, columns[k].name);
+        }
+    }
+}
+
+static void test_put_modern(void **state)
+{
+    (void)state;
+    mcp__buf b;
+    mcp__buf_init(&b, &mcp__default_allocator, 0);
+    mcp__put_modern_revisions(&b);
+    assert_true(mcp_str_eq(mcp__buf_view(&b), MCP_STR("[\"2026-07-28\"]")));
+    mcp__buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_negotiate),
+        cmocka_unit_test(test_columns_grow),
+        cmocka_unit_test(test_put_modern),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
