@@ -186,10 +186,13 @@ static void test_stop(void **state)
 static void test_step_waits(void **state)
 {
     int64_t before = mcp_loop_now(loop);
+    int steps = 0;
 
     (void)state;
-    assert_int_equal(mcp_loop_step(loop, 20), MCP_OK);
-    assert_true(mcp_loop_now(loop) - before >= 19);
+    /* One may end early: where libuv uses io_uring that interrupts its poll. But it does not spin. */
+    for (; mcp_loop_now(loop) - before < 20; steps++)
+        assert_int_equal(mcp_loop_step(loop, 20), MCP_OK);
+    assert_in_range(steps, 1, 10);
 }
 
 static void test_no_memory(void **state)
