@@ -223,9 +223,11 @@ int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, vo
     if (!d.uri || !d.name || (!d.read && !d.text))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a resource needs \"uri\", \"name\", and \"read\" or \"text\"");
-    int rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, error);
+    mcp_error why = {0};
+    int rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? rc : MCP_EINVAL;
+        return mcp__fail(error, rc == MCP_ENOMEM ? rc : MCP_EINVAL, why.offset, "resource %s: %s",
+                         d.uri, why.text);
     mcp__entry *e = entry_new(server, MCP__RESOURCES, d.uri, user);
     if (!e)
         return no_memory(error);
