@@ -48,6 +48,7 @@ const mcp__revision mcp__revisions[] = {
         .resource_link = true,
         .structured = true,
         .progress_message = true,
+        .primes = true,
     },
     {
         .name = "2025-06-18",

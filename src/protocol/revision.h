@@ -38,6 +38,8 @@ typedef struct mcp__revision {
     bool structured_any; /* of any type, not only object */
 
     bool progress_message;
+
+    bool primes; /* over HTTP: an event without a message begins a stream that can be resumed */
 } mcp__revision;
 
 /* Newest first. */

@@ -1,0 +1,181 @@
+/* mcp/http.h: Streamable HTTP without sockets: HTTP/1.1, server-sent events and the rules of every
+ * revision as a state machine. Part of libmcp-io; mcp/io.h has listeners on top of it (mcp_loop_listen()).
+ *
+ * An mcp_http is one endpoint of one server on one loop: sessions, limits, counters. A connection is fed
+ * with the bytes that arrive and hands out the bytes to send:
+ *
+ *     on a connection:   mcp_http_accept(http, options, &connection, &error);
+ *     on bytes:          mcp_http_receive(connection, bytes, now);
+ *     on end of input:   mcp_http_receive_end(connection, now);
+ *     when time passes:  mcp_http_tick(http, now), at mcp_http_deadline(http) at the latest
+ *     when it is closed: mcp_http_connection_free(connection, now);
+ *
+ * Everything belongs to one thread. Times are milliseconds of a monotonic clock.
+ *
+ * Also answered: GET /healthz ("ok") and GET /metrics (Prometheus text), unless switched off.
+ */
+#ifndef MCP_HTTP_H
+#define MCP_HTTP_H
+
+#include <mcp/base.h>
+#include <mcp/server.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mcp_http mcp_http;
+typedef struct mcp_http_connection mcp_http_connection;
+
+/* Where the events of legacy streams are kept for Last-Event-ID (2025-11-25, basic/transports,
+ * "Resumability and Redelivery"). The default keeps them in memory within replay_bytes per session. */
+typedef struct mcp_event_store {
+    size_t size;
+    void *user;
+    /* Keeps one event (a message; empty: the priming event) of a session's stream. `event` grows by one
+     * within a stream. MCP_OK or a negative code, and then it cannot be replayed. */
+    int (*append)(void *user, mcp_str session, uint64_t stream, uint64_t event, mcp_str message);
+    /* Calls fn with each kept event of that stream after `event`, in order. MCP_OK, or MCP_ENOTFOUND:
+     * nothing is known of the stream, or the event is too old. */
+    int (*replay)(void *user, mcp_str session, uint64_t stream, uint64_t event,
+                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg);
+    /* The session ended. */
+    void (*forget)(void *user, mcp_str session);
+} mcp_event_store;
+
+/* One request that was answered (or refused), for a log; borrowed until the call returns. */
+typedef struct mcp_http_record {
+    const char *peer;      /* the connection's */
+    const char *principal; /* NULL: nobody in particular */
+    mcp_str http_method;
+    mcp_str path;
+    int status;
+    mcp_str method;      /* of the JSON-RPC request; empty: none */
+    int code;            /* of its error; 0: none */
+    int64_t duration_ms; /* from the last byte of the request to the last of the answer */
+    uint64_t bytes_in, bytes_out;
+    mcp_str traceparent; /* from _meta or the header; empty: none */
+} mcp_http_record;
+
+typedef struct mcp_http_options {
+    size_t size;
+    const char *path; /* of the endpoint; "/mcp" */
+
+    /* Host names that requests may be for, without port, besides localhost, 127.0.0.1 and [::1]; "*": any.
+     * Origins that browsers may come from, "https://app.example", besides those of the loopback; "*":
+     * any. Everything else gets 403. Copied. */
+    const char *const *allow_hosts;
+    size_t n_allow_hosts;
+    const char *const *allow_origins;
+    size_t n_allow_origins;
+    bool cors; /* answer preflights of, and tell browsers about, the allowed origins */
+
+    /* Who is it? Gets the value of the Authorization header (empty: none) and writes the principal,
+     * NUL-terminated. MCP_OK; MCP_EACCESS: 401 with `challenge` in WWW-Authenticate. NULL: everybody is
+     * nobody in particular. */
+    int (*authenticate)(void *user, mcp_str authorization, char *principal, size_t room);
+    const char *challenge; /* "Bearer" */
+
+    /* Fills bytes with cryptographic randomness, for session ids; required. MCP_OK or a negative code. */
+    int (*random)(void *user, void *bytes, size_t len);
+    /* One answered request. May be NULL. */
+    void (*log)(void *user, const mcp_http_record *record);
+    /* The time as in the Date header ("Sun, 06 Nov 1994 08:49:37 GMT"), valid until the next call; should be
+     * cheap: it is asked for each answer. NULL: answers carry no Date, as of a server without a clock. */
+    mcp_str (*date)(void *user);
+    /* The monotonic clock, for how long answers took that were given between calls. NULL: the time of the
+     * last call. */
+    int64_t (*clock)(void *user);
+    /* Lines of the program's own for /metrics: calls add() any number of times. May be NULL. */
+    void (*metrics)(void *user, void (*add)(void *arg, mcp_str text), void *arg);
+    void *user; /* of the five above */
+
+    const mcp_event_store *event_store; /* NULL: in memory */
+
+    size_t max_header_bytes; /* 16 KiB */
+    size_t max_headers;      /* 100 */
+    size_t max_body;         /* 4 MiB */
+    size_t max_reply;        /* 64 MiB */
+    size_t max_connections;  /* 20,000 */
+    size_t max_per_address;  /* connections; 0: no limit of its own */
+    size_t max_sessions;     /* 10,000: the longest idle one goes first */
+    size_t max_streams;      /* event streams of one session; 16 */
+    size_t max_output;   /* bytes that wait for a slow reader before it is not read from: 1 MiB */
+    size_t replay_bytes; /* 256 KiB per session */
+    uint64_t header_ms;  /* for all headers of a request; 10,000 */
+    uint64_t body_ms;    /* for its body; 30,000 */
+    uint64_t idle_ms;    /* between requests; 75,000 */
+    uint64_t stall_ms;   /* a reader that takes nothing is dropped; 60,000 */
+    uint64_t session_idle_ms; /* 1,800,000 */
+    uint64_t heartbeat_ms;    /* comment on a quiet event stream; 15,000 */
+    uint64_t retry_ms; /* what legacy clients are told to wait before they reconnect; 1,000 */
+    bool no_healthz, no_metrics;
+    const mcp_allocator *allocator;
+} mcp_http_options;
+
+/* MCP_EINVAL (no random), MCP_ENOMEM. The server outlives it. */
+MCP_API int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
+                         mcp_error *error);
+/* Connections have to be freed before. NULL is allowed. */
+MCP_API void mcp_http_free(mcp_http *http);
+
+/* Something is due earlier than mcp_http_deadline() said; not to be called back from within. */
+MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
+MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
+MCP_API int64_t mcp_http_deadline(const mcp_http *http);
+
+/* Begins to drain: listen streams end with their result, idle connections are closed, later requests are
+ * answered with "Connection: close", new sessions with 503. mcp_http_busy() says how many connections are
+ * left that still have something to do. */
+MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
+MCP_API size_t mcp_http_busy(const mcp_http *http);
+MCP_API size_t mcp_http_connections(const mcp_http *http);
+
+/* How a connection is to be closed. */
+typedef enum mcp_http_close {
+    /* Send what is left, then end our direction only (shutdown()): the peer may still be sending, and would
+     * lose our answer if its bytes met a closed socket. What arrives is handed in as before. Another call
+     * with MCP_HTTP_CLOSE or _ABORT follows, soon. */
+    MCP_HTTP_SHUTDOWN = 0,
+    MCP_HTTP_CLOSE, /* send what is left, then close */
+    MCP_HTTP_ABORT, /* close at once: the peer does not read, or memory ran out */
+} mcp_http_close;
+
+typedef struct mcp_http_connection_options {
+    size_t size;
+    /* Bytes to send, borrowed until the call returns; the transport keeps what the socket does not take
+     * and then says mcp_http_set_pending(). Required. */
+    void (*write)(mcp_http_connection *connection, mcp_str bytes, void *user);
+    /* Close it; mcp_http_connection_free() follows later, not from within. Required. */
+    void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
+    void *user;
+    const char *peer;    /* "127.0.0.1:4711", for logs; copied */
+    const char *address; /* without the port, for max_per_address; copied */
+    bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
+} mcp_http_connection_options;
+
+/* MCP_ELIMIT: too many connections (a 503 was written and close called for; *ret is written, free it as
+ * usual). MCP_EINVAL (no write, no close), MCP_ENOMEM: there is no connection. */
+MCP_API int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
+                            mcp_http_connection **ret, mcp_error *error);
+/* Bytes arrived. MCP_OK; MCP_PENDING: do not read any more until mcp_http_wants_input(). */
+MCP_API int mcp_http_receive(mcp_http_connection *connection, mcp_str bytes, int64_t now);
+/* Whether the transport should read now: false while the peer does not read what it was sent. Asked after
+ * every call. */
+MCP_API bool mcp_http_wants_input(const mcp_http_connection *connection);
+/* The peer will send nothing more. Whether it still reads cannot be known: complete requests are still
+ * answered, but a modern request that is answered with a stream is cancelled at once, and another one when
+ * it takes longer than a second: a client that loses interest closes, and that is all one sees of it. */
+MCP_API void mcp_http_receive_end(mcp_http_connection *connection, int64_t now);
+/* How many bytes the transport still holds for the peer; to be told whenever it changes but to and from
+ * zero within one call. */
+MCP_API void mcp_http_set_pending(mcp_http_connection *connection, size_t bytes, int64_t now);
+/* The connection is gone: what was going on on it is cancelled (modern) or goes on (legacy). Not from
+ * within a callback. NULL is allowed. */
+MCP_API void mcp_http_connection_free(mcp_http_connection *connection, int64_t now);
+MCP_API void *mcp_http_connection_user(const mcp_http_connection *connection);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,185 @@
+/* headers.c: what is kept of a request's head.
+ *
+ * The parser hands out pieces of names and values; they are put together here, and only what this layer or
+ * the server looks at stays. A name that nobody asks for is forgotten at its colon.
+ */
+#include "http/http.h"
+
+static const mcp_str known[MCP__HTTP_KNOWN] = {
+    [MCP__HTTP_HOST] = {"host", 4},
+    [MCP__HTTP_ORIGIN] = {"origin", 6},
+    [MCP__HTTP_AUTHORIZATION] = {"authorization", 13},
+    [MCP__HTTP_CONTENT_TYPE] = {"content-type", 12},
+    [MCP__HTTP_CONTENT_ENCODING] = {"content-encoding", 16},
+    [MCP__HTTP_ACCEPT] = {"accept", 6},
+    [MCP__HTTP_EXPECT] = {"expect", 6},
+    [MCP__HTTP_SESSION] = {"mcp-session-id", 14},
+    [MCP__HTTP_REVISION] = {"mcp-protocol-version", 20},
+    [MCP__HTTP_METHOD] = {"mcp-method", 10},
+    [MCP__HTTP_NAME] = {"mcp-name", 8},
+    [MCP__HTTP_LAST_EVENT] = {"last-event-id", 13},
+    [MCP__HTTP_TRACEPARENT] = {"traceparent", 11},
+    [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
+};
+
+/* Before the name and value of each Mcp-Param-*, unaligned. */
+typedef struct param {
+    uint32_t next; /* 0: the last */
+    uint32_t name_len, value_len;
+} param;
+
+static unsigned char lower(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return u >= 'A' && u <= 'Z' ? u | 0x20 : u;
+}
+
+bool mcp__http_same(mcp_str a, mcp_str b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++) {
+        if (lower(a.ptr[i]) != lower(b.ptr[i]))
+            return false;
+    }
+    return true;
+}
+
+mcp_str mcp__http_trim(mcp_str s)
+{
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
+        s = mcp__str_sub(s, 1);
+    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+void mcp__http_head_reset(mcp__http_head *head)
+{
+    mcp__buf bytes = head->bytes;
+    *head = (mcp__http_head){0};
+    head->bytes = bytes;
+    mcp__buf_reset(&head->bytes, 4096);
+}
+
+static mcp__http_known classify(mcp_str name)
+{
+    for (unsigned i = 0; i < MCP__HTTP_KNOWN; i++) {
+        if (known[i].len == name.len && mcp__http_same(known[i], name))
+            return (mcp__http_known)i;
+    }
+    mcp_str prefix = MCP_STR("mcp-param-");
+    bool is_param =
+        name.len > prefix.len && mcp__http_same((mcp_str){name.ptr, prefix.len}, prefix);
+    return is_param ? MCP__HTTP_PARAM : MCP__HTTP_IGNORED;
+}
+
+static mcp_str tail(const mcp__http_head *head, uint32_t from)
+{
+    return (mcp_str){head->bytes.ptr + from, head->bytes.len - from};
+}
+
+void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len)
+{
+    if (head->field == 0) {
+        if (head->bytes.len == 0)
+            mcp__buf_char(&head->bytes, 0); /* so that no header begins at 0 */
+        head->field = (uint32_t)head->bytes.len;
+        param p = {0};
+        mcp__buf_add(&head->bytes, &p, sizeof(p));
+    }
+    mcp__buf_add(&head->bytes, at, len);
+}
+
+void mcp__http_head_name_end(mcp__http_head *head)
+{
+    if (head->bytes.failed)
+        return;
+    uint32_t name = head->field + (uint32_t)sizeof(param);
+    head->count++;
+    head->field_kind = (uint8_t)classify(tail(head, name));
+    if (head->field_kind == MCP__HTTP_IGNORED)
+        head->bytes.len = head->field;
+    else if (head->field_kind != MCP__HTTP_PARAM)
+        head->bytes.len = name;
+    head->field_value = (uint32_t)head->bytes.len;
+}
+
+void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len)
+{
+    if (head->field_kind != MCP__HTTP_IGNORED)
+        mcp__buf_add(&head->bytes, at, len);
+}
+
+static void keep_param(mcp__http_head *head, mcp_str value)
+{
+    mcp_str name = tail(head, head->field + (uint32_t)sizeof(param));
+    name.len = head->field_value - head->field - sizeof(param);
+    mcp_str other;
+    char text[128];
+    size_t len = MCP__MIN(name.len, sizeof(text) - 1);
+    memcpy(text, name.ptr, len);
+    text[len] = 0;
+    /* A name as long as that is none of a tool's; it is kept, and never looked up. */
+    if (len == name.len && mcp__http_find(head, text, &other))
+        head->duplicate = true;
+    /* The value stands where it was received; white space before it is left out by moving it. */
+    memmove(head->bytes.ptr + head->field_value, value.ptr, value.len);
+    head->bytes.len = head->field_value + value.len;
+    param p = {0, (uint32_t)name.len, (uint32_t)value.len};
+    memcpy(head->bytes.ptr + head->field, &p, sizeof(p));
+    if (head->last_param) {
+        memcpy(&p, head->bytes.ptr + head->last_param, sizeof(p));
+        p.next = head->field;
+        memcpy(head->bytes.ptr + head->last_param, &p, sizeof(p));
+    } else {
+        head->params = head->field;
+    }
+    head->last_param = head->field;
+}
+
+void mcp__http_head_value_end(mcp__http_head *head)
+{
+    uint32_t kind = head->field_kind;
+    if (head->bytes.failed == MCP_OK && kind == MCP__HTTP_PARAM) {
+        keep_param(head, mcp__http_trim(tail(head, head->field_value)));
+    } else if (head->bytes.failed == MCP_OK && kind < MCP__HTTP_KNOWN) {
+        mcp_str value = mcp__http_trim(tail(head, head->field_value));
+        if (head->present & 1u << kind && kind != MCP__HTTP_ACCEPT)
+            head->duplicate = true;
+        if (kind == MCP__HTTP_ACCEPT)
+            head->accepts |= (uint8_t)mcp__http_accepts(value);
+        head->present |= 1u << kind;
+        head->known[kind] =
+            (mcp__http_span){(uint32_t)(value.ptr - head->bytes.ptr), (uint32_t)value.len};
+    }
+    head->field = 0;
+}
+
+mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known which)
+{
+    if (!(head->present & 1u << which))
+        return (mcp_str){0};
+    return mcp__http_text(head, head->known[which]);
+}
+
+bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value)
+{
+    mcp_str wanted = mcp_str_from(name);
+    mcp__http_known kind = classify(wanted);
+    if (kind < MCP__HTTP_KNOWN) {
+        *value = mcp__http_header(head, kind);
+        return value->ptr != NULL;
+    }
+    for (uint32_t at = head->params; at && kind == MCP__HTTP_PARAM;) {
+        param p;
+        memcpy(&p, head->bytes.ptr + at, sizeof(p));
+        const char *text = head->bytes.ptr + at + sizeof(p);
+        if (mcp__http_same((mcp_str){text, p.name_len}, wanted)) {
+            *value = (mcp_str){text + p.name_len, p.value_len};
+            return true;
+        }
+        at = p.next;
+    }
+    return false;
+}

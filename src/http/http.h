@@ -1,0 +1,452 @@
+/* http.h: the structures of the HTTP layer.
+ *
+ *   mcp_http              one endpoint: options, sessions, counters, what is due
+ *   mcp_http_connection   one connection: the parser, the request being received, the answer being given
+ *   mcp__http_peer        a channel and when it wants to be called
+ *   mcp__http_session     a legacy session: a peer, its streams of events
+ *
+ * http.c life and time, connection.c bytes to requests, headers.c media.c origin.c what requests say of
+ * themselves, route.c what is refused before its body, post.c which era a message is in, modern.c legacy.c
+ * session.c stream.c the rules of each, respond.c sse.c what is written, store.c events kept for replay,
+ * metrics.c counters, timer.c what is due.
+ */
+#ifndef MCP_SRC_HTTP_H
+#define MCP_SRC_HTTP_H
+
+#include <llhttp.h>
+
+#include <mcp/http.h>
+
+#include "base/base.h"
+#include "channel/channel.h"
+#include "jsonrpc/envelope.h"
+#include "protocol/revision.h"
+
+typedef struct mcp__http_session mcp__http_session;
+typedef struct mcp__http_stream mcp__http_stream;
+typedef struct mcp__http_store mcp__http_store;
+
+/* ---- timer.c: a heap of what is due ---------------------------------------------------------------- */
+
+/* Zero-initialized. Members of one heap are linked into each other: nothing is allocated. */
+typedef struct mcp__http_timer {
+    struct mcp__http_timer *child, *next, *prev; /* prev: the sibling before, or the parent */
+    int64_t due;
+    bool armed;
+    bool of_peer; /* in a mcp__http_peer, else in a connection */
+} mcp__http_timer;
+
+void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
+/* Only if that is earlier: one that fires too early is set again by its owner, which costs less than
+ * moving it at each event. */
+void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
+void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
+
+/* ---- headers.c: the head of a request --------------------------------------------------------------- */
+
+/* The headers that we look at. Each may come once, but for Accept. */
+typedef enum mcp__http_known {
+    MCP__HTTP_HOST = 0,
+    MCP__HTTP_ORIGIN,
+    MCP__HTTP_AUTHORIZATION,
+    MCP__HTTP_CONTENT_TYPE,
+    MCP__HTTP_CONTENT_ENCODING,
+    MCP__HTTP_ACCEPT,
+    MCP__HTTP_EXPECT,
+    MCP__HTTP_SESSION,
+    MCP__HTTP_REVISION,
+    MCP__HTTP_METHOD,
+    MCP__HTTP_NAME,
+    MCP__HTTP_LAST_EVENT,
+    MCP__HTTP_TRACEPARENT,
+    MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
+    MCP__HTTP_KNOWN,           /* how many */
+    MCP__HTTP_PARAM,           /* Mcp-Param-… */
+    MCP__HTTP_IGNORED,
+} mcp__http_known;
+
+typedef struct mcp__http_span {
+    uint32_t at, len;
+} mcp__http_span;
+
+/* What is kept of a head: target, values of known headers, names and values of Mcp-Param-*. Offsets,
+ * because the bytes move as they grow. */
+typedef struct mcp__http_head {
+    mcp__buf bytes;
+    mcp__http_span target, path;
+    mcp__http_span known[MCP__HTTP_KNOWN];
+    uint32_t present; /* 1 << mcp__http_known */
+    uint32_t params;  /* where the list of Mcp-Param-* begins; 0: there is none */
+    uint32_t last_param;
+    uint32_t field;       /* where the header being received begins */
+    uint32_t field_value; /* and its value */
+    uint8_t field_kind;
+    uint8_t accepts; /* MCP__HTTP_JSON | MCP__HTTP_SSE */
+    bool duplicate;
+    size_t received; /* bytes of the head, kept or not */
+    size_t count;
+} mcp__http_head;
+
+enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
+
+void mcp__http_head_reset(mcp__http_head *head);
+void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
+void mcp__http_head_name_end(mcp__http_head *head);
+void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
+void mcp__http_head_value_end(mcp__http_head *head);
+/* ptr is NULL when it did not come. */
+mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
+/* By name, Mcp-Param-* too. */
+bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
+static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
+{
+    return (mcp_str){head->bytes.ptr + span.at, span.len};
+}
+bool mcp__http_same(mcp_str a, mcp_str b); /* but for case */
+mcp_str mcp__http_trim(mcp_str s);
+
+/* ---- media.c ------------------------------------------------------------------------------------------ */
+
+/* The value of an Accept header: MCP__HTTP_JSON, MCP__HTTP_SSE or both. */
+unsigned mcp__http_accepts(mcp_str value);
+bool mcp__http_is_json(mcp_str content_type);
+
+/* ---- origin.c: where requests may come from -------------------------------------------------------------- */
+
+bool mcp__http_host_allowed(const mcp_http_options *o, mcp_str host);
+bool mcp__http_origin_allowed(const mcp_http_options *o, mcp_str origin);
+
+/* ---- respond.c: answers ------------------------------------------------------------------------------------ */
+
+/* Why HTTP itself refuses a request. */
+typedef enum mcp__http_refusal {
+    MCP__HTTP_FINE = 0,
+    MCP__HTTP_BAD_SYNTAX,
+    MCP__HTTP_BAD_FRAMING,
+    MCP__HTTP_BAD_VERSION,
+    MCP__HTTP_NO_HOST,
+    MCP__HTTP_DUPLICATE,
+    MCP__HTTP_BAD_HOST,
+    MCP__HTTP_BAD_ORIGIN,
+    MCP__HTTP_NO_PATH,
+    MCP__HTTP_LONG_TARGET,
+    MCP__HTTP_LONG_HEAD,
+    MCP__HTTP_MANY_HEADERS,
+    MCP__HTTP_LONG_BODY,
+    MCP__HTTP_SLOW_HEAD,
+    MCP__HTTP_SLOW_BODY,
+    MCP__HTTP_NOT_ALLOWED, /* the method: never here */
+    MCP__HTTP_POST_ONLY,   /* or not without a session */
+    MCP__HTTP_UNAUTHORIZED,
+    MCP__HTTP_NOT_ACCEPTABLE,
+    MCP__HTTP_NEEDS_STREAM,
+    MCP__HTTP_BAD_TYPE,
+    MCP__HTTP_BAD_CODING,
+    MCP__HTTP_BAD_EXPECT,
+    MCP__HTTP_BAD_REVISION,
+    MCP__HTTP_NO_SESSION,
+    MCP__HTTP_NEEDS_SESSION,
+    MCP__HTTP_MANY_CONNECTIONS,
+    MCP__HTTP_MANY_PER_ADDRESS,
+    MCP__HTTP_MANY_SESSIONS,
+    MCP__HTTP_MANY_STREAMS,
+    MCP__HTTP_DRAINING,
+    MCP__HTTP_NO_MEMORY,
+    MCP__HTTP_BAD_EVENT,
+    MCP__HTTP_BAD_MESSAGE,
+    MCP__HTTP_UNEXPECTED,
+    MCP__HTTP_NO_RANDOM,
+    MCP__HTTP_REFUSALS,
+} mcp__http_refusal;
+
+typedef struct mcp__http_answer {
+    int status;
+    const char *type; /* Content-Type; NULL: without a body */
+    mcp_str body;
+    const char *allow;     /* Allow */
+    const char *challenge; /* WWW-Authenticate */
+    const char *session;   /* Mcp-Session-Id */
+    bool preflight;
+    int code; /* of the JSON-RPC error in the body */
+} mcp__http_answer;
+
+/* Writes a whole answer and ends the request. */
+void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
+void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
+/* The same with a JSON-RPC message; code: of its error, or 0. */
+void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message);
+int mcp__http_refusal_status(mcp__http_refusal why);
+/* Status line and the headers that all answers share, into http->out. */
+void mcp__http_put_head(mcp_http_connection *c, int status);
+
+/* ---- sse.c: event streams -------------------------------------------------------------------------------- */
+
+/* These collect in http->out; mcp__http_flush() writes it. */
+void mcp__http_sse_begin(mcp_http_connection *c);
+void mcp__http_sse_message(mcp_http_connection *c, mcp_str message);
+/* With the id "stream-event"; retry is said when it is not 0. */
+void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event, uint64_t retry,
+                         mcp_str message);
+void mcp__http_sse_comment(mcp_http_connection *c);
+/* The last bytes of the stream; the request ends. */
+void mcp__http_sse_end(mcp_http_connection *c, int code);
+void mcp__http_flush(mcp_http_connection *c);
+
+/* ---- the connection --------------------------------------------------------------------------------------- */
+
+typedef enum mcp__http_phase {
+    MCP__HTTP_IDLE = 0,  /* between requests */
+    MCP__HTTP_HEAD,      /* a part of a head came */
+    MCP__HTTP_BODY,      /* a part of a body is missing */
+    MCP__HTTP_WAITING,   /* the request is complete, its answer not begun */
+    MCP__HTTP_STREAMING, /* the answer is an event stream */
+    MCP__HTTP_LINGERING, /* answered before the request was complete; the rest is thrown away */
+    MCP__HTTP_CLOSED,    /* nothing is read or written any more */
+} mcp__http_phase;
+
+typedef enum mcp__http_target {
+    MCP__HTTP_ENDPOINT = 0,
+    MCP__HTTP_HEALTHZ,
+    MCP__HTTP_METRICS,
+    MCP__HTTP_PREFLIGHT,
+} mcp__http_target;
+
+typedef struct mcp__http_peer mcp__http_peer;
+
+struct mcp_http_connection {
+    mcp_http *http;
+    mcp__link link; /* in http->connections */
+    mcp__http_timer timer;
+    llhttp_t parser;
+    void (*write)(mcp_http_connection *connection, mcp_str bytes, void *user);
+    void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
+    void *user;
+    struct mcp__http_address *address;
+    char *peer_name;
+
+    mcp__http_phase phase;
+    uint8_t target;  /* mcp__http_target */
+    uint8_t refusal; /* mcp__http_refusal that waits for the end of the body */
+    uint8_t http_method;
+    uint8_t metric; /* which JSON-RPC method, for the counters */
+    bool complete;  /* the parser saw the end of a request */
+    bool trusted, keep_alive, chunked, ended, cors, congested, writing;
+    bool counted;     /* as one of its session's event streams */
+    bool resume;      /* what was received has to be looked at again */
+    bool stream_only; /* the answer is an open subscription */
+
+    int64_t since;    /* when the phase began */
+    int64_t wrote_at; /* the last byte */
+    int64_t drained_at;
+    int64_t ended_at;
+    size_t pending;
+    uint64_t bytes_in, bytes_out; /* of this request */
+
+    mcp__http_head head;
+    char *principal; /* of this request, NUL-terminated; NULL: nobody in particular */
+    mcp__buf body;
+    mcp_str body_span; /* the body while it lies in the received bytes alone */
+    mcp__buf input;    /* received, and not yet looked at */
+
+    mcp_exchange exchange;      /* of the request being answered; 0: none */
+    mcp__http_peer *peer;       /* the channel for requests without a session */
+    mcp__http_session *session; /* whose stream this is, or whose request */
+    mcp__http_stream *stream;
+    mcp__link in_getters;
+    char traceparent[56]; /* NUL-terminated */
+};
+
+void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
+void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
+/* The answer is complete: the next request, or the end. */
+void mcp__http_finish(mcp_http_connection *c, int status, int code);
+void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
+void mcp__http_connection_arm(mcp_http_connection *c);
+void mcp__http_connection_due(mcp_http_connection *c);
+/* Gives back what only a request in progress needs. */
+void mcp__http_slim(mcp_http_connection *c);
+int64_t mcp__http_now(const mcp_http *http);
+/* The body in one piece. */
+mcp_str mcp__http_body(mcp_http_connection *c);
+
+/* ---- route.c, post.c: requests ---------------------------------------------------------------------------------- */
+
+/* The head is complete: what can be refused without the body is refused. */
+mcp__http_refusal mcp__http_route(mcp_http_connection *c);
+/* The request is complete. */
+void mcp__http_dispatch(mcp_http_connection *c);
+void mcp__http_post(mcp_http_connection *c);
+
+/* What a body is, as far as HTTP has to know. */
+typedef struct mcp__http_message {
+    mcp_json_doc *doc;
+    mcp_str method;   /* of a single request or notification */
+    bool has_request; /* an answer is to come */
+    bool batch, modern, initialize, listen, response, invalid;
+} mcp__http_message;
+
+/* ---- modern.c: exchanges without a session ------------------------------------------------------------------------- */
+
+/* A channel that is looked after. */
+struct mcp__http_peer {
+    mcp_http *http;
+    mcp_channel *channel;
+    mcp__http_timer timer;
+    mcp__link link;                  /* in http->orphans, else alone */
+    mcp_http_connection *connection; /* whose requests these are; NULL: it went */
+    mcp__http_session *session;
+    const mcp__revision *legacy; /* a legacy channel without a session */
+    bool done;                   /* an orphan that was answered */
+};
+
+/* principal may be NULL. MCP_OK, MCP_ENOMEM. */
+int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const char *principal,
+                       mcp__http_peer **ret);
+void mcp__http_peer_free(mcp__http_peer *peer);
+void mcp__http_peer_arm(mcp__http_peer *peer);
+void mcp__http_peer_due(mcp__http_peer *peer);
+
+/* Takes the document over. legacy: NULL is modern. */
+void mcp__http_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy);
+/* Gives the message to a channel, and answers what it says nothing to. */
+int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m);
+/* The connection or its answer ended. */
+void mcp__http_exchange_end(mcp_http_connection *c);
+int mcp__http_status(mcp_output_info info, bool modern);
+/* Whether the request of c is still being answered; false after memory ran out. */
+bool mcp__http_exchange_alive(const mcp_http_connection *c);
+/* Whether an event stream may be the answer. */
+bool mcp__http_may_stream(const mcp_http_connection *c);
+
+/* ---- session.c, legacy.c, stream.c ------------------------------------------------------------------------------------ */
+
+/* A stream of events of a session. Number 0 is the one that GET opens: any number of connections may
+ * have it, the youngest gets the messages. */
+struct mcp__http_stream {
+    mcp__link link; /* in session->streams */
+    mcp__http_session *session;
+    uint64_t number;
+    uint64_t events; /* so many were made */
+    mcp_exchange exchange;
+    mcp_http_connection *connection; /* NULL: the client is away */
+};
+
+struct mcp__http_session {
+    mcp_http *http;
+    mcp__link link; /* in http->idle_sessions (longest idle first) or http->busy_sessions */
+    char id[33];
+    mcp__http_peer *peer;
+    const mcp__revision *revision; /* NULL until initialize was answered */
+    mcp__link streams;
+    mcp__link getters;        /* connections with the stream 0, youngest last */
+    mcp__http_stream general; /* the stream 0 */
+    uint64_t told;            /* its last event that was written to somebody */
+    uint64_t next_stream;
+    size_t attached;  /* connections that this session is being used by */
+    size_t n_streams; /* of those, event streams */
+    int64_t idle_since;
+    bool stored; /* something is in the event store */
+};
+
+/* MCP_OK; MCP_ELIMIT, MCP_ENOMEM, or what random() said. */
+int mcp__http_session_new(mcp_http *http, const char *principal, mcp__http_session **ret);
+void mcp__http_session_free(mcp__http_session *session);
+/* The session that the request names and may use, or NULL. */
+mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
+void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c);
+void mcp__http_session_detach(mcp_http_connection *c);
+/* Its streams take notices, or not. */
+void mcp__http_session_writable(mcp__http_session *session);
+void mcp__http_session_due(mcp__http_session *session);
+
+void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m);
+void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *session,
+                           mcp__http_message *m);
+void mcp__http_get(mcp_http_connection *c);
+void mcp__http_delete(mcp_http_connection *c);
+
+void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
+                            void *user);
+mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_connection *c);
+void mcp__http_stream_free(mcp__http_stream *stream);
+/* The answer of its connection becomes an event stream; not if there are too many. */
+void mcp__http_stream_begin(mcp__http_stream *stream);
+/* Opens the event stream of c, which asked with GET, at "stream-event" (NULL: the stream 0). */
+void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *session, mcp_str last_event);
+
+/* ---- store.c -------------------------------------------------------------------------------------------------------- */
+
+/* NULL: no memory. */
+mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, size_t bytes_per_session,
+                                     mcp_event_store *ret);
+void mcp__http_store_free(mcp__http_store *store);
+
+/* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
+
+enum { MCP__HTTP_METHODS = 20, MCP__HTTP_BUCKETS = 10, MCP__HTTP_STATUSES = 20 };
+
+typedef struct mcp__http_metrics {
+    uint64_t answered[MCP__HTTP_METHODS][2]; /* results, errors */
+    uint64_t by_status[MCP__HTTP_STATUSES];
+    uint64_t duration[MCP__HTTP_BUCKETS + 1];
+    uint64_t duration_sum, duration_count;
+    uint64_t bytes_in, bytes_out;
+    uint64_t sessions_begun, sessions_evicted, sessions_expired;
+    uint64_t accepted, refused;
+    size_t streams;
+} mcp__http_metrics;
+
+/* The row of a method; 0 for none, and one for all that are unknown. */
+unsigned mcp__http_metric_of(mcp_str method);
+mcp_str mcp__http_metric_name(unsigned metric);
+void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration);
+void mcp__http_put_metrics(mcp_http *http, mcp__buf *b);
+
+/* ---- the endpoint ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mcp__http_address {
+    size_t count;
+    size_t len;
+    char text[];
+} mcp__http_address;
+
+struct mcp_http {
+    mcp_server *server;
+    const mcp_allocator *allocator;
+    mcp_allocator own_allocator;
+    mcp_http_options options; /* texts are ours */
+    llhttp_settings_t parser_settings;
+    mcp__link connections;
+    size_t n_connections;
+    mcp__map addresses;
+    mcp__map sessions;
+    mcp__link idle_sessions, busy_sessions;
+    size_t n_sessions;
+    mcp__link orphans;
+    mcp__http_timer *timers;
+    uint64_t exchanges;
+    mcp__buf out; /* the answer being written */
+    mcp__http_store *store;
+    mcp_event_store event_store;
+    mcp__http_metrics metrics;
+    mcp_http_connection *receiving; /* whose message the channel is being given */
+    int64_t now;
+    unsigned depth; /* calls of ours on the stack */
+    bool draining, woken;
+    void (*wake)(mcp_http *http, void *user);
+    void *wake_user;
+};
+
+static inline void mcp__http_enter(mcp_http *http, int64_t now)
+{
+    http->now = now;
+    http->depth++;
+}
+static inline void mcp__http_leave(mcp_http *http)
+{
+    http->depth--;
+}
+/* Something has to be done at the next tick, which should be soon. */
+void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
+
+#endif

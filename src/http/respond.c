@@ -1,0 +1,265 @@
+/* respond.c: whole answers, each in one write.
+ *
+ * The refusals are a table: the status, and a sentence that names what was wrong or which limit was reached,
+ * as a JSON-RPC error without an id.
+ */
+#include "http/http.h"
+
+enum {
+    ONE_WRITE = 64 << 10, /* a longer body is written from where it lies */
+    OUT_KEPT = 256 << 10, /* of the buffer for answers */
+};
+
+#define LIMIT(member) .limit = offsetof(mcp_http_options, member), .has_limit = true
+
+static const struct refusal {
+    int status;
+    bool final; /* nothing more can be understood, or wanted, of this connection */
+    bool has_limit;
+    size_t limit; /* of the option that %zu stands for */
+    const char *text;
+} refusals[MCP__HTTP_REFUSALS] = {
+    [MCP__HTTP_BAD_SYNTAX] = {400, true, .text = "this is not HTTP/1.1"},
+    [MCP__HTTP_BAD_FRAMING] = {400, true,
+                               .text = "the length of the body is not clear: one Content-Length "
+                                       "or \\\"Transfer-Encoding: chunked\\\", not both"},
+    [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are spoken here"},
+    [MCP__HTTP_NO_HOST] = {400, .text = "a Host header is required"},
+    [MCP__HTTP_DUPLICATE] = {400, .text = "a header that can have one value only came twice"},
+    [MCP__HTTP_BAD_HOST] = {403, .text = "this Host is not served (allow_hosts)"},
+    [MCP__HTTP_BAD_ORIGIN] = {403, .text = "this Origin is not allowed (allow_origins)"},
+    [MCP__HTTP_NO_PATH] = {404, .text = "there is nothing at this path"},
+    [MCP__HTTP_LONG_TARGET] = {414, true, LIMIT(max_header_bytes),
+                               .text = "the target alone is longer than a head may be, %zu bytes "
+                                       "(max_header_bytes)"},
+    [MCP__HTTP_LONG_HEAD] = {431, true, LIMIT(max_header_bytes),
+                             .text = "the headers are longer than %zu bytes (max_header_bytes)"},
+    [MCP__HTTP_MANY_HEADERS] = {431, true, LIMIT(max_headers),
+                                .text = "there are more than %zu headers (max_headers)"},
+    [MCP__HTTP_LONG_BODY] = {413, true, LIMIT(max_body),
+                             .text = "the body is longer than %zu bytes (max_body)"},
+    [MCP__HTTP_SLOW_HEAD] = {408, true, LIMIT(header_ms),
+                             .text = "the headers took longer than %zu ms (header_ms)"},
+    [MCP__HTTP_SLOW_BODY] = {408, true, LIMIT(body_ms),
+                             .text = "the body took longer than %zu ms (body_ms)"},
+    [MCP__HTTP_NOT_ALLOWED] = {405, .text = "this HTTP method is not for here"},
+    [MCP__HTTP_POST_ONLY] = {405, .text = "only POST is served without a legacy session"},
+    [MCP__HTTP_UNAUTHORIZED] = {401, .text = "this needs a valid Authorization"},
+    [MCP__HTTP_NOT_ACCEPTABLE] = {406, .text = "Accept has to list application/json and "
+                                               "text/event-stream, for GET the latter"},
+    [MCP__HTTP_NEEDS_STREAM] = {406, .text = "the answer is an event stream: Accept has to list "
+                                             "text/event-stream"},
+    [MCP__HTTP_BAD_TYPE] = {415, .text = "Content-Type has to be application/json"},
+    [MCP__HTTP_BAD_CODING] = {415, .text = "a Content-Encoding is not understood here"},
+    [MCP__HTTP_BAD_EXPECT] = {417, .text = "only \\\"Expect: 100-continue\\\" can be met"},
+    [MCP__HTTP_BAD_REVISION] = {400, .text = "the MCP-Protocol-Version of this request is not "
+                                             "one that is served"},
+    [MCP__HTTP_NO_SESSION] = {404, .text = "there is no such session: initialize a new one"},
+    [MCP__HTTP_NEEDS_SESSION] = {400, .text = "this needs a session: send initialize first, then "
+                                              "its Mcp-Session-Id"},
+    [MCP__HTTP_MANY_CONNECTIONS] = {503, true, LIMIT(max_connections),
+                                    .text = "there are %zu connections already "
+                                            "(max_connections)"},
+    [MCP__HTTP_MANY_PER_ADDRESS] = {503, true, LIMIT(max_per_address),
+                                    .text = "there are %zu connections from this address already "
+                                            "(max_per_address)"},
+    [MCP__HTTP_MANY_SESSIONS] = {503, LIMIT(max_sessions),
+                                 .text = "there are %zu sessions in use already (max_sessions)"},
+    [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
+                                .text = "this session has %zu event streams already "
+                                        "(max_streams)"},
+    [MCP__HTTP_DRAINING] = {503, .text = "the server is about to end: no new sessions"},
+    [MCP__HTTP_NO_MEMORY] = {503, .text = "out of memory"},
+    [MCP__HTTP_BAD_EVENT] = {400, .text = "this Last-Event-ID is not, or no longer, known: "
+                                          "nothing can be replayed"},
+    [MCP__HTTP_BAD_MESSAGE] = {400, .text = "the body is not a message that can be taken"},
+    [MCP__HTTP_UNEXPECTED] = {400, .text = "a response was not asked for"},
+    [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
+};
+
+static const struct {
+    int status;
+    mcp_str line;
+} lines[] = {
+    {200, {"HTTP/1.1 200 OK\r\n", 17}},
+    {202, {"HTTP/1.1 202 Accepted\r\n", 23}},
+    {204, {"HTTP/1.1 204 No Content\r\n", 25}},
+    {400, {"HTTP/1.1 400 Bad Request\r\n", 26}},
+    {401, {"HTTP/1.1 401 Unauthorized\r\n", 27}},
+    {403, {"HTTP/1.1 403 Forbidden\r\n", 24}},
+    {404, {"HTTP/1.1 404 Not Found\r\n", 24}},
+    {405, {"HTTP/1.1 405 Method Not Allowed\r\n", 33}},
+    {406, {"HTTP/1.1 406 Not Acceptable\r\n", 29}},
+    {408, {"HTTP/1.1 408 Request Timeout\r\n", 30}},
+    {413, {"HTTP/1.1 413 Content Too Large\r\n", 32}},
+    {414, {"HTTP/1.1 414 URI Too Long\r\n", 27}},
+    {415, {"HTTP/1.1 415 Unsupported Media Type\r\n", 37}},
+    {417, {"HTTP/1.1 417 Expectation Failed\r\n", 33}},
+    {429, {"HTTP/1.1 429 Too Many Requests\r\n", 32}},
+    {431, {"HTTP/1.1 431 Request Header Fields Too Large\r\n", 46}},
+    {503, {"HTTP/1.1 503 Service Unavailable\r\n", 34}},
+    {505, {"HTTP/1.1 505 HTTP Version Not Supported\r\n", 41}},
+};
+
+int mcp__http_refusal_status(mcp__http_refusal why)
+{
+    return refusals[why].status;
+}
+
+/* ---- heads ------------------------------------------------------------------------------------------- */
+
+static void put_cors(mcp_http_connection *c, mcp__buf *b)
+{
+    mcp__buf_lit(b, "Access-Control-Allow-Origin: ");
+    mcp__buf_str(b, mcp__http_header(&c->head, MCP__HTTP_ORIGIN));
+    mcp__buf_lit(b, "\r\nVary: Origin\r\n"
+                    "Access-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
+}
+
+void mcp__http_put_head(mcp_http_connection *c, int status)
+{
+    mcp__buf *b = &c->http->out;
+    size_t i = 0;
+    while (lines[i].status != status && i + 1 < MCP__COUNT(lines))
+        i++;
+    mcp__buf_str(b, lines[i].line);
+    if (c->http->options.date) {
+        mcp__buf_lit(b, "Date: ");
+        mcp__buf_str(b, c->http->options.date(c->http->options.user));
+        mcp__buf_lit(b, "\r\n");
+    }
+    if (!c->keep_alive)
+        mcp__buf_lit(b, "Connection: close\r\n");
+    if (c->cors)
+        put_cors(c, b);
+}
+
+static void put_header(mcp__buf *b, const char *name, const char *value)
+{
+    if (value)
+        mcp__buf_printf(b, "%s: %s\r\n", name, value);
+}
+
+static void put_preflight(const mcp_http_connection *c, mcp__buf *b)
+{
+    mcp_str headers = mcp__http_header(&c->head, MCP__HTTP_REQUEST_HEADERS);
+    mcp__buf_lit(b, "Access-Control-Allow-Methods: POST, GET, DELETE\r\n"
+                    "Access-Control-Max-Age: 600\r\n");
+    if (!headers.len)
+        return;
+    mcp__buf_lit(b, "Access-Control-Allow-Headers: ");
+    mcp__buf_str(b, headers);
+    mcp__buf_lit(b, "\r\n");
+}
+
+static void put_length(mcp__buf *b, size_t length)
+{
+    char digits[24];
+    char *at = digits + sizeof(digits);
+    do {
+        *--at = (char)('0' + length % 10);
+        length /= 10;
+    } while (length);
+    mcp__buf_lit(b, "Content-Length: ");
+    mcp__buf_add(b, at, (size_t)(digits + sizeof(digits) - at));
+    mcp__buf_lit(b, "\r\n");
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------- */
+
+void mcp__http_flush(mcp_http_connection *c)
+{
+    mcp__buf *b = &c->http->out;
+    if (b->failed)
+        mcp__http_close(c, MCP_HTTP_ABORT);
+    else if (b->len)
+        mcp__http_write(c, mcp__buf_view(b));
+    mcp__buf_reset(b, OUT_KEPT);
+}
+
+static void write_answer(mcp_http_connection *c, const mcp__http_answer *a)
+{
+    mcp__buf *b = &c->http->out;
+    mcp__http_put_head(c, a->status);
+    if (a->type) {
+        mcp__buf_lit(b, "Content-Type: ");
+        mcp__buf_str(b, mcp_str_from(a->type));
+        mcp__buf_lit(b, "\r\n");
+    }
+    put_header(b, "Allow", a->allow);
+    put_header(b, "WWW-Authenticate", a->challenge);
+    put_header(b, "Mcp-Session-Id", a->session);
+    if (a->preflight)
+        put_preflight(c, b);
+    if (a->status != 204)
+        put_length(b, a->body.len);
+    mcp__buf_lit(b, "\r\n");
+    bool with_body = c->http_method != HTTP_HEAD;
+    bool apart = a->body.len > ONE_WRITE && with_body;
+    if (with_body && !apart)
+        mcp__buf_str(b, a->body);
+    mcp__http_flush(c);
+    if (apart && c->phase != MCP__HTTP_CLOSED)
+        mcp__http_write(c, a->body);
+}
+
+void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer)
+{
+    if ((c->ended && !c->input.len) || c->http->draining)
+        c->keep_alive = false;
+    write_answer(c, answer);
+    mcp__http_finish(c, answer->status, answer->code);
+}
+
+void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message)
+{
+    mcp__http_answer a = {
+        .status = status, .type = "application/json", .body = message, .code = code};
+    mcp__http_respond(c, &a);
+}
+
+static size_t limit_of(const mcp_http_options *o, mcp__http_refusal why)
+{
+    /* size_t and uint64_t alike, which are the same wherever this was ever run */
+    uint64_t wide = 0;
+    size_t narrow = 0;
+    const char *at = (const char *)o + refusals[why].limit;
+    bool is_time = why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY;
+    if (is_time)
+        memcpy(&wide, at, sizeof(wide));
+    else
+        memcpy(&narrow, at, sizeof(narrow));
+    return is_time ? (size_t)wide : narrow;
+}
+
+void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
+{
+    const struct refusal *r = &refusals[why];
+    mcp__buf body;
+    mcp__buf_init(&body, c->http->allocator, 0);
+    int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
+    mcp__buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":%d,\"message\":\"", code);
+    if (r->has_limit) {
+        const char *at = strstr(r->text, "%zu");
+        mcp__buf_add(&body, r->text, (size_t)(at - r->text));
+        mcp__buf_printf(&body, "%zu%s", limit_of(&c->http->options, why), at + 3);
+    } else {
+        mcp__buf_str(&body, mcp_str_from(r->text));
+    }
+    mcp__buf_lit(&body, "\"}}");
+    mcp__http_answer a = {.status = r->status, .type = "application/json"};
+    if (body.failed)
+        a.type = NULL; /* the status says it, without words */
+    else
+        a.body = mcp__buf_view(&body);
+    if (why == MCP__HTTP_POST_ONLY)
+        a.allow = "POST";
+    else if (r->status == 405)
+        a.allow = c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
+    if (r->status == 401)
+        a.challenge = c->http->options.challenge;
+    if (r->final)
+        c->keep_alive = false;
+    mcp__http_respond(c, &a);
+    mcp__buf_free(&body);
+}
