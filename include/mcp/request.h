@@ -164,10 +164,32 @@ MCP_API int mcp_reply_fail_data(mcp_request *req, int code, const char *data, co
 /* ---- progress, later answers -------------------------------------------------------------------------- */
 
 /* notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be
- * NULL. A value that does not increase is dropped (the specification forbids it), and so are notices
- * that come faster than 20 per second, but for the last one (progress == total). */
+ * NULL. A value that does not increase is dropped (the specification forbids it), and so is what
+ * goes beyond 20 notices in a second, but for the last one (progress == total). */
 MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
                                   const char *message);
+
+/* Severities (RFC 5424), as MCP names them. */
+typedef enum mcp_log_level {
+    MCP_LOG_DEBUG = 0,
+    MCP_LOG_INFO,
+    MCP_LOG_NOTICE,
+    MCP_LOG_WARNING,
+    MCP_LOG_ERROR,
+    MCP_LOG_CRITICAL,
+    MCP_LOG_ALERT,
+    MCP_LOG_EMERGENCY,
+} mcp_log_level;
+
+/* notifications/message to the peer of this request, when it wants them: a modern peer says so in the
+ * request, a legacy one by logging/setLevel (before that it gets MCP_LOG_INFO and above). Does nothing on a
+ * server without mcp_server_options.logging. `logger` may be NULL; `data` is the text of any JSON value.
+ * At most 20 per second and request are sent. No secrets: the peer's model may read it.
+ * mcp_request_logf() sends a string made as by printf. 2026-07-28, server/utilities/logging. */
+MCP_API void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger,
+                             mcp_str data);
+MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
+                              const char *format, ...) MCP_PRINTF(4, 5);
 
 /* Ends a request whose handler returned MCP_PENDING; `outcome` is what the handler would have returned.
  * The request is gone afterwards. Call it once in every case, also after a cancel. */

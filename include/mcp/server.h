@@ -49,6 +49,8 @@ typedef struct mcp_server_options {
     bool no_list_changed; /* do not announce changes of lists */
     /* Declare a capability although nothing is registered yet, because it will be. */
     bool declare_resources, declare_prompts, declare_tools;
+    /* Declare that handlers send log messages to the peer, with mcp_request_log(). */
+    bool logging;
 
     const struct mcp_host *host; /* lends worker threads and timers; may be set later */
     const mcp_allocator *allocator;

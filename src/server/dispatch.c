@@ -77,6 +77,10 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_LEGACY,
      .needs = MCP__NEEDS_NOTHING,
      .run = mcp__run_ping},
+    {.name = "logging/setLevel",
+     .revisions = MCP__IN_LEGACY,
+     .needs = MCP__NEEDS_LOGGING,
+     .run = mcp__run_set_level},
     {.name = "resources/subscribe",
      .revisions = MCP__IN_LEGACY,
      .needs = MCP__NEEDS_SUBSCRIBE,
@@ -102,6 +106,7 @@ static bool offered(const mcp_server *server, const mcp__method *method)
     case MCP__NEEDS_NOTHING: return true;
     case MCP__NEEDS_SUBSCRIBE:
         return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
+    case MCP__NEEDS_LOGGING: return server->options.logging;
     case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
     default: return mcp__server_offers(server, (mcp__kind)method->needs);
     }

@@ -1,6 +1,4 @@
-/* request.c: what a handler may ask of its request, its life, progress and work elsewhere. */
-#include <math.h>
-
+/* request.c: what a handler may ask of its request, its life, work elsewhere. */
 #include "server/server.h"
 
 const char *mcp_request_revision(const mcp_request *req)
@@ -97,58 +95,6 @@ void mcp__request_clear(mcp_request *req)
         mcp__buf_free(&req->out);
     mcp__buf_free(&req->meta);
     mcp__arena_free(&req->arena);
-}
-
-/* ---- progress ----------------------------------------------------------------------------------------- */
-
-enum { PROGRESS_INTERVAL_MS = 50 }; /* 20 per second */
-
-static int64_t now_of(const mcp_request *req)
-{
-    const mcp_host *host = &req->server->host;
-    return req->server->has_host && host->now ? host->now(host->user) : req->in.channel->now;
-}
-
-static bool progress_is_due(mcp_request *req, double progress, double total)
-{
-    if (!isfinite(progress) || (req->progress_begun && !(progress > req->progress_last)))
-        return false;
-    int64_t now = now_of(req);
-    bool last = total > 0 && progress >= total;
-    if (req->progress_begun && !last && now - req->progress_sent < PROGRESS_INTERVAL_MS)
-        return false;
-    req->progress_begun = true;
-    req->progress_last = progress;
-    req->progress_sent = now;
-    return true;
-}
-
-void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
-{
-    const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
-    if (!mcp__is_id(token) || req->cancelled || !req->in.channel)
-        return;
-    if (!progress_is_due(req, progress, total))
-        return;
-    mcp__buf b = mcp__channel_take_buf(req->in.channel);
-    mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
-    mcp__object o = mcp__object_begin(&b, req->revision);
-    mcp__object_key(&o, "progressToken");
-    mcp__json_put_value(&b, token);
-    mcp__object_key(&o, "progress");
-    mcp__json_put_real(&b, progress);
-    if (total > 0 && isfinite(total)) {
-        mcp__object_key(&o, "total");
-        mcp__json_put_real(&b, total);
-    }
-    if (req->revision->progress_message)
-        mcp__object_str(&o, "message", message);
-    mcp__object_end(&o);
-    mcp__buf_char(&b, '}');
-    if (!b.failed)
-        mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
-                          (mcp_output_info){0});
-    mcp__channel_give_buf(req->in.channel, &b);
 }
 
 /* ---- work elsewhere ------------------------------------------------------------------------------------- */

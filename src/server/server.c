@@ -180,6 +180,10 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__rev
     put_capability(&o, server, MCP__RESOURCES, "resources");
     put_capability(&o, server, MCP__PROMPTS, "prompts");
     put_capability(&o, server, MCP__TOOLS, "tools");
+    if (server->options.logging) {
+        mcp__object_key(&o, "logging");
+        mcp__buf_lit(b, "{}");
+    }
     if (revision->completions && mcp__server_completes(server)) {
         mcp__object_key(&o, "completions");
         mcp__buf_lit(b, "{}");

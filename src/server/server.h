@@ -6,7 +6,7 @@
  *
  * server.c life and options, registry.c what is registered, session.c the role of a channel and the
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c the methods,
- * reply.c and request.c what handlers call, hub.c subscriptions and notices.
+ * reply.c, request.c and notice.c what handlers call, hub.c subscriptions and notices.
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -155,6 +155,7 @@ struct mcp__session {
     /* legacy only */
     const mcp__revision *revision; /* NULL before initialize */
     bool initialized;              /* the notification came */
+    int log_level;                 /* logging/setLevel */
     mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
     mcp__stream legacy;
 
@@ -176,6 +177,12 @@ typedef enum mcp__request_state {
     MCP__REQUEST_PENDING,     /* mcp_reply_finish() is to come */
     MCP__REQUEST_LISTENING,   /* an open subscription */
 } mcp__request_state;
+
+/* How many notices of a kind a request sent in the second that began at `since`. */
+typedef struct mcp__notice_rate {
+    int64_t since;
+    unsigned count;
+} mcp__notice_rate;
 
 struct mcp_request {
     mcp__incoming in; /* first */
@@ -220,10 +227,10 @@ struct mcp_request {
     uint64_t total;
     bool has_total;
 
-    /* progress */
+    /* notices */
     bool progress_begun;
     double progress_last;
-    int64_t progress_sent;
+    mcp__notice_rate progress_rate, log_rate;
 
     mcp__stream *stream; /* subscriptions/listen */
 };
@@ -265,7 +272,12 @@ struct mcp__method {
     /* Writes the members after the array, each with a leading comma. NULL: none. */
     void (*tail)(mcp_request *req, mcp__buf *b);
 };
-enum { MCP__NEEDS_NOTHING = -1, MCP__NEEDS_SUBSCRIBE = -2, MCP__NEEDS_COMPLETION = -3 };
+enum {
+    MCP__NEEDS_NOTHING = -1,
+    MCP__NEEDS_SUBSCRIBE = -2,
+    MCP__NEEDS_COMPLETION = -3,
+    MCP__NEEDS_LOGGING = -4,
+};
 
 /* Runs a request whose revision is known. */
 void mcp__dispatch(mcp_request *req);
@@ -289,6 +301,10 @@ int mcp__run_tool(mcp_request *req);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
 void mcp__complete_tail(mcp_request *req, mcp__buf *b);
+/* notice.c */
+int mcp__run_set_level(mcp_request *req);
+/* debug is 0; negative: no such level. */
+int mcp__log_level(mcp_str name);
 /* listen.c */
 int mcp__listen_open(mcp_request *req);
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */

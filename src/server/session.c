@@ -16,6 +16,7 @@ int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, m
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
     session->server = server;
     session->due = INT64_MAX;
+    session->log_level = MCP_LOG_INFO;
     mcp__list_init(&session->streams);
     mcp__list_init(&session->dirty);
     mcp__stream_init(&session->legacy, session, NULL);
@@ -99,6 +100,12 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     if (info && !mcp_json_is(info, MCP_JSON_OBJECT)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_CLIENT_INFO "\" must be an object");
+        return NULL;
+    }
+    const mcp_json *level = mcp_json_get(meta, MCP__META_LOG_LEVEL);
+    if (level && mcp__log_level(mcp_json_string(level)) < 0) {
+        mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                       "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is no log level");
         return NULL;
     }
     return mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
