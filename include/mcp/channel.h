@@ -61,7 +61,7 @@ typedef struct mcp_channel_options {
     size_t max_reply;         /* bytes of one message that we make; 64 MiB */
     size_t max_depth;         /* arrays and objects inside each other; 64 */
     size_t max_in_flight;     /* requests of the peer being answered; 1024 */
-    size_t max_subscriptions; /* resource URIs that the peer is subscribed to; 4096 */
+    size_t max_subscriptions; /* URIs subscribed to, streams listened on; 4096 of each */
     size_t max_batch;         /* messages in one batch (2025-03-26 only); 256 */
 } mcp_channel_options;
 
