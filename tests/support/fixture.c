@@ -288,10 +288,19 @@ static int call_progress(mcp_request *req, const mcp_json *arguments, void *user
 {
     (void)arguments, (void)user;
     mcp_request_progress(req, 1, 4, "begun");
-    mcp_request_progress(req, 2, 4, "too soon after the first");
+    mcp_request_progress(req, 2, 4, "going on");
     mcp_request_progress(req, 4, 4, "done");
     mcp_request_progress(req, 4, 4, "not more than before");
     return mcp_reply_text(req, "progressed");
+}
+
+static int call_logs(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    mcp_request_log(req, MCP_LOG_DEBUG, "fixture", MCP_STR("{\n\"a\": 1}"));
+    mcp_request_logf(req, MCP_LOG_WARNING, NULL, "It is %d", 7);
+    mcp_request_log(req, MCP_LOG_EMERGENCY, NULL, MCP_STR("no JSON"));
+    return mcp_reply_text(req, "logged");
 }
 
 static int finish_call(fixture *f, waiting *w)
@@ -373,6 +382,7 @@ static const struct {
       .call = call_structured},
      "[1, 2]"},
     {{.size = sizeof(mcp_tool), .name = "progress", .call = call_progress}, ""},
+    {{.size = sizeof(mcp_tool), .name = "logs", .call = call_logs}, ""},
     {{.size = sizeof(mcp_tool), .name = "pending", .call = call_pending}, NULL},
     {{.size = sizeof(mcp_tool), .name = "work", .call = call_work}, NULL},
     {{.size = sizeof(mcp_tool), .name = "broken", .call = call_broken}, ""},
@@ -606,6 +616,7 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
         .declare_prompts = o->declare,
         .declare_tools = o->declare,
         .cache_public = o->cache_public,
+        .logging = o->logging,
         .allocator = o->allocator,
     };
     int rc = mcp_server_new(&options, &f->server, error);

@@ -2,7 +2,7 @@
  *
  *   fixed:/...   registered resources and templates
  *   mem:...      a mounted provider: lists lazily, watches, answers later where it is told to
- *   tools        echo, every, fails, object, array, progress, pending, work, broken, refuses
+ *   tools        echo, every, fails, object, array, progress, logs, pending, work, broken, refuses
  *   prompts      plain, args, every
  *
  * What answers later waits until fixture_finish().
@@ -19,7 +19,7 @@ typedef struct fixture_options {
     bool empty;         /* nothing is registered */
     bool no_provider;   /* nothing is mounted */
     bool deferred_list; /* the provider lists later */
-    bool no_subscribe, no_list_changed, declare, cache_public;
+    bool no_subscribe, no_list_changed, declare, cache_public, logging;
     size_t page_size; /* 4 */
     uint64_t coalesce_ms;
 } fixture_options;

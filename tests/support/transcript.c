@@ -465,6 +465,7 @@ static bool read_settings(char *words, settings *ret)
             {"no-list-changed", &ret->server.no_list_changed, NULL},
             {"declare", &ret->server.declare, NULL},
             {"public", &ret->server.cache_public, NULL},
+            {"logging", &ret->server.logging, NULL},
             {"page", NULL, &ret->server.page_size},
             {"max_message", NULL, &ret->channel.max_message},
             {"max_reply", NULL, &ret->channel.max_reply},

@@ -508,6 +508,30 @@ static void test_progress(void **state)
     peer_free(&p);
 }
 
+static int report_often(peer *p, mcp_request *req)
+{
+    (void)p;
+    for (int i = 1; i <= 30; i++)
+        mcp_request_progress(req, i, 30, NULL);
+    return MCP_OK;
+}
+
+/* At most 20 in a second, and the last one. */
+static void test_progress_limit(void **state)
+{
+    (void)state;
+    peer p = {0};
+    peer_open(&p, report_often, false);
+    ask_tool(&p);
+    size_t n = 0;
+    const char *text = sent(&p), *last = NULL;
+    for (const char *at = text; (at = strstr(at, "\"progress\":")) != NULL; n++)
+        last = at++;
+    assert_int_equal(n, 21);
+    assert_non_null(strstr(last, "\"progress\":30"));
+    peer_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_wrong_content),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_progress_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
