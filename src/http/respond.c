@@ -36,7 +36,7 @@ static const struct refusal {
                              .text = "the headers are longer than %zu bytes (max_header_bytes)"},
     [MCP__HTTP_MANY_HEADERS] = {431, true, LIMIT(max_headers),
                                 .text = "there are more than %zu headers (max_headers)"},
-    [MCP__HTTP_LONG_BODY] = {413, true, LIMIT(max_body),
+    [MCP__HTTP_LONG_BODY] = {413, LIMIT(max_body),
                              .text = "the body is longer than %zu bytes (max_body)"},
     [MCP__HTTP_SLOW_HEAD] = {408, true, LIMIT(header_ms),
                              .text = "the headers took longer than %zu ms (header_ms)"},

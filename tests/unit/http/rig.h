@@ -281,7 +281,10 @@ static expansion expand_macros(const rig *r, const char *text)
 static void expand_request(const rig *r, const char *request, expansion *ret)
 {
     expansion e = expand_macros(r, request);
-    const char *end = strstr(e.ptr, "\n\n");
+    /* what is written with \r\n has its empty line so too */
+    const char *end = strstr(e.ptr, "\n\n"), *other = strstr(e.ptr, "\r\n\r\n");
+    if (other && (!end || other < end))
+        end = other + 2;
     size_t head = end ? (size_t)(end - e.ptr) + 2 : e.len;
     char length[24];
     snprintf(length, sizeof(length), "%zu", e.len - head);
@@ -289,7 +292,7 @@ static void expand_request(const rig *r, const char *request, expansion *ret)
         if (strncmp(e.ptr + i, "{{len}}", 7) == 0) {
             expansion_add(ret, length, strlen(length));
             i += 6;
-        } else if (e.ptr[i] == '\n' && (i == 0 || e.ptr[i - 1] != '\r')) {
+        } else if (e.ptr[i] == '\n') {
             expansion_add(ret, "\r\n", 2);
         } else if (e.ptr[i] != '\r' || e.ptr[i + 1] != '\n') {
             expansion_add(ret, e.ptr + i, 1);
