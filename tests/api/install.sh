@@ -31,24 +31,29 @@ mv "$tmp/elsewhere" "$prefix"
 libdir=$(dirname "$(find "$prefix" -name libmcp.a)")
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
 
-from_pkg_config() { # module, output, what to do with -l options, pkg-config option...
-    module=$1 output=$2 edit=$3
-    shift 3
-    $cc -std=c11 -Wall -Werror "$outside/$module.c" -o "$output" \
-        $(pkg-config "$@" --cflags --libs "$module" | sed "$edit")
+compile() { # module, output, option...
+    module=$1 output=$2
+    shift 2
+    $cc -std=c11 -Wall -Werror "$outside/$module.c" -o "$output" "$@"
+}
+# Our archives by their names, and what they stand on as shared libraries: with `pkg-config --static`
+# the system's own would have to be there as archives too, with all that those need.
+archives() { # module
+    pkg-config --cflags "$1"
+    pkg-config --libs "$1" | sed 's/-l\(mcp[-a-z]*\)/-l:lib\1.a/g'
+    pkg-config --libs $(pkg-config --print-requires-private mcp $modules | awk '{ print $1 }')
 }
 depends() { ldd "$1" | grep -q libmcp; }
-independent() { ! depends "$1"; }
-to_archives='s/-l\(mcp[-a-z]*\)/-l:lib\1.a/g'
+independent() { [ -x "$1" ] && ! depends "$1"; }
 
 modules=mcp
 [ ! -e "$libdir/libmcp-io.a" ] || modules='mcp mcp-io'
 for module in $modules; do
     shared=$tmp/$module-shared static=$tmp/$module-static
-    step "pkg-config $module, shared" from_pkg_config $module "$shared" ''
+    step "pkg-config $module, shared" compile $module "$shared" $(pkg-config --cflags --libs $module)
     step "it runs" "$shared"
     step "it needs our libraries" depends "$shared"
-    step "pkg-config --static $module" from_pkg_config $module "$static" "$to_archives" --static
+    step "pkg-config $module, static" compile $module "$static" $(archives $module)
     step "it runs" env -u LD_LIBRARY_PATH "$static"
     step "it needs none of our libraries" independent "$static"
 done
