@@ -347,6 +347,7 @@ static void release(void *user)
     files_watch_free(f->watch);
     files_roots_close(&f->roots);
     files_mime_free(f->mime);
+    files_cache_free(f->cache);
     files_buffer_free(&f->uri);
     files_buffer_free(&f->name);
     files_buffer_free(&f->title);

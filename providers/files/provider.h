@@ -1,6 +1,6 @@
 /* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
  *
- * provider.c mounts and watches, list.c answers lists, read.c reads, tools.c offers both as tools.
+ * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read), tools.c offers both as tools.
  * `roots` and `mime` may be used from any thread; everything else belongs to the
  * server's thread.
  */
@@ -8,6 +8,7 @@
 #define FILES_PROVIDER_H
 
 #include "buffer.h"
+#include "cache.h"
 #include "fileuri.h"
 #include "files.h"
 #include "mime.h"
@@ -20,6 +21,7 @@ typedef struct files {
     mcp_server *server;
     files_roots roots;
     files_mime *mime;
+    files_cache *cache; /* made with the first read; NULL without memory */
     size_t max_read, watch_budget;
     bool no_watch, rules;
     files_watch *watch;            /* made for the first who wants to know */

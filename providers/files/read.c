@@ -271,18 +271,46 @@ static int reply_for_tool(job *j, bool text, const char *type)
     return mcp_reply_content(j->req, &c);
 }
 
+static int reply_content(mcp_request *req, const files_cached *c)
+{
+    if (c->text)
+        return mcp_reply_str(req, c->bytes, c->type);
+    return mcp_reply_bytes(req, c->bytes.ptr, c->bytes.len, c->type);
+}
+
+static const files_root *root_of(const job *j)
+{
+    return &j->f->roots.items[j->target.root];
+}
+
+static bool is_whole_file(const job *j)
+{
+    return j->part.kind == FILES_WHOLE && !j->as_tool && !j->target.slash;
+}
+
+/* Keeps a small file that was read whole. */
+static void keep(job *j, const files_cached *content)
+{
+    if (!is_whole_file(j) || !S_ISREG(j->st.st_mode))
+        return;
+    if (!j->f->cache)
+        j->f->cache = files_cache_new(&j->f->alloc);
+    if (j->f->cache)
+        files_cache_put(j->f->cache, root_of(j), j->target.rel, j->fd, &j->st, content);
+}
+
 static int reply(job *j)
 {
-    mcp_str bytes = {j->out.ptr ? j->out.ptr : "", j->out.len};
-    bool folder = S_ISDIR(j->st.st_mode), text = folder || files_text_check(bytes);
-    const char *type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
-    if (!type)
-        type = files_mime_of_content(text);
+    files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
+    bool folder = S_ISDIR(j->st.st_mode);
+    content.text = folder || files_text_check(content.bytes);
+    content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
+    if (!content.type)
+        content.type = files_mime_of_content(content.text);
     if (j->as_tool)
-        return reply_for_tool(j, text, type);
-    if (text)
-        return mcp_reply_str(j->req, bytes, type);
-    return mcp_reply_bytes(j->req, bytes.ptr, bytes.len, type);
+        return reply_for_tool(j, content.text, content.type);
+    keep(j, &content);
+    return reply_content(j->req, &content);
 }
 
 /* Replies and gives back what the job holds. */
@@ -336,10 +364,7 @@ static int misfit(const job *j)
 
 static int open_target(job *j)
 {
-    int rc = files_uri_parse(&j->f->roots, mcp_str_from(j->uri), &j->target);
-    if (rc != MCP_OK)
-        return not_found(j, rc);
-    rc = files_root_open(&j->f->roots.items[j->target.root], j->target.rel, &j->fd, &j->st);
+    int rc = files_root_open(root_of(j), j->target.rel, &j->fd, &j->st);
     if (rc == MCP_OK && j->target.slash && !S_ISDIR(j->st.st_mode)) {
         close(j->fd);
         j->fd = -1;
@@ -373,7 +398,14 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
         return MCP_ENOMEM;
     if (memchr(uri.ptr, 0, uri.len))
         return not_found(j, MCP_EPARSE);
-    int rc = open_target(j);
+    int rc = files_uri_parse(&f->roots, mcp_str_from(j->uri), &j->target);
+    if (rc != MCP_OK)
+        return not_found(j, rc);
+    files_cached content;
+    if (is_whole_file(j) && f->cache &&
+        files_cache_get(f->cache, root_of(j), j->target.rel, &content))
+        return reply_content(req, &content);
+    rc = open_target(j);
     if (answered(j, rc))
         return rc;
     files_buffer_init(&j->out, &f->alloc);

@@ -1,0 +1,39 @@
+/* cache.h: the contents of small files that were just read, so that a file which is asked for again and
+ * again costs one look at its inode instead of open, stat, read and close.
+ *
+ * Nothing is answered that a read a tenth of a second earlier would not have answered: an entry is good
+ * for FILES_CACHE_MS after the whole way to the file was gone (containment, what is left out,
+ * permissions), and only while the inode is the same and unchanged since.
+ */
+#ifndef FILES_CACHE_H
+#define FILES_CACHE_H
+
+#include "root.h"
+
+enum {
+    FILES_CACHE_MS = 100,
+    FILES_CACHE_FILE = 16 << 10, /* the largest file that is kept */
+};
+
+typedef struct files_cache files_cache;
+
+typedef struct files_cached {
+    mcp_str bytes;
+    bool text;
+    const char *type; /* its MIME type; as long as the files_mime that it came from */
+} files_cached;
+
+/* NULL: no memory. */
+files_cache *files_cache_new(const mcp_allocator *alloc);
+void files_cache_free(files_cache *cache);
+
+/* Whether `rel` beneath the root is there and unchanged; *ret is borrowed until the next put. */
+bool files_cache_get(files_cache *cache, const files_root *root, const char *rel,
+                     files_cached *ret);
+
+/* Keeps what was read from fd, whose state before the reading was `st`, where it can be told later whether
+ * it changed. Without memory it is not kept. */
+void files_cache_put(files_cache *cache, const files_root *root, const char *rel, int fd,
+                     const struct stat *st, const files_cached *content);
+
+#endif
