@@ -441,9 +441,11 @@ static bool get_matched(const char *name, mcp_str *text, void *user)
 
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
-    files_part part;
+    files_part part = {FILES_WHOLE, 0, 0};
     char why[256];
     matched arg = {match};
+    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking seven names up */
+        return files_read(req, user, uri, part, false);
     if (files_part_make(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);
     return files_read(req, user, uri, part, false);

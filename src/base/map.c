@@ -195,7 +195,8 @@ void *mcp__map_remove(mcp__map *m, mcp_str key)
         return NULL;
     void *value = slot->value;
     vacate(m, (size_t)(slot - m->slots));
-    if (--m->count == 0)
+    /* The smallest table stays: a map that is empty now and then is common, and costs no call. */
+    if (--m->count == 0 && m->cap > SMALLEST)
         mcp__map_free(m);
     return value;
 }

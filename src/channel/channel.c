@@ -125,6 +125,11 @@ size_t mcp_channel_in_flight(const mcp_channel *channel)
     return channel->n_in_flight;
 }
 
+const char *mcp_channel_revision(const mcp_channel *channel)
+{
+    return channel->role->revision ? channel->role->revision(channel) : NULL;
+}
+
 void *mcp_channel_user(const mcp_channel *channel)
 {
     return channel->options.user;

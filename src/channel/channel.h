@@ -52,6 +52,8 @@ typedef struct mcp__role {
     void (*release)(mcp_channel *channel);
     /* Whether the peer may send arrays now, and how an error without an id is written to it. */
     bool (*batches)(const mcp_channel *channel);
+    /* The legacy session's revision, for mcp_channel_revision(). May be NULL. */
+    const char *(*revision)(const mcp_channel *channel);
     /* A message is about to be understood by this revision without a handshake (legacy HTTP without a
      * session). False: not one of ours. */
     bool (*assume)(mcp_channel *channel, mcp_str revision);

@@ -25,8 +25,7 @@ static outgoing *find(mcp_channel *channel, int64_t id)
 
 static bool has_one(const mcp_channel *channel)
 {
-    return !mcp__list_empty(&channel->outgoing) &&
-           channel->outgoing.next == channel->outgoing.prev;
+    return !mcp__list_empty(&channel->outgoing) && channel->outgoing.next == channel->outgoing.prev;
 }
 
 static void finish(mcp_channel *channel, outgoing *o, int rc, const mcp_json *result)

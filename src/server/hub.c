@@ -130,16 +130,8 @@ void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *l
     *stream = (mcp__stream){.session = session, .listen = listen};
     mcp__list_init(&stream->link);
     mcp__list_init(&stream->subscriptions);
-}
-
-static mcp__subscription *find_subscription(const mcp__stream *stream, mcp_str uri)
-{
-    for (mcp__link *l = stream->subscriptions.next; l != &stream->subscriptions; l = l->next) {
-        mcp__subscription *s = mcp__container(l, mcp__subscription, in_stream);
-        if (mcp_str_eq(s->uri, uri))
-            return s;
-    }
-    return NULL;
+    uint64_t seed = (uintptr_t)session;
+    mcp__map_init(&stream->by_uri, &session->server->allocator, seed, ~seed);
 }
 
 static void subscription_free(mcp__subscription *s)
@@ -147,6 +139,7 @@ static void subscription_free(mcp__subscription *s)
     mcp_server *server = s->stream->session->server;
     mcp__topic *topic = s->topic;
     s->stream->session->n_subscriptions--;
+    mcp__map_remove(&s->stream->by_uri, s->uri);
     mcp__list_remove(&s->in_topic);
     mcp__list_remove(&s->in_stream);
     mcp__list_remove(&s->in_dirty);
@@ -155,11 +148,29 @@ static void subscription_free(mcp__subscription *s)
         topic_free(server, topic);
 }
 
+static mcp__subscription *subscription_new(mcp__stream *stream, mcp__topic *topic, mcp_str uri)
+{
+    const mcp_allocator *allocator = &stream->session->server->allocator;
+    mcp__subscription *s = mcp__zalloc(allocator, sizeof(*s) + uri.len);
+    if (!s)
+        return NULL;
+    char *text = (char *)(s + 1);
+    memcpy(text, uri.ptr, uri.len);
+    s->uri = (mcp_str){text, uri.len};
+    s->topic = topic;
+    s->stream = stream;
+    if (mcp__map_add(&stream->by_uri, s->uri, s) != MCP_OK) {
+        mcp__release(allocator, s);
+        return NULL;
+    }
+    return s;
+}
+
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
 {
     mcp__session *session = stream->session;
     mcp_server *server = session->server;
-    if (find_subscription(stream, uri))
+    if (mcp__map_get(&stream->by_uri, uri))
         return MCP_OK;
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
@@ -167,17 +178,12 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
     int rc = topic_of(server, uri, &topic);
     if (rc != MCP_OK)
         return rc;
-    mcp__subscription *s = mcp__zalloc(&server->allocator, sizeof(*s) + uri.len);
+    mcp__subscription *s = subscription_new(stream, topic, uri);
     if (!s) {
         if (mcp__list_empty(&topic->subscriptions))
             topic_free(server, topic);
         return MCP_ENOMEM;
     }
-    char *text = (char *)(s + 1);
-    memcpy(text, uri.ptr, uri.len);
-    s->uri = (mcp_str){text, uri.len};
-    s->topic = topic;
-    s->stream = stream;
     mcp__list_append(&topic->subscriptions, &s->in_topic);
     mcp__list_append(&stream->subscriptions, &s->in_stream);
     mcp__list_init(&s->in_dirty);
@@ -187,7 +193,7 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
 
 void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri)
 {
-    mcp__subscription *s = find_subscription(stream, uri);
+    mcp__subscription *s = mcp__map_get(&stream->by_uri, uri);
     if (s)
         subscription_free(s);
 }
@@ -231,6 +237,7 @@ void mcp__stream_clear(mcp__stream *stream)
     stream->dirty_lists = 0;
     while (!mcp__list_empty(&stream->subscriptions))
         subscription_free(mcp__container(stream->subscriptions.next, mcp__subscription, in_stream));
+    mcp__map_free(&stream->by_uri);
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------------ */

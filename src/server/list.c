@@ -99,11 +99,21 @@ static int add_part(mcp_request *req)
                           : add_mounted(req, &req->server->mounts[req->part - 1]);
 }
 
+/* Whether a part from req->part on may have entries. */
+static bool more_parts(const mcp_request *req, size_t parts)
+{
+    for (size_t part = req->part; part < parts; part++) {
+        if (part == 0 || req->server->mounts[part - 1].provider.list)
+            return true;
+    }
+    return false;
+}
+
 /* Fills the page with the parts from req->part on. */
 static int add_parts(mcp_request *req)
 {
     size_t parts = kind_of(req) == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
-    while (req->part < parts) {
+    while (more_parts(req, parts)) {
         if (req->room == 0) {
             req->has_next = true; /* of the next part nothing was looked at yet */
             req->next = (mcp_str){"", 0};

@@ -129,6 +129,7 @@ typedef struct mcp__stream {
     unsigned lists;       /* 1 << mcp__kind: which lists' changes it is told */
     unsigned dirty_lists; /* which of them changed */
     mcp__link subscriptions;
+    mcp__map by_uri; /* the same, by their spelling */
 } mcp__stream;
 
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);

@@ -52,14 +52,6 @@ static void role_close(mcp_channel *channel)
     }
 }
 
-const char *mcp_channel_revision(const mcp_channel *channel)
-{
-    if (channel->role != &mcp__server_role)
-        return NULL;
-    const mcp__session *session = channel->state;
-    return session->revision ? session->revision->name : NULL;
-}
-
 /* ---- which era ------------------------------------------------------------------------------------------ */
 
 /* Checks a modern request's _meta; the row, or NULL after the error was set. */
@@ -246,6 +238,12 @@ static mcp__no_id role_no_id(const mcp_channel *channel)
     return session->revision ? session->revision->no_id : MCP__NO_ID_ABSENT;
 }
 
+static const char *role_revision(const mcp_channel *channel)
+{
+    const mcp__session *session = channel->state;
+    return session->revision ? session->revision->name : NULL;
+}
+
 static bool role_assume(mcp_channel *channel, mcp_str revision)
 {
     mcp__session *session = channel->state;
@@ -266,6 +264,7 @@ const mcp__role mcp__server_role = {
     .close = role_close,
     .release = role_release,
     .batches = role_batches,
+    .revision = role_revision,
     .assume = role_assume,
     .no_id = role_no_id,
 };
