@@ -1,13 +1,15 @@
-/* mcp/io.h: ready-made transports on libuv: stdio, child processes. Part of libmcp-io.
+/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes. Part of
+ * libmcp-io.
  *
- * The simplest server is mcp_serve_stdio(). For more control make a mcp_loop, give its host to the
- * server (timers, watching, worker threads), and run it.
+ * The simplest servers are mcp_serve_stdio() and mcp_serve_http(). For more control make a mcp_loop,
+ * give its host to the server (timers, watching, worker threads), and run it.
  */
 #ifndef MCP_IO_H
 #define MCP_IO_H
 
 #include <mcp/base.h>
 #include <mcp/client.h>
+#include <mcp/http.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
 
@@ -50,14 +52,14 @@ MCP_API void *mcp_loop_uv(mcp_loop *loop);
 
 typedef struct mcp_stdio_options {
     size_t size;
-    int input;  /* descriptors; with both 0 stdin and stdout */
+    int input; /* descriptors; with both 0 stdin and stdout */
     int output;
     const char *principal;
-    size_t max_message;    /* as mcp_channel_options */
-    size_t max_output;     /* bytes waiting for the reader before reading stops; 1 MiB */
-    uint64_t drain_ms;     /* how long answers may take after the end of input; 2000 */
-    bool keep_stdout;      /* do not take descriptor 1 away from the rest of the program */
-    bool no_signals;       /* do not end on SIGTERM, SIGINT and SIGHUP */
+    size_t max_message; /* as mcp_channel_options */
+    size_t max_output;  /* bytes waiting for the reader before reading stops; 1 MiB */
+    uint64_t drain_ms;  /* how long answers may take after the end of input; 2000 */
+    bool keep_stdout;   /* do not take descriptor 1 away from the rest of the program */
+    bool no_signals;    /* do not end on SIGTERM, SIGINT and SIGHUP */
 } mcp_stdio_options;
 
 /* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input, a
@@ -67,12 +69,63 @@ typedef struct mcp_stdio_options {
  * ignored already (nohup) stay ignored. A peer that does not read is not read from. A server without a
  * host gets the loop's. MCP_OK at a regular end (also by signal, or when the peer is gone); MCP_EIO,
  * MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it asked for). */
-MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_options *options,
-                                 mcp_error *error);
+MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server,
+                                 const mcp_stdio_options *options, mcp_error *error);
 
 /* All of it in one call: a loop of its own, its host (until it returns), stdio. With providers that keep
  * timers use mcp_loop_serve_stdio() and free the server before the loop. */
 MCP_API int mcp_serve_stdio(mcp_server *server, mcp_error *error);
+
+/* ---- HTTP server ---------------------------------------------------------------------------------------- */
+
+typedef struct mcp_listener mcp_listener;
+
+typedef struct mcp_listen_options {
+    size_t size;
+    /* "127.0.0.1:8642", which is the default; "[::1]:0" (port 0 is one that is free), "localhost:8642" and
+     * ":8642" (both 127.0.0.1), "0.0.0.0:8642", "[::]:8642" (IPv4 too), "unix:PATH". Other names are not
+     * looked up. What is not loopback gets a warning through the server's host unless somebody
+     * authenticates. An address that is neither loopback nor a wildcard is one of the allowed hosts. */
+    const char *address;
+    unsigned socket_mode;           /* of a Unix socket's file; 0600 */
+    const char *tls_cert, *tls_key; /* PEM files: TLS 1.2 or newer, by OpenSSL 3, loaded now */
+    const mcp_http_options *http;   /* `random` and `allocator` need not be there */
+} mcp_listen_options;
+
+/* Opens an endpoint at an address. It works while the loop runs. A Unix socket's file that nobody listens
+ * at any more is replaced. A server without a host gets the loop's. MCP_EINVAL (also: certificate or key
+ * cannot be used), MCP_EEXIST (somebody listens there), MCP_EACCESS, MCP_EUNSUPPORTED (no OpenSSL 3),
+ * MCP_EIO, MCP_ENOMEM. Close it before the server and the loop are freed. */
+MCP_API int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options *options,
+                            mcp_listener **ret, mcp_error *error);
+/* Where it listens, with the real port: "127.0.0.1:8642", "[::1]:40123", "unix:/run/mcp.sock"; lives as
+ * long as the listener. */
+MCP_API const char *mcp_listener_address(const mcp_listener *listener);
+/* Its endpoint, for mcp_http_connections() and its like; the listener's. */
+MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
+/* Accepts no more and ends gracefully what is open: listen streams get their result, requests are still
+ * answered, idle connections are closed. mcp_listener_connections() says how many are left. */
+MCP_API void mcp_listener_drain(mcp_listener *listener);
+MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
+/* Closes everything at once and frees it. Not from a callback of its server. NULL is allowed. */
+MCP_API void mcp_listener_close(mcp_listener *listener);
+
+typedef struct mcp_serve_options {
+    size_t size;
+    uint64_t drain_ms; /* how long the end may take; 10,000 */
+    bool no_signals;   /* do not end on SIGTERM and SIGINT */
+    bool drain_now;    /* begin with the end */
+} mcp_serve_options;
+
+/* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a second
+ * signal ends it at once. Signals that are ignored already stay ignored. MCP_OK; MCP_ESTATE (nothing
+ * listens), MCP_EINVAL. */
+MCP_API int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error);
+
+/* All of it in one call: a loop of its own, its host (until it returns), one listener; options may be
+ * NULL. With providers that keep timers use the calls above and free the server before the loop. */
+MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_options *options,
+                           mcp_error *error);
 
 /* ---- child process client --------------------------------------------------------------------------------- */
 
@@ -87,7 +140,8 @@ typedef struct mcp_child_options {
     /* The child ended (exit status, or 128 + signal); the client's pending calls have failed. */
     void (*on_exit)(int status, void *user);
     void *user;
-    uint64_t kill_ms; /* after closing its stdin: SIGTERM after this time, SIGKILL after twice; 2000 */
+    uint64_t
+        kill_ms; /* after closing its stdin: SIGTERM after this time, SIGKILL after twice; 2000 */
 } mcp_child_options;
 
 typedef struct mcp_child mcp_child;

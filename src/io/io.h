@@ -26,7 +26,9 @@ struct mcp_loop {
     mcp__link things; /* the host's timers and polls */
     size_t works;     /* queued or running on worker threads */
     int log_level;
-    size_t log_lost; /* lines that stderr did not take */
+    size_t log_lost;      /* lines that stderr did not take */
+    struct mcp__net *net; /* net.h; a program that never listens does not even link it */
+    void (*net_free)(struct mcp__net *net);
 };
 
 /* Whether mcp_loop_stop() was called since the last time that this was asked. */

@@ -278,6 +278,8 @@ void mcp_loop_free(mcp_loop *loop)
     uv_walk(&loop->uv, close_any, NULL);
     while (uv_loop_close(&loop->uv) == UV_EBUSY)
         uv_run(&loop->uv, UV_RUN_ONCE);
+    if (loop->net)
+        loop->net_free(loop->net);
     mcp__release(&allocator, loop);
 }
 
