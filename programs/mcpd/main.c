@@ -1,7 +1,8 @@
-/* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout.
+/* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout, or
+ * over HTTP.
  *
- * Puts the pieces together and stops: the command line (options.c), the files provider, the stdio
- * runner of libmcp-io. It uses nothing that another program could not. Nothing is read, watched or
+ * Puts the pieces together and stops: the command line (options.c), the files provider, the runners of
+ * libmcp-io (HTTP's options are http.c's business). It uses nothing that another program could not. Nothing is read, watched or
  * started before a peer asks for it, so that a host sees the first answer in a few milliseconds.
  */
 #define _GNU_SOURCE
@@ -14,34 +15,9 @@
 #include <mcp/mcp.h>
 
 #include "config.h"
+#include "http.h"
+#include "log.h"
 #include "options.h"
-
-static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
-
-static unsigned level_number(const char *name)
-{
-    unsigned i = 0;
-    while (i + 1 < sizeof levels / sizeof *levels && strcmp(levels[i], name) != 0)
-        i++;
-    return i;
-}
-
-static unsigned least_level = 2;
-
-/* The host's log: stderr, where hosts collect what servers have to say. Control characters of a
- * file name must not reach a terminal. */
-static void log_line(void *user, const char *level, const char *line)
-{
-    (void)user;
-    if (level_number(level) < least_level)
-        return;
-    char text[1024];
-    size_t n = 0;
-    for (; line[n] && n < sizeof text - 1; n++)
-        text[n] = (unsigned char)line[n] < 0x20 || line[n] == 0x7f ? '?' : line[n];
-    text[n] = 0;
-    fprintf(stderr, "mcpd: %s: %s\n", level, text);
-}
 
 static int fail(const mcp_error *error)
 {
@@ -165,8 +141,10 @@ static int serve(const settings *s)
         return config_print(s);
     }
     if (rc == MCP_OK) {
-        greet(s);
-        rc = mcp_loop_serve_stdio(loop, server, NULL, &error);
+        if (!s->http.count)
+            greet(s);
+        rc = s->http.count ? http_serve(s, loop, server, &error)
+                           : mcp_loop_serve_stdio(loop, server, NULL, &error);
     }
     mcp_server_free(server);
     mcp_loop_free(loop);
@@ -187,8 +165,11 @@ static int run(const settings *s)
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;
     }
-    if (s->log_level)
-        least_level = level_number(s->log_level);
+    if (!s->http.count && (s->token_file || s->tls_cert || s->tls_key)) {
+        fprintf(stderr, "mcpd: --token-file, --tls-cert and --tls-key need --http\n");
+        return 2;
+    }
+    log_configure(s);
     return serve(s);
 }
 

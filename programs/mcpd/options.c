@@ -106,12 +106,94 @@ static const option table[] = {
      .at = AT(instructions),
      .argument = "TEXT",
      .help = "What to tell the model about these files, instead of a list of the sources."},
+    {.name = "http",
+     .kind = LIST,
+     .at = AT(http),
+     .argument = "ADDR",
+     .unkept = true,
+     .help =
+         "Serve over HTTP at ADDR, path /mcp, instead of standard input and output: "
+         "127.0.0.1:8642, [::1]:8642 (port 0: any), unix:PATH (may be repeated). Other machines "
+         "get in only at an address that is not of the loopback."},
+    {.name = "stdio",
+     .kind = FLAG,
+     .at = AT(stdio),
+     .unkept = true,
+     .help = "With --http: serve standard input and output too; their end is the end of both."},
+    {.name = "allow-host",
+     .kind = LIST,
+     .at = AT(allow_host),
+     .argument = "HOST",
+     .unkept = true,
+     .help = "Answer requests for this host name (without port) besides those for localhost; * is "
+             "any (may be repeated)."},
+    {.name = "allow-origin",
+     .kind = LIST,
+     .at = AT(allow_origin),
+     .argument = "ORIGIN",
+     .unkept = true,
+     .help = "Let web pages from this origin, as https://app.example, use the server; * is any "
+             "(may be repeated)."},
+    {.name = "token-file",
+     .kind = TEXT,
+     .at = AT(token_file),
+     .argument = "FILE",
+     .unkept = true,
+     .help =
+         "Over HTTP, serve only who sends one of the bearer tokens in FILE: one in each line, or "
+         "NAME:TOKEN."},
+    {.name = "tls-cert",
+     .kind = TEXT,
+     .at = AT(tls_cert),
+     .argument = "FILE",
+     .unkept = true,
+     .help = "Speak HTTPS with this certificate (PEM, with its chain); needs --tls-key."},
+    {.name = "tls-key",
+     .kind = TEXT,
+     .at = AT(tls_key),
+     .argument = "FILE",
+     .unkept = true,
+     .help = "The key of --tls-cert (PEM)."},
+    {.name = "max-connections",
+     .kind = COUNT,
+     .at = AT(max_connections),
+     .argument = "N",
+     .min = 1,
+     .max = 1000000,
+     .unkept = true,
+     .help = "HTTP connections at the same time. Default 20000."},
+    {.name = "max-body",
+     .kind = SIZE,
+     .at = AT(max_body),
+     .argument = "SIZE",
+     .min = 1024,
+     .max = (uint64_t)1 << 30,
+     .unkept = true,
+     .help = "The largest body of an HTTP request. Default 4M."},
+    {.name = "heartbeat",
+     .kind = COUNT,
+     .at = AT(heartbeat),
+     .argument = "SECONDS",
+     .min = 1,
+     .max = 86400,
+     .unkept = true,
+     .help = "How often a quiet event stream gets a comment, so that no proxy takes it for dead. "
+             "Default 15."},
     {.name = "log-level",
      .kind = CHOICE,
      .at = AT(log_level),
      .argument = "LEVEL",
      .choices = "debug|info|warning|error|none",
      .help = "What is written to stderr: debug, info, warning, error or none. Default warning."},
+    {.name = "log-format",
+     .kind = CHOICE,
+     .at = AT(log_format),
+     .argument = "FORMAT",
+     .choices = "text|json",
+     .unkept = true,
+     .help =
+         "Write one line for every HTTP request too (as --log-level info does), and all lines as "
+         "text or json."},
     {.name = "print-config",
      .kind = CHOICE,
      .at = AT(print_config),
@@ -357,7 +439,8 @@ int options_parse(int argc, char **argv, settings *ret)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include, &s->exclude, &s->sources, &s->kept};
+    texts *lists[] = {&s->include,      &s->exclude, &s->http, &s->allow_host,
+                      &s->allow_origin, &s->sources, &s->kept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         free(lists[i]->items);
         *lists[i] = (texts){0};
@@ -366,7 +449,8 @@ void options_clear(settings *s)
 
 /* ---- --help ---------------------------------------------------------------------------------- */
 
-static const char summary[] = "Serve folders and files as MCP resources over stdin and stdout.";
+static const char summary[] =
+    "Serve folders and files as MCP resources over stdin and stdout, or HTTP.";
 
 void options_usage(FILE *to)
 {
@@ -411,6 +495,7 @@ void options_help(FILE *to)
     fprintf(to, "\nExamples:\n"
                 "  mcpd ~/project\n"
                 "  mcpd --exclude '*.log' ~/project ~/notes/todo.md\n"
+                "  mcpd --http 127.0.0.1:8642 ~/project\n"
                 "  mcpd --print-config claude ~/project\n");
 }
 
@@ -458,7 +543,11 @@ static const char *const man_before =
     "URI, over standard input and output, so that a host (an editor, a chat program) starts it "
     "itself:\n"
     ".B \\-\\-print\\-config\n"
-    "prints what to put into that host's configuration.\n"
+    "prints what to put into that host's configuration. With\n"
+    ".B \\-\\-http\n"
+    "it serves any number of clients over Streamable HTTP instead; SIGTERM and SIGINT let what is "
+    "in\n"
+    "flight finish first.\n"
     ".PP\n"
     "A source is a folder or a single file; relative paths and symbolic links are allowed, and "
     "several\n"

@@ -20,7 +20,11 @@ typedef struct settings {
     texts include, exclude;
     uint64_t page_size, max_read, watch_budget;
     bool resource_tools, no_watch, no_subscribe, no_list_changed;
-    const char *name, *instructions, *log_level, *print_config;
+    const char *name, *instructions, *log_level, *log_format, *print_config;
+    texts http, allow_host, allow_origin;
+    bool stdio;
+    const char *token_file, *tls_cert, *tls_key;
+    uint64_t max_connections, max_body, heartbeat;
     bool version, help, help_man;
 
     texts sources;

@@ -1,0 +1,13 @@
+/* http.h: mcpd --http. */
+#ifndef MCPD_HTTP_H
+#define MCPD_HTTP_H
+
+#include <mcp/io.h>
+
+#include "options.h"
+
+/* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
+ * mcp_loop_listen() and mcp_loop_serve_http(). */
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error);
+
+#endif

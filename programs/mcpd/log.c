@@ -1,0 +1,212 @@
+/* log.c: lines on stderr, where hosts and service managers collect what servers have to say.
+ *
+ * Control characters, which a file name or a request's path may contain, never reach a terminal. What
+ * may surprise: a line that stderr does not take at once is lost, and counted; nobody who stops reading
+ * the log stops the server. The globals are the program's, and all of its logging.
+ */
+#define _GNU_SOURCE
+#include "log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mcp/json.h>
+
+static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
+static unsigned least_level = 2;
+static bool as_json, with_requests;
+static size_t lost;
+
+static unsigned level_number(const char *name)
+{
+    unsigned i = 0;
+    while (i + 1 < sizeof levels / sizeof *levels && strcmp(levels[i], name) != 0)
+        i++;
+    return i;
+}
+
+void log_configure(const settings *s)
+{
+    if (s->log_level)
+        least_level = level_number(s->log_level);
+    as_json = s->log_format && strcmp(s->log_format, "json") == 0;
+    with_requests = least_level <= 1 || (s->log_format && least_level < 4);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------- */
+
+/* A pipe that is writable takes PIPE_BUF bytes without blocking. */
+static bool try_write(const char *line, size_t len)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) &&
+           write(STDERR_FILENO, line, len) == (ssize_t)len;
+}
+
+static void put(const char *line, size_t len)
+{
+    char text[80];
+    int saved = errno;
+    if (lost) {
+        int n = as_json
+                    ? snprintf(text, sizeof text, "{\"level\":\"warning\",\"lost\":%zu}\n", lost)
+                    : snprintf(text, sizeof text, "mcpd: warning: %zu lines lost\n", lost);
+        if (try_write(text, (size_t)n))
+            lost = 0;
+    }
+    if (lost || !try_write(line, len))
+        lost++;
+    errno = saved;
+}
+
+/* Copies what is printable ASCII or may be UTF-8; the rest becomes '?'. */
+static size_t copy(char *to, size_t room, mcp_str text)
+{
+    size_t n = 0;
+    for (; n < text.len && n + 1 < room; n++)
+        to[n] = (unsigned char)text.ptr[n] < 0x20 || text.ptr[n] == 0x7f ? '?' : text.ptr[n];
+    to[n] = 0;
+    return n;
+}
+
+static void put_time(char to[32])
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t n = strftime(to, 32, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+/* Adds a text, in which everything but ASCII that can be shown becomes '?': it came from outside. */
+static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
+{
+    char clean[512];
+    size_t n = copy(clean, sizeof clean, text);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)clean[i] >= 0x80)
+            clean[i] = '?';
+    if (n)
+        mcp_json_key(w, key), mcp_json_add_str(w, (mcp_str){clean, n});
+}
+
+static void add_number(mcp_json_writer *w, const char *key, int64_t value)
+{
+    mcp_json_key(w, key);
+    mcp_json_add_int(w, value);
+}
+
+static mcp_json_writer *begin_json(const char *level)
+{
+    char now[32];
+    mcp_json_writer *w = mcp_json_writer_new(NULL, PIPE_BUF - 1);
+    put_time(now);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "time"), mcp_json_add_string(w, now);
+    mcp_json_key(w, "level"), mcp_json_add_string(w, level);
+    return w;
+}
+
+static void end_json(mcp_json_writer *w)
+{
+    char line[PIPE_BUF];
+    mcp_str text;
+    mcp_json_end(w);
+    if (mcp_json_writer_finish(w, &text) == MCP_OK && text.len < sizeof line) {
+        memcpy(line, text.ptr, text.len);
+        line[text.len] = '\n';
+        put(line, text.len + 1);
+    } else {
+        lost++;
+    }
+    mcp_json_writer_free(w);
+}
+
+static void say(const char *level, const char *prefix, const char *line)
+{
+    char text[1024];
+    if (as_json) {
+        mcp_json_writer *w = begin_json(level);
+        add_text(w, "message", mcp_str_from(line));
+        end_json(w);
+        return;
+    }
+    size_t n = (size_t)snprintf(text, sizeof text, "mcpd: %s", prefix);
+    n += copy(text + n, sizeof text - n - 1, mcp_str_from(line));
+    text[n++] = '\n';
+    put(text, n);
+}
+
+void log_line(void *user, const char *level, const char *line)
+{
+    char prefix[16];
+    (void)user;
+    if (level_number(level) < least_level)
+        return;
+    snprintf(prefix, sizeof prefix, "%s: ", level);
+    say(level, prefix, line);
+}
+
+void log_notice(const char *line)
+{
+    say("info", "", line);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------- */
+
+static void request_as_json(const mcp_http_record *r)
+{
+    mcp_json_writer *w = begin_json("info");
+    add_text(w, "peer", mcp_str_from(r->peer));
+    add_text(w, "principal", mcp_str_from(r->principal));
+    add_text(w, "http_method", r->http_method);
+    add_text(w, "path", r->path);
+    add_number(w, "status", r->status);
+    add_text(w, "method", r->method);
+    if (r->code)
+        add_number(w, "code", r->code);
+    add_number(w, "duration_ms", r->duration_ms);
+    add_number(w, "bytes_in", (int64_t)r->bytes_in);
+    add_number(w, "bytes_out", (int64_t)r->bytes_out);
+    add_text(w, "traceparent", r->traceparent);
+    end_json(w);
+}
+
+/* time peer principal method path rpc-method status code duration in out traceparent; - is nothing */
+static void request_as_text(const mcp_http_record *r)
+{
+    const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,
+                             r->path, r->method};
+    char line[PIPE_BUF];
+    put_time(line);
+    size_t n = strlen(line);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        line[n++] = ' ';
+        n += copy(line + n, 512, words[i].len ? words[i] : MCP_STR("-"));
+    }
+    n += (size_t)snprintf(line + n, 128, " %d %d %lldms %llu %llu ", r->status, r->code,
+                          (long long)r->duration_ms, (unsigned long long)r->bytes_in,
+                          (unsigned long long)r->bytes_out);
+    n += copy(line + n, 128, r->traceparent.len ? r->traceparent : MCP_STR("-"));
+    line[n++] = '\n';
+    put(line, n);
+}
+
+bool log_wants_requests(void)
+{
+    return with_requests;
+}
+
+void log_request(void *user, const mcp_http_record *record)
+{
+    (void)user;
+    if (as_json)
+        request_as_json(record);
+    else
+        request_as_text(record);
+}

@@ -1,0 +1,182 @@
+/* tokens.c: static bearer tokens (RFC 6750) out of a file.
+ *
+ * What may surprise: each token lies in a slot of the same size, padded with zeros, and a token that
+ * comes is compared with all of every slot, so that time tells nothing about how much of it was right.
+ * A token without a principal is a principal of its own, named after its line.
+ */
+#define _GNU_SOURCE
+#include "tokens.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "log.h"
+
+enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
+
+typedef struct token {
+    unsigned char bytes[MAX_TOKEN];
+    char principal[MAX_PRINCIPAL];
+} token;
+
+struct tokens {
+    token *items;
+    size_t count;
+};
+
+static const char token_chars[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
+
+/* ---- the file ------------------------------------------------------------------------------------- */
+
+/* A file that is being read. */
+typedef struct source {
+    tokens *into;
+    const char *path;
+    FILE *file;
+    size_t line; /* that was read last */
+    mcp_error *error;
+} source;
+
+static bool fail(const source *s, const char *why)
+{
+    snprintf(s->error->text, sizeof s->error->text, "%.150s: %s", s->path, why);
+    return false;
+}
+
+static bool fail_line(const source *s, const char *why)
+{
+    snprintf(s->error->text, sizeof s->error->text, "%.150s, line %zu: %s", s->path, s->line, why);
+    return false;
+}
+
+static bool add(const source *s, const char *principal, const char *text)
+{
+    tokens *t = s->into;
+    size_t len = strlen(text);
+    if (len == 0 || len > MAX_TOKEN || strspn(text, token_chars) != len)
+        return fail_line(s, "a token has 1 to 512 letters, digits and -._~+/=");
+    if (strlen(principal) >= MAX_PRINCIPAL)
+        return fail_line(s, "a principal has at most 127 bytes");
+    if (t->count == MAX_TOKENS)
+        return fail_line(s, "more than 10,000 tokens");
+    token *grown = realloc(t->items, (t->count + 1) * sizeof *grown);
+    if (!grown)
+        return fail_line(s, "out of memory");
+    t->items = grown;
+    token *made = &grown[t->count++];
+    memset(made, 0, sizeof *made);
+    memcpy(made->bytes, text, len);
+    memcpy(made->principal, principal, strlen(principal) + 1);
+    return true;
+}
+
+static bool add_line(const source *s, char *line)
+{
+    char own[32];
+    line += strspn(line, " \t");
+    size_t len = strlen(line);
+    while (len && strchr(" \t\r\n", line[len - 1]))
+        line[--len] = 0;
+    if (len == 0 || *line == '#')
+        return true;
+    char *colon = strchr(line, ':');
+    if (!colon) {
+        snprintf(own, sizeof own, "token:%zu", s->line);
+        return add(s, own, line);
+    }
+    if (colon == line)
+        return fail_line(s, "the principal before the colon is missing");
+    *colon = 0;
+    return add(s, line, colon + 1);
+}
+
+static bool read_lines(source *s)
+{
+    char line[1024];
+    while (fgets(line, sizeof line, s->file)) {
+        s->line++;
+        if (strlen(line) == sizeof line - 1)
+            return fail_line(s, "the line is too long");
+        if (!add_line(s, line))
+            return false;
+    }
+    if (ferror(s->file))
+        return fail(s, strerror(errno));
+    return s->into->count > 0 || fail(s, "there is no token in it");
+}
+
+static void warn_if_readable(const source *s)
+{
+    struct stat st;
+    char text[256];
+    if (fstat(fileno(s->file), &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
+        return;
+    snprintf(text, sizeof text, "others may read %.150s: chmod 600 it", s->path);
+    log_line(NULL, "warning", text);
+}
+
+int tokens_read(const char *path, tokens **ret, mcp_error *error)
+{
+    source s = {.into = calloc(1, sizeof *s.into), .path = path, .error = error};
+    if (!s.into)
+        return MCP_ENOMEM;
+    s.file = fopen(path, "re");
+    bool ok = s.file || fail(&s, strerror(errno));
+    if (ok) {
+        warn_if_readable(&s);
+        ok = read_lines(&s);
+    }
+    if (s.file)
+        fclose(s.file);
+    if (ok)
+        *ret = s.into;
+    else
+        tokens_free(s.into);
+    return ok ? MCP_OK : MCP_EINVAL;
+}
+
+void tokens_free(tokens *t)
+{
+    if (!t)
+        return;
+    free(t->items);
+    free(t);
+}
+
+/* ---- checking ------------------------------------------------------------------------------------- */
+
+static unsigned difference(const unsigned char *a, const unsigned char *b)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < MAX_TOKEN; i++)
+        bits |= (unsigned)(a[i] ^ b[i]);
+    return bits;
+}
+
+int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room)
+{
+    static const char scheme[] = "Bearer ";
+    unsigned char given[MAX_TOKEN] = {0};
+    const char *found = NULL;
+    if (authorization.len < sizeof scheme || strncasecmp(authorization.ptr, scheme, 7) != 0)
+        return MCP_EACCESS;
+    const char *at = authorization.ptr + 7;
+    size_t len = authorization.len - 7;
+    for (; len && *at == ' '; len--)
+        at++;
+    if (len == 0 || len > MAX_TOKEN)
+        return MCP_EACCESS;
+    memcpy(given, at, len);
+    for (size_t i = 0; i < t->count; i++)
+        if (difference(given, t->items[i].bytes) == 0)
+            found = t->items[i].principal;
+    if (!found || strlen(found) >= room)
+        return MCP_EACCESS;
+    memcpy(principal, found, strlen(found) + 1);
+    return MCP_OK;
+}

@@ -1,0 +1,21 @@
+/* tokens.h: the bearer tokens of mcpd --token-file. */
+#ifndef MCPD_TOKENS_H
+#define MCPD_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mcp/base.h>
+
+typedef struct tokens tokens;
+
+/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. MCP_EINVAL: error
+ * says what is wrong with it; MCP_ENOMEM. */
+int tokens_read(const char *path, tokens **ret, mcp_error *error);
+void tokens_free(tokens *t);
+
+/* Who it is by the value of an Authorization header. MCP_OK with the principal, MCP_EACCESS. How long it
+ * takes does not depend on how much of a token is right. */
+int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room);
+
+#endif
