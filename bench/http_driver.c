@@ -1,0 +1,597 @@
+/* http_driver: loads an MCP server over HTTP and says how fast it was.
+ *
+ *   http_driver [OPTIONS] COMMAND [ARGUMENT...]
+ *
+ * Starts the command, in whose arguments {} stands for a free port of 127.0.0.1 (or --port: somebody
+ * started it already), and prints one line of name=value pairs on stdout:
+ *   --rate    POSTs of --method (resources/read of --uri, or tools/list) on --connections that are kept
+ *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes
+ *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
+ *             memory a stream costs the server (stream_bytes) and when the last one heard (update_ms)
+ * Both add the server's hwm_kib and rss_kib from /proc. With two or more CPUs the server has the first
+ * for itself and the driver the second.
+ *
+ * It stands alone on libc, so that it can measure any server. Requests are of revision 2026-07-28: no
+ * session, so every server answers each one alone. A reply is looked at only as far as finding its
+ * status, its end and "result" takes; whatever is not a result ends the program.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_REQUEST = 4096,
+    IN_SIZE = 256 * 1024,
+    STREAM_IN = 2048, /* an acknowledgement and an update */
+    START_MS = 10000,
+    QUIET_MS = 30000,
+};
+
+static struct options {
+    bool listen;
+    const char *method, *uri, *path;
+    long requests, warmup, connections, streams, port, min_reply;
+    char **command;
+} opt = {
+    .method = "resources/read",
+    .uri = "mem://one",
+    .path = "/mcp",
+    .requests = 200000,
+    .warmup = 20000,
+    .connections = 64,
+    .streams = 10000,
+};
+
+static pid_t server;
+
+static void stop_server(void)
+{
+    if (server > 0) {
+        kill(server, SIGKILL);
+        waitpid(server, NULL, 0);
+    }
+}
+
+static _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void die(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("http_driver: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    stop_server();
+    exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static double ms_since(uint64_t start)
+{
+    return (double)(now_ns() - start) / 1e6;
+}
+
+/* ---- the server ---------------------------------------------------------------------------------- */
+
+static struct sockaddr_in here(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)opt.port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return at;
+}
+
+static void find_port(void)
+{
+    struct sockaddr_in at = here();
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &len) < 0) {
+        die("no port: %s", strerror(errno));
+    }
+    opt.port = ntohs(at.sin_port);
+    close(fd);
+}
+
+static void use_cpu(unsigned cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+        sched_setaffinity(0, sizeof(set), &set);
+    }
+}
+
+/* {} becomes the port. */
+static char *argument(const char *text)
+{
+    const char *at = strstr(text, "{}");
+    char *made = NULL;
+    if (!at) {
+        return strdup(text);
+    }
+    return asprintf(&made, "%.*s%ld%s", (int)(at - text), text, opt.port, at + 2) < 0 ? NULL : made;
+}
+
+static void run_server(void)
+{
+    char *argv[64];
+    int n = 0, null = open("/dev/null", O_RDWR);
+    for (; opt.command[n] && n < 63; n++) {
+        argv[n] = argument(opt.command[n]);
+    }
+    argv[n] = NULL;
+    dup2(null, 0);
+    dup2(null, 1);
+    if (!getenv("HTTP_DRIVER_STDERR")) {
+        dup2(null, 2);
+    }
+    use_cpu(0);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+static int open_connection(void)
+{
+    struct sockaddr_in at = here();
+    int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        return fd;
+    }
+    int sys = errno;
+    close(fd);
+    errno = sys;
+    return -1;
+}
+
+static void start_server(void)
+{
+    uint64_t start = now_ns();
+    if (!opt.port) {
+        find_port();
+        server = fork();
+        if (server == 0) {
+            run_server();
+        }
+    }
+    use_cpu(1);
+    for (int fd; (fd = open_connection()) < 0; usleep(2000)) {
+        if (ms_since(start) > START_MS || (server > 0 && waitpid(server, NULL, WNOHANG) != 0)) {
+            server = 0;
+            die("%s does not listen", opt.command[0]);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+}
+
+/* From /proc/PID/status, in KiB; 0 when it cannot be read. */
+static long memory_of(const char *field)
+{
+    char path[64], line[256];
+    long kib = 0;
+    snprintf(path, sizeof(path), "/proc/%ld/status", (long)server);
+    FILE *f = server > 0 ? fopen(path, "re") : NULL;
+    while (f && fgets(line, sizeof(line), f)) {
+        if (strncmp(line, field, strlen(field)) == 0) {
+            kib = strtol(line + strlen(field), NULL, 10);
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return kib;
+}
+
+static void print_memory(void)
+{
+    printf(" hwm_kib=%ld rss_kib=%ld\n", memory_of("VmHWM:"), memory_of("VmRSS:"));
+}
+
+/* ---- requests and replies ------------------------------------------------------------------------- */
+
+typedef struct request {
+    char text[MAX_REQUEST];
+    size_t len;
+} request;
+
+#define META                                                                          \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","          \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"driver\",\"version\":\"1\"}," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+/* `members` of the parameters end with a comma; `name` is for the header Mcp-Name, or NULL. */
+static void request_make(request *r, const char *method, const char *members, const char *name)
+{
+    char body[MAX_REQUEST / 2], header[512] = "";
+    int len = snprintf(body, sizeof(body),
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s" META "}}",
+                       method, members);
+    if (name) {
+        snprintf(header, sizeof(header), "Mcp-Name: %s\r\n", name);
+    }
+    int n = snprintf(r->text, sizeof(r->text),
+                     "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n"
+                     "Content-Type: application/json\r\n"
+                     "Accept: application/json, text/event-stream\r\n"
+                     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%s"
+                     "Content-Length: %d\r\n\r\n%s",
+                     opt.path, opt.port, method, header, len, body);
+    if (len < 0 || (size_t)len >= sizeof(body) || n < 0 || (size_t)n >= sizeof(r->text)) {
+        die("a request is too long");
+    }
+    r->len = (size_t)n;
+}
+
+static _Noreturn void unexpected(const char *reply, size_t len)
+{
+    die("not the answer that was expected: %.*s", (int)(len < 600 ? len : 600), reply);
+}
+
+/* Where a header's value begins; NULL: it is not there. */
+static const char *header_of(const char *head, size_t len, const char *name)
+{
+    const char *at = head, *end = head + len;
+    size_t n = strlen(name);
+    while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        at++;
+        if ((size_t)(end - at) > n && strncasecmp(at, name, n) == 0) {
+            return at + n;
+        }
+    }
+    return NULL;
+}
+
+/* Where the last chunk of a chunked body ends; 0: not all of it is there. */
+static size_t chunked_size(const char *reply, size_t at, size_t len)
+{
+    for (;;) {
+        const char *line_end = memmem(reply + at, len - at, "\r\n", 2);
+        if (!line_end) {
+            return 0;
+        }
+        size_t size = strtoul(reply + at, NULL, 16);
+        at = (size_t)(line_end - reply) + 2 + size + 2;
+        if (at > len) {
+            return 0;
+        }
+        if (size == 0) {
+            return at;
+        }
+    }
+}
+
+/* The size of the reply at the start; 0: not all of it is there. */
+static size_t reply_size(const char *reply, size_t len)
+{
+    const char *end = memmem(reply, len, "\r\n\r\n", 4);
+    if (!end) {
+        return 0;
+    }
+    size_t head = (size_t)(end - reply) + 4;
+    if (memcmp(reply, "HTTP/1.1 200", 12) != 0) {
+        unexpected(reply, len);
+    }
+    const char *length = header_of(reply, head, "Content-Length:");
+    if (!length) {
+        return chunked_size(reply, head, len);
+    }
+    size_t size = head + strtoul(length, NULL, 10);
+    return size <= len ? size : 0;
+}
+
+static void check_reply(const char *reply, size_t len)
+{
+    if (len < (size_t)opt.min_reply || !memmem(reply, len, "\"result\":", 9)) {
+        unexpected(reply, len);
+    }
+}
+
+/* ---- --rate --------------------------------------------------------------------------------------- */
+
+typedef struct client {
+    int fd;
+    uint64_t sent_at;
+    size_t have;
+    char *in;
+} client;
+
+static struct load {
+    request request;
+    client *clients;
+    uint32_t *latency; /* of each request, in units of 0.1 us */
+    long sent, done, total;
+    size_t reply_bytes;
+} load;
+
+static void send_request(client *c)
+{
+    if (load.sent == load.total) {
+        return;
+    }
+    load.sent++;
+    c->sent_at = now_ns();
+    if (send(c->fd, load.request.text, load.request.len, MSG_NOSIGNAL) !=
+        (ssize_t)load.request.len) {
+        die("a request was not taken: %s", strerror(errno));
+    }
+}
+
+static void take_reply(client *c)
+{
+    ssize_t n = recv(c->fd, c->in + c->have, IN_SIZE - c->have, 0);
+    if (n <= 0) {
+        die("the server closed a connection after %ld requests", load.done);
+    }
+    c->have += (size_t)n;
+    size_t size = reply_size(c->in, c->have);
+    if (size == 0) {
+        return;
+    }
+    check_reply(c->in, size);
+    if (c->have != size) {
+        unexpected(c->in + size, c->have - size);
+    }
+    load.reply_bytes = size;
+    load.latency[load.done++] = (uint32_t)((now_ns() - c->sent_at) / 100);
+    c->have = 0;
+    send_request(c);
+}
+
+static void run_until(int epoll, long goal)
+{
+    struct epoll_event ready[256];
+    while (load.done < goal) {
+        int n = epoll_wait(epoll, ready, 256, QUIET_MS);
+        if (n == 0) {
+            die("no answer for %d s", QUIET_MS / 1000);
+        }
+        for (int i = 0; i < n; i++) {
+            take_reply(ready[i].data.ptr);
+        }
+    }
+}
+
+static void open_clients(int epoll)
+{
+    for (long i = 0; i < opt.connections; i++) {
+        client *c = &load.clients[i];
+        struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = c};
+        c->fd = open_connection();
+        c->in = malloc(IN_SIZE);
+        if (c->fd < 0 || !c->in || epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &wanted) < 0) {
+            die("connection %ld: %s", i, strerror(errno));
+        }
+        send_request(c);
+    }
+}
+
+static int by_uint32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void run_rate(void)
+{
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    char members[1024] = "";
+    load.total = opt.warmup + opt.requests;
+    load.clients = calloc((size_t)opt.connections, sizeof(*load.clients));
+    load.latency = calloc((size_t)load.total, sizeof(*load.latency));
+    if (epoll < 0 || !load.clients || !load.latency) {
+        die("out of memory");
+    }
+    bool reads = strcmp(opt.method, "resources/read") == 0;
+    if (reads) {
+        snprintf(members, sizeof(members), "\"uri\":\"%s\",", opt.uri);
+    }
+    request_make(&load.request, opt.method, members, reads ? opt.uri : NULL);
+    open_clients(epoll);
+    run_until(epoll, opt.warmup);
+    long before = load.done;
+    uint64_t start = now_ns();
+    run_until(epoll, load.total);
+    double seconds = ms_since(start) / 1e3;
+
+    uint32_t *latency = load.latency + opt.warmup;
+    qsort(latency, (size_t)opt.requests, sizeof(*latency), by_uint32);
+    printf("per_second=%.0f p50_us=%.1f p99_us=%.1f reply_bytes=%zu",
+           (double)(load.total - before) / seconds, latency[opt.requests / 2] / 10.0,
+           latency[opt.requests * 99 / 100] / 10.0, load.reply_bytes);
+    print_memory();
+}
+
+/* ---- --listen ------------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    int fd;
+    bool acknowledged, told;
+    size_t have;
+    char in[STREAM_IN];
+} stream;
+
+static stream *streams;
+
+/* Reads what is there, and looks for a word in all that came. */
+static bool stream_says(stream *s, const char *word)
+{
+    ssize_t n = recv(s->fd, s->in + s->have, STREAM_IN - s->have, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN)) {
+        die("a stream ended: %.*s", (int)s->have, s->in);
+    }
+    s->have += n > 0 ? (size_t)n : 0;
+    return memmem(s->in, s->have, word, strlen(word)) != NULL;
+}
+
+static void wait_for_all(int epoll, const char *word, bool acknowledged)
+{
+    struct epoll_event ready[256];
+    for (long count = 0; count < opt.streams;) {
+        int n = epoll_wait(epoll, ready, 256, QUIET_MS);
+        if (n == 0) {
+            die("%ld of %ld streams said nothing of %s", opt.streams - count, opt.streams, word);
+        }
+        for (int i = 0; i < n; i++) {
+            stream *s = ready[i].data.ptr;
+            bool *flag = acknowledged ? &s->acknowledged : &s->told;
+            if (stream_says(s, word) && !*flag) {
+                *flag = true;
+                count++;
+            }
+        }
+    }
+}
+
+static void open_streams(int epoll, const request *r)
+{
+    for (long i = 0; i < opt.streams; i++) {
+        stream *s = &streams[i];
+        struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = s};
+        s->fd = open_connection();
+        if (s->fd < 0 || send(s->fd, r->text, r->len, MSG_NOSIGNAL) != (ssize_t)r->len ||
+            epoll_ctl(epoll, EPOLL_CTL_ADD, s->fd, &wanted) < 0) {
+            die("stream %ld: %s", i, strerror(errno));
+        }
+    }
+}
+
+static void run_listen(void)
+{
+    request listen, touch;
+    char members[1024];
+    struct rlimit files;
+    int epoll = epoll_create1(EPOLL_CLOEXEC), fd;
+    getrlimit(RLIMIT_NOFILE, &files);
+    if ((rlim_t)opt.streams + 64 > files.rlim_cur) {
+        die("%ld streams need more descriptors than the limit of %ld", opt.streams,
+            (long)files.rlim_cur);
+    }
+    streams = calloc((size_t)opt.streams, sizeof(*streams));
+    if (!streams) {
+        die("out of memory");
+    }
+    snprintf(members, sizeof(members), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]},",
+             opt.uri);
+    request_make(&listen, "subscriptions/listen", members, NULL);
+    request_make(&touch, "tools/call", "\"name\":\"touch\",\"arguments\":{},", "touch");
+    fd = open_connection();
+    long before = memory_of("VmRSS:");
+    uint64_t start = now_ns();
+    open_streams(epoll, &listen);
+    wait_for_all(epoll, "acknowledged", true);
+    double open_ms = ms_since(start);
+    usleep(500000);
+    long after = memory_of("VmRSS:");
+    start = now_ns();
+    if (fd < 0 || send(fd, touch.text, touch.len, MSG_NOSIGNAL) != (ssize_t)touch.len) {
+        die("the change could not be announced");
+    }
+    wait_for_all(epoll, "resources/updated", false);
+    printf("streams=%ld open_ms=%.0f stream_bytes=%.0f update_ms=%.1f", opt.streams, open_ms,
+           (double)(after - before) * 1024 / (double)opt.streams, ms_since(start));
+    print_memory();
+}
+
+/* ---- options --------------------------------------------------------------------------------------- */
+
+enum { RATE, LISTEN, METHOD, URI, PATH, REQUESTS, WARMUP, CONNECTIONS, STREAMS, PORT, MIN_REPLY };
+
+static const struct option options[] = {
+    {"rate", no_argument, NULL, RATE},
+    {"listen", no_argument, NULL, LISTEN},
+    {"method", required_argument, NULL, METHOD},
+    {"uri", required_argument, NULL, URI},
+    {"path", required_argument, NULL, PATH},
+    {"requests", required_argument, NULL, REQUESTS},
+    {"warmup", required_argument, NULL, WARMUP},
+    {"connections", required_argument, NULL, CONNECTIONS},
+    {"streams", required_argument, NULL, STREAMS},
+    {"port", required_argument, NULL, PORT},
+    {"min-reply", required_argument, NULL, MIN_REPLY},
+    {NULL, 0, NULL, 0},
+};
+
+static _Noreturn void usage(void)
+{
+    fputs("usage: http_driver [--rate|--listen] [--method METHOD] [--uri URI] [--path PATH]\n"
+          "           [--requests N] [--warmup N] [--connections N] [--streams N]\n"
+          "           [--min-reply BYTES] --port PORT | COMMAND [ARGUMENT...]\n",
+          stderr);
+    exit(2);
+}
+
+static long number(const char *text, long min, long max)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || n < min || n > max) {
+        die("not a number from %ld to %ld: %s", min, max, text);
+    }
+    return n;
+}
+
+static void set_option(int which, const char *value)
+{
+    switch (which) {
+    case RATE: opt.listen = false; break;
+    case LISTEN: opt.listen = true; break;
+    case METHOD: opt.method = value; break;
+    case URI: opt.uri = value; break;
+    case PATH: opt.path = value; break;
+    case REQUESTS: opt.requests = number(value, 1, 100000000); break;
+    case WARMUP: opt.warmup = number(value, 0, 100000000); break;
+    case CONNECTIONS: opt.connections = number(value, 1, 10000); break;
+    case STREAMS: opt.streams = number(value, 1, 100000); break;
+    case PORT: opt.port = number(value, 1, 65535); break;
+    case MIN_REPLY: opt.min_reply = number(value, 0, IN_SIZE); break;
+    default: usage();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int which;
+    while ((which = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+        set_option(which, optarg);
+    }
+    if ((optind == argc) != (opt.port != 0) || strpbrk(opt.uri, "\"\\\r\n")) {
+        usage();
+    }
+    opt.command = argv + optind;
+    start_server();
+    if (opt.listen) {
+        run_listen();
+    } else {
+        run_rate();
+    }
+    stop_server();
+    return 0;
+}
