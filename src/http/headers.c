@@ -62,15 +62,54 @@ void mcp__http_head_reset(mcp__http_head *head)
     mcp__buf_reset(&head->bytes, 4096);
 }
 
+/* Whether a header's name, whose bytes are those of a token, is one of ours, of the same length: made of
+ * small letters and hyphens, which 0x20 leaves as they are. */
+static bool same_name(mcp_str ours, mcp_str name)
+{
+    const uint64_t small = UINT64_C(0x2020202020202020);
+    size_t i = 0;
+    for (; name.len - i >= 8; i += 8) {
+        uint64_t a, b;
+        memcpy(&a, ours.ptr + i, 8);
+        memcpy(&b, name.ptr + i, 8);
+        if (a != (b | small))
+            return false;
+    }
+    for (; i < name.len; i++) {
+        if (ours.ptr[i] != (name.ptr[i] | 0x20))
+            return false;
+    }
+    return true;
+}
+
+/* The known header of that length whose name begins with that letter: there is never more than one. */
+static mcp__http_known candidate(mcp_str name)
+{
+    char first = name.len ? (char)lower(name.ptr[0]) : 0;
+    switch (name.len) {
+    case 4: return MCP__HTTP_HOST;
+    case 6:
+        return first == 'a' ? MCP__HTTP_ACCEPT : first == 'o' ? MCP__HTTP_ORIGIN : MCP__HTTP_EXPECT;
+    case 8: return MCP__HTTP_NAME;
+    case 10: return MCP__HTTP_METHOD;
+    case 11: return MCP__HTTP_TRACEPARENT;
+    case 12: return MCP__HTTP_CONTENT_TYPE;
+    case 13: return first == 'a' ? MCP__HTTP_AUTHORIZATION : MCP__HTTP_LAST_EVENT;
+    case 14: return MCP__HTTP_SESSION;
+    case 16: return MCP__HTTP_CONTENT_ENCODING;
+    case 20: return MCP__HTTP_REVISION;
+    case 30: return MCP__HTTP_REQUEST_HEADERS;
+    default: return MCP__HTTP_KNOWN;
+    }
+}
+
 static mcp__http_known classify(mcp_str name)
 {
-    for (unsigned i = 0; i < MCP__HTTP_KNOWN; i++) {
-        if (known[i].len == name.len && mcp__http_same(known[i], name))
-            return (mcp__http_known)i;
-    }
+    mcp__http_known kind = candidate(name);
+    if (kind < MCP__HTTP_KNOWN && same_name(known[kind], name))
+        return kind;
     mcp_str prefix = MCP_STR("mcp-param-");
-    bool is_param =
-        name.len > prefix.len && mcp__http_same((mcp_str){name.ptr, prefix.len}, prefix);
+    bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});
     return is_param ? MCP__HTTP_PARAM : MCP__HTTP_IGNORED;
 }
 

@@ -45,6 +45,9 @@ unsigned mcp__http_accepts(mcp_str value)
         {{"text/*", 6}, MCP__HTTP_SSE},
     };
     unsigned types = 0;
+    /* what nearly every client says */
+    if (mcp_str_eq(value, MCP_STR("application/json, text/event-stream")))
+        return MCP__HTTP_JSON | MCP__HTTP_SSE;
     while (value.len) {
         mcp_str entry = split(&value, ',');
         mcp_str range = split(&entry, ';');
@@ -61,5 +64,7 @@ unsigned mcp__http_accepts(mcp_str value)
 
 bool mcp__http_is_json(mcp_str content_type)
 {
+    if (mcp_str_eq(content_type, MCP_STR("application/json")))
+        return true;
     return mcp__http_same(split(&content_type, ';'), MCP_STR("application/json"));
 }

@@ -1,0 +1,155 @@
+/* HTTP: the bytes of a connection, in pieces of the size that the first byte says and as a whole, which must be
+ * answered alike. Then time passes, and the connection goes by half or at once.
+ *
+ * Session ids are predictable here, so that an input can begin a session and go on with it. */
+#include <stdlib.h>
+
+#include <mcp/http.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct run {
+    unsigned char random;
+    char *out;
+    size_t len, cap;
+    int closed; /* how, plus 1 */
+} run;
+
+static void must(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* ---- a server with a little of everything --------------------------------------------------------- */
+
+static int call_echo(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)user;
+    mcp_request_progress(req, 1, 2, "half");
+    return mcp_reply_str(req, mcp_json_string(mcp_json_get(arguments, "text")), NULL);
+}
+
+enum { MAX_PENDING = 16 };
+static mcp_request *pending[MAX_PENDING];
+static size_t n_pending;
+
+static int call_later(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    if (n_pending == MAX_PENDING)
+        return MCP_ELIMIT;
+    pending[n_pending++] = req;
+    return MCP_PENDING;
+}
+
+static void finish(void)
+{
+    while (n_pending) {
+        mcp_request *req = pending[--n_pending];
+        mcp_reply_finish(req, mcp_reply_text(req, "later"));
+    }
+}
+
+static mcp_server *new_server(void)
+{
+    static const mcp_tool echo = {.size = sizeof(mcp_tool), .name = "echo", .call = call_echo};
+    static const mcp_tool later = {.size = sizeof(mcp_tool), .name = "later", .call = call_later};
+    static const mcp_resource text = {
+        .size = sizeof(mcp_resource), .uri = "a:b", .name = "b", .text = "text"};
+    mcp_server *server;
+    must(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
+                        NULL) == MCP_OK);
+    must(mcp_server_add_tool(server, &echo, NULL, NULL) == MCP_OK);
+    must(mcp_server_add_tool(server, &later, NULL, NULL) == MCP_OK);
+    must(mcp_server_add_resource(server, &text, NULL, NULL) == MCP_OK);
+    return server;
+}
+
+/* ---- a connection ------------------------------------------------------------------------------------ */
+
+static int fill(void *user, void *bytes, size_t len)
+{
+    memset(bytes, ++((run *)user)->random, len);
+    return MCP_OK;
+}
+
+static void take(mcp_http_connection *c, mcp_str bytes, void *user)
+{
+    (void)c;
+    run *r = user;
+    must(!r->closed);
+    if (r->len + bytes.len > r->cap) {
+        r->cap = (r->len + bytes.len) * 2;
+        r->out = realloc(r->out, r->cap);
+        must(r->out != NULL);
+    }
+    if (bytes.len)
+        memcpy(r->out + r->len, bytes.ptr, bytes.len);
+    r->len += bytes.len;
+}
+
+static void end(mcp_http_connection *c, mcp_http_close how, void *user)
+{
+    (void)c;
+    run *r = user;
+    must(r->closed < (int)how + 1); /* only ever firmer */
+    r->closed = (int)how + 1;
+}
+
+static void feed(mcp_http_connection *c, const uint8_t *data, size_t size, size_t piece)
+{
+    for (size_t at = 0; at < size; at += piece) {
+        size_t n = size - at < piece ? size - at : piece;
+        char *copy = malloc(n);
+        must(copy != NULL);
+        memcpy(copy, data + at, n);
+        mcp_http_receive(c, (mcp_str){copy, n}, 0);
+        free(copy);
+    }
+}
+
+static void run_once(run *r, const uint8_t *data, size_t size, size_t piece, bool half)
+{
+    mcp_server *server = new_server();
+    mcp_http *http;
+    mcp_http_connection *c;
+    must(mcp_http_new(server,
+                      MCP_OPTIONS(mcp_http_options, .random = fill, .user = r, .cors = true,
+                                  .max_body = 4096, .max_header_bytes = 2048, .max_sessions = 2),
+                      &http, NULL) == MCP_OK);
+    must(mcp_http_accept(
+             http, MCP_OPTIONS(mcp_http_connection_options, .write = take, .close = end, .user = r),
+             0, &c, NULL) == MCP_OK);
+    feed(c, data, size, piece);
+    must(r->len == 0 || memcmp(r->out, "HTTP/1.1 ", 9) == 0);
+    mcp_server_resource_updated(server, "a:b");
+    for (int64_t now = 50; now < 100000; now = now * 3 / 2) {
+        mcp_http_tick(http, now);
+        if (now > 300)
+            finish();
+    }
+    mcp_http_drain(http, 100000);
+    if (half)
+        mcp_http_receive_end(c, 100000);
+    mcp_http_connection_free(c, 100000);
+    finish();
+    mcp_http_free(http);
+    mcp_server_free(server);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    run whole = {0}, parts = {0};
+    bool half = data[0] & 1;
+    run_once(&whole, data + 1, size - 1, size, half);
+    run_once(&parts, data + 1, size - 1, (size_t)data[0] / 2 + 1, half);
+    must(whole.closed == parts.closed);
+    must(whole.len == parts.len);
+    must(whole.len == 0 || memcmp(whole.out, parts.out, whole.len) == 0);
+    free(whole.out);
+    free(parts.out);
+    return 0;
+}
