@@ -143,7 +143,8 @@ static int on_headers_complete(llhttp_t *parser)
         return stop(c, why);
     }
     c->refusal = (uint8_t)why;
-    if (!why && expects_body(parser) && mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
+    if (!why && expects_body(parser) && parser->http_minor >= 1 &&
+        mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
         mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
     return 0;
 }
@@ -437,11 +438,8 @@ static void beat(mcp_http_connection *c)
     c->wrote_at = c->http->now;
     if (c->congested) /* it has enough to read */
         return;
-    if (!mcp__http_exchange_alive(c)) { /* there was no memory for its answer */
-        if (c->phase == MCP__HTTP_WAITING)
-            mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
-        else
-            mcp__http_close(c, MCP_HTTP_ABORT);
+    if (!mcp__http_exchange_alive(c)) {
+        mcp__http_end_silently(c);
         return;
     }
     if (c->phase == MCP__HTTP_WAITING && c->stream)
@@ -616,6 +614,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     if (why) {
         http->metrics.refused++;
         mcp__http_refuse(c, why);
+        mcp__http_close(c, MCP_HTTP_CLOSE); /* those over a limit do not linger */
     }
     mcp__http_connection_arm(c);
     mcp__http_leave(http);

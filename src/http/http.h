@@ -156,6 +156,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_BAD_MESSAGE,
     MCP__HTTP_UNEXPECTED,
     MCP__HTTP_NO_RANDOM,
+    MCP__HTTP_NO_ANSWER,
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 
@@ -313,7 +314,10 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
 /* The connection or its answer ended. */
 void mcp__http_exchange_end(mcp_http_connection *c);
 int mcp__http_status(mcp_output_info info, bool modern);
-/* Whether the request of c is still being answered; false after memory ran out. */
+/* Ends an answer that will not come: the request was cancelled, or memory ran out. */
+void mcp__http_end_silently(mcp_http_connection *c);
+bool mcp__http_in_flight(mcp_channel *channel, mcp_exchange exchange);
+/* Whether the request of c is still being answered. */
 bool mcp__http_exchange_alive(const mcp_http_connection *c);
 /* Whether an event stream may be the answer. */
 bool mcp__http_may_stream(const mcp_http_connection *c);
@@ -369,6 +373,8 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
                             void *user);
 mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_stream_free(mcp__http_stream *stream);
+/* Ends streams whose request will not be answered any more. */
+void mcp__http_stream_reap(mcp__http_session *session);
 /* The answer of its connection becomes an event stream; not if there are too many. */
 void mcp__http_stream_begin(mcp__http_stream *stream);
 /* Opens the event stream of c, which asked with GET, at "stream-event" (NULL: the stream 0). */
@@ -445,6 +451,12 @@ static inline void mcp__http_enter(mcp_http *http, int64_t now)
 static inline void mcp__http_leave(mcp_http *http)
 {
     http->depth--;
+}
+/* Something of ours is called by a handler that answers later, and the clock has gone on. */
+static inline void mcp__http_touch(mcp_http *http)
+{
+    if (http->depth == 0 && http->options.clock)
+        http->now = http->options.clock(http->options.user);
 }
 /* Something has to be done at the next tick, which should be soon. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);

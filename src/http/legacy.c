@@ -32,7 +32,10 @@ void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__ht
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
         return;
     }
+    bool cancels = mcp_str_eq(m->method, MCP_STR("notifications/cancelled"));
     mcp__http_hand_over(c, s->peer, m);
+    if (cancels)
+        mcp__http_stream_reap(s);
 }
 
 /* The session of a GET or DELETE; NULL after it was refused. */

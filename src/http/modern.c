@@ -117,6 +117,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     mcp_http_connection *c = peer->connection;
     mcp_output_info info = mcp_channel_output_info(channel);
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
+    mcp__http_touch(peer->http);
     if (!c || exchange == 0 || c->exchange != exchange) {
         unheard(peer, info);
         return;
@@ -149,7 +150,7 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
 
 /* ---- exchanges --------------------------------------------------------------------------------------------- */
 
-static bool in_flight(mcp_channel *channel, mcp_exchange exchange)
+bool mcp__http_in_flight(mcp_channel *channel, mcp_exchange exchange)
 {
     for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight; l = l->next) {
         if (mcp__container(l, mcp__incoming, link)->exchange == exchange)
@@ -163,7 +164,7 @@ bool mcp__http_exchange_alive(const mcp_http_connection *c)
     if (!mcp__list_empty(&c->in_getters))
         return true;
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
-    return peer && in_flight(peer->channel, c->exchange);
+    return peer && mcp__http_in_flight(peer->channel, c->exchange);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -210,16 +211,32 @@ static mcp__http_peer *suitable(mcp_http_connection *c, const mcp__revision *leg
     return peer;
 }
 
+void mcp__http_end_silently(mcp_http_connection *c)
+{
+    if (c->stream)
+        mcp__http_stream_free(c->stream);
+    if (c->phase == MCP__HTTP_WAITING && !(c->head.accepts & MCP__HTTP_SSE)) {
+        mcp__http_refuse(c, MCP__HTTP_NO_ANSWER);
+        return;
+    }
+    if (c->phase == MCP__HTTP_WAITING)
+        mcp__http_sse_begin(c);
+    mcp__http_sse_end(c, 0);
+}
+
 /* What to say when the channel took the message and said nothing. */
 static void settle(mcp_http_connection *c, const mcp__http_message *m, int rc)
 {
     static const mcp__http_answer accepted = {.status = 202};
-    if (rc != MCP_OK || (m->has_request && !mcp__http_exchange_alive(c)))
+    if (rc != MCP_OK || (m->has_request && !mcp__http_exchange_alive(c))) {
+        if (c->stream)
+            mcp__http_stream_free(c->stream);
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
-    else if (!m->has_request && m->invalid)
+    } else if (!m->has_request && m->invalid) {
         mcp__http_refuse(c, MCP__HTTP_BAD_MESSAGE);
-    else if (!m->has_request)
+    } else if (!m->has_request) {
         mcp__http_respond(c, &accepted);
+    }
 }
 
 int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m)

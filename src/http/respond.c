@@ -74,6 +74,7 @@ static const struct refusal {
                                           "nothing can be replayed"},
     [MCP__HTTP_BAD_MESSAGE] = {400, .text = "the body is not a message that can be taken"},
     [MCP__HTTP_UNEXPECTED] = {400, .text = "a response was not asked for"},
+    [MCP__HTTP_NO_ANSWER] = {503, .text = "there will be no answer: the request was cancelled"},
     [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
 };
 

@@ -109,7 +109,7 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
     mcp_str expect = mcp__http_header(&c->head, MCP__HTTP_EXPECT);
     if (!(c->head.present & 1u << MCP__HTTP_ACCEPT))
         c->head.accepts = MCP__HTTP_JSON | MCP__HTTP_SSE;
-    if (expect.ptr && !mcp__http_same(expect, MCP_STR("100-continue")))
+    if (expect.ptr && c->parser.http_minor >= 1 && !mcp__http_same(expect, MCP_STR("100-continue")))
         return MCP__HTTP_BAD_EXPECT;
     if (c->http_method != HTTP_POST)
         return MCP__HTTP_FINE;

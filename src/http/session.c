@@ -173,6 +173,7 @@ void mcp__http_session_due(mcp__http_session *s)
         mcp__http_session_free(s);
         return;
     }
+    mcp__http_stream_reap(s);
     if (due <= http->now) { /* its requests are still being answered */
         s->idle_since = http->now;
         due = http->now + (int64_t)idle;

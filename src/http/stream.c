@@ -6,6 +6,8 @@
  */
 #include "http/http.h"
 
+enum { REAPED_AT_ONCE = 64 };
+
 mcp__http_stream *mcp__http_stream_new(mcp__http_session *s, mcp_http_connection *c)
 {
     mcp__http_stream *stream = mcp__zalloc(s->http->allocator, sizeof(*stream));
@@ -49,6 +51,22 @@ static mcp__http_stream *find_number(mcp__http_session *s, uint64_t number)
             return stream;
     }
     return NULL;
+}
+
+void mcp__http_stream_reap(mcp__http_session *s)
+{
+    size_t looked_at = 0;
+    for (mcp__link *l = s->streams.next; l != &s->streams && looked_at < REAPED_AT_ONCE;
+         looked_at++) {
+        mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
+        l = l->next;
+        if (mcp__http_in_flight(s->peer->channel, stream->exchange))
+            continue;
+        if (stream->connection)
+            mcp__http_end_silently(stream->connection);
+        else
+            mcp__http_stream_free(stream);
+    }
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------ */
@@ -127,6 +145,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     mcp_output_info info = mcp_channel_output_info(channel);
     if (!s)
         return; /* it ends */
+    mcp__http_touch(s->http);
     mcp__http_stream *stream = exchange ? find_exchange(s, exchange) : &s->general;
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     if (!stream) {

@@ -424,6 +424,13 @@ static void test_cancel(void **state)
                      "\"params\":{\"requestId\":1} }"),
                 "HTTP/1.1 202 Accepted\n~");
     assert_int_equal(fixture_cancelled(r.fixture), 1);
+    wire_expect(&w, "");
+    fixture_finish(r.fixture, 0); /* it is not answered; its POST ends some time later */
+    rig_pass(&r, 15001);
+    wire_expect(&w, SSE_HEAD "0\n\n");
+    wire_clear(&w);
+    wire_send(&w, POST(CALL("ping", "")));
+    wire_expect(&w, JSON_HEAD "~");
     wire_end(&w);
     rig_end(&r);
 }
