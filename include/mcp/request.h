@@ -161,6 +161,14 @@ MCP_API int mcp_reply_fail(mcp_request *req, int code, const char *format, ...) 
 MCP_API int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format,
                                 ...) MCP_PRINTF(4, 5);
 
+/* For a handler that cannot do without something of the client: MCP_OK when the client declared this
+ * capability, else the reply is the error of the revision, which names it, and the negative code is to be
+ * returned. "sampling", "roots"; what stands behind the first dot is looked for within: "sampling.tools",
+ * "elicitation.url", "extensions.io.modelcontextprotocol/tasks". An `elicitation` without members declares
+ * "elicitation.form". 2026-07-28, basic, "_meta". MCP_EINVAL (nothing is named),
+ * MCP_ENOMEM. */
+MCP_API int mcp_request_require(mcp_request *req, const char *capability);
+
 /* ---- progress, later answers -------------------------------------------------------------------------- */
 
 /* notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be

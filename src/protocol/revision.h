@@ -15,6 +15,7 @@ typedef struct mcp__revision {
     bool batches;     /* arrays of messages */
     mcp__no_id no_id; /* how an error whose id is not known is written */
     int not_found;    /* the code for an unknown resource */
+    int undeclared;   /* the code for what needs a capability that the client did not declare */
 
     /* results */
     bool result_type; /* resultType, and serverInfo in _meta */

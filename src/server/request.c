@@ -32,6 +32,65 @@ const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
                                : NULL;
 }
 
+/* An object, however empty; roots.listChanged of legacy revisions is a boolean. */
+static bool is_declared(const mcp_json *capability)
+{
+    return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
+}
+
+static bool declares(const mcp_json *capabilities, mcp_str group, mcp_str member)
+{
+    const mcp_json *found = mcp_json_get_str(capabilities, group);
+    if (!is_declared(found) || !member.len)
+        return is_declared(found);
+    /* As clients said it before there were modes (2026-07-28, client/elicitation, "Capabilities"). */
+    if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
+        mcp_json_count(found) == 0)
+        return true;
+    return is_declared(mcp_json_get_str(found, member));
+}
+
+/* {"requiredCapabilities":{"sampling":{"tools":{}}}} */
+static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp__buf_lit(&b, "{\"requiredCapabilities\":{");
+    mcp__json_put_str(&b, group);
+    mcp__buf_lit(&b, ":{");
+    if (member.len) {
+        mcp__json_put_str(&b, member);
+        mcp__buf_lit(&b, ":{}");
+    }
+    mcp__buf_lit(&b, "}}}");
+    mcp_str data = {0};
+    if (!b.failed)
+        data = mcp_str_from(mcp_request_strdup(req, mcp__buf_view(&b)));
+    mcp__buf_free(&b);
+    return data;
+}
+
+int mcp_request_require(mcp_request *req, const char *capability)
+{
+    mcp_str name = mcp_str_from(capability), group = name, member = {0};
+    const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
+    if (dot) {
+        group.len = (size_t)(dot - name.ptr);
+        member = mcp__str_sub(name, group.len + 1);
+    }
+    if (!group.len || (dot && !member.len))
+        return MCP_EINVAL;
+    if (declares(mcp_request_client_capabilities(req), group, member))
+        return MCP_OK;
+    /* Without its data the error would not be what the specification says that it is. */
+    mcp_str data = required_data(req, group, member);
+    if (!data.ptr)
+        return MCP_ENOMEM;
+    return mcp_reply_fail_data(req, req->revision->undeclared, data.ptr,
+                               "This needs the capability %s, which the client did not declare",
+                               capability);
+}
+
 const char *mcp_request_principal(const mcp_request *req)
 {
     return req->in.channel ? req->in.channel->options.principal : NULL;

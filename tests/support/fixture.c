@@ -346,6 +346,13 @@ static int call_refuses(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_fail_data(req, 4711, "{\n  \"why\": [1, 2]\n}", "Not on a %s", "Sunday");
 }
 
+static int call_requires(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    int rc = mcp_request_require(req, user);
+    return rc == MCP_OK ? mcp_reply_text(req, "it is there") : rc;
+}
+
 #define OBJECT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
 
 static const struct {
@@ -387,6 +394,8 @@ static const struct {
     {{.size = sizeof(mcp_tool), .name = "work", .call = call_work}, NULL},
     {{.size = sizeof(mcp_tool), .name = "broken", .call = call_broken}, ""},
     {{.size = sizeof(mcp_tool), .name = "refuses", .call = call_refuses}, ""},
+    {{.size = sizeof(mcp_tool), .name = "samples", .call = call_requires}, "sampling"},
+    {{.size = sizeof(mcp_tool), .name = "asks", .call = call_requires}, "elicitation.form"},
 };
 
 /* ---- prompts ------------------------------------------------------------------------------------------------ */

@@ -532,6 +532,46 @@ static void test_progress_limit(void **state)
     peer_free(&p);
 }
 
+/* What the peer of ask() declares is {"roots":{}}. */
+static int require_each(peer *p, mcp_request *req)
+{
+    static const struct {
+        const char *capability;
+        int expected;
+    } cases[] = {
+        {"roots", MCP_OK},         {NULL, MCP_EINVAL},      {"", MCP_EINVAL},
+        {".", MCP_EINVAL},         {"roots.", MCP_EINVAL},  {".roots", MCP_EINVAL},
+        {"root", MCP_EREMOTE},     {"rootss", MCP_EREMOTE}, {"roots.listChanged", MCP_EREMOTE},
+        {"sampling", MCP_EREMOTE},
+    };
+    (void)p;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(mcp_request_require(req, cases[i].capability), cases[i].expected);
+    return MCP_OK;
+}
+
+static int require_extension(peer *p, mcp_request *req)
+{
+    (void)p;
+    return mcp_request_require(req, "extensions.io.modelcontextprotocol/tasks");
+}
+
+static void test_require(void **state)
+{
+    (void)state;
+    peer p = {0};
+    peer_open(&p, require_each, false);
+    ask_tool(&p); /* the first error counts */
+    assert_has(sent(&p), "\"data\":{\"requiredCapabilities\":{\"root\":{}}}");
+    p.call = require_extension;
+    ask_tool(&p);
+    const char *text = sent(&p);
+    assert_has(text, "{\"code\":-32021,\"message\":\"This needs the capability extensions.io");
+    assert_has(text, "\"data\":{\"requiredCapabilities\":{\"extensions\":{"
+                     "\"io.modelcontextprotocol/tasks\":{}}}}");
+    peer_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_work_on_a_host),
         cmocka_unit_test(test_work_refused),
         cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_require),
         cmocka_unit_test(test_wrong_content),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_progress),
