@@ -1,0 +1,209 @@
+# mcpd over HTTP as a person, a proxy and a service manager meet it: the examples of docs/http.md, tokens,
+# TLS, Unix sockets, the log, the end.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir project
+    printf 'hello\n' > project/hello.txt
+    server=
+}
+
+teardown() {
+    [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+}
+
+# serve OPTION...: starts mcpd; $base is where it listens, $log what it says
+serve() {
+    log=$BATS_TEST_TMPDIR/log
+    "$MCPD" "$@" project 2> "$log" 3>&- &
+    server=$!
+    local i
+    for ((i = 0; i < 500; i++)); do
+        grep -q 'serving' "$log" && break
+        kill -0 "$server" || { cat "$log"; return 1; }
+        sleep 0.02
+    done
+    base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' "$log" | head -1)
+}
+
+finish() { # the exit status of the server after SIGTERM
+    kill -TERM "$server"
+    local status=0
+    wait "$server" || status=$?
+    server=
+    return $status
+}
+
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+
+# ask METHOD PARAMS [CURL-OPTION...]: PARAMS are members with a comma at the end
+ask() {
+    local method=$1 params=$2
+    shift 2
+    curl -sS -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: $method" \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$method\",\"params\":{$params$meta}}" "$@"
+}
+
+@test "the examples of docs/http.md do what it says" {
+    serve --http 127.0.0.1:0
+    # One file per example, and what has to be in its output, line by line.
+    awk '/^```sh$/ { n++; to = "run." n; next } /^```expect$/ { to = "want." n; next }
+         /^```/ { to = ""; next } to { print > to }' "$BATS_TEST_DIRNAME/../../docs/http.md"
+    [ -f run.6 ]
+    for ((i = 1; i <= 100; i++)); do
+        [ -f run.$i ] || break
+        sed -i "s|http://127.0.0.1:8642|$base|" run.$i
+        bash -e run.$i > got.$i
+        while IFS= read -r want; do
+            grep -qF -- "$want" got.$i || { cat run.$i got.$i; echo "missing: $want"; return 1; }
+        done < want.$i
+    done
+    finish
+}
+
+@test "the real port is told, several addresses are served" {
+    serve --http 127.0.0.1:0 --http 127.0.0.1:0
+    [ "$(grep -c '^mcpd: serving project at http://127.0.0.1:[1-9][0-9]*/mcp$' "$log")" = 2 ]
+    sed -n 's|.* at \(http.*\)/mcp|\1|p' "$log" | while read -r each; do
+        [ "$(curl -sS "$each/healthz")" = ok ]
+    done
+    finish
+}
+
+@test "an address that is taken, wrong or not ours is refused" {
+    serve --http 127.0.0.1:0
+    run -1 --separate-stderr "$MCPD" --http "${base#http://}" project
+    [[ "$stderr" == *"in use"* ]]
+    for bad in localhost 127.0.0.1 127.0.0.1:99999 example.com:80 ::1:80 unix: '[::1]'; do
+        run -1 --separate-stderr "$MCPD" --http "$bad" project
+    done
+    finish
+}
+
+@test "a warning where others can reach it without a token" {
+    serve --http 0.0.0.0:0
+    grep -q 'warning: .*without authentication' "$log"
+    finish
+    echo 'sesame-open-sesame' > tokens
+    chmod 600 tokens
+    serve --http 0.0.0.0:0 --token-file tokens
+    run ! grep -q warning "$log"
+    finish
+}
+
+@test "tokens" {
+    printf '# ours\nada:sesame-open\n\nlonely-token\n' > tokens
+    chmod 644 tokens
+    serve --http 127.0.0.1:0 --token-file tokens --log-format text
+    grep -q 'warning: others may read tokens' "$log"
+    code() { ask resources/list '' -o /dev/null -w '%{http_code}' "$base/mcp" "$@"; }
+    [ "$(code)" = 401 ]
+    [ "$(code -H 'Authorization: Bearer sesame-ope')" = 401 ]
+    [ "$(code -H 'Authorization: Bearer sesame-open-')" = 401 ]
+    [ "$(code -H 'Authorization: Basic sesame-open')" = 401 ]
+    [ "$(code -H 'Authorization: Bearer sesame-open')" = 200 ]
+    [ "$(code -H 'Authorization: bearer lonely-token')" = 200 ]
+    ask resources/list '' -D headers -o /dev/null "$base/mcp"
+    grep -qi '^WWW-Authenticate: Bearer' headers
+    finish
+    grep -q ' ada POST /mcp resources/list 200 ' "$log"
+    grep -q ' token:4 POST /mcp resources/list 200 ' "$log"
+    grep -q ' - POST /mcp .* 401 ' "$log"
+    run ! grep -q sesame "$log"
+}
+
+@test "a token file that cannot be used is refused" {
+    for bad in '' '# only a comment' 'a b' ':x' "$(head -c 600 /dev/zero | tr '\0' x)"; do
+        echo "$bad" > tokens
+        run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --token-file tokens project
+        [[ "$stderr" == *tokens* ]]
+    done
+    run -1 "$MCPD" --http 127.0.0.1:0 --token-file nowhere project
+    run -2 "$MCPD" --token-file tokens project
+}
+
+@test "the log as JSON" {
+    serve --http 127.0.0.1:0 --log-format json
+    ask resources/read '"uri":"file:///nowhere",' -H 'Mcp-Name: file:///nowhere' "$base/mcp"
+    curl -sS "$base/no%01where" -o /dev/null
+    finish
+    [ "$(jq -r 'select(.method == "resources/read") | "\(.status) \(.code) \(.path) \(.http_method)"' "$log")" \
+        = "200 -32602 /mcp POST" ]
+    [ "$(jq -r 'select(.status == 404) | .path' "$log")" = "/no%01where" ]
+    jq -es 'all(.[]; .time and .level)' "$log"
+}
+
+@test "a Unix socket: private, replaced when it is stale, removed at the end" {
+    python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("stale")' 2>/dev/null || : > /dev/null
+    mkdir -p s
+    [ ! -S stale ] || mv stale s/mcp.sock
+    serve --http unix:s/mcp.sock
+    [ "$(stat -c %a s/mcp.sock)" = 600 ]
+    [[ "$(ask resources/list '' --unix-socket s/mcp.sock http://localhost/mcp)" == *hello.txt* ]]
+    run -1 --separate-stderr "$MCPD" --http unix:s/mcp.sock project
+    [[ "$stderr" == *"somebody listens"* ]]
+    finish
+    [ ! -e s/mcp.sock ]
+    : > s/mcp.sock
+    run -1 --separate-stderr "$MCPD" --http unix:s/mcp.sock project
+    [[ "$stderr" == *"not a socket"* ]]
+}
+
+make_certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
+        -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
+}
+
+@test "TLS: both versions, a large reply, plain text refused" {
+    make_certificate
+    head -c 3000000 /dev/zero | tr '\0' y > project/large.txt
+    serve --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+    [[ "$base" == https://* ]]
+    uri="file://$PWD/project/large.txt"
+    for version in 1.2 1.3; do
+        [ "$(ask resources/read "\"uri\":\"$uri\"," -H "Mcp-Name: $uri" --cacert cert.pem \
+            --tlsv$version --tls-max $version "$base/mcp" | jq '.result.contents[0].text | length')" = 3000000 ]
+    done
+    run ! ask resources/list '' --cacert cert.pem --tls-max 1.1 "$base/mcp"
+    run ! curl -sS -m 5 "http${base#https}/healthz"
+    [ "$(curl -sS --cacert cert.pem "$base/healthz" "$base/healthz")" = $'ok\nok' ]
+    finish
+}
+
+@test "TLS: certificates that cannot be used" {
+    make_certificate
+    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem project
+    [[ "$stderr" == *"both"* ]]
+    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert none.pem --tls-key key.pem project
+    [[ "$stderr" == *none.pem* ]]
+    openssl ecparam -name prime256v1 -genkey -noout -out other.pem
+    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem --tls-key other.pem project
+    [[ "$stderr" == *other.pem* ]]
+}
+
+@test "OpenSSL is not even loaded without a certificate" {
+    serve --http 127.0.0.1:0
+    run ! grep -q libssl "/proc/$server/maps"
+    finish
+}
+
+@test "SIGTERM ends a subscription with its result" {
+    serve --http 127.0.0.1:0
+    ask subscriptions/listen '"notifications":{"resourcesListChanged":true},' -N "$base/mcp" > stream &
+    reader=$!
+    for ((i = 0; i < 250; i++)); do grep -q acknowledged stream && break; sleep 0.02; done
+    finish
+    wait "$reader"
+    grep -q '"result":' stream
+}
+
+@test "with --stdio the end of input ends both" {
+    { sleep 0.3; printf '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'; } |
+        "$MCPD" --http 127.0.0.1:0 --stdio project > out 2> log2
+    grep -q serving log2
+    [ "$(jq -r .id out)" = 1 ]
+}
