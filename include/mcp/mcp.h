@@ -8,6 +8,7 @@
 #include <mcp/json.h>
 #include <mcp/provider.h>
 #include <mcp/request.h>
+#include <mcp/schema.h>
 #include <mcp/server.h>
 #include <mcp/uri.h>
 

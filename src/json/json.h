@@ -35,6 +35,12 @@ void mcp__json_put_real(mcp__buf *b, double value);
 void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len); /* with the quotes */
 void mcp__json_put_value(mcp__buf *b, const mcp_json *value);          /* compact */
 
+/* An integer from 0 to UINT64_MAX: what mcp_json_int() leaves out. False for everything else. */
+bool mcp__json_uint(const mcp_json *value, uint64_t *ret);
+
+/* The key in front of a member's value (as mcp_json_next() returns it), as a JSON string. */
+const mcp_json *mcp__json_key_of(const mcp_json *member);
+
 /* The text of a big number, as it came. */
 mcp_str mcp__json_bigint_text(const mcp_json *value);
 

@@ -117,6 +117,20 @@ bool mcp_json_bool(const mcp_json *value, bool fallback)
     return yyjson_is_bool(v) ? unsafe_yyjson_get_bool(v) : fallback;
 }
 
+const mcp_json *mcp__json_key_of(const mcp_json *member)
+{
+    return from_yyjson(mcp_json_yyjson(member) - 1);
+}
+
+bool mcp__json_uint(const mcp_json *value, uint64_t *ret)
+{
+    yyjson_val *v = mcp_json_yyjson(value);
+    if (!yyjson_is_int(v) || (yyjson_is_sint(v) && v->uni.i64 < 0))
+        return false;
+    *ret = v->uni.u64; /* -0 is signed, and the same bits */
+    return true;
+}
+
 mcp_str mcp__json_bigint_text(const mcp_json *value)
 {
     yyjson_val *v = mcp_json_yyjson(value);

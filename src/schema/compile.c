@@ -1,0 +1,201 @@
+/* compile.c: from a document to a program: life of a schema, the queue of nodes, error places.
+ *
+ * Two passes: the scan (scan.c) names every subschema, then each node on the queue gets its
+ * instructions (emit.c), which may put further nodes on it. The queue instead of recursion keeps
+ * the C stack out of it.
+ */
+#include <stdio.h>
+
+#include "schema/schema.h"
+
+enum {
+    DEFAULT_MAX_DEPTH = 512,
+    HIGHEST_MAX_DEPTH = 4096,
+    DEFAULT_MAX_STEPS = 4000000,
+    DEFAULT_MAX_SUBSCHEMAS = 20000,
+    DEFAULT_MAX_BYTES = 4 * 1024 * 1024,
+    DEFAULT_MAX_PATTERN = 4096,
+    DEFAULT_PATTERN_LIMIT = 1000000,
+};
+
+int mcp__schema_refuse(compiler *c, int code, const node *at, keyword word, const char *format, ...)
+{
+    char text[200];
+    mcp__buf where;
+    va_list args;
+    if (!c->error)
+        return code;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    mcp__buf_init(&where, &c->schema->allocator, 0);
+    if (at)
+        mcp__schema_where(&where, at, word);
+    mcp__buf_char(&where, '\0');
+    mcp__fail(c->error, code, 0, "%s%s%s", where.failed ? "" : where.ptr,
+              where.len > 1 && !where.failed ? ": " : "", text);
+    mcp__buf_free(&where);
+    return code;
+}
+
+int mcp__schema_no_memory(compiler *c)
+{
+    return mcp__fail(c->error, MCP_ENOMEM, 0, "out of memory for a schema");
+}
+
+/* ---- the queue -------------------------------------------------------------------------------- */
+
+void mcp__schema_queue(compiler *c, node *n)
+{
+    if (n->queued)
+        return;
+    n->queued = true;
+    *c->queue_end = n;
+    c->queue_end = &n->next;
+}
+
+/* A $dynamicRef may lead to any dynamic anchor of a resource that was passed. */
+static void enter(compiler *c, resource *r)
+{
+    if (r->entered)
+        return;
+    r->entered = true;
+    for (named_node *d = r->dynamic; d; d = d->next)
+        mcp__schema_queue(c, d->node);
+}
+
+static int compile_node(compiler *c, node *n)
+{
+    enter(c, n->resource);
+    if (n->kind != NODE_OBJECT)
+        return MCP_OK;
+    c->node = n;
+    c->count = 0;
+    mcp__schema_keyword_values(n->value, n->resource->dialect, c->values);
+    int rc = mcp__schema_emit(c);
+    if (rc)
+        return rc;
+    if (c->count == 0) {
+        n->kind = NODE_TRUE;
+        return MCP_OK;
+    }
+    n->code = mcp__arena_alloc(&c->schema->arena, c->count * sizeof(c->code[0]));
+    if (!n->code)
+        return mcp__schema_no_memory(c);
+    memcpy(n->code, c->code, c->count * sizeof(c->code[0]));
+    n->count = c->count;
+    for (size_t i = 0; i < c->count; i++)
+        n->tracks |= c->code[i].op >= OP_UNEVALUATED_ITEMS ? c->code[i].applies : 0;
+    return MCP_OK;
+}
+
+static int compile_all(compiler *c, mcp_str text)
+{
+    node *root;
+    const char *base = c->schema->limits.base_uri;
+    mcp_str uri, fragment;
+    mcp__schema_split(mcp_str_from(base), &uri, &fragment);
+    uri.ptr = mcp__arena_strdup(&c->schema->arena, uri);
+    if (!uri.ptr)
+        return mcp__schema_no_memory(c);
+    int rc = mcp__schema_load(c, text, uri, &root);
+    if (rc)
+        return rc;
+    c->root_done = true;
+    c->schema->root = root;
+    for (node *n = c->queue; !rc && n; n = n->next)
+        rc = compile_node(c, n);
+    return rc;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static mcp_schema_options effective(const mcp_schema_options *given)
+{
+    mcp_schema_options o = {0};
+    if (given)
+        mcp__copy_options(&o, sizeof(o), given);
+    o.max_depth =
+        o.max_depth ? MCP__MIN(o.max_depth, (size_t)HIGHEST_MAX_DEPTH) : DEFAULT_MAX_DEPTH;
+    o.max_steps = o.max_steps ? o.max_steps : DEFAULT_MAX_STEPS;
+    o.max_subschemas = o.max_subschemas ? o.max_subschemas : DEFAULT_MAX_SUBSCHEMAS;
+    o.max_bytes = o.max_bytes ? o.max_bytes : DEFAULT_MAX_BYTES;
+    o.max_pattern = o.max_pattern ? o.max_pattern : DEFAULT_MAX_PATTERN;
+    o.pattern_limit = o.pattern_limit ? o.pattern_limit : DEFAULT_PATTERN_LIMIT;
+    return o;
+}
+
+static mcp_schema *new_schema(const mcp_schema_options *given)
+{
+    mcp_schema_options o = effective(given);
+    const mcp_allocator *a = mcp__allocator(o.allocator);
+    mcp_schema *s = mcp__zalloc(a, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->allocator = *a;
+    s->limits = o;
+    s->limits.allocator = NULL; /* the caller's, and not needed any more */
+    atomic_init(&s->spare, NULL);
+    mcp__arena_init(&s->arena, &s->allocator, NULL, 0);
+    return s;
+}
+
+void mcp_schema_free(mcp_schema *schema)
+{
+    if (!schema)
+        return;
+    mcp_allocator a = schema->allocator;
+    mcp__schema_patterns_free(schema);
+    for (document *d = schema->documents; d; d = d->next)
+        mcp_json_free(d->json);
+    mcp__arena_free(&schema->arena);
+    mcp__release(&a, schema);
+}
+
+int mcp_schema_compile_text(const mcp_schema_set *set, mcp_str text,
+                            const mcp_schema_options *options, mcp_schema **ret, mcp_error *error)
+{
+    if (!ret || (!text.ptr && text.len))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "mcp_schema_compile_text() needs a text and a result");
+    mcp_schema *s = new_schema(options);
+    if (!s)
+        return mcp__fail(error, MCP_ENOMEM, 0, "out of memory for a schema");
+    compiler c = {.schema = s, .set = set, .error = error};
+    c.queue_end = &c.queue;
+    mcp__map_init(&c.nodes, &s->allocator, 0, 0);
+    mcp__map_init(&c.resources, &s->allocator, 0, 0);
+    mcp__map_init(&c.anchors, &s->allocator, 0, 0);
+    int rc = compile_all(&c, text);
+    mcp__map_free(&c.nodes);
+    mcp__map_free(&c.resources);
+    mcp__map_free(&c.anchors);
+    s->limits.base_uri = NULL;
+    if (rc) {
+        mcp_schema_free(s);
+        return rc;
+    }
+    *ret = s;
+    return MCP_OK;
+}
+
+int mcp_schema_compile(const mcp_schema_set *set, const mcp_json *schema,
+                       const mcp_schema_options *options, mcp_schema **ret, mcp_error *error)
+{
+    if (!ret || !schema)
+        return mcp__fail(error, MCP_EINVAL, 0, "mcp_schema_compile() needs a schema and a result");
+    mcp_schema_options o = effective(options);
+    mcp__buf text;
+    mcp__buf_init(&text, mcp__allocator(o.allocator), o.max_bytes);
+    mcp__json_put_value(&text, schema);
+    int rc = text.failed;
+    if (rc)
+        mcp__fail(error, rc, 0,
+                  rc == MCP_ELIMIT ? "the schema is over the limit of %zu bytes"
+                                   : "out of memory for a schema of up to %zu bytes",
+                  o.max_bytes);
+    else
+        rc = mcp_schema_compile_text(set, mcp__buf_view(&text), options, ret, error);
+    mcp__buf_free(&text);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/* evaluated.c: a bit per member or element of one instance, for unevaluatedProperties and
+ * unevaluatedItems.
+ *
+ * Only kept below a schema that asks. A branch that may fail (of anyOf, oneOf, if) has bits of
+ * its own, which count only when it did not: what a failed schema looked at was not evaluated.
+ */
+#include "schema/schema.h"
+
+bool mcp__schema_evaluated_init(validation *st, evaluated *e, const mcp_json *v)
+{
+    *e = (evaluated){.count = mcp_json_count(v)};
+    e->words = &e->few;
+    if (e->count <= 64)
+        return true;
+    size_t words = e->count / 64 + 1;
+    if (!mcp__schema_step(st, words))
+        return false;
+    e->words = mcp__zalloc(&st->schema->allocator, words * sizeof(e->words[0]));
+    if (!e->words)
+        st->fatal = MCP_ENOMEM;
+    return e->words != NULL;
+}
+
+void mcp__schema_evaluated_free(validation *st, evaluated *e)
+{
+    if (e->words != &e->few)
+        mcp__release(&st->schema->allocator, e->words);
+}
+
+void mcp__schema_evaluated_add(evaluated *to, const evaluated *from)
+{
+    to->all |= from->all;
+    for (size_t i = 0; i < (from->count + 63) / 64; i++)
+        to->words[i] |= from->words[i];
+}

@@ -1,0 +1,230 @@
+/* reference.c: where a $ref, a $dynamicRef or a $schema leads.
+ *
+ * Looked for in this order: the documents at hand (the schema itself first), the set by URI,
+ * what is built in, and at last the $ids inside of all documents of the set, which are then all
+ * loaded.
+ */
+#include "schema/schema.h"
+
+/* The document at that URI, loaded when it was not. *ret stays NULL when there is none. */
+static int load_by_uri(compiler *c, mcp_str uri, resource **ret)
+{
+    node *root;
+    mcp_str text = mcp__schema_builtin(uri);
+    const set_entry *entry = c->set ? mcp__map_get(&c->set->by_uri, uri) : NULL;
+    if (entry) {
+        text = entry->text;
+        uri = entry->uri;
+    }
+    if (!text.len)
+        return MCP_OK;
+    *ret = mcp__map_get(&c->resources, uri);
+    if (*ret)
+        return MCP_OK;
+    int rc = mcp__schema_load(c, text, uri, &root);
+    if (!rc)
+        *ret = root->resource;
+    return rc;
+}
+
+static int load_all(compiler *c)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; c->set && !c->all_loaded && !rc && i < c->set->count; i++) {
+        const set_entry *entry = c->set->entries[i];
+        node *root;
+        if (!mcp__map_get(&c->resources, entry->uri))
+            rc = mcp__schema_load(c, entry->text, entry->uri, &root);
+    }
+    c->all_loaded = true;
+    return rc;
+}
+
+static int find_resource(compiler *c, mcp_str uri, resource **ret)
+{
+    *ret = mcp__map_get(&c->resources, uri);
+    int rc = *ret ? MCP_OK : load_by_uri(c, uri, ret);
+    if (!rc && !*ret) {
+        rc = load_all(c);
+        *ret = mcp__map_get(&c->resources, uri);
+    }
+    return rc;
+}
+
+/* ---- fragments -------------------------------------------------------------------------------- */
+
+/* "%XX" decoded, in the arena. */
+static int decode(compiler *c, mcp_str s, mcp_str *ret)
+{
+    char *to = mcp__arena_alloc(&c->schema->arena, s.len + 1);
+    size_t len = 0;
+    if (!to)
+        return MCP_ENOMEM;
+    int rc = s.len ? mcp_uri_decode(s, to, s.len, &len) : MCP_OK;
+    *ret = (mcp_str){to, len};
+    return rc;
+}
+
+/* "~1" and "~0", in place. */
+static mcp_str unescape(char *step, size_t len)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < len; i++) {
+        char ch = step[i];
+        if (ch == '~' && i + 1 < len && (step[i + 1] == '0' || step[i + 1] == '1'))
+            ch = step[++i] == '0' ? '~' : '/';
+        step[to++] = ch;
+    }
+    return (mcp_str){step, to};
+}
+
+static bool array_index(mcp_str step, size_t *ret)
+{
+    size_t n = 0;
+    bool good = step.len > 0 && step.len < 10 && (step.len == 1 || step.ptr[0] != '0');
+    for (size_t i = 0; good && i < step.len; i++) {
+        good = mcp__schema_digit(step.ptr[i]);
+        n = n * 10 + (size_t)(step.ptr[i] - '0');
+    }
+    *ret = n;
+    return good;
+}
+
+static const mcp_json *step_into(const mcp_json *value, mcp_str step)
+{
+    size_t i;
+    if (mcp_json_is(value, MCP_JSON_OBJECT))
+        return mcp_json_get_str(value, step);
+    return array_index(step, &i) ? mcp_json_at(value, i) : NULL;
+}
+
+/* The pointer is changed as it is read. The walk may pass places that are no schemas; the last
+ * schema that it passed gives the base URI. */
+static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
+{
+    const mcp_json *value = from->value;
+    const node *around = from;
+    char *at = (char *)(uintptr_t)pointer.ptr, *end = at + pointer.len;
+    while (value && at < end) {
+        char *start = ++at; /* behind the slash */
+        at = memchr(start, '/', (size_t)(end - start));
+        at = at ? at : end;
+        value = step_into(value, unescape(start, (size_t)(at - start)));
+        node *passed = value ? mcp__schema_node_of(c, value) : NULL;
+        around = passed ? passed : around;
+    }
+    *ret = value ? mcp__schema_node_of(c, value) : NULL;
+    return value && !*ret ? mcp__schema_scan_value(c, value, around, ret) : MCP_OK;
+}
+
+static int find_anchor(compiler *c, const resource *r, mcp_str name, node **ret)
+{
+    char *key = mcp__arena_alloc(&c->schema->arena, r->uri.len + name.len + 1);
+    if (!key)
+        return mcp__schema_no_memory(c);
+    if (r->uri.len)
+        memcpy(key, r->uri.ptr, r->uri.len);
+    key[r->uri.len] = '#';
+    memcpy(key + r->uri.len + 1, name.ptr, name.len);
+    *ret = mcp__map_get(&c->anchors, (mcp_str){key, r->uri.len + name.len + 1});
+    return MCP_OK;
+}
+
+int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str reference, node **ret,
+                     mcp_str *anchor)
+{
+    mcp_str without, fragment, uri;
+    resource *r = NULL;
+    node *found = NULL;
+    excerpt shown;
+    mcp__schema_split(reference, &without, &fragment);
+    int rc = mcp__schema_resolve(&c->schema->arena, from->resource->uri, without, &uri);
+    if (rc)
+        return mcp__schema_no_memory(c);
+    /* By itself rather than by name, which a document from the set may share with another. */
+    if (without.len == 0)
+        r = from->resource;
+    else if ((rc = find_resource(c, uri, &r)))
+        return rc;
+    *anchor = (mcp_str){"", 0};
+    rc = decode(c, fragment, &fragment);
+    if (rc == MCP_ENOMEM)
+        return mcp__schema_no_memory(c);
+    if (!rc && r && fragment.len == 0)
+        found = r->root;
+    else if (!rc && r && fragment.ptr[0] == '/')
+        rc = walk(c, r->root, fragment, &found);
+    else if (!rc && r) {
+        *anchor = fragment;
+        rc = find_anchor(c, r, fragment, &found);
+    }
+    if (rc && rc != MCP_EPARSE)
+        return rc;
+    if (!found)
+        return mcp__schema_refuse(c, MCP_ENOTFOUND, from, word, "\"%s\" leads nowhere%s",
+                                  mcp__schema_show(&shown, reference),
+                                  r ? ""
+                                    : "; nothing is fetched, other documents must be registered");
+    *ret = found;
+    return MCP_OK;
+}
+
+/* ---- dialects --------------------------------------------------------------------------------- */
+
+static int read_vocabularies(compiler *c, const node *at, const mcp_json *vocabularies,
+                             unsigned *ret)
+{
+    mcp_json_iter iter = {0};
+    const mcp_json *required;
+    mcp_str uri;
+    excerpt shown;
+    unsigned dialect = VOCAB_2020_12;
+    while ((required = mcp_json_next(vocabularies, &iter, &uri))) {
+        unsigned bit = mcp__schema_vocabulary(uri);
+        if (!bit && mcp_json_bool(required, true))
+            return mcp__schema_refuse(c, MCP_EUNSUPPORTED, at, KW_SCHEMA,
+                                      "the vocabulary \"%s\" is required and not known",
+                                      mcp__schema_show(&shown, uri));
+        dialect |= bit;
+    }
+    *ret = dialect;
+    return MCP_OK;
+}
+
+enum { LONGEST_DIALECT_CHAIN = 8 };
+
+/* A metaschema without $vocabulary has the vocabularies of its own metaschema. */
+static int find_dialect(compiler *c, const node *at, mcp_str uri, unsigned tries, unsigned *ret)
+{
+    mcp_str without, fragment;
+    excerpt shown;
+    mcp_json_doc *doc = NULL;
+    mcp__schema_split(uri, &without, &fragment);
+    *ret = fragment.len ? 0 : mcp__schema_dialect(without);
+    if (*ret)
+        return MCP_OK;
+    const set_entry *entry =
+        c->set && !fragment.len ? mcp__map_get(&c->set->by_uri, without) : NULL;
+    if (!entry || tries == 0)
+        return mcp__schema_refuse(
+            c, MCP_EUNSUPPORTED, at, KW_SCHEMA,
+            "the dialect \"%s\" is not known; 2020-12 and draft-07 are, and what "
+            "is registered",
+            mcp__schema_show(&shown, uri));
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    int rc = mcp_json_parse(entry->text, &limits, &c->schema->allocator, &doc, c->error);
+    if (rc)
+        return rc;
+    const mcp_json *root = mcp_json_root(doc);
+    const mcp_json *vocabularies = mcp_json_get(root, "$vocabulary");
+    mcp_str next = mcp_json_string(mcp_json_get(root, "$schema"));
+    rc = vocabularies ? read_vocabularies(c, at, vocabularies, ret)
+                      : find_dialect(c, at, next, tries - 1, ret);
+    mcp_json_free(doc);
+    return rc;
+}
+
+int mcp__schema_find_dialect(compiler *c, const node *at, mcp_str uri, unsigned *ret)
+{
+    return find_dialect(c, at, uri, LONGEST_DIALECT_CHAIN, ret);
+}

@@ -1,0 +1,602 @@
+/* schema.h: what the files of this layer share: the compiled program, and the state of its
+ * making.
+ *
+ *   resolve.c       references of RFC 3986 section 5
+ *   set.c           documents by URI; metaschemas.c the built-in ones
+ *   keywords.c      the table of keywords, dialects and vocabularies
+ *   scan.c          finds every subschema of a document: nodes, resources, anchors
+ *   reference.c     where a $ref leads
+ *   compile.c       a node's keywords to instructions; emit.c one function per keyword
+ *   number.c        exact arithmetic on JSON numbers; equal.c equality and hash of values
+ *   pattern.c       ECMA-262 patterns on PCRE2
+ *   format.c        formats; format_net.c those of hosts and URIs
+ *   validate.c      runs the program; object.c and array.c the keywords of containers
+ *   evaluated.c     which members unevaluated* has to look at
+ *   report.c        what a person is told
+ *
+ * A program is a graph of nodes, one per subschema, each with a short row of instructions;
+ * recursion in the schema is a cycle in the graph. It keeps its own copy of the documents, which
+ * constants, names and error texts point into.
+ */
+#ifndef MCP_SRC_SCHEMA_H
+#define MCP_SRC_SCHEMA_H
+
+#include <stdatomic.h>
+
+#include <mcp/schema.h>
+#include <mcp/uri.h>
+
+#include "base/base.h"
+#include "json/json.h"
+
+/* ---- keywords.c ------------------------------------------------------------------------------- */
+
+/* Bits of a dialect: who defines a keyword. */
+enum {
+    VOCAB_CORE = 1,
+    VOCAB_APPLICATOR = 2,
+    VOCAB_UNEVALUATED = 4,
+    VOCAB_VALIDATION = 8,
+    VOCAB_META_DATA = 16,
+    VOCAB_FORMAT_ANNOTATION = 32,
+    VOCAB_FORMAT_ASSERTION = 64,
+    VOCAB_CONTENT = 128,
+    VOCAB_2020_12 = 256,
+    VOCAB_DRAFT_07 = 512,
+    VOCAB_ANY_DRAFT = VOCAB_2020_12 | VOCAB_DRAFT_07,
+};
+
+enum {
+    DIALECT_2020_12 = VOCAB_2020_12 | VOCAB_CORE | VOCAB_APPLICATOR | VOCAB_UNEVALUATED |
+                      VOCAB_VALIDATION | VOCAB_META_DATA | VOCAB_FORMAT_ANNOTATION | VOCAB_CONTENT,
+    DIALECT_DRAFT_07 = VOCAB_DRAFT_07 | VOCAB_CORE | VOCAB_APPLICATOR | VOCAB_VALIDATION |
+                       VOCAB_META_DATA | VOCAB_FORMAT_ANNOTATION | VOCAB_CONTENT,
+};
+
+/* In alphabetical order, as the table is. */
+typedef enum keyword {
+    KW_ANCHOR,
+    KW_DEFS,
+    KW_DYNAMIC_ANCHOR,
+    KW_DYNAMIC_REF,
+    KW_ID,
+    KW_REF,
+    KW_SCHEMA,
+    KW_VOCABULARY,
+    KW_ADDITIONAL_ITEMS,
+    KW_ADDITIONAL_PROPERTIES,
+    KW_ALL_OF,
+    KW_ANY_OF,
+    KW_CONST,
+    KW_CONTAINS,
+    KW_DEFINITIONS,
+    KW_DEPENDENCIES,
+    KW_DEPENDENT_REQUIRED,
+    KW_DEPENDENT_SCHEMAS,
+    KW_ELSE,
+    KW_ENUM,
+    KW_EXCLUSIVE_MAXIMUM,
+    KW_EXCLUSIVE_MINIMUM,
+    KW_FORMAT,
+    KW_IF,
+    KW_ITEMS,
+    KW_MAX_CONTAINS,
+    KW_MAX_ITEMS,
+    KW_MAX_LENGTH,
+    KW_MAX_PROPERTIES,
+    KW_MAXIMUM,
+    KW_MIN_CONTAINS,
+    KW_MIN_ITEMS,
+    KW_MIN_LENGTH,
+    KW_MIN_PROPERTIES,
+    KW_MINIMUM,
+    KW_MULTIPLE_OF,
+    KW_NOT,
+    KW_ONE_OF,
+    KW_PATTERN,
+    KW_PATTERN_PROPERTIES,
+    KW_PREFIX_ITEMS,
+    KW_PROPERTIES,
+    KW_PROPERTY_NAMES,
+    KW_REQUIRED,
+    KW_THEN,
+    KW_TYPE,
+    KW_UNEVALUATED_ITEMS,
+    KW_UNEVALUATED_PROPERTIES,
+    KW_UNIQUE_ITEMS,
+    KW_COUNT,
+} keyword;
+
+/* What subschemas the value of a keyword holds. */
+typedef enum keyword_shape {
+    SHAPE_PLAIN, /* none */
+    SHAPE_SCHEMA,
+    SHAPE_LIST,                   /* an array of them */
+    SHAPE_MAP,                    /* an object of them */
+    SHAPE_SCHEMA_OR_LIST,         /* draft-07's items */
+    SHAPE_MAP_OF_SCHEMA_OR_NAMES, /* dependencies */
+    SHAPE_LENIENT_MAP,            /* a map where nothing forces it to be one */
+} keyword_shape;
+
+typedef struct keyword_info {
+    const char *name;
+    unsigned vocabularies; /* a dialect with one of them, */
+    unsigned drafts;       /* based on one of these, has the keyword */
+    keyword_shape shape;
+} keyword_info;
+extern const keyword_info mcp__schema_keywords[KW_COUNT];
+
+/* The keyword of that name in the dialect, or KW_COUNT. */
+keyword mcp__schema_keyword(mcp_str name, unsigned dialect);
+
+/* The members of a schema that the dialect knows, by keyword. */
+void mcp__schema_keyword_values(const mcp_json *schema, unsigned dialect,
+                                const mcp_json *values[KW_COUNT]);
+
+/* The bit of a vocabulary's URI, or 0. */
+unsigned mcp__schema_vocabulary(mcp_str uri);
+
+/* The dialect of a built-in metaschema's URI (without its empty fragment), or 0. */
+unsigned mcp__schema_dialect(mcp_str uri);
+
+/* ---- the program ------------------------------------------------------------------------------ */
+
+typedef struct node node;
+typedef struct resource resource;
+typedef struct pattern pattern;
+
+typedef struct named_node {
+    mcp_str name;
+    node *node;
+    struct named_node *next;
+} named_node;
+
+/* A schema with a URI of its own: the root of a document, or a subschema with $id. */
+struct resource {
+    mcp_str uri; /* absolute or not, without fragment */
+    node *root;
+    unsigned dialect;
+    named_node *dynamic; /* its $dynamicAnchors */
+    bool entered;        /* something of it is compiled */
+};
+
+/* Bits for instances: 1 << mcp_json_type. */
+enum {
+    IS_INTEGRAL = 1 << MCP_JSON_NONE, /* in a type mask: a number without a fraction */
+    IS_NUMBER = 1 << MCP_JSON_INT | 1 << MCP_JSON_REAL | 1 << MCP_JSON_BIGINT,
+    IS_STRING = 1 << MCP_JSON_STRING,
+    IS_ARRAY = 1 << MCP_JSON_ARRAY,
+    IS_OBJECT = 1 << MCP_JSON_OBJECT,
+    IS_ANY = 0x1fe,
+};
+
+typedef enum op {
+    OP_TYPE,
+    OP_CONST,
+    OP_ENUM,
+    OP_BOUND,
+    OP_MULTIPLE,
+    OP_LENGTH,
+    OP_PATTERN,
+    OP_FORMAT,
+    OP_COUNT,
+    OP_UNIQUE,
+    OP_MEMBERS,
+    OP_DEPENDENT_REQUIRED,
+    OP_ITEMS,
+    OP_CONTAINS,
+    OP_REF,
+    OP_DYNAMIC_REF,
+    OP_ALL_OF,
+    OP_ANY_OF,
+    OP_ONE_OF,
+    OP_NOT,
+    OP_IF,
+    OP_DEPENDENT_SCHEMAS,
+    OP_UNEVALUATED_ITEMS,
+    OP_UNEVALUATED_PROPERTIES,
+} op;
+
+/* A divisor: mantissa * 10^exponent, the mantissa not a multiple of 10. whole is the same where
+ * it fits, else 0. */
+typedef struct divisor {
+    uint64_t mantissa;
+    int64_t exponent;
+    int64_t whole;
+} divisor;
+
+typedef struct node_list {
+    const node **nodes;
+    size_t count;
+} node_list;
+
+/* A name that the schema knows. Sorted by `order`, then by bytes: see mcp__schema_name_order(). */
+typedef struct member {
+    uint64_t order;
+    mcp_str name;
+    const node *node; /* of properties; or NULL */
+    bool required;
+} member;
+
+typedef struct pattern_member {
+    const pattern *pattern;
+    const node *node;
+} pattern_member;
+
+/* properties, required, patternProperties, additionalProperties, propertyNames: one pass over an
+ * object. */
+typedef struct members {
+    member *known;
+    size_t known_count;
+    size_t required_count;
+    const mcp_json *required; /* in the order of the schema, for messages */
+    pattern_member *patterns;
+    size_t pattern_count;
+    const node *additional;
+    const node *names;
+    bool visits; /* there is more than `required` */
+} members;
+
+typedef struct dependency {
+    mcp_str name;
+    const mcp_json *required; /* an array of names; or NULL */
+    const node *node;
+    keyword keyword;
+} dependency;
+
+typedef struct dependencies {
+    dependency *items;
+    size_t count;
+} dependencies;
+
+/* prefixItems and items; in draft-07 items and additionalItems. */
+typedef struct item_plan {
+    const node **prefix;
+    size_t prefix_count;
+    const node *rest;
+    keyword prefix_keyword, rest_keyword;
+} item_plan;
+
+typedef struct contains {
+    const node *node;
+    size_t min, max;
+    bool marks; /* what it matches counts as evaluated: not in draft-07 */
+} contains;
+
+typedef struct condition {
+    const node *when, *then, *otherwise;
+} condition;
+
+typedef struct dynamic_ref {
+    const node *target; /* when no dynamic scope has another */
+    mcp_str anchor;     /* empty: it behaves like $ref */
+} dynamic_ref;
+
+typedef struct format_info format_info;
+
+typedef struct instruction {
+    uint8_t op;       /* enum op */
+    uint8_t keyword;  /* enum keyword, for messages */
+    uint16_t applies; /* to instances of these types; to others it says nothing */
+    union {
+        unsigned types;
+        size_t limit;
+        const mcp_json *value;
+        const divisor *divisor;
+        const pattern *pattern;
+        const format_info *format;
+        const members *members;
+        const dependencies *dependencies;
+        const item_plan *items;
+        const contains *contains;
+        const condition *condition;
+        const node *node;
+        const node_list *list;
+        const dynamic_ref *dynamic;
+    } u;
+} instruction;
+
+typedef enum node_kind {
+    NODE_TRUE,
+    NODE_FALSE,
+    NODE_OBJECT,
+} node_kind;
+
+/* One subschema. */
+struct node {
+    const mcp_json *value; /* in our copy of the document; also its key in a map */
+    resource *resource;
+    const node *parent; /* the schema around it, NULL at the root of a document */
+    keyword place;      /* which keyword of the parent holds it; KW_COUNT: reached by a pointer */
+    mcp_str step;       /* the name within that keyword, decoded; or */
+    size_t index;       /* the index; SIZE_MAX: neither */
+    node_kind kind;
+    bool queued;
+    uint16_t tracks; /* types of instances for which it has to know what was evaluated */
+    instruction *code;
+    size_t count;
+    node *next; /* in the queue of what is to be compiled */
+};
+
+/* One of our copies of a document. */
+typedef struct document {
+    mcp_json_doc *json;
+    struct document *next;
+} document;
+
+struct mcp_schema {
+    mcp_allocator allocator;
+    mcp__arena arena;
+    mcp_schema_options limits; /* all filled in */
+    document *documents;
+    pattern *patterns;
+    const node *root;
+    struct pcre_support *pcre;
+    _Atomic(void *) spare; /* PCRE2's match data, for the next who needs it */
+};
+
+/* ---- resolve.c -------------------------------------------------------------------------------- */
+
+/* Text up to "#" and behind it; false when there is no "#". */
+bool mcp__schema_split(mcp_str uri, mcp_str *without, mcp_str *fragment);
+/* A reference at its base (RFC 3986 section 5.2), without its fragment, in the arena. Bases that
+ * are not absolute are taken as they are. MCP_ENOMEM. */
+int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_str *ret);
+
+/* ---- set.c and metaschemas.c ------------------------------------------------------------------ */
+
+typedef struct set_entry {
+    mcp_str uri;
+    mcp_str id; /* its root $id, resolved; the same as uri when it has none */
+    mcp_str text;
+} set_entry;
+
+struct mcp_schema_set {
+    mcp_allocator allocator;
+    mcp__arena arena;
+    set_entry **entries;
+    size_t count, cap;
+    mcp__map by_uri;
+};
+
+/* The text of the built-in metaschema with that URI; its length is 0 when there is none. */
+mcp_str mcp__schema_builtin(mcp_str uri);
+
+/* ---- compiling: scan.c, reference.c, compile.c, emit.c ----------------------------------------- */
+
+enum { MAX_INSTRUCTIONS = 40 };
+
+typedef struct compiler {
+    mcp_schema *schema;
+    const mcp_schema_set *set;
+    mcp_error *error;
+    size_t subschemas;
+    mcp__map nodes;           /* address of a JSON value to node */
+    mcp__map resources;       /* URI to resource */
+    mcp__map anchors;         /* URI#name to node */
+    node *queue, **queue_end; /* to be compiled, in order */
+    bool all_loaded;          /* every document of the set was */
+    bool root_done;           /* what is scanned now is not the document that was given */
+    /* of the node being compiled */
+    node *node;
+    const mcp_json *values[KW_COUNT];
+    instruction code[MAX_INSTRUCTIONS];
+    size_t count;
+} compiler;
+
+/* Fails with the place in the schema in front of the message. word may be KW_COUNT. */
+int mcp__schema_refuse(compiler *c, int code, const node *at, keyword word, const char *format, ...)
+    MCP_PRINTF(5, 6);
+int mcp__schema_no_memory(compiler *c);
+
+/* Scans a document; uri is where it was found. */
+int mcp__schema_load(compiler *c, mcp_str text, mcp_str uri, node **ret);
+/* A subschema in a place where the scan found none (a pointer led there). */
+int mcp__schema_scan_value(compiler *c, const mcp_json *value, const node *parent, node **ret);
+node *mcp__schema_node_of(const compiler *c, const mcp_json *value);
+
+/* The node that a $ref leads to. *anchor gets the fragment when it is a plain name, else "". */
+int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str reference, node **ret,
+                     mcp_str *anchor);
+/* The dialect that a $schema names. */
+int mcp__schema_find_dialect(compiler *c, const node *at, mcp_str uri, unsigned *ret);
+
+/* Puts a node (and what it drags along) on the queue. */
+void mcp__schema_queue(compiler *c, node *n);
+int mcp__schema_emit(compiler *c); /* all keywords of c->node */
+
+/* ---- number.c --------------------------------------------------------------------------------- */
+
+/* Negative, 0, positive. */
+int mcp__schema_compare(const mcp_json *a, const mcp_json *b);
+bool mcp__schema_is_integral(const mcp_json *number);
+/* MCP_OK; MCP_EINVAL: not above 0; MCP_EUNSUPPORTED: too many digits. */
+int mcp__schema_divisor(const mcp_json *number, divisor *ret);
+bool mcp__schema_is_multiple(const mcp_json *number, const divisor *d);
+/* A non-negative integer (2.0 too), SIZE_MAX when it is larger than that; false when it is none. */
+bool mcp__schema_as_size(const mcp_json *number, size_t *ret);
+
+/* ---- equal.c ---------------------------------------------------------------------------------- */
+
+/* Both charge *steps, and say "different" (or any hash) when it is used up: 0. */
+bool mcp__schema_equal(const mcp_json *a, const mcp_json *b, size_t *steps);
+/* Equal values have equal hashes. */
+uint64_t mcp__schema_hash(const mcp_json *value, size_t *steps);
+
+/* ---- pattern.c -------------------------------------------------------------------------------- */
+
+/* Compiles one and keeps it in schema->patterns. MCP_EINVAL with *why, MCP_ELIMIT, MCP_ENOMEM. */
+int mcp__schema_pattern_new(mcp_schema *schema, mcp_str source, const pattern **ret,
+                            mcp_error *why);
+void mcp__schema_patterns_free(mcp_schema *schema);
+mcp_str mcp__schema_pattern_source(const pattern *p);
+/* 1 or 0; MCP_ELIMIT, MCP_ENOMEM. match_data is the caller's, NULL at first: see below. */
+int mcp__schema_pattern_match(const mcp_schema *schema, const pattern *p, mcp_str text,
+                              void **match_data, size_t *steps);
+/* Gives match data back. */
+void mcp__schema_match_done(const mcp_schema *schema, void *match_data);
+/* Whether a text is a pattern. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+int mcp__schema_pattern_check(const mcp_schema *schema, mcp_str source);
+
+/* ---- format.c --------------------------------------------------------------------------------- */
+
+/* 1 or 0; MCP_ENOMEM. */
+typedef int format_fn(const mcp_schema *schema, mcp_str text);
+struct format_info {
+    const char *name;
+    format_fn *check;
+    const char *expected; /* "a date like 2026-07-28" */
+};
+/* NULL for a format that is not known. */
+const format_info *mcp__schema_format(mcp_str name);
+
+bool mcp__schema_is_hostname(mcp_str s);
+bool mcp__schema_is_ipv4(mcp_str s);
+bool mcp__schema_is_ipv6(mcp_str s);
+bool mcp__schema_is_email(mcp_str s, bool utf8);
+/* iri: bytes above ASCII are letters. */
+bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri);
+
+static inline bool mcp__schema_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool mcp__schema_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool mcp__schema_hex(char c)
+{
+    return mcp__schema_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* ---- evaluated.c ------------------------------------------------------------------------------ */
+
+/* Which members or elements of one instance some schema has looked at. */
+typedef struct evaluated {
+    bool all;
+    size_t count; /* members of the instance */
+    uint64_t *words;
+    uint64_t few; /* words points here when 64 suffice */
+} evaluated;
+
+/* ---- validate.c ------------------------------------------------------------------------------- */
+
+/* The way from the root of the instance, on the C stack. */
+typedef struct frame {
+    const struct frame *parent;
+    mcp_str key;
+    size_t index; /* SIZE_MAX: it is a key */
+} frame;
+
+/* The dynamic scope: the resources that were entered, innermost first. */
+typedef struct scope {
+    const struct scope *parent;
+    const resource *resource;
+} scope;
+
+typedef struct validation {
+    const mcp_schema *schema;
+    const mcp_json *instance;
+    size_t steps; /* left */
+    size_t depth; /* left */
+    int fatal;
+    unsigned names; /* it is a property's name that is looked at */
+    unsigned mute;  /* in a branch whose failure is not the end */
+    size_t wanted;  /* reasons that may still be reported */
+    const frame *at;
+    const scope *scope;
+    void *match_data;
+    mcp_schema_issue_fn *report;
+    void *user;
+    mcp_error *error; /* gets the first reason */
+    bool failed;      /* error is filled */
+} validation;
+
+/* Applies a schema. `seen` is NULL when nobody asks what was evaluated. via: the keyword that
+ * applies it. False also after a fatal error, see validation.fatal. */
+bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluated *seen,
+                       keyword via);
+/* The same for a member or an element. */
+bool mcp__schema_apply_at(validation *st, const node *n, const mcp_json *v, mcp_str key,
+                          size_t index, keyword via);
+/* The same in a branch: nothing is reported. */
+bool mcp__schema_try(validation *st, const node *n, const mcp_json *v, evaluated *seen,
+                     keyword via);
+
+bool mcp__schema_exhausted(validation *st, const char *what, size_t limit);
+static inline bool mcp__schema_step(validation *st, size_t n)
+{
+    if (MCP__LIKELY(st->steps > n)) {
+        st->steps -= n;
+        return true;
+    }
+    return mcp__schema_exhausted(st, "steps", st->schema->limits.max_steps);
+}
+/* After a failure: is there a reason to look for more? */
+static inline bool mcp__schema_go_on(const validation *st)
+{
+    return !st->mute && !st->fatal && st->wanted > 0;
+}
+
+/* ---- object.c and array.c --------------------------------------------------------------------- */
+
+/* Orders names by length and first bytes, so that most comparisons are of integers. */
+uint64_t mcp__schema_name_order(mcp_str name);
+int mcp__schema_member_compare(const member *a, const member *b);
+
+bool mcp__schema_run_members(validation *st, const node *n, const members *m, const mcp_json *v,
+                             evaluated *seen);
+bool mcp__schema_run_dependent_required(validation *st, const node *n, const dependencies *d,
+                                        const mcp_json *v);
+bool mcp__schema_run_dependent_schemas(validation *st, const dependencies *d, const mcp_json *v,
+                                       evaluated *seen);
+bool mcp__schema_run_unevaluated_properties(validation *st, const node *n, const node *rest,
+                                            const mcp_json *v, evaluated *seen);
+bool mcp__schema_run_items(validation *st, const node *n, const item_plan *i, const mcp_json *v,
+                           evaluated *seen);
+bool mcp__schema_run_contains(validation *st, const node *n, const contains *c, const mcp_json *v,
+                              evaluated *seen);
+bool mcp__schema_run_unique(validation *st, const node *n, const mcp_json *v);
+bool mcp__schema_run_unevaluated_items(validation *st, const node *n, const node *rest,
+                                       const mcp_json *v, evaluated *seen);
+
+/* MCP_ENOMEM is kept in st->fatal, and false returned. */
+bool mcp__schema_evaluated_init(validation *st, evaluated *e, const mcp_json *v);
+void mcp__schema_evaluated_free(validation *st, evaluated *e);
+void mcp__schema_evaluated_add(evaluated *to, const evaluated *from);
+static inline void mcp__schema_evaluated_set(evaluated *e, size_t i)
+{
+    e->words[i / 64] |= UINT64_C(1) << (i % 64);
+}
+static inline bool mcp__schema_evaluated_has(const evaluated *e, size_t i)
+{
+    return e->all || (e->words[i / 64] >> (i % 64) & 1);
+}
+
+/* ---- report.c --------------------------------------------------------------------------------- */
+
+/* All return false. */
+bool mcp__schema_report(validation *st, const node *n, keyword word, const char *format, ...)
+    MCP_PRINTF(4, 5);
+bool mcp__schema_report_type(validation *st, const node *n, unsigned types, const mcp_json *v);
+bool mcp__schema_report_enum(validation *st, const node *n, const mcp_json *allowed);
+bool mcp__schema_report_bound(validation *st, const node *n, keyword word, const char *before,
+                              const mcp_json *bound, const mcp_json *v);
+bool mcp__schema_report_value(validation *st, const node *n, keyword word, const char *before,
+                              const mcp_json *value);
+bool mcp__schema_report_unknown(validation *st, const node *n, const members *m, mcp_str name);
+/* After anyOf or oneOf matched nothing: tries again to find the branch that came nearest. */
+bool mcp__schema_report_branches(validation *st, const node *n, keyword word, const node_list *list,
+                                 const mcp_json *v);
+
+/* A name for a message: cut to a moderate length, without control characters. */
+typedef struct excerpt {
+    char text[80];
+} excerpt;
+const char *mcp__schema_show(excerpt *to, mcp_str s);
+
+/* Where a schema, or its keyword, stands: URI#pointer. */
+void mcp__schema_where(mcp__buf *b, const node *n, keyword word);
+
+#endif

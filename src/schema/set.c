@@ -1,0 +1,97 @@
+/* set.c: documents by URI. Only texts are kept: each compilation makes its own copies. */
+#include "schema/schema.h"
+
+enum { SET_MAX_DEPTH = 128 };
+
+int mcp_schema_set_new(const mcp_allocator *allocator, mcp_schema_set **ret)
+{
+    if (!ret)
+        return MCP_EINVAL;
+    const mcp_allocator *a = mcp__allocator(allocator);
+    mcp_schema_set *set = mcp__zalloc(a, sizeof(*set));
+    if (!set)
+        return MCP_ENOMEM;
+    set->allocator = *a;
+    mcp__arena_init(&set->arena, &set->allocator, NULL, 0);
+    mcp__map_init(&set->by_uri, &set->allocator, 0, 0);
+    *ret = set;
+    return MCP_OK;
+}
+
+void mcp_schema_set_free(mcp_schema_set *set)
+{
+    if (!set)
+        return;
+    mcp_allocator a = set->allocator;
+    mcp__map_free(&set->by_uri);
+    mcp__release(&a, set->entries);
+    mcp__arena_free(&set->arena);
+    mcp__release(&a, set);
+}
+
+static mcp_str copy(mcp__arena *arena, mcp_str s)
+{
+    return (mcp_str){mcp__arena_strdup(arena, s), s.len};
+}
+
+/* Room for one more, so that adding cannot fail half-way. */
+static int reserve(mcp_schema_set *set)
+{
+    if (set->count < set->cap)
+        return MCP_OK;
+    size_t cap = set->cap ? 2 * set->cap : 8;
+    set_entry **grown = mcp__resize(&set->allocator, set->entries, cap * sizeof(*grown));
+    if (!grown)
+        return MCP_ENOMEM;
+    set->entries = grown;
+    set->cap = cap;
+    return MCP_OK;
+}
+
+static int add(mcp_schema_set *set, mcp_str uri, mcp_str text, const mcp_json *root)
+{
+    set_entry *entry = mcp__arena_alloc(&set->arena, sizeof(*entry));
+    mcp_str id = mcp_json_string(mcp_json_get(root, "$id"));
+    if (!entry || reserve(set))
+        return MCP_ENOMEM;
+    *entry = (set_entry){.uri = copy(&set->arena, uri), .text = copy(&set->arena, text)};
+    entry->id = entry->uri;
+    if (!entry->uri.ptr || !entry->text.ptr ||
+        (id.len && mcp__schema_resolve(&set->arena, uri, id, &entry->id)))
+        return MCP_ENOMEM;
+    int rc = mcp__map_add(&set->by_uri, entry->uri, entry);
+    if (rc)
+        return rc;
+    /* Its own name for itself is only a second way to it: where that is taken, the first stays. */
+    if (mcp__map_add(&set->by_uri, entry->id, entry) == MCP_ENOMEM) {
+        mcp__map_remove(&set->by_uri, entry->uri);
+        return MCP_ENOMEM;
+    }
+    set->entries[set->count++] = entry;
+    return MCP_OK;
+}
+
+int mcp_schema_set_add(mcp_schema_set *set, mcp_str uri, mcp_str text, mcp_error *error)
+{
+    mcp_str fragment;
+    excerpt name;
+    if (!set || uri.len == 0)
+        return mcp__fail(error, MCP_EINVAL, 0, "mcp_schema_set_add() needs a set and a URI");
+    mcp__schema_split(uri, &uri, &fragment);
+    if (fragment.len)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a document is registered without a fragment, not \"#%s\"",
+                         mcp__schema_show(&name, fragment));
+    mcp_json_doc *doc = NULL;
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = SET_MAX_DEPTH};
+    int rc = mcp_json_parse(text, &limits, &set->allocator, &doc, error);
+    if (rc)
+        return rc;
+    rc = add(set, uri, text, mcp_json_root(doc));
+    mcp_json_free(doc);
+    if (rc)
+        mcp__fail(error, rc, 0,
+                  rc == MCP_EEXIST ? "the URI %s is registered already" : "out of memory for %s",
+                  mcp__schema_show(&name, uri));
+    return rc;
+}
