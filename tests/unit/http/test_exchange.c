@@ -308,7 +308,7 @@ static const struct row {
      {"GET /heal\tthz HTTP/1.1\nHost: localhost\n\n"},
      CLOSING("400 Bad Request")},
     {"Expect in HTTP/1.0",
-     {"POST /mcp HTTP/1.0\n{{modern tools/list}}Expect: 100-continue\n"
+     {"POST /mcp HTTP/1.0\n{{modern tools/list}}Expect: miracles\n"
       "Content-Length: {{len}}\n\n" CALL("tools/list", "{{meta}}")},
      "HTTP/1.1 200 OK\nConnection: close\n~"},
     {"a bad chunk",

@@ -110,25 +110,35 @@ static void test_principal(void **state)
     rig_end(&r);
 }
 
+static int call_who(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_textf(req, "you are %s", mcp_request_principal(req));
+}
+
 /* The principal of a modern request is that of its own Authorization, whatever came before it on the same
  * connection. */
 static void test_changing_principal(void **state)
 {
     (void)state;
+    static const mcp_tool tool = {.size = sizeof(mcp_tool), .name = "who", .call = call_who};
     rig r;
     rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate, .log = rig_log});
+    assert_int_equal(mcp_server_add_tool(fixture_server(r.fixture), &tool, NULL, NULL), MCP_OK);
     wire w;
     wire_open(&w, &r);
     static const char *const who[] = {"alice", "bob", "bob", "alice"};
     for (size_t i = 0; i < COUNT(who); i++) {
-        char request[1024];
+        char request[1024], expected[64];
         snprintf(request, sizeof(request),
-                 "POST /mcp HTTP/1.1\n{{modern tools/list}}Authorization: Bearer %s\n"
-                 "Content-Length: {{len}}\n\n" CALL("tools/list", "{{meta}}"),
+                 "POST /mcp HTTP/1.1\n{{modern tools/call}}Mcp-Name: who\n"
+                 "Authorization: Bearer %s\n"
+                 "Content-Length: {{len}}\n\n" CALL("tools/call", "\"name\":\"who\",{{meta}}"),
                  who[i]);
+        snprintf(expected, sizeof(expected), "HTTP/1.1 200 OK\n~you are %s\"~", who[i]);
         wire_clear(&w);
         wire_send(&w, request);
-        wire_expect(&w, JSON_HEAD "~");
+        wire_expect(&w, expected);
         assert_int_equal(r.logged, i + 1);
     }
     wire_end(&w);
@@ -344,6 +354,12 @@ static void test_get_stream(void **state)
     wire_expect(&a, "~\nid: 0-3\ndata: {~prompts/list_changed~}\n\n\n");
     wire_end(&a);
 
+    /* An event that never was is none to wait for. */
+    wire_open(&a, &r);
+    wire_send(&a, GET("Last-Event-ID: 0-99\n"));
+    wire_expect(&a, SSE_HEAD PRIME("0-3"));
+    wire_end(&a);
+
     /* One that was lost goes on where it was. */
     wire_open(&a, &r);
     wire_send(&a, GET("Last-Event-ID: 0-1\n"));
@@ -427,6 +443,17 @@ static void test_cancel(void **state)
     wire_expect(&w, "");
     fixture_finish(r.fixture, 0); /* it is not answered; its POST ends some time later */
     rig_pass(&r, 15001);
+    wire_expect(&w, SSE_HEAD "0\n\n");
+    wire_clear(&w);
+    wire_send(&w, POST(CALL("tools/call", "\"name\":\"pending\"")));
+    for (int i = 0; i < 2; i++) { /* or with another cancellation */
+        wire_expect(&w, "");
+        expect_once(&r,
+                    POST("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                         "\"params\":{\"requestId\":1} }"),
+                    "HTTP/1.1 202 Accepted\n~");
+        fixture_finish(r.fixture, 0);
+    }
     wire_expect(&w, SSE_HEAD "0\n\n");
     wire_clear(&w);
     wire_send(&w, POST(CALL("ping", "")));

@@ -36,13 +36,17 @@ static void test_listen(void **state)
 {
     (void)state;
     rig r;
-    wire a, b;
+    wire a, b, c;
     rig_begin(&r, NULL);
     listen_to(&a, &r, LISTEN_TOOLS);
     listen_to(&b, &r, LISTEN_TEXT);
+    listen_to(&c, &r, LISTEN_TEXT);
     update(&r);
     update(&r);
+    assert_int_equal(r.woken, 1); /* for all of them */
     rig_pass(&r, 250);
+    assert_int_equal(c.writes, 1);
+    wire_end(&c);
     wire_expect(&a, "");
     wire_expect(&b, "~\ndata: {~notifications/resources/updated~\"io.modelcontextprotocol/"
                     "subscriptionId\":1~fixed:/text~}\n\n\n");
