@@ -113,7 +113,7 @@ int mcp__address_parse(mcp__address *a, const char *text, mcp_error *error)
         return parse_unix(a, text + 5, error);
     if (!split(text, host, sizeof(host), &port))
         goto bad;
-    if (!*host || strcmp(host, "localhost") == 0)
+    if (*text == ':' || strcmp(host, "localhost") == 0)
         memcpy(host, "127.0.0.1", sizeof("127.0.0.1"));
     int family = numbers_of(host, &numbers);
     if (!family || !parse_port(port, &a->port))

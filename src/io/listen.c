@@ -36,9 +36,8 @@ static bool turn_away(mcp_listener *l)
 {
     mcp__net *net = l->net;
 
-    if (net->reserve < 0)
-        return false;
-    close(net->reserve);
+    if (net->reserve >= 0)
+        close(net->reserve);
     int fd = accept4(l->socket.fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
         close(fd);
@@ -170,24 +169,20 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     return rc;
 }
 
-static int name_it(mcp_listener *l, const mcp__address *a, mcp_error *error)
+static void name_it(mcp_listener *l, const mcp__address *a)
 {
-    char text[MCP__ADDRESS_TEXT];
     struct stat st;
 
-    if (a->path)
-        snprintf(text, sizeof(text), "unix:%s", a->path);
-    else
-        snprintf(text, sizeof(text), "%s:%u", a->host, a->port);
-    l->address = mcp__strdup(&l->net->loop->allocator, mcp_str_from(text));
-    if (!l->address)
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a listener");
-    if (a->path && lstat(a->path, &st) == 0) {
+    if (!a->path) {
+        snprintf(l->address, MCP__ADDRESS_TEXT, "%s:%u", a->host, a->port);
+        return;
+    }
+    snprintf(l->address, MCP__ADDRESS_TEXT, "unix:%s", a->path);
+    if (lstat(a->path, &st) == 0) {
         l->path = l->address + strlen("unix:");
         l->dev = (uint64_t)st.st_dev;
         l->ino = (uint64_t)st.st_ino;
     }
-    return MCP_OK;
 }
 
 static int make_tls(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
@@ -203,12 +198,15 @@ static int make_tls(mcp_listener *l, const mcp_listen_options *o, mcp_error *err
     return mcp__tls_new(allocator, o->tls_cert, o->tls_key, &l->tls, error);
 }
 
-/* The socket last: there is no moment in which somebody connects in vain. */
+/* The socket last: nobody connects in vain, and no file is left behind. */
 static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
 {
     mcp__address a;
     int rc = mcp__address_parse(&a, o->address ? o->address : default_address, error);
 
+    l->address = mcp__alloc(&l->net->loop->allocator, MCP__ADDRESS_TEXT);
+    if (!l->address)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a listener");
     if (rc == MCP_OK)
         rc = make_tls(l, o, error);
     if (rc == MCP_OK)
@@ -216,7 +214,7 @@ static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error
     if (rc == MCP_OK)
         rc = mcp__address_listen(&a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
     if (rc == MCP_OK)
-        rc = name_it(l, &a, error);
+        name_it(l, &a);
     if (rc == MCP_OK && mcp__net_watch(l->net, &l->socket, EPOLLIN) < 0)
         rc = mcp__fail(error, MCP_EIO, 0, "the socket cannot be watched: %s", strerror(errno));
     if (rc == MCP_OK)

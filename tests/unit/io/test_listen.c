@@ -1,0 +1,341 @@
+/* test_listen.c: listeners without clients: addresses, Unix sockets' files, warnings, memory that runs
+ * out. What happens on the connections is tests/fault/test_http_sockets.c.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failalloc.h"
+#include "io/net.h"
+
+static const struct {
+    const char *text, *host;
+    uint16_t port;
+    bool loopback, any;
+} good[] = {
+    {"127.0.0.1:8642", "127.0.0.1", 8642, true, false},
+    {"127.1.2.3:0", "127.1.2.3", 0, true, false},
+    {"localhost:80", "127.0.0.1", 80, true, false},
+    {":80", "127.0.0.1", 80, true, false},
+    {"[::1]:65535", "[::1]", 65535, true, false},
+    {"0.0.0.0:1", "0.0.0.0", 1, false, true},
+    {"[::]:1", "[::]", 1, false, true},
+    {"192.168.1.5:1", "192.168.1.5", 1, false, false},
+    {"[fe80::1]:1", "[fe80::1]", 1, false, false},
+};
+
+static const char *const bad[] = {
+    "",
+    "127.0.0.1",
+    "127.0.0.1:",
+    "127.0.0.1:65536",
+    "127.0.0.1:-1",
+    "127.0.0.1:1x",
+    "[::1]",
+    "[::1:80",
+    "::1:80",
+    "[127.0.0.1:80",
+    "example.com:80",
+    "1:80",
+    "unix:",
+    "[]:80",
+    "[::1]x:80",
+    "256.0.0.1:80",
+    "127.0.0.1:000080",
+    "localhost",
+    "[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]:1",
+};
+
+static void test_addresses(void **state)
+{
+    mcp__address a;
+    mcp_error error;
+
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(good); i++) {
+        assert_int_equal(mcp__address_parse(&a, good[i].text, &error), MCP_OK);
+        assert_string_equal(a.host, good[i].host);
+        assert_int_equal(a.port, good[i].port);
+        assert_int_equal(a.loopback, good[i].loopback);
+        assert_int_equal(a.any, good[i].any);
+        assert_null(a.path);
+    }
+    for (size_t i = 0; i < MCP__COUNT(bad); i++) {
+        if (mcp__address_parse(&a, bad[i], &error) != MCP_EINVAL)
+            fail_msg("'%s' was taken", bad[i]);
+        assert_true(error.text[0]);
+    }
+    assert_int_equal(mcp__address_parse(&a, "unix:/tmp/x", &error), MCP_OK);
+    assert_string_equal(a.path, "/tmp/x");
+    char text[200] = "unix:";
+    memset(text + 5, 'x', 107);
+    assert_int_equal(mcp__address_parse(&a, text, &error), MCP_OK);
+    text[5 + 107] = 'x';
+    assert_int_equal(mcp__address_parse(&a, text, &error), MCP_EINVAL);
+}
+
+/* ---- listeners -------------------------------------------------------------------------------------- */
+
+typedef struct fixture {
+    mcp_loop *loop;
+    mcp_server *server;
+    mcp_host host;
+    size_t warnings;
+    char folder[32];
+    char path[64], address[80];
+} fixture;
+
+static void count_warnings(void *user, const char *level, const char *line)
+{
+    fixture *f = user;
+
+    (void)line;
+    f->warnings += strcmp(level, "warning") == 0;
+}
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    strcpy(f->folder, "/tmp/mcp-listen-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    snprintf(f->path, sizeof(f->path), "%s/sock", f->folder);
+    snprintf(f->address, sizeof(f->address), "unix:%s", f->path);
+    assert_int_equal(mcp_loop_new(NULL, &f->loop, NULL), MCP_OK);
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1"),
+                                    &f->server, NULL),
+                     MCP_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    unlink(f->path);
+    rmdir(f->folder);
+    mcp_server_free(f->server);
+    mcp_loop_free(f->loop);
+    free(f);
+    return 0;
+}
+
+static mcp_listener *opened(fixture *f, const char *address)
+{
+    mcp_listener *l = NULL;
+    mcp_error error = {0};
+
+    if (mcp_loop_listen(f->loop, f->server, MCP_OPTIONS(mcp_listen_options, .address = address), &l,
+                        &error) != MCP_OK)
+        fail_msg("%s: %s", address, error.text);
+    return l;
+}
+
+static int refused(fixture *f, const mcp_listen_options *options)
+{
+    mcp_listener *l = NULL;
+    mcp_error error = {0};
+    int rc = mcp_loop_listen(f->loop, f->server, options, &l, &error);
+
+    assert_true(rc < 0);
+    assert_int_equal(error.code, rc);
+    assert_true(error.text[0]);
+    assert_null(l);
+    return rc;
+}
+
+static void test_port(void **state)
+{
+    fixture *f = *state;
+    mcp_listener *l = opened(f, "127.0.0.1:0");
+    char address[64];
+
+    snprintf(address, sizeof(address), "%s", mcp_listener_address(l));
+    assert_memory_equal(address, "127.0.0.1:", 10);
+    assert_true(atoi(address + 10) > 0);
+    assert_int_equal(refused(f, MCP_OPTIONS(mcp_listen_options, .address = address)), MCP_EEXIST);
+    assert_int_equal(mcp_listener_connections(l), 0);
+    assert_int_equal(mcp_http_connections(mcp_listener_http(l)), 0);
+    mcp_listener_close(l);
+    l = opened(f, address);
+    mcp_listener_drain(l);
+    mcp_listener_close(opened(f, address)); /* a drained one holds nothing */
+    mcp_listener_close(l);
+}
+
+/* The last listener gives the server's host back. */
+static void test_host(void **state)
+{
+    fixture *f = *state;
+    mcp_listener *one = opened(f, "127.0.0.1:0"), *two = opened(f, "127.0.0.1:0");
+
+    assert_non_null(mcp_server_host(f->server));
+    mcp_listener_close(one);
+    assert_non_null(mcp_server_host(f->server));
+    mcp_listener_close(two);
+    assert_null(mcp_server_host(f->server));
+}
+
+static int nobody(void *user, mcp_str authorization, char *principal, size_t room)
+{
+    (void)user;
+    (void)authorization;
+    (void)principal;
+    (void)room;
+    return MCP_EACCESS;
+}
+
+static void test_warning(void **state)
+{
+    fixture *f = *state;
+    mcp_http_options http = {.size = sizeof(http), .authenticate = nobody};
+    mcp_listener *l = NULL;
+
+    f->host = *mcp_loop_host(f->loop);
+    f->host.user = f;
+    f->host.log = count_warnings;
+    mcp_server_set_host(f->server, &f->host);
+    mcp_listener_close(opened(f, "127.0.0.1:0"));
+    mcp_listener_close(opened(f, f->address));
+    assert_int_equal(f->warnings, 0);
+    mcp_listener_close(opened(f, "0.0.0.0:0"));
+    assert_int_equal(f->warnings, 1);
+    assert_int_equal(
+        mcp_loop_listen(f->loop, f->server,
+                        MCP_OPTIONS(mcp_listen_options, .address = "0.0.0.0:0", .http = &http), &l,
+                        NULL),
+        MCP_OK);
+    mcp_listener_close(l);
+    assert_int_equal(f->warnings, 1);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 ? st.st_mode : 0;
+}
+
+static void test_unix_socket(void **state)
+{
+    fixture *f = *state;
+    mcp_listener *l = opened(f, f->address);
+
+    assert_string_equal(mcp_listener_address(l), f->address);
+    assert_int_equal(mode_of(f->path), S_IFSOCK | 0600);
+    assert_int_equal(refused(f, MCP_OPTIONS(mcp_listen_options, .address = f->address)),
+                     MCP_EEXIST);
+    assert_int_equal(mode_of(f->path), S_IFSOCK | 0600);
+    mcp_listener_close(l);
+    assert_int_equal(mode_of(f->path), 0);
+
+    assert_int_equal(
+        mcp_loop_listen(f->loop, f->server,
+                        MCP_OPTIONS(mcp_listen_options, .address = f->address, .socket_mode = 0666),
+                        &l, NULL),
+        MCP_OK);
+    assert_int_equal(mode_of(f->path), S_IFSOCK | 0666);
+    mcp_listener_close(l);
+}
+
+/* A file that a dead server left behind is replaced; one that is something else is not; and what
+ * somebody put in our place is not removed. */
+static void test_unix_leftovers(void **state)
+{
+    fixture *f = *state;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    close(fd);
+    mcp_listener *l = opened(f, f->address);
+    unlink(f->path);
+    fd = open(f->path, O_CREAT | O_WRONLY, 0600);
+    close(fd);
+    mcp_listener_close(l);
+    assert_int_equal(mode_of(f->path), S_IFREG | 0600);
+    assert_int_equal(refused(f, MCP_OPTIONS(mcp_listen_options, .address = f->address)),
+                     MCP_EEXIST);
+    assert_int_equal(mode_of(f->path), S_IFREG | 0600);
+}
+
+static void test_tls_files(void **state)
+{
+    fixture *f = *state;
+    mcp_listen_options o = {.size = sizeof(o), .address = "127.0.0.1:0", .tls_cert = "/dev/null"};
+
+    assert_int_equal(refused(f, &o), MCP_EINVAL);
+    o.tls_key = "/dev/null";
+    assert_int_equal(refused(f, &o), MCP_EINVAL);
+    o.tls_cert = "/nowhere/at/all";
+    assert_int_equal(refused(f, &o), MCP_EINVAL);
+}
+
+static void test_nothing_to_serve(void **state)
+{
+    fixture *f = *state;
+
+    assert_int_equal(mcp_loop_serve_http(f->loop, NULL, NULL), MCP_ESTATE);
+    assert_int_equal(mcp_loop_listen(f->loop, NULL, NULL, NULL, NULL), MCP_EINVAL);
+    mcp_listener *l = opened(f, "127.0.0.1:0");
+    mcp_loop_stop(f->loop);
+    assert_int_equal(mcp_loop_serve_http(f->loop, NULL, NULL), MCP_OK);
+    mcp_listener_close(l);
+    assert_int_equal(mcp_loop_run(f->loop), MCP_OK); /* nothing is left to wait for */
+}
+
+static void test_no_memory(void **state)
+{
+    fixture *f = *state;
+
+    for (size_t n = 1;; n++) {
+        failalloc fail = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&fail);
+        mcp_loop *loop = NULL;
+        mcp_listener *l = NULL;
+        int rc = mcp_loop_new(&a, &loop, NULL);
+        if (rc == MCP_OK)
+            rc = mcp_loop_listen(loop, f->server,
+                                 MCP_OPTIONS(mcp_listen_options, .address = f->address), &l, NULL);
+        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+        if (rc == MCP_OK)
+            mcp_loop_step(loop, 0);
+        mcp_listener_close(l);
+        mcp_loop_free(loop);
+        assert_int_equal(fail.live, 0);
+        assert_int_equal(mode_of(f->path), 0);
+        if (fail.calls < n)
+            break;
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
+        TEST(test_port),
+        TEST(test_host),
+        TEST(test_warning),
+        TEST(test_unix_socket),
+        TEST(test_unix_leftovers),
+        TEST(test_tls_files),
+        TEST(test_nothing_to_serve),
+        TEST(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
