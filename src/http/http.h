@@ -5,10 +5,10 @@
  *   mcp__http_peer        a channel and when it wants to be called
  *   mcp__http_session     a legacy session: a peer, its streams of events
  *
- * http.c life and time, connection.c bytes to requests, headers.c media.c origin.c what requests say of
- * themselves, route.c what is refused before its body, post.c which era a message is in, modern.c legacy.c
- * session.c stream.c the rules of each, respond.c sse.c what is written, store.c events kept for replay,
- * metrics.c counters, timer.c what is due.
+ * http.c life and time, parse.c bytes to requests, connection.c a connection's life; headers.c media.c
+ * origin.c what a request says of itself, route.c what is refused before its body, post.c which era a
+ * message is in; modern.c legacy.c session.c stream.c the rules of each; respond.c sse.c what is written,
+ * store.c events kept for replay, metrics.c counters, timer.c what is due.
  */
 #ifndef MCP_SRC_HTTP_H
 #define MCP_SRC_HTTP_H
@@ -267,6 +267,14 @@ void mcp__http_connection_due(mcp_http_connection *c);
 /* Gives back what only a request in progress needs. */
 void mcp__http_slim(mcp_http_connection *c);
 int64_t mcp__http_now(const mcp_http *http);
+
+/* ---- parse.c ------------------------------------------------------------------------------------ */
+
+void mcp__http_parser_settings(llhttp_settings_t *settings);
+/* Goes on with the bytes that wait. */
+void mcp__http_parse_input(mcp_http_connection *c);
+/* Answers before the request is complete; whatever follows is thrown away. */
+void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why);
 /* The body in one piece. */
 mcp_str mcp__http_body(mcp_http_connection *c);
 
