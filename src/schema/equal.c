@@ -18,6 +18,19 @@ static bool is_number(mcp_json_type type)
     return (1u << type) & IS_NUMBER;
 }
 
+/* Long texts and numbers cost more than one step. */
+enum { BYTES_PER_STEP = 64 };
+
+static size_t big_length(const mcp_json *number)
+{
+    return mcp__json_bigint_text(number).len;
+}
+
+static bool equal_strings(mcp_str a, mcp_str b, size_t *steps)
+{
+    return a.len == b.len && charge(steps, a.len / BYTES_PER_STEP) && mcp_str_eq(a, b);
+}
+
 static bool equal_arrays(const mcp_json *a, const mcp_json *b, size_t *steps)
 {
     mcp_json_iter i = {0}, k = {0};
@@ -56,12 +69,14 @@ bool mcp__schema_equal(const mcp_json *a, const mcp_json *b, size_t *steps)
     switch (x) {
     case MCP_JSON_NULL: return true;
     case MCP_JSON_BOOL: return mcp_json_bool(a, false) == mcp_json_bool(b, false);
-    case MCP_JSON_STRING: return mcp_str_eq(mcp_json_string(a), mcp_json_string(b));
+    case MCP_JSON_STRING: return equal_strings(mcp_json_string(a), mcp_json_string(b), steps);
     case MCP_JSON_ARRAY: return mcp_json_count(a) == mcp_json_count(b) && equal_arrays(a, b, steps);
     case MCP_JSON_OBJECT:
         return mcp_json_count(a) == mcp_json_count(b) && equal_objects(a, b, steps);
     case MCP_JSON_NONE: return false;
-    default: return mcp__schema_compare(a, b) == 0;
+    default:
+        return charge(steps, big_length(a) / BYTES_PER_STEP + big_length(b) / BYTES_PER_STEP) &&
+               mcp__schema_compare(a, b) == 0;
     }
 }
 
@@ -109,12 +124,13 @@ uint64_t mcp__schema_hash(const mcp_json *value, size_t *steps)
     switch (type) {
     case MCP_JSON_STRING:
         s = mcp_json_string(value);
+        charge(steps, s.len / BYTES_PER_STEP);
         return mix(type, mcp__siphash(s.ptr, s.len, SEED));
     case MCP_JSON_ARRAY:
     case MCP_JSON_OBJECT: return hash_container(value, type, steps);
     case MCP_JSON_NULL:
     case MCP_JSON_NONE: return mix(type, 0);
     case MCP_JSON_BOOL: return mix(type, mcp_json_bool(value, false));
-    default: return hash_number(value);
+    default: charge(steps, big_length(value) / BYTES_PER_STEP); return hash_number(value);
     }
 }

@@ -18,6 +18,7 @@ enum {
     FIRST_LIMIT = 2000, /* calls of PCRE2's match function */
     CALLS_PER_STEP = 100,
     HEAP_LIMIT_KIB = 8 * 1024,
+    COMPILED_LIMIT = 16 * 1024 * 1024, /* bytes of all patterns of a schema */
     NESTING_LIMIT = 100,
     BYTES_PER_STEP = 64,
 };
@@ -86,7 +87,7 @@ typedef struct rewriter {
     mcp_str from;
     size_t at;
     bool in_class;
-    bool behind_set; /* in a class, behind \\w or its like: "-" is no range there */
+    bool behind_set; /* in a class, behind \w or its like: "-" is no range there */
     mcp__buf *to;
 } rewriter;
 
@@ -278,8 +279,14 @@ int mcp__schema_pattern_new(mcp_schema *schema, mcp_str source, const pattern **
     int rc = compile(schema, source, &p->code, why);
     if (rc)
         return rc;
+    size_t size = 0;
     p->next = schema->patterns;
     schema->patterns = p;
+    pcre2_pattern_info(p->code, PCRE2_INFO_SIZE, &size);
+    schema->pattern_bytes += size;
+    if (schema->pattern_bytes > COMPILED_LIMIT)
+        return mcp__fail(why, MCP_ELIMIT, 0, "the patterns are over the limit of %d bytes in all",
+                         COMPILED_LIMIT);
     *ret = p;
     return MCP_OK;
 }

@@ -117,34 +117,65 @@ static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
     return value && !*ret ? mcp__schema_scan_value(c, value, around, ret) : MCP_OK;
 }
 
+/* A name within a resource. */
+int mcp__schema_anchor_key(compiler *c, const resource *r, mcp_str name, mcp_str *ret)
+{
+    char *key = mcp__arena_alloc(&c->schema->arena, sizeof(r) + name.len);
+    if (!key)
+        return MCP_ENOMEM;
+    memcpy(key, &r, sizeof(r));
+    memcpy(key + sizeof(r), name.ptr, name.len);
+    *ret = (mcp_str){key, sizeof(r) + name.len};
+    return MCP_OK;
+}
+
 static int find_anchor(compiler *c, const resource *r, mcp_str name, node **ret)
 {
-    char *key = mcp__arena_alloc(&c->schema->arena, r->uri.len + name.len + 1);
-    if (!key)
+    mcp_str key;
+    if (mcp__schema_anchor_key(c, r, name, &key))
         return mcp__schema_no_memory(c);
-    if (r->uri.len)
-        memcpy(key, r->uri.ptr, r->uri.len);
-    key[r->uri.len] = '#';
-    memcpy(key + r->uri.len + 1, name.ptr, name.len);
-    *ret = mcp__map_get(&c->anchors, (mcp_str){key, r->uri.len + name.len + 1});
+    *ret = mcp__map_get(&c->anchors, key);
     return MCP_OK;
+}
+
+int mcp__schema_resolve_at(compiler *c, const node *at, keyword word, mcp_str reference,
+                           mcp_str *ret)
+{
+    int rc = mcp__schema_resolve(&c->schema->arena, at->resource->uri, reference, ret);
+    if (rc == MCP_ELIMIT)
+        return mcp__schema_refuse(c, rc, at, word, "a URI is over the limit of %d bytes",
+                                  SCHEMA_MAX_URI);
+    return rc ? mcp__schema_no_memory(c) : MCP_OK;
+}
+
+/* By itself rather than by name when the reference is a fragment only: a document from the set may
+ * share its name with another. */
+static int find_target(compiler *c, const node *from, keyword word, mcp_str without, resource **ret)
+{
+    mcp_str uri;
+    if (without.len == 0) {
+        *ret = from->resource;
+        return MCP_OK;
+    }
+    int rc = mcp__schema_resolve_at(c, from, word, without, &uri);
+    if (!rc)
+        rc = find_resource(c, uri, ret);
+    /* The name where a document was found, and its own: one resource. */
+    if (!rc && *ret)
+        *ret = (*ret)->root->resource;
+    return rc;
 }
 
 int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str reference, node **ret,
                      mcp_str *anchor)
 {
-    mcp_str without, fragment, uri;
+    mcp_str without, fragment;
     resource *r = NULL;
     node *found = NULL;
     excerpt shown;
     mcp__schema_split(reference, &without, &fragment);
-    int rc = mcp__schema_resolve(&c->schema->arena, from->resource->uri, without, &uri);
+    int rc = find_target(c, from, word, without, &r);
     if (rc)
-        return mcp__schema_no_memory(c);
-    /* By itself rather than by name, which a document from the set may share with another. */
-    if (without.len == 0)
-        r = from->resource;
-    else if ((rc = find_resource(c, uri, &r)))
         return rc;
     *anchor = (mcp_str){"", 0};
     rc = decode(c, fragment, &fragment);

@@ -127,8 +127,10 @@ int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_
     mcp__schema_split(base, &base, &fragment);
     mcp__schema_split(reference, &reference, &fragment);
     pieces b = take_apart(base), r = take_apart(reference);
-    char *to = mcp__arena_alloc(arena, base.len + reference.len + 8);
     size_t at = 0;
+    if (base.len > SCHEMA_MAX_URI || reference.len > SCHEMA_MAX_URI)
+        return MCP_ELIMIT;
+    char *to = mcp__arena_alloc(arena, base.len + reference.len + 8);
     if (!to)
         return MCP_ENOMEM;
     const pieces *scheme = r.has_scheme ? &r : &b;
@@ -142,5 +144,5 @@ int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_
     if (query->has_query)
         at = put(to, put(to, at, MCP_STR("?")), query->query);
     *ret = (mcp_str){to, at};
-    return MCP_OK;
+    return at > SCHEMA_MAX_URI ? MCP_ELIMIT : MCP_OK;
 }

@@ -56,18 +56,13 @@ static int add_node(compiler *c, const mcp_json *value, place at, node **ret)
 static int add_anchor(compiler *c, node *n, keyword word, mcp_str name)
 {
     excerpt shown;
-    mcp_str uri = n->resource->uri;
-    char *key = mcp__arena_alloc(&c->schema->arena, uri.len + name.len + 1);
-    if (!key)
-        return mcp__schema_no_memory(c);
-    if (uri.len)
-        memcpy(key, uri.ptr, uri.len);
-    key[uri.len] = '#';
-    memcpy(key + uri.len + 1, name.ptr, name.len);
-    int rc = mcp__map_add(&c->anchors, (mcp_str){key, uri.len + name.len + 1}, n);
+    mcp_str key;
+    int rc = mcp__schema_anchor_key(c, n->resource, name, &key);
+    if (!rc)
+        rc = mcp__map_add(&c->anchors, key, n);
     if (rc == MCP_ENOMEM)
         return mcp__schema_no_memory(c);
-    if (rc == MCP_EEXIST && mcp__map_get(&c->anchors, (mcp_str){key, uri.len + name.len + 1}) != n)
+    if (rc == MCP_EEXIST && mcp__map_get(&c->anchors, key) != n)
         return mcp__schema_refuse(c, MCP_EEXIST, n, word, "the anchor \"%s\" is given twice",
                                   mcp__schema_show(&shown, name));
     return MCP_OK;
@@ -155,8 +150,9 @@ static int scan_id(compiler *c, node *n)
         return mcp__schema_refuse(c, MCP_EINVAL, n, KW_ID,
                                   "a fragment is not allowed; use $anchor");
     if (without.len) {
-        if (mcp__schema_resolve(&c->schema->arena, n->resource->uri, without, &uri))
-            return mcp__schema_no_memory(c);
+        rc = mcp__schema_resolve_at(c, n, KW_ID, without, &uri);
+        if (rc)
+            return rc;
         if (!mcp_str_eq(uri, n->resource->uri))
             rc = add_resource(c, n, uri, dialect);
     }

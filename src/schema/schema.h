@@ -330,6 +330,7 @@ struct mcp_schema {
     mcp_schema_options limits; /* all filled in */
     document *documents;
     pattern *patterns;
+    size_t pattern_bytes; /* of all of them, compiled */
     const node *root;
     struct pcre_support *pcre;
     _Atomic(void *) spare; /* PCRE2's match data, for the next who needs it */
@@ -339,6 +340,8 @@ struct mcp_schema {
 
 /* Text up to "#" and behind it; false when there is no "#". */
 bool mcp__schema_split(mcp_str uri, mcp_str *without, mcp_str *fragment);
+/* Bytes of a URI without its fragment: every subschema may have one of its own. */
+enum { SCHEMA_MAX_URI = 2048 };
 /* A reference at its base (RFC 3986 section 5.2), without its fragment, in the arena. Bases that
  * are not absolute are taken as they are. MCP_ENOMEM. */
 int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_str *ret);
@@ -373,7 +376,7 @@ typedef struct compiler {
     size_t subschemas;
     mcp__map nodes;           /* address of a JSON value to node */
     mcp__map resources;       /* URI to resource */
-    mcp__map anchors;         /* URI#name to node */
+    mcp__map anchors;         /* resource and name to node */
     node *queue, **queue_end; /* to be compiled, in order */
     bool all_loaded;          /* every document of the set was */
     bool root_done;           /* what is scanned now is not the document that was given */
@@ -398,6 +401,11 @@ node *mcp__schema_node_of(const compiler *c, const mcp_json *value);
 /* The node that a $ref leads to. *anchor gets the fragment when it is a plain name, else "". */
 int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str reference, node **ret,
                      mcp_str *anchor);
+/* A reference at the base of a node, without its fragment. */
+int mcp__schema_resolve_at(compiler *c, const node *at, keyword word, mcp_str reference,
+                           mcp_str *ret);
+/* The key of an anchor in c->anchors. MCP_ENOMEM. */
+int mcp__schema_anchor_key(compiler *c, const resource *r, mcp_str name, mcp_str *ret);
 /* The dialect that a $schema names. */
 int mcp__schema_find_dialect(compiler *c, const node *at, mcp_str uri, unsigned *ret);
 

@@ -56,10 +56,12 @@ static int add(mcp_schema_set *set, mcp_str uri, mcp_str text, const mcp_json *r
         return MCP_ENOMEM;
     *entry = (set_entry){.uri = copy(&set->arena, uri), .text = copy(&set->arena, text)};
     entry->id = entry->uri;
-    if (!entry->uri.ptr || !entry->text.ptr ||
-        (id.len && mcp__schema_resolve(&set->arena, uri, id, &entry->id)))
+    if (!entry->uri.ptr || !entry->text.ptr)
         return MCP_ENOMEM;
-    int rc = mcp__map_add(&set->by_uri, entry->uri, entry);
+    int rc = id.len ? mcp__schema_resolve(&set->arena, uri, id, &entry->id) : MCP_OK;
+    if (rc)
+        return rc;
+    rc = mcp__map_add(&set->by_uri, entry->uri, entry);
     if (rc)
         return rc;
     /* Its own name for itself is only a second way to it: where that is taken, the first stays. */
@@ -78,6 +80,9 @@ int mcp_schema_set_add(mcp_schema_set *set, mcp_str uri, mcp_str text, mcp_error
     if (!set || uri.len == 0)
         return mcp__fail(error, MCP_EINVAL, 0, "mcp_schema_set_add() needs a set and a URI");
     mcp__schema_split(uri, &uri, &fragment);
+    if (uri.len > SCHEMA_MAX_URI)
+        return mcp__fail(error, MCP_ELIMIT, 0, "the URI is over the limit of %d bytes",
+                         SCHEMA_MAX_URI);
     if (fragment.len)
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a document is registered without a fragment, not \"#%s\"",
@@ -91,7 +96,9 @@ int mcp_schema_set_add(mcp_schema_set *set, mcp_str uri, mcp_str text, mcp_error
     mcp_json_free(doc);
     if (rc)
         mcp__fail(error, rc, 0,
-                  rc == MCP_EEXIST ? "the URI %s is registered already" : "out of memory for %s",
+                  rc == MCP_EEXIST   ? "the URI %s is registered already"
+                  : rc == MCP_ELIMIT ? "the URI %s or the $id in the document is too long"
+                                     : "out of memory for %s",
                   mcp__schema_show(&name, uri));
     return rc;
 }

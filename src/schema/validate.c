@@ -209,6 +209,8 @@ static bool run_dynamic_ref(validation *st, const dynamic_ref *d, const mcp_json
 {
     const node *target = d->target;
     for (const scope *s = d->anchor.len ? st->scope : NULL; s; s = s->parent) {
+        if (!mcp__schema_step(st, 1))
+            return false;
         for (const named_node *a = s->resource->dynamic; a; a = a->next) {
             if (!mcp__schema_step(st, 1))
                 return false;
@@ -295,6 +297,10 @@ bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluat
     if (st->depth == 0)
         return mcp__schema_exhausted(st, "schemas inside each other", st->schema->limits.max_depth);
     unsigned bit = 1u << mcp_json_typeof(v);
+    /* Each keyword for numbers may read all its digits. */
+    if (MCP__UNLIKELY(bit == 1u << MCP_JSON_BIGINT) &&
+        !mcp__schema_step(st, mcp__json_bigint_text(v).len / 8))
+        return false;
     const scope *outer = st->scope;
     scope here = {outer, n->resource};
     if (!outer || outer->resource != n->resource)

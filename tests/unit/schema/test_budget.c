@@ -172,6 +172,27 @@ static void test_schema_limits(void **state)
     free(many), free(fits), free(large), free(deep), free(closed);
 }
 
+/* What grows with the number of subschemas as well is limited by itself. */
+static void test_amplified(void **state)
+{
+    mcp_error error = {0};
+    (void)state;
+    char *id = repeat("{\"$id\":\"", "x", "", 2049, "\"}");
+    assert_int_equal(run(id, NULL, "1", &error), MCP_ELIMIT);
+    assert_string_equal(error.text, "#/$id: a URI is over the limit of 2048 bytes");
+    char *base = repeat("{\"$id\":\"", "x/", "", 1024, "\",\"not\":{\"$id\":\"yy\"}}");
+    assert_int_equal(run(base, NULL, "1", &error), MCP_ELIMIT);
+    char *patterns = repeat("{\"allOf\":[", "{\"pattern\":\"([a-c]{9}d){1000}\"}", ",", 2000, "]}");
+    assert_int_equal(run(patterns, NULL, "1", &error), MCP_ELIMIT);
+    assert_non_null(strstr(error.text, "the patterns are over the limit of"));
+    free(id), free(base), free(patterns);
+    /* digits that are read for each constant */
+    char *number = repeat("[", "7", "", 200000, "]");
+    char *many = repeat("{\"items\":{\"enum\":[", "12345678901234567890123", ",", 5000, "]}}");
+    assert_int_equal(run(many, NULL, number, &error), MCP_ELIMIT);
+    free(number), free(many);
+}
+
 /* ---- patterns --------------------------------------------------------------------------------- */
 
 static void test_patterns(void **state)
@@ -406,9 +427,9 @@ int main(void)
         cmocka_unit_test(test_endless),        cmocka_unit_test(test_deepest),
         cmocka_unit_test(test_depth_of_value), cmocka_unit_test(test_exponential),
         cmocka_unit_test(test_wide),           cmocka_unit_test(test_schema_limits),
-        cmocka_unit_test(test_patterns),       cmocka_unit_test(test_ecma),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_no_allocation),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_amplified),      cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_ecma),           cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_no_allocation),  cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

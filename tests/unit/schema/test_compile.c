@@ -228,6 +228,13 @@ static void test_set(void **state)
     assert_int_equal(run(set, "{\"$ref\":\"/./dir/x/../sub/c.json\"}", &options, "1"), MCP_EINVAL);
     assert_int_equal(run(set, "{\"$ref\":\"//example.com/dir/sub/c.json\"}", &options, "1"),
                      MCP_EINVAL);
+    /* an anchor by the name where the document is, and by its own */
+    assert_int_equal(mcp_schema_set_add(set, MCP_STR("u:here"),
+                                        MCP_STR("{\"$id\":\"u:own\",\"not\":{\"$anchor\":\"z\"}}"),
+                                        NULL),
+                     MCP_OK);
+    assert_int_equal(run(set, "{\"$ref\":\"u:here#z\"}", NULL, "1"), MCP_OK);
+    assert_int_equal(run(set, "{\"$ref\":\"u:own#z\"}", NULL, "1"), MCP_OK);
     /* what the schema says itself goes first */
     assert_int_equal(
         run(set, "{\"$ref\":\"urn:deep\",\"$defs\":{\"m\":{\"$id\":\"urn:deep\"}}}", NULL, "2"),
