@@ -125,35 +125,44 @@ static int failed(files_beneath at)
     return errno == ELOOP && !at.walk ? FILES_IS_LINK : files_code_of_errno(errno);
 }
 
+/* What the kernel finds beneath, links on the way refused. O_PATH opens nothing but the name. */
+static int look_confined(files_beneath at, const char *rel, struct stat *st)
+{
+    int fd = open_plain(at, rel, O_PATH);
+    if (fd < 0)
+        return failed(at);
+    int rc = fstat(fd, st) < 0 ? files_code_of_errno(errno) : MCP_OK;
+    close(fd);
+    return rc;
+}
+
+static bool is_served_kind(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
+}
+
 /* What kind of thing is there, before it is opened: opening a device can already do something (rewind
  * a tape, raise a modem line), and opening a FIFO can let its writer go on.
  *
  * A stat by path is 0.5 µs; opening twice (O_PATH, look, open again) costs three times that and leaves
- * the same window, because only /proc/self/fd could reopen the very thing that was looked at. The look
- * is a hint: it is not confined (a folder on the way that is a link to elsewhere is followed), but all
- * that it decides is to open less. What is then opened is confined, and looked at again by fstat. To
- * win the race one must be able to put a device node into the tree, and gains its open() call. */
+ * the same window, because only /proc/self/fd could reopen the very thing that was looked at. But a stat
+ * is not confined: it follows a folder on the way that is a link to elsewhere. So it may only ever say
+ * "go on and open", which is confined and looked at again by fstat; every other outcome, "there is
+ * nothing" above all, is the confined look's, or it would tell what exists outside. To win the race one
+ * must be able to put a device node into the tree, and gains its open() call. */
 static int look_first(files_beneath at, const char *rel, int *flags)
 {
     struct stat st;
-    int how = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-    if (at.walk && strchr(rel, '/')) {
-        int parent;
-        const char *last;
-        if (walk_to_parent(at.fd, rel, &parent, &last) < 0)
-            return files_code_of_errno(errno);
-        int rc = fstatat(parent, last, &st, how);
-        int error = errno;
-        if (parent != at.fd)
-            close(parent);
-        if (rc < 0)
-            return files_code_of_errno(error);
-    } else if (fstatat(at.fd, *rel ? rel : ".", &st, how) < 0) {
-        return files_code_of_errno(errno);
-    }
-    if (S_ISLNK(st.st_mode))
-        return at.walk ? MCP_EACCESS : FILES_IS_LINK;
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    int rc = MCP_OK;
+    if (at.walk || fstatat(at.fd, *rel ? rel : ".", &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+        rc = look_confined(at, rel, &st);
+    else if (S_ISLNK(st.st_mode))
+        return FILES_IS_LINK; /* followed beneath, or refused */
+    else if (!is_served_kind(&st))
+        rc = look_confined(at, rel, &st);
+    if (rc != MCP_OK)
+        return rc;
+    if (!is_served_kind(&st))
         return MCP_EACCESS;
     *flags = O_RDONLY | OPEN_FLAGS | (S_ISDIR(st.st_mode) ? O_DIRECTORY : 0);
     return MCP_OK;
@@ -168,7 +177,7 @@ int files_beneath_open(files_beneath at, const char *rel, int *ret_fd, struct st
     int fd = open_plain(at, rel, flags);
     if (fd < 0)
         return failed(at);
-    if (fstat(fd, st) < 0 || !(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))) {
+    if (fstat(fd, st) < 0 || !is_served_kind(st)) {
         close(fd);
         return MCP_EACCESS;
     }

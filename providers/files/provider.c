@@ -133,15 +133,11 @@ static bool without_query(mcp_str uri, mcp_str *ret)
 static int could_be_served(const files *f, const files_target *t)
 {
     const files_root *root = &f->roots.items[t->root];
-    struct stat st = {0};
-    bool visible = true;
+    struct stat st;
     int rc = files_root_stat(root, t->rel, &st);
-    if (rc != MCP_OK && rc != MCP_ENOTFOUND)
-        return rc == MCP_ENOMEM ? rc : MCP_ENOTFOUND;
-    bool is_dir = rc == MCP_OK ? S_ISDIR(st.st_mode) : t->slash;
-    rc = root->ignore ? files_ignore_visible(root->ignore, t->rel, t->rel_len, is_dir, &visible)
-                      : MCP_OK;
-    return rc == MCP_OK && !visible ? MCP_ENOTFOUND : rc;
+    if (rc == MCP_ENOTFOUND)
+        rc = files_root_awaits(root, t->rel);
+    return rc == MCP_OK || rc == MCP_ENOMEM ? rc : MCP_ENOTFOUND;
 }
 
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)

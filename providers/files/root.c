@@ -204,6 +204,35 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st)
     return rc;
 }
 
+/* Something is there although files_root_stat() says no: a link to what is left out. */
+static bool is_left_out(const files_root *root, const char *rel)
+{
+    char real[FILES_PATH_MAX];
+    struct stat st;
+    return files_beneath_resolve(root->at, rel, real, &st) == MCP_OK;
+}
+
+int files_root_awaits(const files_root *root, const char *rel)
+{
+    char path[FILES_PATH_MAX];
+    struct stat st;
+    size_t len = strlen(rel);
+    if (root->only)
+        return *rel ? MCP_ENOTFOUND : MCP_OK;
+    int rc = check_visible(root, rel, false);
+    if (rc == MCP_OK)
+        rc = check_visible(root, rel, true);
+    for (size_t end = 0; rc == MCP_OK && end < len; end++) {
+        end += strcspn(rel + end, "/");
+        memcpy(path, rel, end);
+        path[end] = '\0';
+        rc = files_root_stat(root, path, &st);
+        if (rc == MCP_ENOTFOUND)
+            return is_left_out(root, path) ? MCP_ENOTFOUND : MCP_OK;
+    }
+    return rc;
+}
+
 size_t files_roots_owner(const files_roots *roots, size_t i, const char *rel, size_t len)
 {
     const files_root *root = &roots->items[i];

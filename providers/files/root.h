@@ -41,6 +41,12 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
 /* The same without opening it. */
 int files_root_stat(const files_root *root, const char *rel, struct stat *st);
 
+/* Where files_root_stat() found nothing: whether something could be served there later. Its folders are
+ * beneath the root as far as there are any, and neither a file nor a folder of that name would be left
+ * out: which of the two it is, if anything, must not show. MCP_OK; MCP_ENOTFOUND, MCP_EACCESS: no;
+ * MCP_ENOMEM. */
+int files_root_awaits(const files_root *root, const char *rel);
+
 /* As files_root_stat(), and where it really is: `real` has no link on its way. For a path whose last
  * component is known to be a link. */
 int files_root_resolve(const files_root *root, const char *rel, char real[FILES_PATH_MAX],

@@ -78,7 +78,15 @@ static const struct {
     {"absolute", MCP_EACCESS, true},
     {"top", MCP_EACCESS, true},
     {"top/etc/passwd", MCP_EACCESS, true},
+    /* What is not there outside looks like what is. */
+    {"to-out/nothing", MCP_EACCESS, true},
+    {"top/etc/nothing/at/all", MCP_EACCESS, true},
+    {"top/dev/null", MCP_EACCESS, true},
+    {"top/etc/passwd/x", MCP_EACCESS, true},
+    {"absolute/x", MCP_EACCESS, true},
+    {"to-dir/nothing", MCP_ENOTFOUND, true},
     {"loop", MCP_EACCESS, true},
+    {"loop/x", MCP_EACCESS, true},
     {"proc", MCP_EACCESS, true},
     {"back", MCP_EACCESS, true},
     {"fifo", MCP_EACCESS, false},
@@ -111,6 +119,49 @@ static files_roots open_inside(const tree *t)
     files_roots roots;
     assert_int_equal(files_roots_open(&path, 1, NULL, NULL, &roots, NULL), MCP_OK);
     return roots;
+}
+
+/* What may come: no answer depends on what there is outside, or on what is left out. */
+static void check_awaited(const files_root *root)
+{
+    static const struct {
+        const char *rel;
+        bool yes;
+        bool link; /* refused by the walk */
+    } awaited[] = {
+        {"nothing", true, false},          {"dir/nothing/at/all", true, false},
+        {"file/x", true, false},           {"to-dir/nothing", true, true},
+        {"dangling", true, true},          {"top/etc/nothing", false, true},
+        {"top/etc/passwd", false, true},   {"top/nothing", false, true},
+        {"to-out/nothing", false, true},   {"to-out/file", false, true},
+        {"to-ignored", false, true},       {"to-hidden", false, true},
+        {"ignored", false, false},         {".nothing", false, false},
+        {"build", false, false},           {"build/x", false, false},
+        {"dir/build", false, false},       {"to-build", false, true},
+        {"to-build/nothing", false, true},
+    };
+    for (size_t i = 0; i < sizeof awaited / sizeof awaited[0]; i++) {
+        bool yes = awaited[i].yes && !(awaited[i].link && root->at.walk);
+        if ((files_root_awaits(root, awaited[i].rel) == MCP_OK) != yes)
+            fail_msg("%s (%s)", awaited[i].rel, root->at.walk ? "walk" : "openat2");
+    }
+}
+
+static void test_awaits(void **state)
+{
+    tree t;
+    (void)state;
+    make(&t);
+    tree_file(&t, "inside/.gitignore", "ignored\nbuild/\n");
+    tree_file(&t, "inside/build/file", secret);
+    tree_link(&t, "inside/to-build", "build");
+    files_roots roots = open_inside(&t);
+    if (!roots.items[0].at.walk)
+        check_awaited(&roots.items[0]);
+    roots.items[0].at.walk = true;
+    check_awaited(&roots.items[0]);
+    files_roots_close(&roots);
+    tree_remove(&t);
 }
 
 static void test_containment(void **state)
@@ -339,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_containment), cmocka_unit_test(test_devices),
         cmocka_unit_test(test_not_opened),  cmocka_unit_test(test_folders),
         cmocka_unit_test(test_roots),       cmocka_unit_test(test_race),
+        cmocka_unit_test(test_awaits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,48 @@ static void test_subscription(void **state)
     peer_close(&p);
 }
 
+/* What can be subscribed to says nothing about what is outside, and nothing about what is left out. */
+static void test_subscribable(void **state)
+{
+    static const struct {
+        const char *path;
+        bool yes;
+    } cases[] = {
+        {"lines", true},         {"later", true},
+        {"later/deeper", true},  {"in", true},
+        {"out", false},          {"slash/etc/passwd", false},
+        {"slash/etc/no", false}, {"slash/no", false},
+        {"slash", false},        {"target", false},
+        {"target/", false},      {"target/x", false},
+        {"d/target", false},     {".later", false},
+        {".hidden", false},      {"to-target/no", false},
+    };
+    peer p = {0};
+    mcp_files_options o = {0};
+    (void)state;
+    assert_int_equal(symlink("/", "slash") | symlink("target", "to-target"), 0);
+    put(".gitignore", "*.o\ntarget/\n", 12);
+    assert_int_equal(mkdir("target", 0755), 0);
+    fakehost_init(&p.host);
+    assert_int_equal(peer_open(&p, &o, &p.host.host), MCP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char params[200];
+        snprintf(params, sizeof params,
+                 "\"notifications\":{\"resourceSubscriptions\":[\"file://$T/%s\"]}", cases[i].path);
+        if ((strstr(ask(&p, "subscriptions/listen", params), "file:///") != NULL) != cases[i].yes)
+            fail_msg("%s: %s", cases[i].path, p.reply);
+        mcp_channel_free(p.channel);
+        assert_int_equal(mcp_server_connect(p.server,
+                                            MCP_OPTIONS(mcp_channel_options, .send = keep,
+                                                        .user = &p, .shared_stream = true),
+                                            &p.channel, NULL),
+                         MCP_OK);
+    }
+    peer_close(&p);
+    put(".gitignore", "*.o\n", 4);
+    assert_int_equal(unlink("slash") | unlink("to-target") | rmdir("target"), 0);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -364,7 +406,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_sources),   cmocka_unit_test(test_subscription),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_subscribable),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
