@@ -65,7 +65,6 @@ bool mcp__schema_is_ipv6(mcp_str s)
             groups += 2;
             if (!mcp__schema_is_ipv4(mcp__str_sub(s, start)))
                 return false;
-            at = s.len;
             break;
         }
         if (at == start || at - start > 4 || ++groups > 8)

@@ -130,6 +130,9 @@ static void to_decimal(const mcp_json *number, decimal *d)
 {
     uint64_t n;
     int64_t i;
+    d->negative = false;
+    d->size = d->count = 0;
+    d->exponent = 0;
     switch (mcp_json_typeof(number)) {
     case MCP_JSON_INT:
         if (mcp__json_uint(number, &n)) {

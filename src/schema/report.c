@@ -36,7 +36,7 @@ const char *mcp__schema_show(excerpt *to, mcp_str s)
     if (n)
         memcpy(to->text, s.ptr, n);
     clean(to->text, n);
-    strcpy(to->text + n, n < s.len ? "..." : "");
+    memcpy(to->text + n, n < s.len ? "..." : "\0\0\0", sizeof("..."));
     return to->text;
 }
 

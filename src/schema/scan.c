@@ -229,9 +229,10 @@ static int scan_object(compiler *c, node *n)
 {
     const mcp_json *values[KW_COUNT];
     int rc = scan_id(c, n);
+    if (rc)
+        return rc;
     mcp__schema_keyword_values(n->value, n->resource->dialect, values);
-    if (!rc)
-        rc = scan_anchors(c, n, values);
+    rc = scan_anchors(c, n, values);
     for (size_t i = 0; !rc && i < KW_COUNT; i++) {
         if (values[i])
             rc = scan_keyword(c, n, (keyword)i, values[i]);
@@ -246,10 +247,12 @@ static int scan(compiler *c, const mcp_json *value, place at, node **ret)
         return mcp__schema_refuse(c, MCP_EINVAL, at.parent, at.word,
                                   "a schema is an object or a boolean, not %s",
                                   mcp_json_type_name(type));
-    int rc = add_node(c, value, at, ret);
-    if (rc || type == MCP_JSON_BOOL)
+    node *n = NULL;
+    int rc = add_node(c, value, at, &n);
+    if (rc)
         return rc;
-    return scan_object(c, *ret);
+    *ret = n;
+    return type == MCP_JSON_BOOL ? MCP_OK : scan_object(c, n);
 }
 
 int mcp__schema_scan_value(compiler *c, const mcp_json *value, const node *parent, node **ret)
