@@ -249,7 +249,7 @@ static int scan(compiler *c, const mcp_json *value, place at, node **ret)
                                   mcp_json_type_name(type));
     node *n = NULL;
     int rc = add_node(c, value, at, &n);
-    if (rc)
+    if (!n)
         return rc;
     *ret = n;
     return type == MCP_JSON_BOOL ? MCP_OK : scan_object(c, n);
