@@ -49,7 +49,7 @@ typedef struct mcp_http_record {
     const char *principal; /* NULL: nobody in particular */
     mcp_str http_method;
     mcp_str path;
-    int status;
+    int status;          /* 0: the client went before there was an answer */
     mcp_str method;      /* of the JSON-RPC request; empty: none */
     int code;            /* of its error; 0: none */
     int64_t duration_ms; /* from the last byte of the request to the last of the answer */

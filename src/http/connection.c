@@ -55,6 +55,24 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     o->log(o->user, &r);
 }
 
+/* A request ended: for the counters and the log. */
+static void account(mcp_http_connection *c, int status, int code)
+{
+    bool early = c->phase < MCP__HTTP_WAITING;
+    int64_t duration = early ? 0 : mcp__http_now(c->http) - c->began;
+    mcp__http_count(c->http, c->metric, status, code, MCP__MAX(duration, 0));
+    log_request(c, status, code, duration);
+}
+
+/* The connection goes in the middle of an answer. */
+static void account_broken(mcp_http_connection *c)
+{
+    if (c->phase == MCP__HTTP_WAITING)
+        account(c, 0, 0);
+    else if (c->phase == MCP__HTTP_STREAMING)
+        account(c, 200, 0);
+}
+
 void mcp__http_finish(mcp_http_connection *c, int status, int code)
 {
     if (c->phase == MCP__HTTP_CLOSED)
@@ -62,19 +80,19 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     bool early = c->phase < MCP__HTTP_WAITING;
     if (c->ended && !c->input.len)
         c->keep_alive = false;
-    int64_t duration = early ? 0 : mcp__http_now(c->http) - c->since;
-    mcp__http_count(c->http, c->metric, status, code, MCP__MAX(duration, 0));
-    log_request(c, status, code, duration);
+    account(c, status, code);
     if (c->session)
         mcp__http_session_detach(c);
     c->exchange = 0;
     if (early) {
         mcp__http_set_phase(c, MCP__HTTP_LINGERING);
         c->close(c, MCP_HTTP_SHUTDOWN, c->user);
-    } else if (!c->keep_alive || c->http->draining) {
+        return;
+    }
+    mcp__http_set_phase(c, MCP__HTTP_IDLE);
+    if (!c->keep_alive || c->http->draining) {
         mcp__http_close(c, MCP_HTTP_CLOSE);
     } else {
-        mcp__http_set_phase(c, MCP__HTTP_IDLE);
         c->resume = c->input.len > 0;
         if (c->resume)
             mcp__http_wake(c->http, &c->timer);
@@ -89,6 +107,7 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
         return;
     if (c->session)
         mcp__http_session_detach(c);
+    account_broken(c);
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_timer_stop(&c->http->timers, &c->timer);
     c->close(c, how, c->user);
@@ -97,16 +116,32 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
         mcp__http_connection_arm(c);
 }
 
+/* The head of a stream that is logged when it ends: no more memory than it needs. */
+static void shrink_head(mcp_http_connection *c)
+{
+    mcp__buf *b = &c->head.bytes;
+    size_t principal = c->principal ? (size_t)(c->principal - b->ptr) : 0;
+    char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
+    if (!small)
+        return;
+    b->ptr = small;
+    b->cap = b->len;
+    if (c->principal)
+        c->principal = small + principal;
+}
+
 void mcp__http_slim(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
     if (c->peer)
         mcp__buf_free(&c->peer->channel->spare);
-    if (!c->http->options.log && !c->cors) {
-        mcp__buf_free(&c->head.bytes);
-        mcp__http_head_reset(&c->head);
-        c->principal = NULL;
+    if (c->http->options.log) {
+        shrink_head(c);
+        return;
     }
+    mcp__buf_free(&c->head.bytes);
+    mcp__http_head_reset(&c->head);
+    c->principal = NULL;
 }
 
 /* ---- time ----------------------------------------------------------------------------------------------------- */
@@ -328,6 +363,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
         return;
     mcp_http *http = c->http;
     mcp__http_enter(http, now);
+    account_broken(c);
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_exchange_end(c);
     if (c->session)

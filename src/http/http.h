@@ -237,6 +237,7 @@ struct mcp_http_connection {
     bool stream_only; /* the answer is an open subscription */
 
     int64_t since;    /* when the phase began */
+    int64_t began;    /* when the request was complete */
     int64_t wrote_at; /* the last byte */
     int64_t drained_at;
     int64_t ended_at;
@@ -397,10 +398,15 @@ void mcp__http_store_free(mcp__http_store *store);
 
 /* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
 
-enum { MCP__HTTP_METHODS = 20, MCP__HTTP_BUCKETS = 10, MCP__HTTP_STATUSES = 20 };
+enum {
+    MCP__HTTP_METHODS = 20,
+    MCP__HTTP_RESULTS = 3,
+    MCP__HTTP_BUCKETS = 10,
+    MCP__HTTP_STATUSES = 20
+};
 
 typedef struct mcp__http_metrics {
-    uint64_t answered[MCP__HTTP_METHODS][2]; /* results, errors */
+    uint64_t answered[MCP__HTTP_METHODS][MCP__HTTP_RESULTS];
     uint64_t by_status[MCP__HTTP_STATUSES];
     uint64_t duration[MCP__HTTP_BUCKETS + 1];
     uint64_t duration_sum, duration_count;

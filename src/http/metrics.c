@@ -29,6 +29,8 @@ static const mcp_str methods[MCP__HTTP_METHODS] = {
     {"batch", 5},
 };
 
+static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
+
 static const int statuses[MCP__HTTP_STATUSES] = {200, 202, 204, 400, 401, 403, 404, 405, 406,
                                                  408, 413, 414, 415, 417, 429, 431, 503, 505};
 
@@ -53,7 +55,8 @@ mcp_str mcp__http_metric_name(unsigned metric)
 void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration)
 {
     mcp__http_metrics *m = &http->metrics;
-    m->answered[metric][code != 0 || status >= 400]++;
+    unsigned result = status == 0 ? 2 : code != 0 || status >= 400;
+    m->answered[metric][result]++;
     for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
         if (statuses[i] == status) {
             m->by_status[i]++;
@@ -81,10 +84,10 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
     mcp__buf_lit(b, "# HELP mcp_requests_total HTTP requests answered, by JSON-RPC method.\n"
                     "# TYPE mcp_requests_total counter\n");
     for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
-        for (unsigned k = 0; k < 2; k++) {
+        for (unsigned k = 0; k < MCP__HTTP_RESULTS; k++) {
             if (m->answered[i][k])
                 mcp__buf_printf(b, "mcp_requests_total{method=\"%s\",result=\"%s\"} %" PRIu64 "\n",
-                                methods[i].ptr, k ? "error" : "ok", m->answered[i][k]);
+                                methods[i].ptr, results[k], m->answered[i][k]);
         }
     }
     mcp__buf_lit(b, "# HELP mcp_http_responses_total HTTP responses, by status.\n"

@@ -207,7 +207,7 @@ static mcp__http_refusal refusal_of(llhttp_errno_t error)
 static void run_request(mcp_http_connection *c)
 {
     c->complete = false;
-    c->wrote_at = c->http->now;
+    c->wrote_at = c->began = c->http->now;
     mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->body.failed) {
         mcp__buf_reset(&c->body, 0);

@@ -63,6 +63,47 @@ static void test_listen(void **state)
     rig_end(&r);
 }
 
+/* What is logged of a stream when it ends was said when it began. */
+static size_t streams_logged;
+
+static void check_log(void *user, const mcp_http_record *record)
+{
+    (void)user;
+    assert_string_equal(record->principal, "alice");
+    assert_true(mcp_str_eq(record->path, MCP_STR("/mcp")));
+    assert_true(mcp_str_eq(record->method, MCP_STR("subscriptions/listen")));
+    assert_int_equal(record->duration_ms, 500);
+    streams_logged++;
+}
+
+static void test_log(void **state)
+{
+    (void)state;
+    rig r;
+    wire w;
+    rig_begin(&r, &(mcp_http_options){.log = check_log, .authenticate = rig_authenticate});
+    listen_to(&w, &r,
+              "POST /mcp?x HTTP/1.1\n{{modern subscriptions/listen}}Authorization: Bearer alice\n"
+              "Content-Length: {{len}}\n\n" CALL("subscriptions/listen",
+                                                 "\"notifications\":{},{{meta}}"));
+    rig_pass(&r, 500);
+    wire_end(&w);
+    assert_int_equal(streams_logged, 1);
+    rig_end(&r);
+
+    rig_begin(&r, &(mcp_http_options){.log = rig_log});
+    wire_open(&w, &r);
+    wire_send(&w, PENDING);
+    wire_end(&w);
+    assert_int_equal(r.logged, 1);
+    assert_int_equal(r.record.status, 0);
+    wire_open(&w, &r);
+    wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&w, "~{method=\"tools/call\",result=\"gone\"} 1\n~");
+    wire_end(&w);
+    rig_end(&r);
+}
+
 /* Quiet streams get a comment; those that are not do not. */
 static void test_heartbeat(void **state)
 {
@@ -395,12 +436,12 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listen),      cmocka_unit_test(test_heartbeat),
-        cmocka_unit_test(test_slow_call),   cmocka_unit_test(test_half_closed),
-        cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_stalled),
-        cmocka_unit_test(test_drain),       cmocka_unit_test(test_orphan),
-        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_listen),      cmocka_unit_test(test_log),
+        cmocka_unit_test(test_heartbeat),   cmocka_unit_test(test_slow_call),
+        cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
