@@ -71,6 +71,8 @@ void mcp__http_peer_due(mcp__http_peer *peer)
         mcp__http_session_due(peer->session); /* which may end it */
         return;
     }
+    if (peer->connection && peer->connection->stream_only)
+        mcp__buf_free(&peer->channel->spare); /* it is quiet for long */
     mcp__http_peer_arm(peer);
 }
 
