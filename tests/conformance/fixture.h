@@ -1,0 +1,26 @@
+/* fixture.h: what the official conformance suite wants to find on a server, on the public API alone.
+ *
+ * Names, texts and timing are the suite's: tools.c, resources.c and prompts.c say what each is for only
+ * where the name does not.
+ */
+#ifndef CONFORMANCE_FIXTURE_H
+#define CONFORMANCE_FIXTURE_H
+
+#include <mcp/io.h>
+#include <mcp/mcp.h>
+
+/* A picture and a sound. */
+enum { FIXTURE_PNG_SIZE = 70, FIXTURE_WAV_SIZE = 52 };
+extern const unsigned char fixture_png[FIXTURE_PNG_SIZE];
+extern const unsigned char fixture_wav[FIXTURE_WAV_SIZE];
+
+#define FIXTURE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+int fixture_add_tools(mcp_server *server, mcp_error *error);
+int fixture_add_resources(mcp_server *server, mcp_error *error);
+int fixture_add_prompts(mcp_server *server, mcp_error *error);
+
+/* For test_trigger_prompt_change: tells those who listen that the list changed. */
+int fixture_change_prompts(mcp_server *server);
+
+#endif

@@ -1,0 +1,235 @@
+/* tools.c: tools with each kind of content, errors, notices on the way, and those that look for a rule of
+ * the protocol. `user` of each is the server.
+ */
+#include <stdio.h>
+
+#include "fixture.h"
+
+/* ---- contents ----------------------------------------------------------------------------------------- */
+
+static int call_text(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_text(req, "This is a simple text response for testing.");
+}
+
+static int call_image(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_bytes(req, fixture_png, FIXTURE_PNG_SIZE, "image/png");
+}
+
+static int call_audio(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_bytes(req, fixture_wav, FIXTURE_WAV_SIZE, "audio/wav");
+}
+
+static int call_embedded(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_content(req,
+                             MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_RESOURCE,
+                                         .uri = "test://embedded-resource",
+                                         .text = MCP_STR("This is an embedded resource content."),
+                                         .mime_type = "text/plain"));
+}
+
+static int call_several(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    mcp_reply_text(req, "Multiple content types test:");
+    mcp_reply_bytes(req, fixture_png, FIXTURE_PNG_SIZE, "image/png");
+    return mcp_reply_content(req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_RESOURCE,
+                                              .uri = "test://mixed-content-resource",
+                                              .text = MCP_STR("{\"test\":\"data\",\"value\":123}"),
+                                              .mime_type = "application/json"));
+}
+
+static int call_fails(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_tool_error(req, "This tool intentionally returns an error for testing");
+}
+
+/* ---- notices on the way, three of them, with time between ------------------------------------------------ */
+
+enum { NOTICES = 3, PAUSE_MS = 50 };
+
+typedef struct slow_call {
+    mcp_request *req;
+    const mcp_host *host;
+    mcp_host_timer *timer;
+    void (*notice)(mcp_request *req, int number);
+    const char *text; /* the answer, with the last notice */
+    int number;       /* of the next notice */
+} slow_call;
+
+static void step(void *arg)
+{
+    slow_call *call = arg;
+    int outcome = MCP_OK;
+    if (call->timer)
+        call->host->timer_stop(call->host->user, call->timer);
+    call->timer = NULL;
+    call->notice(call->req, call->number++);
+    if (call->number < NOTICES && !mcp_request_cancelled(call->req)) {
+        call->timer = call->host->timer_start(call->host->user, PAUSE_MS, step, call);
+        if (call->timer)
+            return;
+        outcome = MCP_ENOMEM;
+    }
+    if (outcome == MCP_OK)
+        outcome = mcp_reply_text(call->req, call->text);
+    mcp_reply_finish(call->req, outcome);
+}
+
+static int call_slowly(mcp_request *req, void (*notice)(mcp_request *req, int number),
+                       const char *text, mcp_server *server)
+{
+    slow_call *call = mcp_request_alloc(req, sizeof(*call));
+    if (!call)
+        return MCP_ENOMEM;
+    *call =
+        (slow_call){.req = req, .host = mcp_server_host(server), .notice = notice, .text = text};
+    step(call);
+    return MCP_PENDING;
+}
+
+static void report_progress(mcp_request *req, int number)
+{
+    mcp_request_progress(req, number * 50.0, 100, NULL);
+}
+
+static int call_with_progress(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    return call_slowly(req, report_progress, "The progress was reported.", user);
+}
+
+static void log_message(mcp_request *req, int number)
+{
+    static const char *const messages[NOTICES] = {"Tool execution started", "Tool processing data",
+                                                  "Tool execution completed"};
+    mcp_request_logf(req, MCP_LOG_INFO, "conformance", "%s", messages[number]);
+}
+
+static int call_with_logging(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    return call_slowly(req, log_message, "The messages were logged.", user);
+}
+
+/* ---- rules of the protocol -------------------------------------------------------------------------------- */
+
+static int call_without_capability(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    int rc = mcp_request_require(req, "sampling");
+    return rc == MCP_OK ? mcp_reply_text(req, "The client can sample.") : rc;
+}
+
+/* A stream of answers must not carry requests of ours: there is nothing to ask for. */
+static int call_streaming(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    mcp_request_progress(req, 1, 1, "There is nothing to ask for");
+    return mcp_reply_text(req, "Nothing was asked for.");
+}
+
+/* Logs, whether or not the peer wants to hear of it. */
+static int call_logging(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    mcp_request_logf(req, MCP_LOG_EMERGENCY, "conformance", "This is for who asked for it");
+    return mcp_reply_text(req, "This was logged.");
+}
+
+static int call_change_tools(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    static const mcp_tool passing = {.size = sizeof(mcp_tool),
+                                     .name = "test_passing_tool",
+                                     .description = "There for a moment only",
+                                     .call = call_text};
+    (void)arguments;
+    int rc = mcp_server_add_tool(user, &passing, NULL, NULL);
+    if (rc == MCP_OK)
+        rc = mcp_server_remove_tool(user, passing.name);
+    return rc == MCP_OK ? mcp_reply_text(req, "The list of tools changed.") : rc;
+}
+
+static int call_change_prompts(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    int rc = fixture_change_prompts(user);
+    return rc == MCP_OK ? mcp_reply_text(req, "The list of prompts changed.") : rc;
+}
+
+/* Its region is repeated in the header Mcp-Param-Region. */
+static const char region_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}}}";
+
+static int call_region(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)user;
+    mcp_str region = mcp_json_string(mcp_json_get(arguments, "region"));
+    return mcp_reply_textf(req, "The region is '%.*s'.", (int)region.len, region.ptr);
+}
+
+/* Is to come back from tools/list with every keyword. */
+static const char all_keywords_schema[] =
+    "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
+    "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{"
+    "\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
+    "\"properties\":{\"name\":{\"type\":\"string\"},"
+    "\"address\":{\"$ref\":\"#/$defs/address\"},"
+    "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
+    "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
+    "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
+    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},"
+    "\"required\":[\"contactMethod\"]},"
+    "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
+    "\"additionalProperties\":false}";
+
+/* ---- the list ------------------------------------------------------------------------------------------------ */
+
+#define TOOL(tool_name, handler, text)                                                          \
+    {                                                                                           \
+        .size = sizeof(mcp_tool), .name = (tool_name), .call = (handler), .description = (text) \
+    }
+
+/* The first one has to be callable without arguments and without headers of its own. */
+static const mcp_tool tools[] = {
+    TOOL("test_simple_text", call_text, "Returns a text"),
+    TOOL("test_image_content", call_image, "Returns a picture"),
+    TOOL("test_audio_content", call_audio, "Returns a sound"),
+    TOOL("test_embedded_resource", call_embedded, "Returns a resource within its result"),
+    TOOL("test_multiple_content_types", call_several, "Returns contents of several kinds"),
+    TOOL("test_error_handling", call_fails, "Returns an error that the model gets to see"),
+    TOOL("test_tool_with_progress", call_with_progress, "Reports progress and takes its time"),
+    TOOL("test_tool_with_logging", call_with_logging, "Logs messages and takes its time"),
+    TOOL("test_missing_capability", call_without_capability, "Needs a client that can sample"),
+    TOOL("test_streaming_elicitation", call_streaming, "Answers on a stream, asking nothing"),
+    TOOL("test_logging_tool", call_logging, "Logs, for who asked for it"),
+    TOOL("test_trigger_tool_change", call_change_tools, "Changes the list of tools"),
+    TOOL("test_trigger_prompt_change", call_change_prompts, "Changes the list of prompts"),
+    {.size = sizeof(mcp_tool),
+     .name = "test_header_region",
+     .description = "Says a region that comes in a header too",
+     .input_schema = region_schema,
+     .call = call_region},
+    {.size = sizeof(mcp_tool),
+     .name = "json_schema_2020_12_tool",
+     .description = "Has a schema with many keywords",
+     .input_schema = all_keywords_schema,
+     .call = call_text},
+};
+
+int fixture_add_tools(mcp_server *server, mcp_error *error)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < FIXTURE_COUNT(tools); i++)
+        rc = mcp_server_add_tool(server, &tools[i], server, error);
+    return rc;
+}
