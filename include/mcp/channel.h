@@ -57,12 +57,13 @@ typedef struct mcp_channel_options {
      * notifications/cancelled too (2026-07-28, basic/patterns/cancellation). */
     bool shared_stream;
 
-    size_t max_message;       /* bytes of one message that we take; 4 MiB */
-    size_t max_reply;         /* bytes of one message that we make; 64 MiB */
-    size_t max_depth;         /* arrays and objects inside each other; 64 */
-    size_t max_in_flight;     /* requests of the peer being answered; 1024 */
-    size_t max_subscriptions; /* URIs subscribed to, streams listened on; 4096 of each */
-    size_t max_batch;         /* messages in one batch (2025-03-26 only); 256 */
+    size_t max_message;         /* bytes of one message that we take; 4 MiB */
+    size_t max_reply;           /* bytes of one message that we make; 64 MiB */
+    size_t max_depth;           /* arrays and objects inside each other; 64 */
+    size_t max_in_flight;       /* requests of the peer being answered; 1024 */
+    size_t max_in_flight_bytes; /* of their messages together; 64 MiB. One alone is always taken */
+    size_t max_subscriptions;   /* URIs subscribed to, streams listened on; 4096 of each */
+    size_t max_batch;           /* messages in one batch (2025-03-26 only); 256 */
 } mcp_channel_options;
 
 /* What `send` is being called with. */

@@ -55,7 +55,7 @@ MCP_API int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_p
 
 /* For `list`: one entry. MCP_OK, MCP_ELIMIT (the page has `max` entries), or as mcp_reply_content(). */
 MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
-/* For `list`: there may be more after this position; at most 16 KiB, bytes of the provider's own, which
+/* For `list`: there may be more after this position; 1 byte to 16 KiB (MCP_EINVAL, MCP_ELIMIT), bytes of the provider's own, which
  * the engine seals into the cursor that the peer sees. */
 MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
 

@@ -43,7 +43,8 @@ typedef struct mcp_server_options {
     uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; 0 is the default */
     uint64_t read_ttl_ms; /* the same for resources; default 0: always fresh */
     bool cache_public;    /* cacheScope "public": nothing depends on who asks. Default: private */
-    uint64_t coalesce_ms; /* changes within this time become one notification; 100 */
+    uint64_t coalesce_ms; /* changes within this time become one notification; 100, at
+                             most an hour */
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */
     bool no_list_changed; /* do not announce changes of lists */

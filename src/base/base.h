@@ -161,6 +161,9 @@ void *mcp__map_get(const mcp__map *m, mcp_str key);
 int mcp__map_add(mcp__map *m, mcp_str key, void *value);
 /* The value that was there, or NULL. Never allocates. */
 void *mcp__map_remove(mcp__map *m, mcp_str key);
+/* Lets an entry go on under an equal key in another place, with another value. Never allocates. The key is
+ * there. */
+void mcp__map_replace(mcp__map *m, mcp_str key, void *value);
 /* Visits all in no particular order: start with *at = 0, ends with NULL. Removing the entry just
  * visited is allowed. */
 void *mcp__map_next(const mcp__map *m, size_t *at);

@@ -172,6 +172,14 @@ int mcp__map_add(mcp__map *m, mcp_str key, void *value)
     return MCP_OK;
 }
 
+void mcp__map_replace(mcp__map *m, mcp_str key, void *value)
+{
+    mcp__map_slot *slot = find(m, key, hash_of(m, key));
+    assert(slot && value);
+    slot->key = key;
+    slot->value = value;
+}
+
 /* Where the run ends at this slot no search has to pass it: it becomes empty, and so do the
  * tombstones before it. */
 static void vacate(mcp__map *m, size_t i)

@@ -40,8 +40,10 @@ void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id)
         if (!short_of_memory)
             append(batch, mcp__buf_view(&error));
         mcp__channel_give_buf(batch->channel, &error);
-        if (short_of_memory)
+        if (short_of_memory) {
+            batch->lost = true;
             return;
+        }
     }
     batch->answers++;
 }
@@ -55,10 +57,14 @@ void mcp__batch_leave(mcp__batch *batch)
     if (batch->answers && channel && !channel->closed) {
         batch->out.limit += 1;
         mcp__buf_char(&batch->out, ']');
+        batch->lost |= batch->out.failed != MCP_OK;
         if (!batch->out.failed)
             mcp__channel_send(channel, batch->exchange, mcp__buf_view(&batch->out),
                               (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE});
     }
+    if (batch->lost && channel && !channel->closed)
+        mcp__channel_refuse(channel, batch->exchange, MCP__INTERNAL_ERROR,
+                            MCP_STR("out of memory: answers of this batch are missing"));
     mcp__buf_free(&batch->out);
     mcp_json_free(batch->doc);
     mcp__release(allocator, batch);

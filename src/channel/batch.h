@@ -11,6 +11,7 @@ struct mcp__batch {
     mcp_json_doc *doc;
     size_t open;    /* requests without an answer, plus one while the batch is being read */
     size_t answers; /* collected in out */
+    bool lost;      /* one could not be made: there is no memory */
     mcp__buf out;
 };
 

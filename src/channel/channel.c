@@ -13,6 +13,8 @@ enum {
     DEFAULT_MAX_REPLY = 64 << 20,
     DEFAULT_MAX_DEPTH = 64,
     DEFAULT_MAX_IN_FLIGHT = 1024,
+    DEFAULT_MAX_IN_FLIGHT_BYTES = 64 << 20,
+    MAX_ID = 4096, /* bytes of an id as JSON text: it is kept and repeated */
     DEFAULT_MAX_SUBSCRIPTIONS = 4096,
     DEFAULT_MAX_BATCH = 256,
     SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
@@ -32,6 +34,7 @@ static void set_limits(mcp_channel_options *o)
     default_limit(&o->max_reply, DEFAULT_MAX_REPLY);
     default_limit(&o->max_depth, DEFAULT_MAX_DEPTH);
     default_limit(&o->max_in_flight, DEFAULT_MAX_IN_FLIGHT);
+    default_limit(&o->max_in_flight_bytes, DEFAULT_MAX_IN_FLIGHT_BYTES);
     default_limit(&o->max_subscriptions, DEFAULT_MAX_SUBSCRIPTIONS);
     default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
 }
@@ -196,6 +199,11 @@ static void send_error(mcp_channel *channel, mcp_exchange exchange, mcp_str id, 
     mcp__channel_give_buf(channel, &b);
 }
 
+void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, mcp_str why)
+{
+    send_error(channel, exchange, (mcp_str){0}, code, why);
+}
+
 /* ---- requests in flight --------------------------------------------------------------------------------- */
 
 static void incoming_free(mcp__incoming *in)
@@ -203,6 +211,7 @@ static void incoming_free(mcp__incoming *in)
     mcp_channel *channel = in->channel;
     if (channel) {
         mcp__list_remove(&in->link);
+        channel->bytes_in_flight -= in->bytes;
         mcp__map_remove(&channel->in_flight_by_key, in->key);
         if (!in->long_lived)
             channel->n_in_flight--;
@@ -253,7 +262,27 @@ void mcp__incoming_set_long_lived(mcp__incoming *in)
         in->message = (mcp__message){.kind = MCP__REQUEST};
         mcp_json_free(in->doc);
         in->doc = NULL;
+        in->channel->bytes_in_flight -= in->bytes;
+        in->bytes = 0;
     }
+}
+
+mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
+{
+    mcp_channel *channel = in->channel;
+    assert(in->long_lived);
+    if (in->batch)
+        return in;
+    mcp__incoming *small = mcp__alloc(in->allocator, channel->role->request_size);
+    if (!small)
+        return in; /* it may stay where it is */
+    memcpy(small, in, channel->role->request_size);
+    if (!small->long_key)
+        small->key.ptr = small->short_key;
+    small->link.prev->next = small->link.next->prev = &small->link;
+    mcp__map_replace(&channel->in_flight_by_key, small->key, small);
+    mcp__release(in->allocator, in);
+    return small;
 }
 
 void mcp__channel_trim(mcp_channel *channel)
@@ -324,12 +353,15 @@ static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str wh
     mcp__channel_give_buf(channel, &id);
 }
 
+/* MCP_ELIMIT: the id is too long. */
 static int make_key(mcp_channel *channel, mcp__incoming *in)
 {
     mcp__buf key = mcp__channel_take_buf(channel);
     mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
     mcp__put_id(&key, in->message.id);
     int rc = key.failed;
+    if (rc == MCP_OK && key.len > sizeof(in->exchange) + MAX_ID)
+        rc = MCP_ELIMIT;
     char *to = in->short_key;
     if (rc == MCP_OK && key.len > sizeof(in->short_key)) {
         to = in->long_key = mcp__alloc(channel->allocator, key.len);
@@ -349,7 +381,18 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
     *code = MCP__INTERNAL_ERROR;
     if (channel->n_in_flight >= channel->options.max_in_flight)
         return "too many requests are in flight (max_in_flight): wait for answers first";
+    if (channel->n_in_flight &&
+        in->bytes > channel->options.max_in_flight_bytes -
+                        MCP__MIN(channel->bytes_in_flight, channel->options.max_in_flight_bytes))
+        return "the requests in flight are too large together (max_in_flight_bytes): wait for "
+               "answers "
+               "first";
     int rc = make_key(channel, in);
+    if (rc == MCP_ELIMIT) {
+        *code = MCP__INVALID_REQUEST;
+        in->message.id = NULL; /* it is not repeated either */
+        return "the id is longer than 4096 bytes";
+    }
     if (rc == MCP_OK)
         rc = mcp__map_add(&channel->in_flight_by_key, in->key, in);
     if (rc == MCP_EEXIST) {
@@ -360,6 +403,7 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
         return "out of memory";
     mcp__list_append(&channel->in_flight, &in->link);
     channel->n_in_flight++;
+    channel->bytes_in_flight += in->bytes;
     return NULL;
 }
 
@@ -397,7 +441,7 @@ static bool dispatch(mcp_channel *channel, mcp__incoming *in)
          * each other's complaints would never stop. */
         if (channel->role->malformed)
             report(channel, m);
-        else if (m->method.len ? m->id != NULL : !m->result)
+        else if (m->method.len ? m->has_id : !m->result)
             refuse(channel, in, m->code, mcp_str_from(m->problem));
         return false;
     }
@@ -415,8 +459,10 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
 {
     char *text;
     mcp__incoming *in = incoming_new(batch->channel, batch->exchange, 0, &text);
-    if (!in)
+    if (!in) {
+        batch->lost = true;
         return;
+    }
     in->batch = batch;
     mcp__message_read(element, &in->message);
     bool handshake =
@@ -454,8 +500,7 @@ static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str 
     }
     mcp__buf why = mcp__channel_take_buf(channel);
     bool limit = error->code == MCP_ELIMIT;
-    mcp__buf_printf(&why, limit ? "%s" : "not a JSON message: %s at byte %zu", error->text,
-                    error->offset);
+    mcp__buf_printf(&why, limit ? "%s" : "not a JSON message: %s", error->text);
     refuse_text(channel, exchange, text, limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR,
                 why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
@@ -489,7 +534,8 @@ static int run_batch(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *
         return MCP_OK;
     }
     mcp_json_iter it = {0};
-    for (const mcp_json *e; (e = mcp_json_next(mcp_json_root(doc), &it, NULL)) != NULL;)
+    for (const mcp_json *e;
+         !channel->closed && (e = mcp_json_next(mcp_json_root(doc), &it, NULL)) != NULL;)
         receive_element(batch, e);
     mcp__batch_leave(batch);
     return MCP_OK;
@@ -516,6 +562,7 @@ static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str m
     if (message.len)
         memcpy(text, message.ptr, message.len);
     memset(text + message.len, 0, MCP__JSON_PADDING);
+    in->bytes = message.len;
     int rc =
         mcp__json_parse_insitu(text, message.len, &limits, channel->allocator, &in->doc, &error);
     if (rc != MCP_OK) {
@@ -566,6 +613,7 @@ int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_js
         rc = run_batch(channel, exchange, doc);
     } else if (rc == MCP_OK && (in = incoming_new(channel, exchange, 0, &text)) != NULL) {
         in->doc = doc;
+        in->bytes = mcp__json_doc_bytes(doc);
         mcp__message_read(mcp_json_root(doc), &in->message);
         if (!dispatch(channel, in))
             discard(in);

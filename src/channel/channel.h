@@ -24,6 +24,7 @@ typedef struct mcp__incoming {
     mcp_str key; /* the exchange's eight bytes, then the id as JSON text */
     mcp_exchange exchange;
     mcp__batch *batch;
+    size_t bytes;    /* of its message, counted in channel->bytes_in_flight */
     bool long_lived; /* not counted as in flight: a subscription */
     bool malformed;  /* see mcp_output_info */
     char *long_key;  /* where the key is when it does not fit here */
@@ -76,7 +77,7 @@ struct mcp_channel {
 
     mcp__link in_flight; /* mcp__incoming */
     mcp__map in_flight_by_key;
-    size_t n_in_flight;
+    size_t n_in_flight, bytes_in_flight;
 
     mcp__link outgoing; /* our requests, oldest first */
     int64_t next_id;
@@ -104,6 +105,9 @@ int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_js
 /* The transport should call mcp_channel_tick() soon. */
 void mcp__channel_wake(mcp_channel *channel);
 
+/* Sends an error to no request in particular. */
+void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, mcp_str why);
+
 /* A buffer for one message, empty, with the limit max_reply; give it back. Nested use is allowed. */
 mcp__buf mcp__channel_take_buf(mcp_channel *channel);
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
@@ -116,6 +120,9 @@ void mcp__incoming_drop(mcp__incoming *in);
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);
 /* Makes it one that is not counted as in flight, and forgets its message: it may stay for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);
+/* Gives back the part of its block that held the message; returns where the request is now. For a
+ * long-lived one. The role moves its own references. */
+mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
 /* Gives back the memory that is kept between messages: the peer is idle. */
 void mcp__channel_trim(mcp_channel *channel);
 /* The request in flight with that id (JSON value), in whatever exchange; NULL: none. */

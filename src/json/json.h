@@ -24,6 +24,9 @@ int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits
 int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
                          mcp_error *error);
 
+/* How long the text was. */
+size_t mcp__json_doc_bytes(const mcp_json_doc *doc);
+
 /* ---- write.c: JSON text straight into a buffer --------------------------------------------------- */
 
 /* Without state: the caller places commas itself. Used where the shape is fixed. A string is escaped

@@ -221,6 +221,11 @@ void mcp_json_free(mcp_json_doc *doc)
     yyjson_doc_free((yyjson_doc *)doc);
 }
 
+size_t mcp__json_doc_bytes(const mcp_json_doc *doc)
+{
+    return yyjson_doc_get_read_size((yyjson_doc *)(uintptr_t)doc);
+}
+
 const mcp_json *mcp_json_root(const mcp_json_doc *doc)
 {
     return doc ? (const mcp_json *)((const yyjson_doc *)doc)->root : NULL;

@@ -37,7 +37,6 @@ static void read_call(mcp__message *m, const mcp_json *method, bool has_id)
         invalid(m, MCP__INVALID_REQUEST, "\"method\" must be a string");
         return;
     }
-    m->method = mcp_json_string(method);
     m->kind = has_id ? MCP__REQUEST : MCP__NOTIFICATION;
     if (m->result)
         invalid(m, MCP__INVALID_REQUEST,
@@ -85,6 +84,8 @@ void mcp__message_read(const mcp_json *root, mcp__message *ret)
         ret->id = id;
     if (!ret->result)
         ret->result = error;
+    ret->has_id = id != NULL;
+    ret->method = mcp_json_string(method); /* what is wrong may be another thing */
 
     if (!mcp_str_eq(mcp_json_string(version), MCP_STR("2.0")))
         invalid(ret, MCP__INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\"");

@@ -26,7 +26,8 @@ typedef enum mcp__message_kind {
 
 typedef struct mcp__message {
     mcp__message_kind kind;
-    const mcp_json *id;
+    const mcp_json *id; /* NULL where there is none, or one that is no id */
+    bool has_id;        /* there is one, whatever it is: an answer is expected */
     mcp_str method;
     const mcp_json *params; /* an object, or NULL when there is none */
     const mcp_json *result; /* or the error object */

@@ -36,8 +36,7 @@ static int find_ref(mcp_request *req, mcp__entry **entry)
     if (*entry || (resource && mcp__registry_find(req->server, MCP__RESOURCES, key)))
         return MCP_OK;
     return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: unknown %s: %.*s",
-                          prompt ? "prompt" : "resource template", (int)MCP__MIN(key.len, 200u),
-                          key.ptr);
+                          prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
 }
 
 int mcp__run_complete(mcp_request *req)
@@ -64,7 +63,7 @@ int mcp__run_complete(mcp_request *req)
     if (!has_argument(entry, which))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: %s has no argument \"%.*s\"", entry->key.ptr,
-                              (int)MCP__MIN(which.len, 100u), which.ptr);
+                              mcp__shown(which), which.ptr);
     req->entry = mcp__entry_ref(entry);
     if (!entry->complete)
         return MCP_OK;
@@ -77,6 +76,8 @@ int mcp_reply_completion(mcp_request *req, mcp_str value)
         return req->failed ? req->failed : MCP_ESTATE;
     if (!req->method || req->method->run != mcp__run_complete)
         return req->failed = MCP_ESTATE;
+    if (req->cancelled)
+        return MCP_OK;
     mcp__reply_begin(req);
     if (req->count++ >= MAX_VALUES)
         return MCP_OK;

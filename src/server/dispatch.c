@@ -56,7 +56,8 @@ static const mcp__method methods[] = {
     {.name = "completion/complete",
      .revisions = MCP__IN_ALL,
      .needs = MCP__NEEDS_COMPLETION,
-     .array = "completion\":{\"values", /* one object deeper than the others; the tail closes it */
+     .within = "{\"completion\":{", /* the tail closes the inner one */
+     .array = "values",
      .run = mcp__run_complete,
      .tail = mcp__complete_tail},
     {.name = "server/discover",
@@ -124,7 +125,7 @@ void mcp__dispatch(mcp_request *req)
         outcome =
             mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
                            "Method not found: %.*s is not offered by this server in revision %s",
-                           (int)MCP__MIN(name.len, 100u), name.ptr, req->revision->name);
+                           mcp__shown(name), name.ptr, req->revision->name);
     }
     mcp__request_finish(req, outcome);
 }

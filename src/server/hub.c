@@ -10,7 +10,6 @@
 typedef struct mcp__topic {
     mcp_str key; /* canonical URI, NUL-terminated, in the same block */
     mcp__link subscriptions;
-    const mcp__mount *watched_by; /* NULL: the program tells */
     void *watch_user;
     void (*unwatch)(const char *canonical, void *user);
 } mcp__topic;
@@ -208,12 +207,20 @@ unsigned mcp__hub_lists(const mcp_server *server)
     return lists;
 }
 
+void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount)
+{
+    int rc = mount->provider.watch_list ? mount->provider.watch_list(mount->user) : MCP_OK;
+    if (rc < 0)
+        mcp__server_log(server, "warning", "%s cannot watch its list: %s", mount->provider.name,
+                        mcp_error_text(rc));
+}
+
 static void watch_lists(mcp_server *server, bool watch)
 {
     for (size_t i = 0; i < server->n_mounts; i++) {
-        const mcp__mount *m = &server->mounts[i];
-        if (watch && m->provider.watch_list)
-            m->provider.watch_list(m->user);
+        const mcp__mount *m = server->mounts[i];
+        if (watch)
+            mcp__mount_watch_list(server, m);
         else if (!watch && m->provider.unwatch_list)
             m->provider.unwatch_list(m->user);
     }
@@ -291,7 +298,8 @@ void mcp_server_resources_changed(mcp_server *server)
 
 /* ---- notices -------------------------------------------------------------------------------------------------- */
 
-static void send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
+/* False: there was no memory for it. */
+static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
 {
     mcp_channel *channel = stream->session->channel;
     mcp__buf b = mcp__channel_take_buf(channel);
@@ -312,46 +320,60 @@ static void send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
     if (stream->listen || uri.ptr)
         mcp__buf_char(&b, '}');
     mcp__buf_char(&b, '}');
-    if (!b.failed)
+    bool made = !b.failed;
+    if (made)
         mcp__channel_send(channel, stream->listen ? stream->listen->in.exchange : 0,
                           mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
+    return made;
 }
 
-static void tell_lists(mcp__stream *stream)
+/* A peer may stop reading in the middle, and memory may be short: what was not told stays marked. */
+static bool tell_lists(mcp__stream *stream)
 {
-    for (size_t i = 0; i < MCP__COUNT(list_notices) && stream->dirty_lists; i++) {
+    for (size_t i = 0; i < MCP__COUNT(list_notices); i++) {
         unsigned list = 1u << list_notices[i].kind;
-        if (stream->dirty_lists & list)
-            send_notice(stream, list_notices[i].method, (mcp_str){0});
+        if (!(stream->dirty_lists & list))
+            continue;
+        if (!stream->session->channel->writable ||
+            !send_notice(stream, list_notices[i].method, (mcp_str){0}))
+            return false;
+        stream->dirty_lists &= ~list;
     }
-    stream->dirty_lists = 0;
+    return true;
 }
 
-static void tell(mcp__session *session)
+static bool tell_all_lists(mcp__session *session)
 {
-    if (session->lists_dirty) {
-        session->lists_dirty = false;
-        tell_lists(&session->legacy);
-        for (mcp__link *l = session->streams.next; l != &session->streams; l = l->next)
-            tell_lists(mcp__container(l, mcp__stream, link));
-    }
-    /* A peer may stop reading in the middle; the rest waits in its place. */
-    while (!mcp__list_empty(&session->dirty) && session->channel->writable) {
+    bool all = tell_lists(&session->legacy);
+    for (mcp__link *l = session->streams.next; all && l != &session->streams; l = l->next)
+        all = tell_lists(mcp__container(l, mcp__stream, link));
+    return all;
+}
+
+/* True: everything was told. */
+static bool tell(mcp__session *session)
+{
+    if (session->lists_dirty)
+        session->lists_dirty = !tell_all_lists(session);
+    while (!session->lists_dirty && !mcp__list_empty(&session->dirty)) {
         mcp__subscription *s = mcp__container(session->dirty.next, mcp__subscription, in_dirty);
+        if (!session->channel->writable ||
+            !send_notice(s->stream, MCP_STR("notifications/resources/updated"), s->uri))
+            return false;
         mcp__list_remove(&s->in_dirty);
-        send_notice(s->stream, MCP_STR("notifications/resources/updated"), s->uri);
     }
+    return !session->lists_dirty;
 }
 
 void mcp__hub_tick(mcp__session *session, int64_t now)
 {
+    const int64_t interval = (int64_t)session->server->options.coalesce_ms;
     if (session->due == INT64_MIN)
-        session->due = now + (int64_t)session->server->options.coalesce_ms;
+        session->due = now + interval;
     if (session->due > now || !session->channel->writable)
         return;
-    tell(session);
-    session->due = mcp__list_empty(&session->dirty) ? INT64_MAX : now;
+    session->due = tell(session) ? INT64_MAX : now + interval;
 }
 
 int64_t mcp__hub_deadline(const mcp__session *session)

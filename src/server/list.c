@@ -96,14 +96,14 @@ static int add_mounted(mcp_request *req, const mcp__mount *mount)
 static int add_part(mcp_request *req)
 {
     return req->part == 0 ? add_registered(req)
-                          : add_mounted(req, &req->server->mounts[req->part - 1]);
+                          : add_mounted(req, req->server->mounts[req->part - 1]);
 }
 
 /* Whether a part from req->part on may have entries. */
 static bool more_parts(const mcp_request *req, size_t parts)
 {
     for (size_t part = req->part; part < parts; part++) {
-        if (part == 0 || req->server->mounts[part - 1].provider.list)
+        if (part == 0 || req->server->mounts[part - 1]->provider.list)
             return true;
     }
     return false;
@@ -194,6 +194,8 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 
 int mcp_reply_next(mcp_request *req, mcp_str cursor)
 {
+    if (cursor.len == 0)
+        return MCP_EINVAL; /* that is the beginning: the list would never end */
     if (cursor.len > MCP__CURSOR_MAX_POSITION)
         return MCP_ELIMIT;
     return set_next(req, cursor);

@@ -155,6 +155,13 @@ int mcp__listen_open(mcp_request *req)
     return rc == MCP_OK ? MCP_PENDING : rc;
 }
 
+void mcp__listen_shrink(mcp_request *req)
+{
+    mcp__stream *stream = req->stream;
+    mcp__incoming *in = mcp__incoming_shrink(&req->in);
+    stream->listen = mcp__container(in, mcp_request, in);
+}
+
 void mcp__listen_end(mcp_request *req)
 {
     stream_free(req);

@@ -12,7 +12,7 @@ static int check_arguments(mcp_request *req, const mcp__entry *entry, const mcp_
         if (!mcp_json_is(v, MCP_JSON_STRING))
             return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                                   "Invalid params: argument \"%.*s\" must be a string",
-                                  (int)MCP__MIN(key.len, 100u), key.ptr);
+                                  mcp__shown(key), key.ptr);
     }
     for (size_t i = 0; i < entry->n_arguments; i++) {
         if (entry->required[i] && !mcp_json_get(arguments, entry->arguments[i]))
@@ -30,8 +30,8 @@ int mcp__run_prompt(mcp_request *req)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__PROMPTS, name);
     if (!entry)
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s",
-                              (int)MCP__MIN(name.len, 100u), name.ptr);
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s", mcp__shown(name),
+                              name.ptr);
     req->entry = mcp__entry_ref(entry);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     int rc = check_arguments(req, entry, arguments);

@@ -29,10 +29,16 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
     if (req->begun)
         return b;
     req->begun = true;
+    if (!req->in.channel) {
+        /* The channel is gone, its handler still adds: what it says goes nowhere. */
+        b->failed = MCP_ECLOSED;
+        return b;
+    }
     *b = mcp__channel_take_buf(req->in.channel);
     mcp__put_result_head(b, mcp__request_id(req));
     if (req->method->array) {
-        mcp__buf_lit(b, "{\"");
+        mcp__buf_str(b, mcp_str_from(req->method->within ? req->method->within : "{"));
+        mcp__buf_char(b, '"');
         mcp__buf_str(b, mcp_str_from(req->method->array));
         mcp__buf_lit(b, "\":[");
     }
@@ -427,14 +433,11 @@ void mcp__request_finish(mcp_request *req, int outcome)
     if (outcome == MCP_PENDING && req->finished) {
         req->finished = false;
         outcome = req->outcome;
-        if (outcome == MCP_OK && req->method->resume) {
-            int rc = req->method->resume(req);
-            mcp__request_finish(req, rc);
-            return;
-        }
     }
     if (outcome == MCP_PENDING) {
         req->state = req->stream ? MCP__REQUEST_LISTENING : MCP__REQUEST_PENDING;
+        if (req->stream)
+            mcp__listen_shrink(req);
         return;
     }
     if (req->cancelled || !req->in.channel || req->in.channel->closed) {

@@ -7,6 +7,7 @@ enum {
     DEFAULT_PAGE_SIZE = 1000,
     DEFAULT_LIST_TTL_MS = 5000,
     DEFAULT_COALESCE_MS = 100,
+    MAX_COALESCE_MS = 3600 * 1000,
 };
 
 /* ---- identity --------------------------------------------------------------------------------------- */
@@ -45,6 +46,7 @@ static void set_defaults(mcp_server_options *o)
         o->list_ttl_ms = DEFAULT_LIST_TTL_MS;
     if (o->coalesce_ms == 0)
         o->coalesce_ms = DEFAULT_COALESCE_MS;
+    o->coalesce_ms = MCP__MIN(o->coalesce_ms, (uint64_t)MAX_COALESCE_MS);
 }
 
 /* The texts are not ours to keep. */
@@ -110,10 +112,11 @@ void mcp_server_free(mcp_server *server)
         return;
     assert(mcp__list_empty(&server->sessions));
     for (size_t i = 0; i < server->n_mounts; i++) {
-        mcp__mount *m = &server->mounts[i];
+        mcp__mount *m = server->mounts[i];
         if (m->provider.release)
             m->provider.release(m->user);
         mcp__release(&server->allocator, m->prefix);
+        mcp__release(&server->allocator, m);
     }
     mcp__release(&server->allocator, server->mounts);
     mcp__hub_free(server);
@@ -216,7 +219,7 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
 {
     mcp__mount *best = NULL;
     for (size_t i = 0; i < server->n_mounts; i++) {
-        mcp__mount *m = &server->mounts[i];
+        mcp__mount *m = server->mounts[i];
         if (under(m, uri) && (!best || strlen(m->prefix) > strlen(best->prefix)))
             best = m;
     }
@@ -232,7 +235,7 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
     if (!provider->read || !provider->name)
         return mcp__fail(error, MCP_EINVAL, 0, "a provider needs \"name\" and \"read\"");
     for (size_t i = 0; i < server->n_mounts; i++) {
-        if (strcmp(server->mounts[i].prefix, prefix) == 0)
+        if (strcmp(server->mounts[i]->prefix, prefix) == 0)
             return mcp__fail(error, MCP_EEXIST, 0, "something is mounted at %s already", prefix);
     }
     return MCP_OK;
@@ -241,19 +244,23 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
 static int add_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
                      void *user)
 {
-    mcp__mount *grown =
-        mcp__resize(&server->allocator, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
+    const mcp_allocator *a = &server->allocator;
+    mcp__mount **grown = mcp__resize(a, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
     if (!grown)
         return MCP_ENOMEM;
     server->mounts = grown;
-    mcp__mount *m = &grown[server->n_mounts];
-    m->prefix = mcp__strdup(&server->allocator, mcp_str_from(prefix));
-    if (!m->prefix)
+    mcp__mount *m = mcp__zalloc(a, sizeof(*m));
+    if (!m)
         return MCP_ENOMEM;
+    m->prefix = mcp__strdup(a, mcp_str_from(prefix));
+    if (!m->prefix) {
+        mcp__release(a, m);
+        return MCP_ENOMEM;
+    }
     m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
     m->provider = *provider;
     m->user = user;
-    server->n_mounts++;
+    server->mounts[server->n_mounts++] = m;
     return MCP_OK;
 }
 
@@ -270,8 +277,8 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
             p.release(user);
         return rc;
     }
-    if (server->n_list_streams && p.watch_list)
-        p.watch_list(user);
+    if (server->n_list_streams)
+        mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
     mcp__hub_list_changed(server, MCP__RESOURCES);
     return MCP_OK;
 }

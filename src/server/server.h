@@ -5,7 +5,7 @@
  *   mcp_request    one request being answered, and the reply as it is being written
  *
  * server.c life and options, registry.c what is registered, session.c the role of a channel and the
- * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c the methods,
+ * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
  * reply.c, request.c and notice.c what handlers call, hub.c subscriptions and notices.
  */
 #ifndef MCP_SRC_SERVER_H
@@ -85,6 +85,8 @@ typedef struct mcp__mount {
     void *user;
 } mcp__mount;
 
+/* Has the provider watch its list; what it cannot is in the log, and its changes are not announced. */
+void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 /* The mount with the longest prefix that the URI begins with, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 
@@ -102,7 +104,7 @@ struct mcp_server {
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */
     uint64_t next_sequence;
-    mcp__mount *mounts;
+    mcp__mount **mounts; /* each in a block of its own: providers may mount while they are asked */
     size_t n_mounts;
 
     mcp__link sessions;
@@ -255,6 +257,12 @@ mcp__buf *mcp__reply_begin(mcp_request *req);
 /* A copy in the arena; sets req->failed when there is no memory. */
 mcp_str mcp__request_copy(mcp_request *req, mcp_str s);
 
+/* For "%.*s" in a message: how much of a peer's text is repeated to it, at a character's end. */
+static inline int mcp__shown(mcp_str s)
+{
+    return (int)mcp__utf8_cut(s.ptr, s.len < 100 ? s.len : 100);
+}
+
 /* Reads a string parameter; NULL .ptr after mcp_reply_fail() said what is wrong. */
 mcp_str mcp__param_string(mcp_request *req, const char *name);
 
@@ -264,6 +272,7 @@ struct mcp__method {
     const char *name;
     unsigned revisions; /* MCP__IN_* */
     int needs;          /* an mcp__kind that has to be offered, or MCP__NEEDS_* */
+    const char *within; /* what stands before the array; NULL: the brace of the result */
     const char *array;  /* the result's one array, or NULL */
     bool cacheable;
     bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
@@ -310,6 +319,8 @@ int mcp__log_level(mcp_str name);
 int mcp__listen_open(mcp_request *req);
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
 void mcp__listen_close(mcp_request *req); /* we end it, with its result */
+/* Moves an acknowledged subscription out of the block that holds its message; `req` is gone then. */
+void mcp__listen_shrink(mcp_request *req);
 
 extern const mcp__role mcp__server_role;
 

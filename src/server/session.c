@@ -369,6 +369,9 @@ int mcp__run_subscribe(mcp_request *req)
             req, MCP__INVALID_PARAMS,
             "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
             req->in.channel->options.max_subscriptions);
+    if (rc == MCP_EUNSUPPORTED)
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: this resource cannot be watched");
     return rc;
 }
 

@@ -9,8 +9,8 @@ int mcp__run_tool(mcp_request *req)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__TOOLS, name);
     if (!entry)
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s",
-                              (int)MCP__MIN(name.len, 100u), name.ptr);
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
+                              name.ptr);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,

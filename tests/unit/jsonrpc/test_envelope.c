@@ -77,8 +77,37 @@ static void test_kinds(void **state)
         assert_int_equal(m.id != NULL, cases[i].id);
         assert_int_equal(m.params != NULL, cases[i].params);
         assert_int_equal(m.result != NULL, cases[i].result);
-        assert_true(mcp_str_eq(m.method, mcp_str_from(cases[i].method)));
+        if (m.kind != MCP__INVALID)
+            assert_true(mcp_str_eq(m.method, mcp_str_from(cases[i].method)));
         assert_int_equal(m.problem != NULL, m.kind == MCP__INVALID);
+        mcp_json_free(doc);
+    }
+}
+
+/* What is wrong with a message does not hide what it looks like: a notification is never answered. */
+static void test_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool method, has_id;
+    } cases[] = {
+        {"{\"method\":\"notifications/x\"}", true, false},
+        {"{\"jsonrpc\":\"1.0\",\"method\":\"x\",\"id\":1}", true, true},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"id\":1.5}", true, true},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"id\":null}", true, true},
+        {"{\"jsonrpc\":\"2.0\",\"method\":7}", false, false},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}", true, false},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        mcp_json_doc *doc;
+        mcp__message m;
+        assert_int_equal(mcp_json_parse(mcp_str_from(cases[i].text), NULL, NULL, &doc, NULL),
+                         MCP_OK);
+        mcp__message_read(mcp_json_root(doc), &m);
+        assert_int_equal(m.kind, MCP__INVALID);
+        assert_int_equal(m.method.len > 0, cases[i].method);
+        assert_int_equal(m.has_id, cases[i].has_id);
         mcp_json_free(doc);
     }
 }
@@ -237,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_looks),
         cmocka_unit_test(test_is_id),
         cmocka_unit_test(test_scan_id),
         cmocka_unit_test(test_scan_id_truncated),
