@@ -94,15 +94,18 @@ static int in_class(const char *name, size_t len, byte c)
 }
 
 /* A "[:name:]" at p; returns what follows it, NULL when this is just a bracket as a member, and sets
- * *hit; -1 in *hit for an unknown name. */
-static const char *class_at(const char *p, const char *end, byte c, int *hit)
+ * *hit; -1 in *hit for an unknown name. *known is the first `]` from somewhere before p on, or the end:
+ * it is looked for once, however many brackets open before it. */
+static const char *class_at(const char *p, const char *end, byte c, const char **known, int *hit)
 {
     if (end - p < 2 || p[0] != '[' || p[1] != ':')
         return NULL;
-    const char *close = memchr(p + 2, ']', (size_t)(end - p - 2));
-    if (!close)
-        return NULL;
-    if (close == p + 2 || close[-1] != ':')
+    if (*known < p + 2) {
+        *known = memchr(p + 2, ']', (size_t)(end - p - 2));
+        *known = *known ? *known : end;
+    }
+    const char *close = *known;
+    if (close == end || close == p + 2 || close[-1] != ':')
         return NULL;
     *hit = in_class(p + 2, (size_t)(close - p - 3), c);
     return close + 1;
@@ -127,10 +130,11 @@ static const char *bracket(const char *p, const char *end, byte c, bool *match)
     bool found = false;
     bool first = true;
     int low = -1; /* the member before, when a range may start at it */
+    const char *close = p;
     for (p += negated; p < end && (first || *p != ']'); first = false) {
         int hit = 0;
         byte member;
-        const char *after = class_at(p, end, c, &hit);
+        const char *after = class_at(p, end, c, &close, &hit);
         if (after) {
             if (hit < 0)
                 return NULL;
@@ -157,13 +161,17 @@ static const char *bracket(const char *p, const char *end, byte c, bool *match)
     return p + 1;
 }
 
-/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match. */
-static const char *one(const char *p, const char *end, byte c)
+/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match. A
+ * malformed bracket sets *bad: it is not worth another try, and a long one must not be read again. */
+static const char *one(const char *p, const char *end, byte c, bool *bad)
 {
     bool match;
     switch (*p) {
     case '?': return c != '/' ? p + 1 : NULL;
-    case '[': p = bracket(p + 1, end, c, &match); return p && match ? p : NULL;
+    case '[':
+        p = bracket(p + 1, end, c, &match);
+        *bad = !p;
+        return p && match ? p : NULL;
     case '\\': return end - p > 1 && (byte)p[1] == c ? p + 2 : NULL;
     default: return (byte)*p == c ? p + 1 : NULL;
     }
@@ -186,7 +194,7 @@ bool files_glob_match(mcp_str pattern, mcp_str path)
     const char *t = path.ptr, *stop = t + path.len;
     const char *star = NULL, *star_at = NULL;      /* after the last `*`, and where it stopped */
     const char *folders = NULL, *folder_at = NULL; /* after the last "**" and slash, likewise */
-    for (;;) {
+    for (bool bad = false; !bad;) {
         const char *next;
         if (p < end && *p == '*') {
             next = double_star(p, begin, end);
@@ -204,7 +212,7 @@ bool files_glob_match(mcp_str pattern, mcp_str path)
             star_at = t;
             continue;
         }
-        if (p < end && t < stop && (next = one(p, end, (byte)*t)) != NULL) {
+        if (p < end && t < stop && (next = one(p, end, (byte)*t, &bad)) != NULL) {
             if (*t == '/')
                 star = NULL;
             p = next;
@@ -227,6 +235,7 @@ bool files_glob_match(mcp_str pattern, mcp_str path)
             return false;
         }
     }
+    return false;
 }
 
 size_t files_glob_literal(mcp_str pattern)

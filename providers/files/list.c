@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "provider.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -25,6 +26,7 @@ typedef struct page {
     files_cursor cursor;
     files_walk_options options;
     files_walk_result result;
+    atomic_bool stop; /* read by the worker */
     int rc;
     int64_t took;
     files_buffer records; /* entries that a worker found */
@@ -244,9 +246,21 @@ static void walk_work(void *user)
     walk(user, emit_record);
 }
 
+static bool stopped(void *user)
+{
+    return atomic_load_explicit(&((page *)user)->stop, memory_order_relaxed);
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    (void)req;
+    atomic_store_explicit(&((page *)user)->stop, true, memory_order_relaxed);
+}
+
 static void walk_done(mcp_request *req, void *user)
 {
     page *p = user;
+    mcp_request_on_cancel(req, NULL, NULL);
     if (p->rc == MCP_OK && !mcp_request_cancelled(req))
         p->rc = reply_records(p);
     mcp_reply_finish(req, page_end(p));
@@ -280,6 +294,17 @@ static bool is_long(const page *p)
     return files_root_stat(root, rel, &st) == MCP_OK && files_is_large_folder(&st);
 }
 
+static int walk_later(page *p)
+{
+    p->options.stop = stopped;
+    p->options.user = p;
+    mcp_request_on_cancel(p->req, on_cancel, p);
+    int rc = mcp_request_work(p->req, walk_work, walk_done, p);
+    if (rc < 0)
+        mcp_request_on_cancel(p->req, NULL, NULL);
+    return rc;
+}
+
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     files *f = user;
@@ -293,7 +318,7 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     files_buffer_init(&p->records, &f->alloc);
     files_buffer_init(&p->folder, &f->alloc);
     if (is_long(p))
-        return mcp_request_work(req, walk_work, walk_done, p);
+        return walk_later(p);
     walk(p, emit_reply);
     return page_end(p);
 }

@@ -7,15 +7,23 @@
 #define _GNU_SOURCE
 #include "provider.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "glob.h"
 
-enum { DEFAULT_LIMIT = 200, MAX_LIMIT = 1000 };
+enum {
+    DEFAULT_LIMIT = 200,
+    MAX_LIMIT = 1000,
+    MAX_PATTERN = 256,    /* characters */
+    MATCHED_PAGE = 10000, /* entries that a pattern is tried on before their folder is read again */
+    MOST_EXAMINED = 100000, /* for one call, with a pattern */
+};
 
 static const char list_schema[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"pattern\":{\"type\":\"string\",\"description\":\"Only paths that match this glob, relative "
+    "\"pattern\":{\"type\":\"string\",\"maxLength\":256,\"description\":\"Only paths that match "
+    "this glob, relative "
     "to "
     "the source: *.md (any folder), src/**/*.c\"},"
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"Entries at "
@@ -48,8 +56,13 @@ typedef struct listing {
     files_cursor cursor;
     files_walk_result result;
     files_buffer out;
+    bool enough;      /* one more than the limit was found; `cursor` is before it */
+    atomic_bool stop; /* read by the worker */
     int rc;
 } listing;
+
+/* What emit answers when it has enough; no code of the walk's. */
+enum { ENOUGH = 1 };
 
 /* As a line of a .gitignore: without a slash the name counts, else the path. */
 static bool wanted(const listing *l, const files_entry *e)
@@ -64,27 +77,54 @@ static bool wanted(const listing *l, const files_entry *e)
     return files_glob_match(pattern, e->rel);
 }
 
+/* With a pattern the position is kept by each entry that was taken: the page goes on beyond it. */
+static void keep_place(listing *l, const files_entry *e)
+{
+    l->cursor.root = e->root;
+    l->cursor.place = FILES_AFTER_ENTRY;
+    l->cursor.len = e->rel.len;
+    memcpy(l->cursor.path, e->rel.ptr, e->rel.len);
+}
+
 static int emit(const files_entry *e, void *user)
 {
     listing *l = user;
     if (!wanted(l, e))
         return MCP_OK;
+    if (l->count == l->limit) {
+        l->enough = true;
+        return ENOUGH;
+    }
     l->count++;
+    if (l->pattern.len && l->count == l->limit)
+        keep_place(l, e);
     return files_put_line(l->f, e, &l->out);
 }
 
-/* Pages until there is enough; with a pattern as many as one call may look at. */
+static bool stopped(void *user)
+{
+    return atomic_load_explicit(&((listing *)user)->stop, memory_order_relaxed);
+}
+
+/* Pages until there is enough; with a pattern as many as one call may look at. A page of those has
+ * nothing to do with the limit: each one reads its folder anew. */
 static void list_work(void *user)
 {
     listing *l = user;
-    enum { MOST_EXAMINED = 100000 };
+    files_cursor at = l->cursor;
     size_t examined = 0;
+    files_walk_options options = {.max = l->pattern.len ? MATCHED_PAGE : l->limit,
+                                  .stop = stopped,
+                                  .user = l,
+                                  .alloc = &l->f->alloc};
     do {
-        files_walk_options options = {.max = l->limit - l->count, .alloc = &l->f->alloc};
-        l->rc =
-            files_walk_page(&l->f->roots, &l->cursor, &options, emit, l, &l->cursor, &l->result);
+        l->rc = files_walk_page(&l->f->roots, &at, &options, emit, l, &at, &l->result);
         examined += l->result.examined;
     } while (l->rc == MCP_OK && l->result.more && l->count < l->limit && examined < MOST_EXAMINED);
+    if (l->rc == MCP_OK && !l->enough)
+        l->cursor = at;
+    if (l->enough)
+        l->rc = MCP_OK, l->result.more = true;
 }
 
 /* The cursor as a word that a model can repeat. */
@@ -145,6 +185,7 @@ static int end_listing(listing *l)
 static void list_done(mcp_request *req, void *user)
 {
     listing *l = user;
+    mcp_request_on_cancel(req, NULL, NULL);
     int rc = l->rc == MCP_OK ? end_listing(l) : l->rc;
     if (rc == MCP_OK)
         rc = mcp_reply_str(req, (mcp_str){l->out.ptr, l->out.len}, NULL);
@@ -153,6 +194,29 @@ static void list_done(mcp_request *req, void *user)
                                        "begin at the start.");
     files_buffer_free(&l->out);
     mcp_reply_finish(req, rc);
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    (void)req;
+    atomic_store_explicit(&((listing *)user)->stop, true, memory_order_relaxed);
+}
+
+static size_t characters(mcp_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static int list_later(mcp_request *req, listing *l)
+{
+    mcp_request_on_cancel(req, on_cancel, l);
+    int rc = mcp_request_work(req, list_work, list_done, l);
+    if (rc < 0)
+        mcp_request_on_cancel(req, NULL, NULL);
+    return rc;
 }
 
 static int call_list(mcp_request *req, const mcp_json *arguments, void *user)
@@ -166,12 +230,14 @@ static int call_list(mcp_request *req, const mcp_json *arguments, void *user)
         return mcp_reply_tool_error(req, "limit must be a whole number from 1 to %d", MAX_LIMIT);
     l->limit = (size_t)limit;
     l->pattern = mcp_json_string(mcp_json_get(arguments, "pattern"));
+    if (characters(l->pattern) > MAX_PATTERN)
+        return mcp_reply_tool_error(req, "pattern is longer than %d characters", MAX_PATTERN);
     mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
     if (cursor.len && !take_cursor(l->f, cursor, &l->cursor))
         return mcp_reply_tool_error(req, "The cursor is not one of list_resources: leave it out to "
                                          "begin at the start.");
     files_buffer_init(&l->out, &l->f->alloc);
-    return mcp_request_work(req, list_work, list_done, l);
+    return list_later(req, l);
 }
 
 /* ---- read_resource --------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #include "glob.h"
 #include "tree.h"
 
+#include <time.h>
+
 static const struct {
     const char *pattern, *path;
     bool match;
@@ -67,6 +69,14 @@ static const struct {
     {"[[:nothing:]]", "x", false},
     {"[![:space:]]", "x", true},
     {"[[:alpha:]_0-9]", "7", true},
+    {"[[:a]", ":", true},
+    {"[[:a[:digit:]]", "5", false},
+    {"[[:[:digit:]", "[", false},
+    {"[[:", ":", false},
+    {"[[:]", "[", true},
+    {"[[:]]", ":]", true},
+    {"*[a", "xxa", false},
+    {"**/[a", "b/a", false},
     {"[a", "a", false},
     {"[", "[", false},
     {"[!/]", "/", false},
@@ -109,6 +119,29 @@ static void test_hostile(void **state)
     assert_false(files_glob_match(mcp_str_from(pattern), mcp_str_from(path)));
 }
 
+/* Brackets that open and never close, in patterns of half a megabyte: each is read once, not once per
+ * bracket (that would be 10^11 steps) and not once per byte of the path (minutes, in all). */
+static void test_brackets(void **state)
+{
+    static const char *const pieces[] = {"[[:alpha:", "[[:", "a", "[:a"};
+    enum { LEN = 500000 };
+    char *pattern = malloc(LEN + 2);
+    char path[4000];
+    (void)state;
+    memset(path, 'a', sizeof path);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        size_t len = 2, piece = strlen(pieces[i]);
+        memcpy(pattern, "*[", 2);
+        for (; len + piece < LEN; len += piece)
+            memcpy(pattern + len, pieces[i], piece);
+        clock_t begin = clock();
+        for (int round = 0; round < 5; round++)
+            assert_false(files_glob_match((mcp_str){pattern, len}, (mcp_str){path, sizeof path}));
+        assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
+    }
+    free(pattern);
+}
+
 static void test_literal(void **state)
 {
     (void)state;
@@ -122,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_brackets),
         cmocka_unit_test(test_literal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
