@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
-enum { DEFAULT_MAX = 100 };
+enum { DEFAULT_MAX = 100, DEFAULT_COUNT = 1000 };
 
 typedef struct completion {
     const files_root *root;
@@ -18,7 +18,9 @@ typedef struct completion {
     files_complete_fn *emit;
     void *user;
     mcp_str lead; /* what stands before the root's relative path in a value */
-    size_t max, given, total;
+    files_complete_options opt;
+    size_t given, total;
+    bool uncounted;            /* there are more than `total` */
     char path[FILES_PATH_MAX]; /* lead + the folder's path: a link-free one is looked at, */
     size_t len;                /* the one that was asked for is given back                */
 } completion;
@@ -56,7 +58,7 @@ static int give(completion *c, const files_slot *slot)
     return c->emit((mcp_str){value, len}, c->user);
 }
 
-/* Takes the names in order. Those beyond `max` were only counted. */
+/* Takes the names in order. Those beyond opt.max were only counted. */
 static int give_all(completion *c, files_batch *batch, const char *real, size_t real_len)
 {
     const files_slot *slot;
@@ -64,7 +66,7 @@ static int give_all(completion *c, files_batch *batch, const char *real, size_t 
     while (rc == MCP_OK && (slot = files_batch_take(batch)) != NULL) {
         if (!files_text_utf8((mcp_str){slot->name, slot->len}) || !counts(c, slot, real, real_len))
             c->total--;
-        else if (c->given < c->max)
+        else if (c->given < c->opt.max)
             rc = give(c, slot);
     }
     return rc;
@@ -75,8 +77,8 @@ static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str
     char path[FILES_PATH_MAX];
     files_batch batch;
     size_t len = strlen(real);
-    files_scan scan = {.path = path, .len = len, .prefix = prefix, .all = true};
-    files_batch_init(&batch, &c->alloc, c->max);
+    files_scan scan = {.path = path, .len = len, .prefix = prefix, .count = c->opt.count};
+    files_batch_init(&batch, &c->alloc, c->opt.max);
     memcpy(path, real, len);
     scan.ignore = c->root->ignore;
     int rc = files_ignore_enter(scan.ignore, real, len, &scan.rules);
@@ -86,6 +88,7 @@ static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str
     if (rc == MCP_OK && scan.rules) {
         rc = files_scan_folder(&scan, fd, buffer, &batch);
         c->total += scan.served;
+        c->uncounted |= scan.extra > scan.count;
         if (rc == MCP_OK)
             rc = give_all(c, &batch, real, len);
     }
@@ -115,7 +118,10 @@ static int in_folder(completion *c, mcp_str prefix)
     }
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM || rc == MCP_ELIMIT ? rc : MCP_OK;
-    rc = scan_folder(c, fd, real, prefix);
+    if (c->opt.too_large && fstat(fd, &st) == 0 && c->opt.too_large(&st))
+        rc = FILES_IS_LARGE;
+    else
+        rc = scan_folder(c, fd, real, prefix);
     close(fd);
     return rc;
 }
@@ -132,18 +138,33 @@ static int complete_in(completion *c, mcp_str value)
     return in_folder(c, (mcp_str){value.ptr + folder, value.len - folder});
 }
 
-int files_complete(const files_roots *roots, size_t root, mcp_str value, size_t max,
-                   const mcp_allocator *alloc, files_complete_fn *emit, void *user,
+static completion begin(const files_complete_options *options, files_complete_fn *emit, void *user)
+{
+    completion c = {.emit = emit, .user = user};
+    if (options)
+        c.opt = *options;
+    c.opt.max = c.opt.max ? c.opt.max : DEFAULT_MAX;
+    c.opt.count = c.opt.count ? c.opt.count : DEFAULT_COUNT;
+    c.alloc = files_allocator(c.opt.alloc);
+    return c;
+}
+
+static size_t total_of(const completion *c)
+{
+    return c->uncounted && c->total <= c->given ? c->given + 1 : c->total;
+}
+
+int files_complete(const files_roots *roots, size_t root, mcp_str value,
+                   const files_complete_options *options, files_complete_fn *emit, void *user,
                    size_t *ret_total)
 {
-    completion c = {.alloc = files_allocator(alloc), .emit = emit, .user = user};
+    completion c = begin(options, emit, user);
     if (root >= roots->count)
         return MCP_EINVAL;
     c.root = &roots->items[root];
-    c.max = max ? max : DEFAULT_MAX;
     int rc = complete_in(&c, value.len ? value : MCP_STR(""));
     if (rc == MCP_OK)
-        *ret_total = c.total;
+        *ret_total = total_of(&c);
     return rc;
 }
 
@@ -152,20 +173,19 @@ static int offer_root(completion *c)
 {
     files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR, .name = ""};
     c->total++;
-    if (c->given >= c->max)
+    if (c->given >= c->opt.max)
         return MCP_OK;
     c->lead = (mcp_str){c->root->path, c->root->path_len};
     c->len = 0;
     return give(c, &nothing);
 }
 
-int files_complete_absolute(const files_roots *roots, mcp_str value, size_t max,
-                            const mcp_allocator *alloc, files_complete_fn *emit, void *user,
-                            size_t *ret_total)
+int files_complete_absolute(const files_roots *roots, mcp_str value,
+                            const files_complete_options *options, files_complete_fn *emit,
+                            void *user, size_t *ret_total)
 {
-    completion c = {.alloc = files_allocator(alloc), .emit = emit, .user = user};
+    completion c = begin(options, emit, user);
     int rc = MCP_OK;
-    c.max = max ? max : DEFAULT_MAX;
     for (size_t i = 0; i < roots->count && rc == MCP_OK; i++) {
         const files_root *root = c.root = &roots->items[i];
         size_t common = value.len < root->path_len ? value.len : root->path_len;
@@ -180,6 +200,6 @@ int files_complete_absolute(const files_roots *roots, mcp_str value, size_t max,
         }
     }
     if (rc == MCP_OK)
-        *ret_total = c.total;
+        *ret_total = total_of(&c);
     return rc;
 }

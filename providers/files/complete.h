@@ -12,15 +12,29 @@
 /* One completion: the whole value, not only its last segment. Borrowed. Other than MCP_OK ends it. */
 typedef int files_complete_fn(mcp_str value, void *user);
 
-/* Completes a path relative to the root; at most `max` (0 is 100) are emitted, *ret_total is how many there
- * are. A folder that is not there has none. MCP_ENOMEM, MCP_ELIMIT, what emit returned. */
-int files_complete(const files_roots *roots, size_t root, mcp_str value, size_t max,
-                   const mcp_allocator *alloc, files_complete_fn *emit, void *user,
+typedef struct files_complete_options {
+    size_t max; /* that are emitted; 0 is 100 */
+    size_t
+        count; /* further ones that are counted; 0 is 1,000: in a huge folder looking at all of them
+                     only to say how many there are would cost more than the completion */
+    /* True ends it with FILES_IS_LARGE before this folder is read; NULL: none is too large. */
+    bool (*too_large)(const struct stat *folder);
+    const mcp_allocator *alloc;
+} files_complete_options;
+
+/* A positive outcome: what was emitted before is to be thrown away. */
+enum { FILES_IS_LARGE = 2 };
+
+/* Completes a path relative to the root. *ret_total is how many there are; when not all were counted,
+ * how many at least, and more than were emitted. A folder that is not there has none. `options` may be
+ * NULL. MCP_ENOMEM, MCP_ELIMIT, FILES_IS_LARGE, what emit returned. */
+int files_complete(const files_roots *roots, size_t root, mcp_str value,
+                   const files_complete_options *options, files_complete_fn *emit, void *user,
                    size_t *ret_total);
 
 /* The same for an absolute path, over all roots: on the way to a root, the root itself. */
-int files_complete_absolute(const files_roots *roots, mcp_str value, size_t max,
-                            const mcp_allocator *alloc, files_complete_fn *emit, void *user,
-                            size_t *ret_total);
+int files_complete_absolute(const files_roots *roots, mcp_str value,
+                            const files_complete_options *options, files_complete_fn *emit,
+                            void *user, size_t *ret_total);
 
 #endif

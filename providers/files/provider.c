@@ -244,9 +244,15 @@ static void unwatch_list(void *user)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
+/* Found on a worker where the folder is large, so the values are kept until they can be replied. */
 typedef struct completion {
-    mcp_request *req;
     files *f;
+    mcp_str value; /* into path, or of the request */
+    char path[FILES_PATH_MAX];
+    files_complete_options options;
+    files_buffer values; /* each with a NUL behind it */
+    size_t total;
+    int rc;
 } completion;
 
 /* In {+path} these would end the path, or be taken for an encoding. */
@@ -255,11 +261,9 @@ static bool needs_encoding(char c)
     return strchr("%?#[]", c) != NULL;
 }
 
-static int emit_completion(mcp_str value, void *user)
+static int keep_value(mcp_str value, void *user)
 {
-    completion *c = user;
-    files_buffer *out = &c->f->title;
-    out->len = 0;
+    files_buffer *out = &((completion *)user)->values;
     int rc = files_buffer_reserve(out, MCP_URI_ENCODED_SIZE(value.len));
     if (rc != MCP_OK)
         return rc;
@@ -270,26 +274,65 @@ static int emit_completion(mcp_str value, void *user)
         else
             out->ptr[out->len++] = *one.ptr;
     }
-    return mcp_reply_completion(c->req, (mcp_str){out->ptr, out->len});
+    return files_buffer_append(out, "", 1);
+}
+
+static void complete_work(void *user)
+{
+    completion *c = user;
+    c->values.len = 0;
+    c->rc = files_complete_absolute(&c->f->roots, c->value, &c->options, keep_value, c, &c->total);
+}
+
+static int reply_values(mcp_request *req, completion *c)
+{
+    int rc = c->rc;
+    for (size_t at = 0; rc == MCP_OK && at < c->values.len;) {
+        mcp_str value = mcp_str_from(c->values.ptr + at);
+        rc = mcp_reply_completion(req, value);
+        at += value.len + 1;
+    }
+    if (rc == MCP_OK)
+        mcp_reply_completion_total(req, c->total);
+    files_buffer_free(&c->values);
+    return rc;
+}
+
+static void complete_done(mcp_request *req, void *user)
+{
+    mcp_reply_finish(req, reply_values(req, user));
+}
+
+static int complete_later(mcp_request *req, completion *c)
+{
+    c->options.too_large = NULL;
+    c->rc = MCP_ECANCELLED; /* should it never be begun */
+    int rc = mcp_request_work(req, complete_work, complete_done, c);
+    if (rc < 0)
+        files_buffer_free(&c->values);
+    return rc;
 }
 
 static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {
-    completion c = {req, user};
-    char path[FILES_PATH_MAX];
-    size_t len, total = 0;
+    files *f = user;
+    size_t len;
     (void)context;
-    if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= sizeof path)
+    if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= FILES_PATH_MAX)
         return MCP_OK;
+    completion *c = mcp_request_alloc(req, sizeof *c);
+    if (!c)
+        return MCP_ENOMEM;
+    c->f = f;
+    c->value = value;
+    c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
+    files_buffer_init(&c->values, &f->alloc);
     /* As typed: maybe encoded, maybe not. */
-    if (mcp_uri_decode(value, path, sizeof path, &len) == MCP_OK && !memchr(path, 0, len))
-        value = (mcp_str){path, len};
-    int rc =
-        files_complete_absolute(&c.f->roots, value, 100, &c.f->alloc, emit_completion, &c, &total);
-    if (rc == MCP_OK)
-        mcp_reply_completion_total(req, total);
-    return rc;
+    if (mcp_uri_decode(value, c->path, sizeof c->path, &len) == MCP_OK && !memchr(c->path, 0, len))
+        c->value = (mcp_str){c->path, len};
+    complete_work(c);
+    return c->rc == FILES_IS_LARGE ? complete_later(req, c) : reply_values(req, c);
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */

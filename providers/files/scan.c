@@ -62,7 +62,7 @@ static int offer(files_scan *scan, int fd, const struct entry *e, files_batch *o
     if (!in_range(scan, e->name, len))
         return MCP_OK;
     bool wanted = files_batch_wants(out, e->name, len);
-    if (!wanted && !scan->all)
+    if (!wanted && scan->extra++ >= scan->count)
         return MCP_OK;
     if (!served(scan, fd, e->name, len, &type))
         return MCP_OK;

@@ -19,7 +19,8 @@ typedef struct files_scan {
     size_t len;      /* names are written behind it */
     mcp_str after;   /* only names greater than this; empty: all */
     mcp_str prefix;  /* only names that begin with this */
-    bool all;        /* look at every entry, also at those that are too large to be kept */
+    size_t count;    /* of those that are too large to be kept, as many are looked at and counted */
+    size_t extra;    /* result: how many of those there were */
     size_t examined; /* result: entries whose type and rules were looked at */
     size_t served;   /* result: those of them that are served (regular files, folders, links) */
 } files_scan;

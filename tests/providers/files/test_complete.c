@@ -82,9 +82,10 @@ static void test_table(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         values v = {""};
         size_t total = 99;
-        assert_int_equal(files_complete(&roots, 0, mcp_str_from(cases[i].value), cases[i].max, NULL,
-                                        collect, &v, &total),
-                         MCP_OK);
+        const files_complete_options o = {.max = cases[i].max};
+        assert_int_equal(
+            files_complete(&roots, 0, mcp_str_from(cases[i].value), &o, collect, &v, &total),
+            MCP_OK);
         assert_values(&v, cases[i].expected);
         if (cases[i].max == 0 || cases[i].max > 2)
             assert_int_equal(total, cases[i].total);
@@ -95,26 +96,51 @@ static void test_table(void **state)
     tree_remove(&t);
 }
 
+static bool yes(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode);
+}
+
 static void test_many(void **state)
 {
     tree t;
     files_roots roots;
     values v = {""};
     size_t total;
+    static const struct {
+        size_t max, count;
+    } limits[] = {{1, 1}, {10, 140}, {100, 5}, {149, 1}, {150, 1}};
     (void)state;
     tree_make(&t);
     for (int i = 0; i < 150; i++) {
         char name[16];
-        snprintf(name, sizeof name, "f%03d", i);
+        snprintf(name, sizeof name, "f%03d", (i * 7 + 75) % 150); /* in no order */
         tree_file(&t, name, "");
     }
     const char *path = t.path;
     assert_int_equal(files_roots_open(&path, 1, NULL, NULL, &roots, NULL), MCP_OK);
-    assert_int_equal(files_complete(&roots, 0, MCP_STR("f"), 0, NULL, collect, &v, &total), MCP_OK);
+    assert_int_equal(files_complete(&roots, 0, MCP_STR("f"), NULL, collect, &v, &total), MCP_OK);
     assert_int_equal(total, 150);
     assert_int_equal(strlen(v.text), 500);
     assert_memory_equal(v.text, "f000 f001 ", 10);
     assert_memory_equal(v.text + 495, "f099 ", 5);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const files_complete_options o = {.max = limits[i].max, .count = limits[i].count};
+        v.text[0] = '\0';
+        total = 0;
+        assert_int_equal(files_complete(&roots, 0, MCP_STR("f"), &o, collect, &v, &total), MCP_OK);
+        assert_int_equal(strlen(v.text), 5 * limits[i].max);
+        size_t least = limits[i].max + limits[i].count;
+        if (total > 150 || total < (least < 150 ? least : 150))
+            fail_msg("at most %zu, %zu counted: %zu", limits[i].max, limits[i].count, total);
+        if (i == 0) /* not counted to the end */
+            assert_true(total < 150);
+    }
+    const files_complete_options refuse = {.too_large = yes};
+    v.text[0] = '\0';
+    assert_int_equal(files_complete(&roots, 0, MCP_STR("f"), &refuse, collect, &v, &total),
+                     FILES_IS_LARGE);
+    assert_string_equal(v.text, "");
     files_roots_close(&roots);
     tree_remove(&t);
 }
@@ -135,7 +161,7 @@ static void test_absolute(void **state)
     for (int i = 0; i < 4; i++) {
         values v = {""};
         assert_int_equal(
-            files_complete_absolute(&roots, mcp_str_from(ways[i]), 0, NULL, collect, &v, &total),
+            files_complete_absolute(&roots, mcp_str_from(ways[i]), NULL, collect, &v, &total),
             MCP_OK);
         snprintf(expected, sizeof expected, "%s/ %s", one, two);
         assert_values(&v, expected);
@@ -145,22 +171,22 @@ static void test_absolute(void **state)
     char value[200];
     snprintf(value, sizeof value, "%s/ma", one);
     assert_int_equal(
-        files_complete_absolute(&roots, mcp_str_from(value), 0, NULL, collect, &v, &total), MCP_OK);
+        files_complete_absolute(&roots, mcp_str_from(value), NULL, collect, &v, &total), MCP_OK);
     snprintf(expected, sizeof expected, "%s/main.c %s/main.h", one, one);
     assert_values(&v, expected);
     v.text[0] = '\0';
-    assert_int_equal(
-        files_complete_absolute(&roots, MCP_STR("/etc/"), 0, NULL, collect, &v, &total), MCP_OK);
+    assert_int_equal(files_complete_absolute(&roots, MCP_STR("/etc/"), NULL, collect, &v, &total),
+                     MCP_OK);
     assert_int_equal(total, 0);
     snprintf(value, sizeof value, "%s_evil/", one);
     assert_int_equal(
-        files_complete_absolute(&roots, mcp_str_from(value), 0, NULL, collect, &v, &total), MCP_OK);
+        files_complete_absolute(&roots, mcp_str_from(value), NULL, collect, &v, &total), MCP_OK);
     assert_int_equal(total, 0);
     files_roots_close(&roots);
     /* The top of the file system. */
     const char *top = "/";
     assert_int_equal(files_roots_open(&top, 1, NULL, NULL, &roots, NULL), MCP_OK);
-    assert_int_equal(files_complete_absolute(&roots, MCP_STR("/us"), 0, NULL, collect, &v, &total),
+    assert_int_equal(files_complete_absolute(&roots, MCP_STR("/us"), NULL, collect, &v, &total),
                      MCP_OK);
     assert_values(&v, "/usr/");
     files_roots_close(&roots);
@@ -181,7 +207,8 @@ static void test_no_memory(void **state)
         size_t total;
         int rc = files_roots_open(&path, 1, NULL, &a, &roots, NULL);
         if (rc == MCP_OK) {
-            rc = files_complete(&roots, 0, MCP_STR("src/"), 0, &a, collect, &v, &total);
+            const files_complete_options o = {.alloc = &a};
+            rc = files_complete(&roots, 0, MCP_STR("src/"), &o, collect, &v, &total);
             files_roots_close(&roots);
         }
         assert_int_equal(f.live, 0);

@@ -483,6 +483,9 @@ static void test_work(void **state)
                     work_for("resources/list", "", false) / 2);
     else
         print_message("# folders do not tell their size here: resources/list not tried\n");
+    if (st.st_size > 512 << 10) /* a completion is found there too */
+        work_for("completion/complete",
+                 REF ",\"argument\":{\"name\":\"path\",\"value\":\"$T/many/00\"}", false);
     remove_many();
 }
 
