@@ -27,8 +27,17 @@ typedef struct mcp_loop mcp_loop;
 /* Descriptors 0 to 2 that are closed are opened on /dev/null first, so that nothing else takes their
  * place. MCP_ENOMEM, MCP_EIO, MCP_EINVAL (no ret). */
 MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error);
-/* Stops what is left on it and frees it; waits until queued work is done. NULL is allowed. Providers
- * stop their timers through the host, so free the server first. */
+/* Ends the work on worker threads that nobody waits for any more: what has not begun never runs (its
+ * `done` is called all the same), what runs is waited for, ms at the most. To be called between closing
+ * the last channel of the loop's servers and freeing those, because `done` needs its server: see
+ * mcp_loop_free(). MCP_OK; MCP_ETIMEOUT: some still runs, on a file system that hangs, say; then neither
+ * the servers nor the loop may be freed: try again, or leave them to the end of the process, by _exit()
+ * (exit() may take away what the thread uses). MCP_EINVAL. */
+MCP_API int mcp_loop_drain(mcp_loop *loop, uint64_t ms);
+/* Stops what is left on it and frees it. NULL is allowed. The end of everything goes: close the channels
+ * (mcp_loop_serve_stdio() does; mcp_listener_close()), mcp_loop_drain(), mcp_server_free(), because
+ * providers stop their timers through the host, then this. Work that was queued without a server is
+ * waited for. */
 MCP_API void mcp_loop_free(mcp_loop *loop);
 /* Runs until mcp_loop_stop() or until nothing is left to wait for. */
 MCP_API int mcp_loop_run(mcp_loop *loop);
@@ -67,13 +76,16 @@ typedef struct mcp_stdio_options {
  * first and replaced by stderr, so that a stray printf() cannot reach the peer (it stays so: what stdio
  * has in its buffers is flushed later), and SIGPIPE is ignored for the time being. Signals that are
  * ignored already (nohup) stay ignored. A peer that does not read is not read from. A server without a
- * host gets the loop's. MCP_OK at a regular end (also by signal, or when the peer is gone); MCP_EIO,
- * MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it asked for). */
+ * host gets the loop's. At the end work is drained (mcp_loop_drain(), at most drain_ms), unless something
+ * listens or listened on this loop. MCP_OK at a regular end (also by signal, or when the peer is gone);
+ * MCP_EIO, MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it asked for), MCP_ETIMEOUT (as
+ * mcp_loop_drain(): server and loop must not be freed). */
 MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server,
                                  const mcp_stdio_options *options, mcp_error *error);
 
 /* All of it in one call: a loop of its own, its host (until it returns), stdio. With providers that keep
- * timers use mcp_loop_serve_stdio() and free the server before the loop. */
+ * timers use mcp_loop_serve_stdio() and free the server before the loop. After MCP_ETIMEOUT work still runs:
+ * leave the server as it is. */
 MCP_API int mcp_serve_stdio(mcp_server *server, mcp_error *error);
 
 /* ---- HTTP server ---------------------------------------------------------------------------------------- */
@@ -89,7 +101,7 @@ typedef struct mcp_listen_options {
     const char *address;
     unsigned socket_mode;           /* of a Unix socket's file; 0600 */
     const char *tls_cert, *tls_key; /* PEM files: TLS 1.2 or newer, by OpenSSL 3, loaded now */
-    const mcp_http_options *http;   /* `random` and `allocator` need not be there */
+    const mcp_http_options *http;   /* `random`, `date`, `clock`, `allocator` need not be there */
 } mcp_listen_options;
 
 /* Opens an endpoint at an address. It works while the loop runs. A Unix socket's file that nobody listens
@@ -118,12 +130,12 @@ typedef struct mcp_serve_options {
 } mcp_serve_options;
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a second
- * signal ends it at once. Signals that are ignored already stay ignored. MCP_OK; MCP_ESTATE (nothing
- * listens), MCP_EINVAL. */
+ * signal ends it at once. Signals that are ignored already stay ignored. Afterwards close the listeners, then
+ * mcp_loop_drain(). MCP_OK; MCP_ESTATE (nothing listens), MCP_EINVAL. */
 MCP_API int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error);
 
 /* All of it in one call: a loop of its own, its host (until it returns), one listener; options may be
- * NULL. With providers that keep timers use the calls above and free the server before the loop. */
+ * NULL. MCP_ETIMEOUT as mcp_serve_stdio(). With providers that keep timers use the calls above and free the server before the loop. */
 MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_options *options,
                            mcp_error *error);
 

@@ -79,8 +79,9 @@ typedef struct mcp_host {
     /* Calls fn(arg) whenever fd is readable, until poll_stop. NULL: no memory or fd cannot be polled. */
     mcp_host_poll *(*poll_start)(void *user, int fd, void (*fn)(void *arg), void *arg);
     void (*poll_stop)(void *user, mcp_host_poll *poll);
-    /* Runs work(arg) on a worker thread, then done(arg) on the server's thread. MCP_OK or a negative
-     * code, and then neither is called. NULL member: there are no workers. */
+    /* Runs work(arg) on a worker thread, then done(arg) on the server's thread; once all channels are
+     * gone, done(arg) alone will do. MCP_OK or a negative code, and then neither is called. NULL
+     * member: there are no workers. */
     int (*work)(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg);
     /* One line for the operator's log, without a newline; NULL member: nobody listens. level is one of
      * "debug", "info", "warning", "error". */

@@ -207,7 +207,7 @@ MCP_API void mcp_reply_finish(mcp_request *req, int outcome);
  * mcp/provider.h; without one, here and now), then `done` on the channel's thread. `work` must not touch
  * the request; `done` usually replies and calls mcp_reply_finish(). The handler returns what this
  * returns: MCP_PENDING, or a negative code, and then neither is called. `done` is called in every other
- * case, also when the request was cancelled meanwhile. */
+ * case, also when the request was cancelled meanwhile; when its channel is gone, maybe without `work`. */
 MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
                              void (*done)(mcp_request *req, void *user), void *user);
 

@@ -122,6 +122,17 @@ static void greet(const settings *s)
                 s->sources.items[0], s->sources.count > 1 ? " and more" : "");
 }
 
+/* A read that hangs (a file system whose server is gone) must not keep us from ending; and its thread
+ * must find what it uses for as long as it runs. */
+static void finish_work(mcp_loop *loop, int rc)
+{
+    enum { MOST_MS = 2000 };
+    if (mcp_loop_drain(loop, rc == MCP_ETIMEOUT ? 0 : MOST_MS) != MCP_ETIMEOUT)
+        return;
+    fputs("mcpd: a read does not end; it is left behind\n", stderr);
+    _exit(1);
+}
+
 static int serve(const settings *s)
 {
     mcp_error error = {0};
@@ -145,6 +156,7 @@ static int serve(const settings *s)
             greet(s);
         rc = s->http.count ? http_serve(s, loop, server, &error)
                            : mcp_loop_serve_stdio(loop, server, NULL, &error);
+        finish_work(loop, rc);
     }
     mcp_server_free(server);
     mcp_loop_free(loop);

@@ -298,6 +298,7 @@ static int walk_later(page *p)
 {
     p->options.stop = stopped;
     p->options.user = p;
+    p->rc = MCP_ECANCELLED; /* should it never be begun */
     mcp_request_on_cancel(p->req, on_cancel, p);
     int rc = mcp_request_work(p->req, walk_work, walk_done, p);
     if (rc < 0)

@@ -336,6 +336,7 @@ static void on_cancel(mcp_request *req, void *user)
 
 static int read_later(job *j)
 {
+    j->rc = MCP_ECANCELLED; /* should it never be begun */
     mcp_request_on_cancel(j->req, on_cancel, j);
     int rc = mcp_request_work(j->req, read_work, read_done, j);
     if (rc < 0) {

@@ -212,6 +212,7 @@ static size_t characters(mcp_str text)
 
 static int list_later(mcp_request *req, listing *l)
 {
+    l->rc = MCP_ECANCELLED; /* should it never be begun */
     mcp_request_on_cancel(req, on_cancel, l);
     int rc = mcp_request_work(req, list_work, list_done, l);
     if (rc < 0)

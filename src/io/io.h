@@ -24,7 +24,7 @@ struct mcp_loop {
     mcp_allocator allocator;
     mcp_host host;
     mcp__link things; /* the host's timers and polls */
-    size_t works;     /* queued or running on worker threads */
+    mcp__link works;  /* queued or running on worker threads */
     int log_level;
     size_t log_lost;      /* lines that stderr did not take */
     struct mcp__net *net; /* net.h; a program that never listens does not even link it */

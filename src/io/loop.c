@@ -24,6 +24,7 @@ typedef struct thing {
 } thing;
 
 typedef struct work {
+    mcp__link link;
     uv_work_t uv;
     mcp_loop *loop;
     void (*run)(void *arg);
@@ -151,8 +152,8 @@ static void work_done(uv_work_t *req, int status)
     void (*done)(void *) = w->done;
     void *arg = w->arg;
 
-    (void)status; /* we never cancel */
-    loop->works--;
+    (void)status; /* cancelled: `done` is called all the same */
+    mcp__list_remove(&w->link);
     mcp__release(&loop->allocator, w);
     done(arg);
 }
@@ -175,7 +176,7 @@ static int host_work(void *user, void (*run)(void *arg), void (*done)(void *arg)
         mcp__release(&loop->allocator, w);
         return MCP_EIO;
     }
-    loop->works++;
+    mcp__list_append(&loop->works, &w->link);
     return MCP_OK;
 }
 
@@ -243,6 +244,7 @@ int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *erro
     loop->host = host_functions;
     loop->host.user = loop;
     mcp__list_init(&loop->things);
+    mcp__list_init(&loop->works);
     mcp_loop_set_log_level(loop, NULL);
     int rc = loop_init(loop, error);
     if (rc < 0) {
@@ -266,13 +268,40 @@ static void close_any(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
+/* What runs already cannot be cancelled. */
+static void cancel_works(mcp_loop *loop)
+{
+    for (mcp__link *at = loop->works.next; at != &loop->works; at = at->next)
+        uv_cancel((uv_req_t *)&mcp__container(at, work, link)->uv);
+}
+
+/* What `done` queues anew is cancelled in its turn. */
+int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
+{
+    if (!loop || ms > INT32_MAX)
+        return MCP_EINVAL;
+    int64_t end = mcp_loop_now(loop) + (int64_t)ms;
+    for (int64_t now; !mcp__list_empty(&loop->works); uv_timer_stop(&loop->pause)) {
+        cancel_works(loop);
+        now = mcp_loop_now(loop);
+        uv_update_time(&loop->uv);
+        if (now < end)
+            uv_timer_start(&loop->pause, pause_over, (uint64_t)(end - now), 0);
+        uv_run(&loop->uv, now < end ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+        if (now >= end)
+            break;
+    }
+    uv_timer_stop(&loop->pause);
+    return mcp__list_empty(&loop->works) ? MCP_OK : MCP_ETIMEOUT;
+}
+
 void mcp_loop_free(mcp_loop *loop)
 {
     if (!loop)
         return;
     mcp_allocator allocator = loop->allocator;
     stop_things(loop);
-    while (loop->works)
+    while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
     stop_things(loop); /* what the last of the work began */
     uv_walk(&loop->uv, close_any, NULL);

@@ -133,6 +133,8 @@ int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_optio
     if (rc == MCP_OK)
         rc = mcp_loop_serve_http(loop, NULL, error);
     mcp_listener_close(listener);
+    if (mcp_loop_drain(loop, DRAIN_MS) == MCP_ETIMEOUT) /* the work needs the loop */
+        return mcp__fail(error, MCP_ETIMEOUT, 0, "work on a worker thread does not end");
     mcp_loop_free(loop);
     return rc;
 }

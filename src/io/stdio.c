@@ -491,6 +491,15 @@ static void close_handle(stdio *s, uv_handle_t *handle)
         uv_close(handle, handle_closed);
 }
 
+/* Nobody waits for it any more, but it holds on to the server. With listeners on the same loop others
+ * may wait, and who closes those sees to it. */
+static void finish_work(stdio *s)
+{
+    if (!s->channel || s->loop->net || mcp_loop_drain(s->loop, s->options.drain_ms) == MCP_OK)
+        return;
+    s->result = mcp__fail(s->error, MCP_ETIMEOUT, 0, "work on a worker thread does not end");
+}
+
 static void tear_down(stdio *s)
 {
     mcp_channel_free(s->channel);
@@ -503,6 +512,7 @@ static void tear_down(stdio *s)
         close_handle(s, (uv_handle_t *)&s->signals[i]);
     while (s->handles)
         uv_run(&s->loop->uv, UV_RUN_NOWAIT);
+    finish_work(s);
     /* The last one given back is the first one looked at, in case both are the same file. */
     mcp__descriptor_release(&s->out);
     mcp__descriptor_release(&s->in);
@@ -557,6 +567,8 @@ int mcp_serve_stdio(mcp_server *server, mcp_error *error)
         return rc;
     bool lent = server && !mcp_server_host(server);
     rc = mcp_loop_serve_stdio(loop, server, NULL, error);
+    if (rc == MCP_ETIMEOUT) /* the work needs all of it */
+        return rc;
     if (lent)
         mcp_server_set_host(server, NULL);
     mcp_loop_free(loop);

@@ -311,6 +311,24 @@ until_out() { # PATTERN
     done
 }
 
+@test "a signal ends it also while a worker searches a huge file, and another waits" {
+    truncate -s 100G "$T/huge"
+    start --resource-tools "$T"
+    printf '%s\n' "$initialize" >&7
+    until_out '"id":"i"'
+    for id in 1 2 3 4 5 6 7 8; do
+        request resources/read "{\"uri\":\"file://$T/huge?line=5&lines=2\"}" $id >&7
+        printf '\n' >&7
+    done
+    sleep 0.1
+    kill -TERM $pid
+    SECONDS=0
+    wait $pid
+    [ $SECONDS -lt 2 ]
+    exec 7>&-
+    rm "$T/huge"
+}
+
 @test "nothing but messages on stdout, nothing on stderr without need" {
     run -0 --separate-stderr bash -c "printf '%s\n' 'no json' '[]' '{}' | '$MCPD' '$T'"
     jq -es 'all(.jsonrpc == "2.0")' <<< "$output"

@@ -147,6 +147,61 @@ static void test_free_waits_for_work(void **state)
     mcp_loop_free(NULL);
 }
 
+/* ---- work that does not end ------------------------------------------------------------------------ */
+
+typedef struct stuck {
+    atomic_bool *released;
+    atomic_bool begun;
+    bool done;
+} stuck;
+
+static void be_stuck(void *arg)
+{
+    stuck *s = arg;
+
+    atomic_store(&s->begun, true);
+    while (!atomic_load(s->released))
+        usleep(500);
+}
+
+static void stuck_done(void *arg)
+{
+    ((stuck *)arg)->done = true;
+}
+
+/* More work than there are threads: what waits is never begun, what runs is waited for. */
+static void test_drain(void **state)
+{
+    enum { N = 200 };
+    static stuck s[N];
+    atomic_bool released = false;
+    size_t begun = 0, done = 0;
+
+    (void)state;
+    assert_int_equal(mcp_loop_drain(NULL, 0), MCP_EINVAL);
+    assert_int_equal(mcp_loop_drain(loop, 0), MCP_OK);
+    for (size_t i = 0; i < N; i++) {
+        s[i] = (stuck){.released = &released};
+        assert_int_equal(host->work(host->user, be_stuck, stuck_done, &s[i]), MCP_OK);
+    }
+    while (!atomic_load(&s[0].begun))
+        usleep(500);
+    int64_t before = mcp_loop_now(loop);
+    assert_int_equal(mcp_loop_drain(loop, 20), MCP_ETIMEOUT);
+    assert_in_range(mcp_loop_now(loop) - before, 19, 2000);
+    for (size_t i = 0; i < N; i++) {
+        begun += atomic_load(&s[i].begun);
+        done += s[i].done;
+        assert_true(atomic_load(&s[i].begun) != s[i].done);
+    }
+    assert_true(begun > 0 && done > 0);
+    assert_int_equal(mcp_loop_drain(loop, 0), MCP_ETIMEOUT);
+    atomic_store(&released, true);
+    assert_int_equal(mcp_loop_drain(loop, 5000), MCP_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_true(s[i].done);
+}
+
 static void stop_it(int number)
 {
     (void)number;
@@ -362,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work, set_up, tear_down),
         cmocka_unit_test(test_free_waits_for_work),
+        cmocka_unit_test_setup_teardown(test_drain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_step_waits, set_up, tear_down),
         cmocka_unit_test(test_no_memory),

@@ -1,7 +1,8 @@
 /* test_stdio.c: a server on a pair of pipes, in a process of its own: framing, back-pressure, and every
  * way to end.
  *
- * The server has two tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or never. How
+ * The server has several tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or never,
+ * "busy" keeps a worker busy for 300 ms. How
  * often "big" ran is counted in memory that both processes share.
  */
 #define _GNU_SOURCE
@@ -86,6 +87,26 @@ static int slow(mcp_request *req, const mcp_json *arguments, void *user)
     return MCP_PENDING;
 }
 
+static void busy_work(void *user)
+{
+    (void)user;
+    usleep(300 * 1000);
+}
+
+static void busy_done(mcp_request *req, void *user)
+{
+    (void)user;
+    mcp_reply_text(req, "busy no more");
+    mcp_reply_finish(req, MCP_OK);
+}
+
+static int busy(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    atomic_fetch_add(&shared->slow_calls, 1);
+    return mcp_request_work(req, busy_work, busy_done, user);
+}
+
 /* What a careless handler or library does. */
 static int chatty(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -102,11 +123,12 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool), .name = "slow", .call = slow},
     {.size = sizeof(mcp_tool), .name = "never", .call = slow},
     {.size = sizeof(mcp_tool), .name = "chatty", .call = chatty},
+    {.size = sizeof(mcp_tool), .name = "busy", .call = busy},
 };
 
 static int serve(const mcp_stdio_options *options)
 {
-    uint64_t *const users[] = {NULL, &slow_ms, &never_ms, NULL};
+    uint64_t *const users[] = {NULL, &slow_ms, &never_ms, NULL, NULL};
     mcp_error error = {0};
     mcp_server *server;
     mcp_loop *loop;
@@ -123,6 +145,8 @@ static int serve(const mcp_stdio_options *options)
     int rc = mcp_loop_serve_stdio(loop, server, options, &error);
     if (waiting.req)
         answer_late(&waiting);
+    if (rc == MCP_ETIMEOUT)
+        _exit(-rc);
     mcp_server_free(server);
     mcp_loop_free(loop);
     return -rc;
@@ -492,6 +516,32 @@ static void test_signals(void **state)
     }
 }
 
+/* The server may be freed afterwards: the worker is done, or we are told that it is not. */
+static void test_signal_while_busy(void **state)
+{
+    static const struct {
+        uint64_t drain_ms;
+        int status;
+    } cases[] = {{5000, 0}, {30, -MCP_ETIMEOUT}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char got[1000];
+        peer p;
+        start(&p, MCP_OPTIONS(mcp_stdio_options, .drain_ms = cases[i].drain_ms));
+        say_str(&p, HELLO TOOL("1", "busy"));
+        hear(p.from, got, sizeof(got), 1);
+        wait_for_slow_call();
+        usleep(20 * 1000); /* until a thread has taken it */
+        int64_t before = now_ms();
+        kill(p.pid, SIGTERM);
+        hear(p.from, got, sizeof(got), 0);
+        assert_null(strstr(got, "busy no more"));
+        assert_int_equal(wait_end(&p), cases[i].status);
+        assert_true(now_ms() - before < 1500);
+    }
+}
+
 /* Also with a reader that does not read. */
 static void test_signal_while_stuck(void **state)
 {
@@ -681,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_drain_is_bounded),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_signal_while_stuck),
+        cmocka_unit_test(test_signal_while_busy),
         cmocka_unit_test(test_no_signals),
         cmocka_unit_test(test_broken_pipe),
         cmocka_unit_test(test_reader_gone_while_idle),
