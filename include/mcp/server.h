@@ -168,8 +168,8 @@ MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
 /* Hints for people; three states each. 2026-07-28, schema, ToolAnnotations. */
 typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
 
-/* Answers tools/call. `arguments` is an object or NULL when there are none. A problem that the model can
- * mend is mcp_reply_tool_error(), not a negative code. */
+/* Answers tools/call. `arguments` is an object that conforms to the input schema, or NULL when there are
+ * none. A problem that the model can mend is mcp_reply_tool_error(), not a negative code. */
 typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user);
 
 typedef struct mcp_tool {
@@ -177,9 +177,12 @@ typedef struct mcp_tool {
     const char *name; /* required; 1 to 128 of A-Z a-z 0-9 _ - . */
     const char *title;
     const char *description;
-    const char *input_schema; /* JSON text of an object with "type":"object"; NULL: any object */
-    const char
-        *output_schema; /* JSON text of a schema; left out for revisions that do not allow it */
+    /* JSON text of a schema with "type":"object" (mcp/schema.h says what is supported); NULL: any object.
+     * Arguments that fail it do not reach the handler: the peer is told where and why. */
+    const char *input_schema;
+    /* JSON text of a schema of the structured content, which the handler then has to give; a result that
+     * does not conform is an internal error. Not told to revisions that do not allow it. */
+    const char *output_schema;
     mcp_hint read_only, destructive, idempotent, open_world;
     const mcp_icon *icons;
     size_t n_icons;
@@ -188,6 +191,8 @@ typedef struct mcp_tool {
     mcp_call_fn *call; /* required */
 } mcp_tool;
 
+/* MCP_EINVAL: also when a schema cannot be compiled or an x-mcp-header in it is not allowed
+ * (2026-07-28, basic/transports/streamable-http); error says which and where. MCP_EEXIST, MCP_ENOMEM. */
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);

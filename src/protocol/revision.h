@@ -14,6 +14,7 @@ typedef struct mcp__revision {
     bool modern;      /* per-request _meta, server/discover; else initialize and a session */
     bool batches;     /* arrays of messages */
     mcp__no_id no_id; /* how an error whose id is not known is written */
+    bool tool_errors; /* arguments that fail a tool's schema are a result with isError */
     int not_found;    /* the code for an unknown resource */
     int undeclared;   /* the code for what needs a capability that the client did not declare */
 

@@ -13,6 +13,7 @@ static const mcp__method methods[] = {
      .needs = MCP__TOOLS,
      .array = "content",
      .run = mcp__run_tool,
+     .check = mcp__tool_check,
      .tail = mcp__tool_tail},
     {.name = "resources/list",
      .revisions = MCP__IN_ALL,

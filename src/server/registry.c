@@ -21,6 +21,8 @@ static void entry_free(mcp__entry *e)
     if (e->mirror)
         mcp__mirror_free(a, e->mirror);
     mcp__release(a, e->mirror);
+    mcp_schema_free(e->input);
+    mcp_schema_free(e->output);
     mcp__release(a, (void *)(uintptr_t)e->key.ptr);
     mcp__release(a, e->mime_type);
     mcp__release(a, e->text);
@@ -456,24 +458,6 @@ static void render_tool(mcp__object *o, const void *descriptor)
     mcp__object_meta(o, d->meta);
 }
 
-/* Keeps which parameters are repeated in headers. */
-static int keep_mirror(mcp__entry *e, const char *schema, mcp_error *error)
-{
-    mcp_json_doc *doc = NULL;
-    e->mirror = mcp__zalloc(e->allocator, sizeof(*e->mirror));
-    if (!e->mirror)
-        return MCP_ENOMEM;
-    int rc = mcp_json_parse(mcp_str_from(schema), NULL, e->allocator, &doc, NULL);
-    if (rc == MCP_OK)
-        rc = mcp__mirror_compile(e->allocator, mcp_json_root(doc), e->mirror, error);
-    mcp_json_free(doc);
-    if (rc == MCP_OK && e->mirror->count == 0) {
-        mcp__release(e->allocator, e->mirror);
-        e->mirror = NULL;
-    }
-    return rc;
-}
-
 static bool is_tool_name(const char *name)
 {
     size_t len = strlen(name);
@@ -504,10 +488,10 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
         return no_memory(error);
     e->call = d.call;
     mcp_error why = {0};
-    rc = keep_mirror(e, d.input_schema, &why);
-    if (rc == MCP_EINVAL) {
+    rc = mcp__tool_compile(e, &d, &why);
+    if (rc != MCP_OK && rc != MCP_ENOMEM) {
         entry_free(e);
-        return mcp__fail(error, rc, 0, "tool %s: %s", d.name, why.text);
+        return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);
     }
     if (rc == MCP_OK)
         rc = render_all(e, render_tool, &d);

@@ -191,6 +191,12 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     int rc = mcp_json_parse(json, NULL, &req->server->allocator, &doc, NULL);
     if (rc != MCP_OK)
         return remember(req, rc);
+    req->has_structured = true;
+    rc = mcp__tool_check_output(req, mcp_json_root(doc));
+    if (rc != MCP_OK) {
+        mcp_json_free(doc);
+        return rc;
+    }
     bool object = mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT);
     mcp__buf text;
     mcp__buf_init(&text, &req->server->allocator, SIZE_MAX);
@@ -448,6 +454,8 @@ void mcp__request_finish(mcp_request *req, int outcome)
         outcome = MCP_EUNSUPPORTED;
     if (outcome >= 0 && req->failed)
         outcome = req->failed;
+    if (outcome >= 0 && !req->error_code && req->method->check)
+        outcome = req->method->check(req);
     if (outcome < 0 || req->error_code) {
         set_error(req, outcome);
         send_error(req);

@@ -90,7 +90,9 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     if (o.host)
         mcp_server_set_host(server, o.host);
     set_defaults(&o);
-    rc = render_info(server, &o);
+    rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
+    if (rc == MCP_OK)
+        rc = render_info(server, &o);
     if (rc == MCP_OK && o.instructions) {
         server->instructions = mcp__strdup(&server->allocator, mcp_str_from(o.instructions));
         rc = server->instructions ? MCP_OK : MCP_ENOMEM;
@@ -122,6 +124,7 @@ void mcp_server_free(mcp_server *server)
     mcp__hub_free(server);
     mcp__registry_free(server);
     mcp__buf_free(&server->info_text);
+    mcp_json_free(server->no_arguments);
     mcp__release(&server->allocator, server->instructions);
     mcp_allocator keep = server->allocator;
     mcp__release(&keep, server);

@@ -12,6 +12,7 @@
 #define MCP_SRC_SERVER_H
 
 #include <mcp/provider.h>
+#include <mcp/schema.h>
 #include <mcp/server.h>
 
 #include "base/base.h"
@@ -52,6 +53,8 @@ typedef struct mcp__entry {
     bool *required;             /* prompts: of the arguments */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
+    mcp_schema *input;  /* tools: of the arguments */
+    mcp_schema *output; /* tools: of the structured content; NULL: none was given */
     const mcp_allocator *allocator;
 } mcp__entry;
 
@@ -96,6 +99,7 @@ struct mcp_server {
     mcp_allocator allocator;
     mcp_server_options options; /* the numbers and switches; texts are below */
     char *instructions;
+    mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
     mcp__buf info_text;           /* what `info` points into */
     mcp_host host;
@@ -214,6 +218,7 @@ struct mcp_request {
     mcp_str error_message, error_data; /* in the arena */
     bool is_error;                     /* tools/call */
     mcp_str structured;                /* tools/call, JSON in the arena */
+    bool has_structured;               /* it was given, whatever the revision made of it */
     mcp_str description;               /* prompts/get, in the arena */
     mcp__buf meta;                     /* members for _meta, each with a leading comma */
     bool has_cache, cache_public;
@@ -279,6 +284,8 @@ struct mcp__method {
     int (*run)(mcp_request *req);
     /* Goes on after a part of it was answered later; NULL: nothing more to do. */
     int (*resume)(mcp_request *req);
+    /* Has the last word before a result is sent: MCP_OK, or what a handler would return. NULL: nothing. */
+    int (*check)(mcp_request *req);
     /* Writes the members after the array, each with a leading comma. NULL: none. */
     void (*tail)(mcp_request *req, mcp__buf *b);
 };
@@ -308,6 +315,11 @@ int mcp__run_read(mcp_request *req);
 int mcp__run_prompt(mcp_request *req);
 void mcp__prompt_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_tool(mcp_request *req);
+int mcp__tool_check(mcp_request *req);
+/* What a tool's schemas say is checked in every call: compiled at registration. error names the schema. */
+int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error);
+/* Whether structured content conforms; MCP_OK, or a negative code after mcp_reply_fail(). */
+int mcp__tool_check_output(mcp_request *req, const mcp_json *value);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
 void mcp__complete_tail(mcp_request *req, mcp__buf *b);

@@ -582,6 +582,37 @@ size_t fixture_list_watched(const fixture *f)
 
 /* ---- registration --------------------------------------------------------------------------------------------- */
 
+#define PROMISE \
+    "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}"
+
+/* Tools that do not keep what their output schema promises; on request, because they would stand in every
+ * list. */
+static const struct {
+    mcp_tool tool;
+    const char *user;
+} strict_tools[] = {
+    {{.size = sizeof(mcp_tool), .name = "lies", .output_schema = PROMISE, .call = call_structured},
+     "{\"n\":\"one\"}"},
+    {{.size = sizeof(mcp_tool), .name = "forgets", .output_schema = PROMISE, .call = call_echo},
+     ""},
+    {{.size = sizeof(mcp_tool), .name = "fails", .output_schema = PROMISE, .call = call_fails}, ""},
+    {{.size = sizeof(mcp_tool),
+      .name = "needs",
+      .input_schema = "{\"type\":\"object\",\"required\":[\"text\"],\"properties\":{\"text\":"
+                      "{\"type\":\"string\",\"minLength\":2}}}",
+      .call = call_echo},
+     ""},
+};
+
+static int register_strict(fixture *f, mcp_error *error)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; i < COUNT(strict_tools) && rc == MCP_OK; i++)
+        rc = mcp_server_add_tool(f->server, &strict_tools[i].tool,
+                                 (void *)(uintptr_t)strict_tools[i].user, error);
+    return rc;
+}
+
 static int register_all(fixture *f, bool no_provider, mcp_error *error)
 {
     int rc = MCP_OK;
@@ -629,7 +660,9 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
         .allocator = o->allocator,
     };
     int rc = mcp_server_new(&options, &f->server, error);
-    if (rc == MCP_OK && !o->empty)
+    if (rc == MCP_OK && o->strict)
+        rc = register_strict(f, error);
+    else if (rc == MCP_OK && !o->empty)
         rc = register_all(f, o->no_provider, error);
     if (rc != MCP_OK) {
         fixture_free(f);

@@ -19,7 +19,7 @@ typedef struct fixture_options {
     bool empty;         /* nothing is registered */
     bool no_provider;   /* nothing is mounted */
     bool deferred_list; /* the provider lists later */
-    bool no_subscribe, no_list_changed, declare, cache_public, logging;
+    bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
     size_t page_size; /* 4 */
     uint64_t coalesce_ms;
 } fixture_options;

@@ -466,6 +466,7 @@ static bool read_settings(char *words, settings *ret)
             {"declare", &ret->server.declare, NULL},
             {"public", &ret->server.cache_public, NULL},
             {"logging", &ret->server.logging, NULL},
+            {"strict", &ret->server.strict, NULL},
             {"page", NULL, &ret->server.page_size},
             {"max_message", NULL, &ret->channel.max_message},
             {"max_reply", NULL, &ret->channel.max_reply},
