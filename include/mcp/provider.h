@@ -28,6 +28,12 @@ typedef struct mcp_provider {
     /* Answers resources/read, as mcp_read_fn. Required. */
     int (*read)(mcp_request *req, mcp_str uri, void *user);
 
+    /* Answers resources/read from what is at hand, by the URI exactly as it was spelled before; asked before
+     * templates are matched, so it must not answer what `read` or a template of this provider's own did not
+     * answer. MCP_OK, or MCP_ENOTFOUND when nothing is at hand and the usual way is to be gone. NULL: there is
+     * never anything. */
+    int (*recall)(mcp_request *req, mcp_str uri, void *user);
+
     /* Whether the URI could be one of this provider's, now or later (a file that does not exist yet);
      * and its one canonical spelling, written to `canonical` (room for `room` bytes with the NUL), under
      * which mcp_server_resource_updated() will speak of it. A URI of a template whose resource it can

@@ -20,6 +20,8 @@ enum { PLACES = 64, SETTLED_MS = 50 };
 
 typedef struct place {
     const files_root *root; /* NULL: empty */
+    char *uri;
+    size_t uri_len;
     char *rel;
     char *bytes;
     files_cached content;
@@ -44,6 +46,7 @@ files_cache *files_cache_new(const mcp_allocator *alloc)
 
 static void clear(files_cache *cache, place *p)
 {
+    files_release(&cache->alloc, p->uri);
     files_release(&cache->alloc, p->rel);
     files_release(&cache->alloc, p->bytes);
     *p = (place){0};
@@ -66,12 +69,18 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static place *place_of(files_cache *cache, const files_root *root, const char *rel)
+/* Neighbours differ at their end, so that is what is looked at. */
+static place *place_of(files_cache *cache, mcp_str uri)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ (uintptr_t)root;
-    for (const char *c = rel; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    uint64_t hash = uri.len;
+    for (size_t i = uri.len > 32 ? uri.len - 32 : 0; i < uri.len; i++)
+        hash = (hash ^ (unsigned char)uri.ptr[i]) * 0x100000001b3u;
     return &cache->places[(hash ^ hash >> 32) % PLACES];
+}
+
+static bool is_of(const place *p, mcp_str uri)
+{
+    return p->root && p->uri_len == uri.len && memcmp(p->uri, uri.ptr, uri.len) == 0;
 }
 
 static bool same_time(struct timespec a, struct timespec b)
@@ -91,14 +100,13 @@ static const char *name_in(const files_root *root, const char *rel)
     return root->only ? root->only : rel;
 }
 
-bool files_cache_get(files_cache *cache, const files_root *root, const char *rel, files_cached *ret)
+bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
 {
-    place *p = place_of(cache, root, rel);
+    place *p = place_of(cache, uri);
     struct stat st;
-    if (p->root != root || strcmp(p->rel, rel) != 0 ||
-        clock_ms(CLOCK_MONOTONIC_COARSE) - p->verified > FILES_CACHE_MS)
+    if (!is_of(p, uri) || clock_ms(CLOCK_MONOTONIC_COARSE) - p->verified > FILES_CACHE_MS)
         return false;
-    if (fstatat(root->at.fd, name_in(root, rel), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (fstatat(p->root->at.fd, name_in(p->root, p->rel), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !unchanged(&st, &p->st))
         return false;
     *ret = p->content;
@@ -125,21 +133,23 @@ static bool settled(const struct stat *st)
     return clock_ms(CLOCK_REALTIME_COARSE) - changed > SETTLED_MS;
 }
 
-void files_cache_put(files_cache *cache, const files_root *root, const char *rel, int fd,
-                     const struct stat *st, const files_cached *content)
+void files_cache_put(files_cache *cache, mcp_str uri, const files_root *root, const char *rel,
+                     int fd, const struct stat *st, const files_cached *content)
 {
     if (content->bytes.len > FILES_CACHE_FILE || content->bytes.len != (uint64_t)st->st_size ||
         !settled(st) || !tells_changes(fd))
         return;
-    place *p = place_of(cache, root, rel);
-    if (p->root == root && strcmp(p->rel, rel) == 0 && unchanged(st, &p->st)) {
+    place *p = place_of(cache, uri);
+    if (is_of(p, uri) && unchanged(st, &p->st)) {
         p->verified = clock_ms(CLOCK_MONOTONIC_COARSE);
         return;
     }
     clear(cache, p);
+    p->uri = files_copy(&cache->alloc, uri.ptr, uri.len);
+    p->uri_len = uri.len;
     p->rel = files_copy(&cache->alloc, rel, strlen(rel));
     p->bytes = files_copy(&cache->alloc, content->bytes.ptr, content->bytes.len);
-    if (!p->rel || !p->bytes) {
+    if (!p->uri || !p->rel || !p->bytes) {
         clear(cache, p);
         return;
     }

@@ -27,13 +27,13 @@ typedef struct files_cached {
 files_cache *files_cache_new(const mcp_allocator *alloc);
 void files_cache_free(files_cache *cache);
 
-/* Whether `rel` beneath the root is there and unchanged; *ret is borrowed until the next put. */
-bool files_cache_get(files_cache *cache, const files_root *root, const char *rel,
-                     files_cached *ret);
+/* Whether the file that was read by this URI, in exactly this spelling, is there and unchanged; *ret is
+ * borrowed until the next put. */
+bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret);
 
-/* Keeps what was read from fd, whose state before the reading was `st`, where it can be told later whether
- * it changed. Without memory it is not kept. */
-void files_cache_put(files_cache *cache, const files_root *root, const char *rel, int fd,
-                     const struct stat *st, const files_cached *content);
+/* Keeps what was read by the URI: `rel` beneath the root, from fd, whose state before the reading was `st`,
+ * where it can be told later whether it changed. Without memory it is not kept. */
+void files_cache_put(files_cache *cache, mcp_str uri, const files_root *root, const char *rel,
+                     int fd, const struct stat *st, const files_cached *content);
 
 #endif

@@ -467,6 +467,7 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
                              .name = "files",
                              .list = files_list,
                              .read = files_read_resource,
+                             .recall = files_recall,
                              .release = release};
     files *f;
     int rc = make(server, options, &f, error);

@@ -86,6 +86,7 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
 
 /* mcp_provider's and mcp_resource_template's. */
 int files_read_resource(mcp_request *req, mcp_str uri, void *user);
+int files_recall(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
 /* The variables of the templates, for who looks at a query itself. */

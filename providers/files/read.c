@@ -296,7 +296,8 @@ static void keep(job *j, const files_cached *content)
     if (!j->f->cache)
         j->f->cache = files_cache_new(&j->f->alloc);
     if (j->f->cache)
-        files_cache_put(j->f->cache, root_of(j), j->target.rel, j->fd, &j->st, content);
+        files_cache_put(j->f->cache, mcp_str_from(j->uri), root_of(j), j->target.rel, j->fd, &j->st,
+                        content);
 }
 
 static int reply(job *j)
@@ -402,10 +403,6 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
     int rc = files_uri_parse(&f->roots, mcp_str_from(j->uri), &j->target);
     if (rc != MCP_OK)
         return not_found(j, rc);
-    files_cached content;
-    if (is_whole_file(j) && f->cache &&
-        files_cache_get(f->cache, root_of(j), j->target.rel, &content))
-        return reply_content(req, &content);
     rc = open_target(j);
     if (answered(j, rc))
         return rc;
@@ -421,6 +418,15 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
 }
 
 /* ---- as the engine calls it ------------------------------------------------------------------ */
+
+int files_recall(mcp_request *req, mcp_str uri, void *user)
+{
+    files *f = user;
+    files_cached content;
+    if (!f->cache || !files_cache_get(f->cache, uri, &content))
+        return MCP_ENOTFOUND;
+    return reply_content(req, &content);
+}
 
 int files_read_resource(mcp_request *req, mcp_str uri, void *user)
 {

@@ -14,7 +14,7 @@
 
 enum {
     TURN_BYTES = 256 * 1024, /* read in one turn, so that others get theirs */
-    FLUSH_AT = 64 * 1024,    /* a pipe takes no more at once */
+    FLUSH_AT = 8 * 1024,     /* the peer can work on these answers while we make the next */
     CLOSING_MS = 200,        /* for the last words after a signal */
     MAX_OUTPUT = 1024 * 1024,
     DRAIN_MS = 2000,

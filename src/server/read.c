@@ -30,6 +30,12 @@ int mcp__run_read(mcp_request *req)
     mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
     if (entry)
         return read_registered(req, entry);
+    const mcp__mount *mount = mcp__mount_find(req->server, uri);
+    if (mount && mount->provider.recall) {
+        int recalled = mount->provider.recall(req, uri, mount->user);
+        if (recalled != MCP_ENOTFOUND)
+            return recalled;
+    }
 
     mcp_uri parsed;
     mcp_error why = {0};
@@ -41,6 +47,5 @@ int mcp__run_read(mcp_request *req)
     rc = read_matched(req);
     if (rc != MCP_ENOTFOUND || req->entry)
         return rc;
-    const mcp__mount *mount = mcp__mount_find(req->server, uri);
     return mount ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
 }

@@ -55,14 +55,14 @@ static void keep(fixture *f, const char *rel)
     ssize_t n = read(fd, bytes, sizeof bytes);
     assert_true(n >= 0);
     files_cached c = {.bytes = {bytes, (size_t)n}, .text = true, .type = "text/plain"};
-    files_cache_put(f->cache, &f->roots.items[0], rel, fd, &st, &c);
+    files_cache_put(f->cache, mcp_str_from(rel), &f->roots.items[0], rel, fd, &st, &c);
     close(fd);
 }
 
 static bool kept(fixture *f, const char *rel, const char *expected)
 {
     files_cached c;
-    if (!files_cache_get(f->cache, &f->roots.items[0], rel, &c))
+    if (!files_cache_get(f->cache, mcp_str_from(rel), &c))
         return false;
     assert_int_equal(c.bytes.len, strlen(expected));
     assert_memory_equal(c.bytes.ptr, expected, c.bytes.len);
