@@ -19,12 +19,14 @@ enum {
     MOST = 1 << 20, /* entries in a page */
     DEFAULT_BUDGET = 20000,
     KEPT_LEVELS = 12, /* levels at the top of the stack that keep names and a descriptor */
+    FEW = 64,         /* names of a folder of folders at a first look */
 };
 
 typedef struct level {
     size_t len; /* of the folder's relative path, which the position begins with */
     int fd;     /* -1: not open now */
     bool scanned;
+    bool few; /* the first look took few names on purpose */
     files_batch batch;
     files_ignore_dir *rules;
 } level;
@@ -157,6 +159,18 @@ static mcp_str key_of(const walker *w, const level *lv)
     return (mcp_str){name, slash ? (size_t)(slash - name) : w->at.len - from};
 }
 
+/* How many names to take. Each folder in a folder brings its own entries, so that a page seldom needs many of
+ * a folder of folders; sorting them all again for every page would cost as much as the page. The link
+ * count tells of folders on most file systems; where it does not, all are taken. */
+static size_t names_wanted(const walker *w, level *lv)
+{
+    size_t wanted = w->opt.max - w->result->given + 1;
+    struct stat st;
+    bool again = lv->few;
+    lv->few = !again && wanted > FEW && fstat(lv->fd, &st) == 0 && st.st_nlink > 2 + FEW;
+    return lv->few ? FEW : wanted;
+}
+
 static int scan_level(walker *w, level *lv)
 {
     files_scan scan = {.ignore = w->root->ignore,
@@ -168,7 +182,7 @@ static int scan_level(walker *w, level *lv)
     int rc = open_level(w, lv);
     lv->scanned = true;
     files_batch_free(&lv->batch);
-    files_batch_init(&lv->batch, &w->alloc, w->opt.max - w->result->given + 1);
+    files_batch_init(&lv->batch, &w->alloc, names_wanted(w, lv));
     if (rc != MCP_OK)
         return serious(rc) ? rc : MCP_OK;
     memcpy(w->path, w->at.path, lv->len);
@@ -282,7 +296,7 @@ static int step(walker *w)
         return MCP_OK;
     }
     /* A second look at the same folder means that most of the first was passed over (dead links). */
-    if (lv->scanned)
+    if (lv->scanned && !lv->few)
         w->result->examined += w->opt.budget / 4;
     return scan_level(w, lv);
 }
