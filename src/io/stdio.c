@@ -387,7 +387,9 @@ static void turn(stdio *s)
 static void run(stdio *s)
 {
     for (turn(s); s->phase != DONE; turn(s)) {
-        bool busy = arm(s) || s->woken || (s->in_always && may_read(s));
+        /* The last flush may have ended a congestion: then nobody would wake us for what was read. */
+        bool relieved = s->congested && !s->output.blocked;
+        bool busy = arm(s) || relieved || s->woken || (s->in_always && may_read(s));
         watch_input(s);
         watch_output(s);
         uv_run(&s->loop->uv, busy ? UV_RUN_NOWAIT : UV_RUN_ONCE);

@@ -444,6 +444,27 @@ static void test_reader_stops(void **state)
 }
 
 /* A reader that does not come back cannot keep the server after the end of input. */
+/* Answers of which few may wait, in a pipe that takes them at once: what was read before goes on, though
+ * nothing more comes and nothing is left to write. */
+static void test_congested_in_passing(void **state)
+{
+    enum { N = 100 };
+    char got[4000];
+    peer p;
+
+    (void)state;
+    start(&p, MCP_OPTIONS(mcp_stdio_options, .max_output = 100));
+    char pings[N * sizeof(PING("1"))] = "";
+    for (size_t i = 0; i < N; i++)
+        memcpy(pings + i * sizeof(PING("1")), PING("1") "\n", sizeof(PING("1")));
+    say(&p, pings, sizeof(pings));
+    alarm(10); /* it would be silent for ever */
+    hear(p.from, got, sizeof(got), N);
+    alarm(0);
+    close_input(&p);
+    assert_int_equal(wait_end(&p), 0);
+}
+
 static void test_reader_never_returns(void **state)
 {
     static char got[1000];
@@ -726,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_oversized),
         cmocka_unit_test(test_many_pings),
         cmocka_unit_test(test_reader_stops),
+        cmocka_unit_test(test_congested_in_passing),
         cmocka_unit_test(test_reader_never_returns),
         cmocka_unit_test(test_pending_answer_at_the_end),
         cmocka_unit_test(test_drain_is_bounded),
