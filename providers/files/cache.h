@@ -4,6 +4,12 @@
  * Nothing is answered that a read a tenth of a second earlier would not have answered: an entry is good
  * for FILES_CACHE_MS after the whole way to the file was gone (containment, what is left out,
  * permissions), and only while the inode is the same and unchanged since.
+ *
+ * The look at the inode is the one place where a path is not resolved beneath the root: it follows a folder
+ * that was swapped for a link. It only ever says "still the same inode", and the bytes are those that were
+ * read beneath; so all that can differ is that a file is answered up to FILES_CACHE_MS after its folder was
+ * moved out of the root and a link to it was put in its place. A confined look (openat2, fstat, close) costs
+ * 1.5 µs more, on an answer of 2.8.
  */
 #ifndef FILES_CACHE_H
 #define FILES_CACHE_H
