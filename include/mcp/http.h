@@ -88,7 +88,7 @@ typedef struct mcp_http_options {
     int64_t (*clock)(void *user);
     /* Lines of the program's own for /metrics: calls add() any number of times. May be NULL. */
     void (*metrics)(void *user, void (*add)(void *arg, mcp_str text), void *arg);
-    void *user; /* of the five above */
+    void *user; /* of the functions above */
 
     const mcp_event_store *event_store; /* NULL: in memory */
 
@@ -121,6 +121,10 @@ MCP_API void mcp_http_free(mcp_http *http);
 
 /* Something is due earlier than mcp_http_deadline() said; not to be called back from within. */
 MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
+/* The `date` and `clock` of whoever brings the bytes, for options that have none. Before the first
+ * connection. */
+MCP_API void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user),
+                                  int64_t (*clock)(void *user), void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 

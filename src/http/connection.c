@@ -134,7 +134,7 @@ void mcp__http_slim(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
     if (c->peer)
-        mcp__buf_free(&c->peer->channel->spare);
+        mcp__channel_trim(c->peer->channel);
     if (c->http->options.log) {
         shrink_head(c);
         return;

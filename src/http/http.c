@@ -124,6 +124,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     http->allocator = &http->own_allocator;
     http->server = server;
     http->options = given;
+    http->date_user = http->clock_user = given.user;
     set_defaults(&http->options);
     mcp__list_init(&http->connections);
     mcp__list_init(&http->idle_sessions);
@@ -177,7 +178,20 @@ void mcp_http_free(mcp_http *http)
 
 int64_t mcp__http_now(const mcp_http *http)
 {
-    return http->options.clock ? http->options.clock(http->options.user) : http->now;
+    return http->options.clock ? http->options.clock(http->clock_user) : http->now;
+}
+
+void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user), int64_t (*clock)(void *user),
+                          void *user)
+{
+    if (!http->options.date) {
+        http->options.date = date;
+        http->date_user = user;
+    }
+    if (!http->options.clock) {
+        http->options.clock = clock;
+        http->clock_user = user;
+    }
 }
 
 void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user)

@@ -455,6 +455,7 @@ struct mcp_http {
     bool draining, woken;
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;
+    void *date_user, *clock_user; /* of those options; the program's `user` unless they were lent */
 };
 
 static inline void mcp__http_enter(mcp_http *http, int64_t now)
@@ -470,7 +471,7 @@ static inline void mcp__http_leave(mcp_http *http)
 static inline void mcp__http_touch(mcp_http *http)
 {
     if (http->depth == 0 && http->options.clock)
-        http->now = http->options.clock(http->options.user);
+        http->now = http->options.clock(http->clock_user);
 }
 /* Something has to be done at the next tick, which should be soon. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);

@@ -72,7 +72,7 @@ void mcp__http_peer_due(mcp__http_peer *peer)
         return;
     }
     if (peer->connection && peer->connection->stream_only)
-        mcp__buf_free(&peer->channel->spare); /* it is quiet for long */
+        mcp__channel_trim(peer->channel); /* it is quiet for long */
     mcp__http_peer_arm(peer);
 }
 

@@ -126,7 +126,7 @@ void mcp__http_put_head(mcp_http_connection *c, int status)
     mcp__buf_str(b, lines[i].line);
     if (c->http->options.date) {
         mcp__buf_lit(b, "Date: ");
-        mcp__buf_str(b, c->http->options.date(c->http->options.user));
+        mcp__buf_str(b, c->http->options.date(c->http->date_user));
         mcp__buf_lit(b, "\r\n");
     }
     if (!c->keep_alive)

@@ -307,7 +307,8 @@ static void leave_endpoint(mcp__connection *c)
         return;
     mcp_http_connection *http = c->http;
     c->http = NULL;
-    c->listener->n_connections--;
+    if (--c->listener->n_connections == 0 && c->listener->socket.fd < 0)
+        c->net->drained = true;
     mcp_http_connection_free(http, now_of(c));
 }
 

@@ -129,6 +129,20 @@ static int random_bytes(void *user, void *bytes, size_t len)
     return MCP_OK;
 }
 
+static mcp_str date_of(void *arg)
+{
+    mcp_listener *l = arg;
+
+    return mcp__date_now(&l->net->date);
+}
+
+static int64_t clock_of(void *arg)
+{
+    mcp_listener *l = arg;
+
+    return mcp_loop_now(l->net->loop);
+}
+
 static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_options *http)
 {
     const mcp_host *host = mcp_server_host(l->server);
@@ -164,9 +178,11 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     o.n_allow_hosts += !a->path && !a->any && !a->loopback;
     int rc = mcp_http_new(l->server, &o, &l->http, error);
     mcp__release(allocator, hosts);
-    if (rc == MCP_OK)
-        mcp_http_on_wake(l->http, on_wake, l);
-    return rc;
+    if (rc < 0)
+        return rc;
+    mcp_http_on_wake(l->http, on_wake, l);
+    mcp_http_lend_clocks(l->http, date_of, clock_of, l);
+    return MCP_OK;
 }
 
 static void name_it(mcp_listener *l, const mcp__address *a)

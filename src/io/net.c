@@ -69,6 +69,9 @@ static void turn(uv_prepare_t *prepare)
     }
     settle_all(net);
     mcp__connections_bury(net);
+    if (net->drained)
+        due = now;
+    net->drained = false;
     arm(net, due);
 }
 

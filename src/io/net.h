@@ -12,6 +12,19 @@
 typedef struct mcp__net mcp__net;
 typedef struct mcp__connection mcp__connection;
 
+/* ---- date.c -------------------------------------------------------------------------------------- */
+
+/* Zero-initialized. */
+typedef struct mcp__date {
+    int64_t second; /* since 1970 */
+    size_t len;     /* 0: nothing yet */
+    char text[80];
+} mcp__date;
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7); valid until the next call. */
+mcp_str mcp__date_text(mcp__date *date, int64_t second);
+mcp_str mcp__date_now(mcp__date *date);
+
 /* ---- net.c: the sockets of one loop ------------------------------------------------------------- */
 
 /* Something in the epoll set; the first member of what it belongs to. */
@@ -36,7 +49,9 @@ struct mcp__net {
     mcp__connection **dirty_end;
     mcp__connection *corked; /* its output is collected until it was handed all of its input */
     size_t output_len;
+    bool drained; /* a listener's last connection went: who waits for that looks again */
     char *input, *output, *plain;
+    mcp__date date;
 };
 
 enum { MCP__NET_BUFFER = 64 * 1024 };

@@ -1,5 +1,5 @@
-/* test_listen.c: listeners without clients: addresses, Unix sockets' files, warnings, memory that runs
- * out. What happens on the connections is tests/fault/test_http_sockets.c.
+/* test_listen.c: listeners almost without clients: addresses, Unix sockets' files, warnings, the Date
+ * header, memory that runs out. What happens on the connections is tests/fault/test_http_sockets.c.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -284,6 +285,85 @@ static void test_tls_files(void **state)
     assert_int_equal(refused(f, &o), MCP_EINVAL);
 }
 
+/* ---- the Date header ----------------------------------------------------------------------------------- */
+
+static const struct {
+    int64_t second;
+    const char *text;
+} dates[] = {
+    {0, "Thu, 01 Jan 1970 00:00:00 GMT"},          {784111777, "Sun, 06 Nov 1994 08:49:37 GMT"},
+    {951782400, "Tue, 29 Feb 2000 00:00:00 GMT"},  {1785283199, "Tue, 28 Jul 2026 23:59:59 GMT"},
+    {1785283200, "Wed, 29 Jul 2026 00:00:00 GMT"}, {253402300799, "Fri, 31 Dec 9999 23:59:59 GMT"},
+};
+
+static void test_date_text(void **state)
+{
+    mcp__date d = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * MCP__COUNT(dates); i++) {
+        mcp_str text = mcp__date_text(&d, dates[i / 2].second);
+        assert_int_equal(text.len, 29);
+        assert_memory_equal(text.ptr, dates[i / 2].text, 29);
+    }
+    assert_true(mcp__date_text(&d, INT64_MAX).len > 0);
+}
+
+/* The answer to one GET /healthz; in is NUL-terminated. */
+static void ask(fixture *f, char *in, size_t room)
+{
+    static const char request[] =
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ssize_t n = -1;
+    size_t len = 0;
+
+    strcpy(at.sun_path, f->path);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    for (int i = 0; i < 1000 && n != 0; i++) {
+        mcp_loop_step(f->loop, 5);
+        n = recv(fd, in + len, room - 1 - len, 0);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    in[len] = '\0';
+    assert_int_equal(n, 0);
+    close(fd);
+}
+
+static mcp_str birthday(void *user)
+{
+    (void)user;
+    return MCP_STR("Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
+static void test_date_header(void **state)
+{
+    fixture *f = *state;
+    mcp_http_options http = {.size = sizeof(http), .date = birthday};
+    mcp_listener *l = opened(f, f->address);
+    struct tm t = {0};
+    char in[1000];
+
+    ask(f, in, sizeof(in));
+    const char *date = strstr(in, "\r\nDate: ");
+    assert_non_null(date);
+    const char *end = strptime(date + 8, "%a, %d %b %Y %H:%M:%S GMT\r\n", &t);
+    assert_non_null(end);
+    assert_true(llabs((long long)timegm(&t) - (long long)time(NULL)) < 10);
+    mcp_listener_close(l);
+
+    assert_int_equal(
+        mcp_loop_listen(f->loop, f->server,
+                        MCP_OPTIONS(mcp_listen_options, .address = f->address, .http = &http), &l,
+                        NULL),
+        MCP_OK);
+    ask(f, in, sizeof(in));
+    assert_non_null(strstr(in, "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
+    mcp_listener_close(l);
+}
+
 static void test_nothing_to_serve(void **state)
 {
     fixture *f = *state;
@@ -333,6 +413,8 @@ int main(void)
         TEST(test_unix_socket),
         TEST(test_unix_leftovers),
         TEST(test_tls_files),
+        cmocka_unit_test(test_date_text),
+        TEST(test_date_header),
         TEST(test_nothing_to_serve),
         TEST(test_no_memory),
     };
