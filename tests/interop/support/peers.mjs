@@ -1,24 +1,31 @@
-// The three clients behind one shape, and a tap on what really crossed the wire.
+// The three clients behind one shape, over both transports, and a tap on what really crossed the wire.
 //
 // The tap matters: the SDKs hide what they received (a client of 2.x rewrites an error's code, strips
 // resultType and _meta), and those are the very things that differ between the eras.
 
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { UriTemplate as Template1 } from '@modelcontextprotocol/sdk/shared/uriTemplate.js';
 import {
     ResourceListChangedNotificationSchema,
     ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { Client as Client2, UriTemplate as Template2 } from '@modelcontextprotocol/client';
+import {
+    Client as Client2,
+    StreamableHTTPClientTransport as Http2,
+    UriTemplate as Template2,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
+import { serve } from './server.mjs';
+import { until } from './wait.mjs';
 
 const info = { name: 'interop', version: '1.0.0' };
 
 // Records each reply with the method that it answers, and each notification.
 function tap(transport) {
     const methods = new Map();
-    const wire = { replies: [], notifications: [], stderr: '' };
+    const wire = { replies: [], notifications: [] };
     const send = transport.send.bind(transport);
     transport.send = (message, ...rest) => {
         if (message.id !== undefined && message.method) methods.set(message.id, message.method);
@@ -36,7 +43,6 @@ function tap(transport) {
             });
         },
     });
-    transport.stderr?.on('data', chunk => (wire.stderr += chunk));
     return wire;
 }
 
@@ -60,8 +66,7 @@ const legacyWatch = client => async ({ uris = [] }) => {
     };
 };
 
-async function open1(command, args) {
-    const transport = new Stdio1({ command, args, stderr: 'pipe' });
+async function connect1(transport) {
     const client = new Client1(info);
     const wire = tap(transport);
     const events = [];
@@ -78,8 +83,7 @@ async function open1(command, args) {
     };
 }
 
-async function open2(command, args, mode) {
-    const transport = new Stdio2({ command, args, stderr: 'pipe' });
+async function connect2(transport, mode) {
     const client = new Client2(info, { versionNegotiation: { mode } });
     const wire = tap(transport);
     const events = [];
@@ -104,8 +108,75 @@ async function open2(command, args, mode) {
 
 const MODERN = '2026-07-28';
 
-export const peers = [
-    { name: 'sdk 1.32.2', era: 'legacy', open: open1 },
-    { name: 'client 2.4.0, legacy', era: 'legacy', open: (command, args) => open2(command, args, 'legacy') },
-    { name: `client 2.4.0, pinned to ${MODERN}`, era: 'modern', open: (command, args) => open2(command, args, { pin: MODERN }) },
+export const clients = [
+    { name: 'sdk 1.32.2', era: 'legacy', Stdio: Stdio1, Http: Http1, connect: connect1 },
+    {
+        name: 'client 2.4.0, legacy', era: 'legacy', Stdio: Stdio2, Http: Http2,
+        connect: transport => connect2(transport, 'legacy'),
+    },
+    {
+        name: `client 2.4.0, pinned to ${MODERN}`, era: 'modern', Stdio: Stdio2, Http: Http2,
+        connect: transport => connect2(transport, { pin: MODERN }),
+    },
 ];
+
+async function openStdio({ Stdio, connect }, command, args) {
+    const transport = new Stdio({ command, args, stderr: 'pipe' });
+    let stderr = '';
+    transport.stderr.on('data', chunk => (stderr += chunk));
+    const peer = await connect(transport);
+    return { ...peer, stderr: () => stderr };
+}
+
+// Connects to a server that runs. peer.exchanges has what HTTP made of it; peer.cut() breaks the streams that
+// GET opened, as a bad network does.
+export async function dial({ era, Http, connect }, url, headers = {}) {
+    const exchanges = [];
+    let cut = new AbortController();
+    const watched = async (to, init = {}) => {
+        const method = init.method ?? 'GET';
+        const signals = [init.signal, method === 'GET' && cut.signal].filter(Boolean);
+        const response = await fetch(to, { ...init, ...(signals.length && { signal: AbortSignal.any(signals) }) });
+        exchanges.push({ method, status: response.status, headers: response.headers });
+        return response;
+    };
+    const transport = new Http(new URL(url), { fetch: watched, requestInit: { headers } });
+    let peer;
+    try {
+        peer = await connect(transport);
+    } catch (error) {
+        throw Object.assign(error, { exchanges });
+    }
+    const streams = () => exchanges.filter(e => e.method === 'GET' && e.status === 200).length;
+    // A client of the legacy era opens its stream without waiting for it.
+    if (era === 'legacy') await until(() => streams() === 1, 'the GET stream');
+    return {
+        ...peer, exchanges, streams,
+        cut: () => {
+            cut.abort();
+            cut = new AbortController();
+        },
+        close: async () => {
+            if (transport.sessionId) await transport.terminateSession();
+            await peer.close();
+        },
+    };
+}
+
+async function openHttp(client, command, args) {
+    const server = await serve(command, args);
+    const peer = await dial(client, server.url);
+    return {
+        ...peer,
+        stderr: () => server.stderr,
+        close: async () => {
+            await peer.close();
+            await server.stop();
+        },
+    };
+}
+
+export const peers = clients.flatMap(client => [
+    { ...client, name: `${client.name}, stdio`, open: (command, args) => openStdio(client, command, args) },
+    { ...client, name: `${client.name}, HTTP`, open: (command, args) => openHttp(client, command, args) },
+]);

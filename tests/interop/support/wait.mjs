@@ -5,13 +5,17 @@ export const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
 export const updatedFor = uri => n => n.method === 'notifications/resources/updated' && n.params.uri === uri;
 export const listChanged = n => n.method === 'notifications/resources/list_changed';
 
-// Resolves when a notification matches, fails after `timeout`.
-export async function waitFor(events, match, what, timeout = 5000) {
+// Resolves when it is so, fails after `timeout`.
+export async function until(so, what, timeout = 5000) {
     for (const end = Date.now() + timeout; Date.now() < end; await sleep(10)) {
-        if (events.some(match)) return;
+        if (await so()) return;
     }
-    throw new Error(`no notification: ${what}; seen: ${JSON.stringify(events)}`);
+    throw new Error(`waited in vain: ${typeof what === 'function' ? what() : what}`);
 }
+
+// Resolves when a notification matches.
+export const waitFor = (events, match, what, timeout) =>
+    until(() => events.some(match), () => `${what}; seen: ${JSON.stringify(events)}`, timeout);
 
 // Waits until nothing has come for `quiet` ms and forgets what has: a late notice of one step must
 // not pass for the notice of the next.
