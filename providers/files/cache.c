@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "buffer.h"
 
@@ -19,10 +21,9 @@
 enum { PLACES = 64, SETTLED_MS = 50 };
 
 typedef struct place {
-    const files_root *root; /* NULL: empty */
-    char *uri;
+    char *uri; /* NULL: empty */
     size_t uri_len;
-    char *rel;
+    int fd; /* of the file */
     char *bytes;
     files_cached content;
     struct stat st;
@@ -46,8 +47,9 @@ files_cache *files_cache_new(const mcp_allocator *alloc)
 
 static void clear(files_cache *cache, place *p)
 {
+    if (p->uri)
+        close(p->fd);
     files_release(&cache->alloc, p->uri);
-    files_release(&cache->alloc, p->rel);
     files_release(&cache->alloc, p->bytes);
     *p = (place){0};
 }
@@ -80,7 +82,7 @@ static place *place_of(files_cache *cache, mcp_str uri)
 
 static bool is_of(const place *p, mcp_str uri)
 {
-    return p->root && p->uri_len == uri.len && memcmp(p->uri, uri.ptr, uri.len) == 0;
+    return p->uri && p->uri_len == uri.len && memcmp(p->uri, uri.ptr, uri.len) == 0;
 }
 
 static bool same_time(struct timespec a, struct timespec b)
@@ -91,13 +93,18 @@ static bool same_time(struct timespec a, struct timespec b)
 static bool unchanged(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_mode == b->st_mode &&
-           a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
-           same_time(a->st_ctim, b->st_ctim);
+           a->st_nlink == b->st_nlink && a->st_size == b->st_size &&
+           same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-static const char *name_in(const files_root *root, const char *rel)
+/* fstat() of the C library goes the longer way of fstatat() on some systems. */
+static bool look(int fd, struct stat *st)
 {
-    return root->only ? root->only : rel;
+#if defined(__x86_64__) && defined(SYS_fstat)
+    return syscall(SYS_fstat, fd, st) == 0;
+#else
+    return fstat(fd, st) == 0;
+#endif
 }
 
 bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
@@ -106,8 +113,7 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
     struct stat st;
     if (!is_of(p, uri) || clock_ms(CLOCK_MONOTONIC_COARSE) - p->verified > FILES_CACHE_MS)
         return false;
-    if (fstatat(p->root->at.fd, name_in(p->root, p->rel), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !unchanged(&st, &p->st))
+    if (!look(p->fd, &st) || !unchanged(&st, &p->st))
         return false;
     *ret = p->content;
     return true;
@@ -133,8 +139,8 @@ static bool settled(const struct stat *st)
     return clock_ms(CLOCK_REALTIME_COARSE) - changed > SETTLED_MS;
 }
 
-void files_cache_put(files_cache *cache, mcp_str uri, const files_root *root, const char *rel,
-                     int fd, const struct stat *st, const files_cached *content)
+void files_cache_put(files_cache *cache, mcp_str uri, int fd, const struct stat *st,
+                     const files_cached *content)
 {
     if (content->bytes.len > FILES_CACHE_FILE || content->bytes.len != (uint64_t)st->st_size ||
         !settled(st) || !tells_changes(fd))
@@ -145,17 +151,20 @@ void files_cache_put(files_cache *cache, mcp_str uri, const files_root *root, co
         return;
     }
     clear(cache, p);
-    p->uri = files_copy(&cache->alloc, uri.ptr, uri.len);
-    p->uri_len = uri.len;
-    p->rel = files_copy(&cache->alloc, rel, strlen(rel));
-    p->bytes = files_copy(&cache->alloc, content->bytes.ptr, content->bytes.len);
-    if (!p->uri || !p->rel || !p->bytes) {
-        clear(cache, p);
+    char *name = files_copy(&cache->alloc, uri.ptr, uri.len);
+    char *bytes = files_copy(&cache->alloc, content->bytes.ptr, content->bytes.len);
+    int kept = name && bytes ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (kept < 0) {
+        files_release(&cache->alloc, name);
+        files_release(&cache->alloc, bytes);
         return;
     }
-    p->root = root;
-    p->content = *content;
-    p->content.bytes.ptr = p->bytes;
-    p->st = *st;
-    p->verified = clock_ms(CLOCK_MONOTONIC_COARSE);
+    *p = (place){.uri = name,
+                 .uri_len = uri.len,
+                 .fd = kept,
+                 .bytes = bytes,
+                 .content = *content,
+                 .st = *st,
+                 .verified = clock_ms(CLOCK_MONOTONIC_COARSE)};
+    p->content.bytes.ptr = bytes;
 }

@@ -296,8 +296,7 @@ static void keep(job *j, const files_cached *content)
     if (!j->f->cache)
         j->f->cache = files_cache_new(&j->f->alloc);
     if (j->f->cache)
-        files_cache_put(j->f->cache, mcp_str_from(j->uri), root_of(j), j->target.rel, j->fd, &j->st,
-                        content);
+        files_cache_put(j->f->cache, mcp_str_from(j->uri), j->fd, &j->st, content);
 }
 
 static int reply(job *j)

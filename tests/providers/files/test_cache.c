@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "cache.h"
 #include "failalloc.h"
+#include "root.h"
 #include "tree.h"
 
 typedef struct fixture {
@@ -55,7 +56,7 @@ static void keep(fixture *f, const char *rel)
     ssize_t n = read(fd, bytes, sizeof bytes);
     assert_true(n >= 0);
     files_cached c = {.bytes = {bytes, (size_t)n}, .text = true, .type = "text/plain"};
-    files_cache_put(f->cache, mcp_str_from(rel), &f->roots.items[0], rel, fd, &st, &c);
+    files_cache_put(f->cache, mcp_str_from(rel), fd, &st, &c);
     close(fd);
 }
 
@@ -105,6 +106,12 @@ static void forbidden(fixture *f)
 {
     assert_int_equal(chmod(tree_at(&f->t, "dir/a.txt"), 0), 0);
 }
+static void renamed(fixture *f)
+{
+    char to[256];
+    snprintf(to, sizeof to, "%s", tree_at(&f->t, "dir/c.txt"));
+    assert_int_equal(rename(tree_at(&f->t, "dir/a.txt"), to), 0);
+}
 static void aged(fixture *f)
 {
     (void)f;
@@ -127,8 +134,8 @@ static void moved_out(fixture *f)
 
 static void changed_is_not(void **state)
 {
-    static void (*const changes[])(fixture * f) = {written,   replaced, removed,  linked,
-                                                   forbidden, aged,     moved_out};
+    static void (*const changes[])(fixture * f) = {written, replaced,  renamed, removed,
+                                                   linked,  forbidden, aged,    moved_out};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         fixture *f = *state;
         keep(f, "dir/a.txt");
