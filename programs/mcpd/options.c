@@ -480,7 +480,7 @@ static void help_option(FILE *to, const option *o)
     int len = snprintf(left, sizeof left, "  --%s%s%s", o->name, o->argument ? " " : "",
                        o->argument ? o->argument : "");
     if (o->letter)
-        len += snprintf(left + len, sizeof left - (size_t)len, ", -%c", o->letter);
+        snprintf(left + len, sizeof left - (size_t)len, ", -%c", o->letter);
     fprintf(to, "%-*s", COLUMN, left);
     wrap(to, o->help, COLUMN, COLUMN);
 }

@@ -128,6 +128,7 @@ static int failed(files_beneath at)
 /* What the kernel finds beneath, links on the way refused. O_PATH opens nothing but the name. */
 static int look_confined(files_beneath at, const char *rel, struct stat *st)
 {
+    *st = (struct stat){0};
     int fd = open_plain(at, rel, O_PATH);
     if (fd < 0)
         return failed(at);

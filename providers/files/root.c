@@ -4,6 +4,7 @@
 
 #include "buffer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ static bool holds(const files_root *a, const files_root *b)
 
 static bool known(const files_roots *roots, const files_root *root)
 {
+    assert(root->path);
     for (size_t i = 0; i < roots->count; i++) {
         if (strcmp(roots->items[i].path, root->path) == 0)
             return true;

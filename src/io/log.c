@@ -97,7 +97,7 @@ void mcp__log_line(mcp_loop *loop, const char *level, const char *line)
     char text[PIPE_BUF];
     int rank = level ? level_of(level) : -1;
 
-    if (!line || rank < loop->log_level)
+    if (!line || rank < 0 || rank < loop->log_level)
         return;
     size_t n = (size_t)snprintf(text, sizeof(text), "mcp: %s: ", levels[rank]);
     n += mcp__log_escape(text + n, sizeof(text) - 1 - n, mcp_str_from(line));

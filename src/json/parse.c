@@ -190,6 +190,7 @@ static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_
     rc = read_doc(text, len, flags, a, &doc, error);
     if (rc)
         return rc;
+    assert(doc);
     /* Strings are decoded where they stand, in the text or in the copy, so a key's place is known. */
     const char *base = flags & YYJSON_READ_INSITU ? text : doc->str_pool;
     rc = mcp__json_check_keys((const mcp_json *)doc->root, base, a, error);

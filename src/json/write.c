@@ -3,6 +3,8 @@
  * Strings are the bulk of every reply, so clean runs are found 16 or 8 bytes at a time and copied
  * whole; the same pass checks UTF-8. Nothing here depends on the locale.
  */
+#include <math.h>
+
 #include <mcp/yyjson.h>
 
 #ifdef __SSE2__
@@ -232,9 +234,8 @@ void mcp__json_put_real(mcp__buf *b, double value)
     const double exact = 9007199254740992.0;
     if (value >= -exact && value <= exact) {
         int64_t whole = (int64_t)value;
-        double back = (double)whole;
-        /* By bytes, because -0.0 equals 0 and yet is another number. */
-        if (memcmp(&back, &value, sizeof(back)) == 0) {
+        /* -0.0 equals 0 and yet is another number. */
+        if ((double)whole == value && !(whole == 0 && signbit(value))) {
             mcp__json_put_int(b, whole);
             return;
         }

@@ -50,7 +50,7 @@ static mcp__buf *next_entry(mcp_request *req)
 {
     if (closed(req) != MCP_OK)
         return NULL;
-    if (!req->in.channel || !req->method->array) {
+    if (!req->in.channel || !req->method || !req->method->array) {
         remember(req, MCP_ESTATE);
         return NULL;
     }

@@ -122,6 +122,7 @@ static bool is_defined(const mcp_uri_value *value)
 /* *any: whether the expression has put out something before. */
 static int put_spec(expansion *x, const mcp__uri_operator *op, const mcp__uri_spec *spec, bool *any)
 {
+    assert(op);
     mcp_uri_value value = {0};
     mcp_str name = spec->variable->name;
     mcp__arena_reset(&x->arena);
