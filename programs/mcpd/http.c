@@ -11,9 +11,39 @@
 #include "log.h"
 #include "tokens.h"
 
+/* What the endpoint's questions need. */
+typedef struct endpoint {
+    tokens *known; /* NULL: everybody may come */
+    const mcp_files *watching;
+} endpoint;
+
 static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
 {
-    return tokens_check(user, authorization, principal, room);
+    const endpoint *e = user;
+    return tokens_check(e->known, authorization, principal, room);
+}
+
+static void add_gauge(const char *name, const char *help, size_t value,
+                      void (*add)(void *arg, mcp_str text), void *arg)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text, "# HELP %s %s\n# TYPE %s gauge\n%s %zu\n", name, help, name,
+                     name, value);
+    if (n > 0 && (size_t)n < sizeof text)
+        add(arg, (mcp_str){text, (size_t)n});
+}
+
+static void metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
+{
+    const endpoint *e = user;
+    mcp_files_counts c = mcp_files_watching(e->watching);
+    add_gauge("mcp_watched_folders", "Folders watched with inotify.", c.watched, add, arg);
+    add_gauge("mcp_watch_budget", "Folders that may be watched; 0 before the first.", c.budget, add,
+              arg);
+    add_gauge("mcp_polled", "Folders and files looked at every two seconds instead.", c.polled, add,
+              arg);
+    add_gauge("mcp_watched_resources", "Resources that somebody is subscribed to.", c.subscriptions,
+              add, arg);
 }
 
 static void tell(const settings *s, const mcp_listener *listener)
@@ -29,7 +59,7 @@ static void tell(const settings *s, const mcp_listener *listener)
     log_notice(line);
 }
 
-static int listen_at(const settings *s, const char *address, tokens *known, mcp_loop *loop,
+static int listen_at(const settings *s, const char *address, endpoint *e, mcp_loop *loop,
                      mcp_server *server, mcp_listener **ret, mcp_error *error)
 {
     mcp_http_options http = {
@@ -39,9 +69,10 @@ static int listen_at(const settings *s, const char *address, tokens *known, mcp_
         .allow_origins = s->allow_origin.items,
         .n_allow_origins = s->allow_origin.count,
         .cors = s->allow_origin.count > 0,
-        .authenticate = known ? authenticate : NULL,
+        .authenticate = e->known ? authenticate : NULL,
+        .metrics = metrics,
         .log = log_wants_requests() ? log_request : NULL,
-        .user = known,
+        .user = e,
         .max_connections = (size_t)s->max_connections,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,
@@ -65,20 +96,21 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_erro
     return rc;
 }
 
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const mcp_files *watching,
+               mcp_error *error)
 {
-    tokens *known = NULL;
+    endpoint e = {.watching = watching};
     mcp_listener **listeners = calloc(s->http.count, sizeof *listeners);
     int rc = listeners ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && s->token_file)
-        rc = tokens_read(s->token_file, &known, error);
+        rc = tokens_read(s->token_file, &e.known, error);
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++)
-        rc = listen_at(s, s->http.items[i], known, loop, server, &listeners[i], error);
+        rc = listen_at(s, s->http.items[i], &e, loop, server, &listeners[i], error);
     if (rc == MCP_OK)
         rc = serve(s, loop, server, error);
     for (size_t i = 0; listeners && i < s->http.count; i++)
         mcp_listener_close(listeners[i]);
     free(listeners);
-    tokens_free(known);
+    tokens_free(e.known);
     return rc;
 }

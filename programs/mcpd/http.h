@@ -4,10 +4,12 @@
 
 #include <mcp/io.h>
 
+#include "files.h"
 #include "options.h"
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
- * mcp_loop_listen() and mcp_loop_serve_http(). */
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error);
+ * mcp_loop_listen() and mcp_loop_serve_http(). What `watching` watches stands in /metrics. */
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const mcp_files *watching,
+               mcp_error *error);
 
 #endif

@@ -95,7 +95,7 @@ static char *data_home(void)
     return path;
 }
 
-static int mount_files(const settings *s, mcp_server *server, mcp_error *error)
+static int mount_files(const settings *s, mcp_server *server, mcp_files **handle, mcp_error *error)
 {
     char *home = data_home();
     int rc = mcp_files_mount(
@@ -106,7 +106,7 @@ static int mount_files(const settings *s, mcp_server *server, mcp_error *error)
                     .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
                     .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
                     .tools = s->resource_tools, .data_home = home,
-                    .data_dirs = getenv("XDG_DATA_DIRS")),
+                    .data_dirs = getenv("XDG_DATA_DIRS"), .handle = handle),
         error);
     free(home);
     return rc;
@@ -138,6 +138,7 @@ static int serve(const settings *s)
     mcp_error error = {0};
     mcp_loop *loop = NULL;
     mcp_server *server = NULL;
+    mcp_files *watching = NULL;
     int rc = mcp_loop_new(NULL, &loop, &error);
     if (rc == MCP_OK) {
         mcp_host host = *mcp_loop_host(loop);
@@ -145,7 +146,7 @@ static int serve(const settings *s)
         rc = make_server(s, &host, &server, &error);
     }
     if (rc == MCP_OK)
-        rc = mount_files(s, server, &error);
+        rc = mount_files(s, server, &watching, &error);
     if (rc == MCP_OK && s->print_config) {
         mcp_server_free(server);
         mcp_loop_free(loop);
@@ -154,7 +155,7 @@ static int serve(const settings *s)
     if (rc == MCP_OK) {
         if (!s->http.count)
             greet(s);
-        rc = s->http.count ? http_serve(s, loop, server, &error)
+        rc = s->http.count ? http_serve(s, loop, server, watching, &error)
                            : mcp_loop_serve_stdio(loop, server, NULL, &error);
         finish_work(loop, rc);
     }

@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+typedef struct mcp_files mcp_files;
+
 /* Zero is the default everywhere. Everything is copied. */
 typedef struct mcp_files_options {
     size_t size;
@@ -38,7 +40,18 @@ typedef struct mcp_files_options {
     const char *data_dirs;
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
+    /* Where to leave a handle for mcp_files_watching(); valid as long as the server. NULL: nobody asks. */
+    mcp_files **handle;
 } mcp_files_options;
+
+/* What is watched at this moment, for an operator. */
+typedef struct mcp_files_counts {
+    size_t watched;       /* folders, with inotify */
+    size_t budget;        /* of them; 0: nothing was watched yet */
+    size_t polled;        /* folders and files that are looked at every two seconds instead */
+    size_t subscriptions; /* files and folders that somebody is subscribed to */
+} mcp_files_counts;
+mcp_files_counts mcp_files_watching(const mcp_files *files);
 
 /* Checks that every source is there and readable, then mounts them. Watching uses the server's
  * host (timers and descriptors), large reads its workers; without a host nothing is watched.

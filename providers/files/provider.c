@@ -461,6 +461,15 @@ static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp
     return rc;
 }
 
+mcp_files_counts mcp_files_watching(const mcp_files *handle)
+{
+    const files *f = (const files *)handle;
+    if (!f->watch)
+        return (mcp_files_counts){0};
+    files_watch_counts c = files_watch_count(f->watch);
+    return (mcp_files_counts){c.watched, c.budget, c.polled, c.subscriptions};
+}
+
 int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_error *error)
 {
     mcp_provider provider = {.size = sizeof provider,
@@ -479,6 +488,8 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
         provider.watch_list = watch_list, provider.unwatch_list = unwatch_list;
     }
     rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes f over in every case */
+    if (rc == MCP_OK && options->handle)
+        *options->handle = (mcp_files *)f;
     for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
         rc = mcp_server_add_template(server, &templates[i], f, error);
     return rc == MCP_OK && options->tools ? files_add_tools(server, f, error) : rc;

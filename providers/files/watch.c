@@ -625,6 +625,7 @@ void files_watch_listed(files_watch *w, const char *path)
 files_watch_counts files_watch_count(const files_watch *w)
 {
     return (files_watch_counts){.watched = w->dirs.watched.count,
+                                .budget = w->dirs.budget,
                                 .polled = w->dirs.polled.count,
                                 .subscriptions = w->subs.count,
                                 .scanning = w->scan_first || w->scanning};

@@ -47,7 +47,7 @@ void files_watch_listed(files_watch *w, const char *path);
 
 /* For tests and the log. */
 typedef struct files_watch_counts {
-    size_t watched, polled, subscriptions;
+    size_t watched, budget, polled, subscriptions;
     bool scanning;
 } files_watch_counts;
 files_watch_counts files_watch_count(const files_watch *w);

@@ -65,8 +65,8 @@ static void test_endless(void **state)
         "{\"$dynamicRef\":\"#\"}",
         "{\"$dynamicAnchor\":\"a\",\"$dynamicRef\":\"#a\"}",
         "{\"dependentSchemas\":{\"a\":{\"$ref\":\"#\"}}}",
-        "{\"allOf\":[{\"$ref\":\"#/$defs/"
-        "b\"}],\"$defs\":{\"b\":{\"$ref\":\"#\"}},\"unevaluatedProperties\":false}",
+        ("{\"allOf\":[{\"$ref\":\"#/$defs/b\"}],\"$defs\":{\"b\":{\"$ref\":\"#\"}},"
+         "\"unevaluatedProperties\":false}"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++)
