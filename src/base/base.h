@@ -226,6 +226,19 @@ static inline bool mcp__str_starts(mcp_str s, mcp_str prefix)
 {
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
+/* ASCII letters only: what schemes and header names are compared by. */
+static inline char mcp__lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+/* Whether both are the same but for the case of ASCII letters. */
+static inline bool mcp__str_same(mcp_str a, mcp_str b)
+{
+    size_t i = 0;
+    while (a.len == b.len && i < a.len && mcp__lower(a.ptr[i]) == mcp__lower(b.ptr[i]))
+        i++;
+    return a.len == b.len && i == a.len;
+}
 static inline mcp_str mcp__str_sub(mcp_str s, size_t from)
 {
     mcp_str r = {s.ptr + from, s.len - from};

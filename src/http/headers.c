@@ -28,23 +28,6 @@ typedef struct param {
     uint32_t name_len, value_len;
 } param;
 
-static unsigned char lower(char c)
-{
-    unsigned char u = (unsigned char)c;
-    return u >= 'A' && u <= 'Z' ? u | 0x20 : u;
-}
-
-bool mcp__http_same(mcp_str a, mcp_str b)
-{
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.ptr[i]) != lower(b.ptr[i]))
-            return false;
-    }
-    return true;
-}
-
 mcp_str mcp__http_trim(mcp_str s)
 {
     while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
@@ -85,7 +68,7 @@ static bool same_name(mcp_str ours, mcp_str name)
 /* The known header of that length whose name begins with that letter: there is never more than one. */
 static mcp__http_known candidate(mcp_str name)
 {
-    char first = name.len ? (char)lower(name.ptr[0]) : 0;
+    char first = name.len ? mcp__lower(name.ptr[0]) : 0;
     switch (name.len) {
     case 4: return MCP__HTTP_HOST;
     case 6:
@@ -214,7 +197,7 @@ bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value
         param p;
         memcpy(&p, head->bytes.ptr + at, sizeof(p));
         const char *text = head->bytes.ptr + at + sizeof(p);
-        if (mcp__http_same((mcp_str){text, p.name_len}, wanted)) {
+        if (mcp__str_same((mcp_str){text, p.name_len}, wanted)) {
             *value = (mcp_str){text + p.name_len, p.value_len};
             return true;
         }

@@ -102,7 +102,6 @@ static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span 
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
-bool mcp__http_same(mcp_str a, mcp_str b); /* but for case */
 mcp_str mcp__http_trim(mcp_str s);
 
 /* ---- media.c ------------------------------------------------------------------------------------------ */

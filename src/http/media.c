@@ -55,7 +55,7 @@ unsigned mcp__http_accepts(mcp_str value)
         while (entry.len)
             refused |= is_refusal(split(&entry, ';'));
         for (size_t i = 0; i < MCP__COUNT(ranges) && !refused; i++) {
-            if (mcp__http_same(range, ranges[i].range))
+            if (mcp__str_same(range, ranges[i].range))
                 types |= ranges[i].types;
         }
     }
@@ -66,5 +66,5 @@ bool mcp__http_is_json(mcp_str content_type)
 {
     if (mcp_str_eq(content_type, MCP_STR("application/json")))
         return true;
-    return mcp__http_same(split(&content_type, ';'), MCP_STR("application/json"));
+    return mcp__str_same(split(&content_type, ';'), MCP_STR("application/json"));
 }

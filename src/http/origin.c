@@ -11,7 +11,7 @@ static const mcp_str loopback[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]",
 static bool is_loopback(mcp_str name)
 {
     for (size_t i = 0; i < MCP__COUNT(loopback); i++) {
-        if (mcp__http_same(name, loopback[i]))
+        if (mcp__str_same(name, loopback[i]))
             return true;
     }
     return false;
@@ -44,7 +44,7 @@ static bool listed(const char *const *list, size_t n, mcp_str value)
 {
     for (size_t i = 0; i < n; i++) {
         mcp_str allowed = mcp_str_from(list[i]);
-        if (mcp_str_eq(allowed, MCP_STR("*")) || mcp__http_same(allowed, value))
+        if (mcp_str_eq(allowed, MCP_STR("*")) || mcp__str_same(allowed, value))
             return true;
     }
     return false;
@@ -64,7 +64,7 @@ bool mcp__http_origin_allowed(const mcp_http_options *o, mcp_str origin)
         return true;
     for (size_t i = 0; i < MCP__COUNT(schemes); i++) {
         size_t len = schemes[i].len;
-        if (origin.len <= len || !mcp__http_same((mcp_str){origin.ptr, len}, schemes[i]))
+        if (origin.len <= len || !mcp__str_same((mcp_str){origin.ptr, len}, schemes[i]))
             continue;
         mcp_str host = mcp__str_sub(origin, len);
         return cut_port(&host) && is_loopback(host);

@@ -11,7 +11,7 @@ static bool names_host(mcp_str target, size_t *len)
     static const mcp_str schemes[] = {{"http://", 7}, {"https://", 8}};
     for (size_t i = 0; i < MCP__COUNT(schemes); i++) {
         *len = schemes[i].len;
-        if (target.len >= *len && mcp__http_same((mcp_str){target.ptr, *len}, schemes[i]))
+        if (target.len >= *len && mcp__str_same((mcp_str){target.ptr, *len}, schemes[i]))
             return true;
     }
     return false;
@@ -109,13 +109,13 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
     mcp_str expect = mcp__http_header(&c->head, MCP__HTTP_EXPECT);
     if (!(c->head.present & 1u << MCP__HTTP_ACCEPT))
         c->head.accepts = MCP__HTTP_JSON | MCP__HTTP_SSE;
-    if (expect.ptr && c->parser.http_minor >= 1 && !mcp__http_same(expect, MCP_STR("100-continue")))
+    if (expect.ptr && c->parser.http_minor >= 1 && !mcp__str_same(expect, MCP_STR("100-continue")))
         return MCP__HTTP_BAD_EXPECT;
     if (c->http_method != HTTP_POST)
         return MCP__HTTP_FINE;
     if (!mcp__http_is_json(mcp__http_header(&c->head, MCP__HTTP_CONTENT_TYPE)))
         return MCP__HTTP_BAD_TYPE;
-    if (coding.len && !mcp__http_same(coding, MCP_STR("identity")))
+    if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
         return MCP__HTTP_BAD_CODING;
     return c->head.accepts & MCP__HTTP_JSON ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
 }

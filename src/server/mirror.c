@@ -29,20 +29,6 @@ static bool is_token(mcp_str s)
     return s.len > 0;
 }
 
-static bool same_without_case(mcp_str a, const char *b)
-{
-    if (a.len != strlen(b))
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b[i];
-        x = x >= 'A' && x <= 'Z' ? x | 0x20 : x;
-        y = y >= 'A' && y <= 'Z' ? y | 0x20 : y;
-        if (x != y)
-            return false;
-    }
-    return true;
-}
-
 static int bad_header(walk *w, mcp_str name, const char *why)
 {
     return mcp__fail(w->error, MCP_EINVAL, 0, "x-mcp-header \"%.*s\" %s",
@@ -58,7 +44,7 @@ static int check_header(walk *w, const mcp_json *schema, mcp_str name)
         !mcp_str_eq(type, MCP_STR("boolean")))
         return bad_header(w, name, "belongs on a string, an integer or a boolean only");
     for (size_t i = 0; i < w->mirror->count; i++) {
-        if (same_without_case(name, w->mirror->items[i].header + strlen("Mcp-Param-")))
+        if (mcp__str_same(name, mcp_str_from(w->mirror->items[i].header + strlen("Mcp-Param-"))))
             return bad_header(w, name, "is used twice");
     }
     return MCP_OK;

@@ -199,22 +199,11 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__rev
 
 /* ---- mounts --------------------------------------------------------------------------------------------- */
 
-static bool same_scheme(const char *a, const char *b, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        unsigned char x = (unsigned char)a[i], y = (unsigned char)b[i];
-        x = x >= 'A' && x <= 'Z' ? x | 0x20 : x;
-        y = y >= 'A' && y <= 'Z' ? y | 0x20 : y;
-        if (x != y)
-            return false;
-    }
-    return true;
-}
-
 static bool under(const mcp__mount *m, mcp_str uri)
 {
     size_t len = strlen(m->prefix);
-    return uri.len >= len && same_scheme(uri.ptr, m->prefix, m->scheme_len) &&
+    return uri.len >= len &&
+           mcp__str_same((mcp_str){uri.ptr, m->scheme_len}, (mcp_str){m->prefix, m->scheme_len}) &&
            memcmp(uri.ptr + m->scheme_len, m->prefix + m->scheme_len, len - m->scheme_len) == 0;
 }
 

@@ -42,7 +42,7 @@ static int hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
-    c = mcp__uri_lower(c);
+    c = mcp__lower(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -96,7 +96,7 @@ size_t mcp__uri_scheme_length(mcp_str s)
         n++;
     if (n == 0 || n == s.len || s.ptr[n] != ':')
         return 0;
-    char first = mcp__uri_lower(s.ptr[0]);
+    char first = mcp__lower(s.ptr[0]);
     return first >= 'a' && first <= 'z' ? n + 1 : 0;
 }
 

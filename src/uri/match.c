@@ -55,7 +55,7 @@ static void write_normal(const mcp_uri_template *t, mcp_str uri, char *to)
 {
     size_t lower = t->has_scheme ? mcp__uri_scheme_length(uri) : 0;
     for (size_t i = 0; i < lower; i++)
-        to[i] = mcp__uri_lower(uri.ptr[i]);
+        to[i] = mcp__lower(uri.ptr[i]);
     size_t len = lower;
     for (size_t at = lower; at < uri.len;) {
         if (is_normal(uri.ptr[at])) {

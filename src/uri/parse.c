@@ -153,7 +153,7 @@ int mcp_uri_parse(mcp_str text, mcp_uri *ret, mcp_error *error)
 bool mcp_uri_scheme_is(const mcp_uri *uri, const char *scheme)
 {
     size_t i = 0;
-    while (i < uri->scheme.len && scheme[i] && mcp__uri_lower(uri->scheme.ptr[i]) == scheme[i])
+    while (i < uri->scheme.len && scheme[i] && mcp__lower(uri->scheme.ptr[i]) == scheme[i])
         i++;
     return i == uri->scheme.len && scheme[i] == '\0';
 }

@@ -63,7 +63,7 @@ static int normalize_literal(mcp_uri_template *t, mcp_str text, bool first, mcp_
     for (size_t at = 0; at < text.len;)
         len += mcp__uri_normal(text, &at, to + len);
     for (size_t i = 0; i < lower; i++)
-        to[i] = mcp__uri_lower(to[i]);
+        to[i] = mcp__lower(to[i]);
     t->has_scheme |= lower > 0;
     t->literal_length += len;
     *ret = (mcp_str){to, len};

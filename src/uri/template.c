@@ -357,7 +357,7 @@ bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
         bool in_scheme = at < lower;
         size_t n = mcp__uri_normal(uri, &at, out);
         if (in_scheme)
-            out[0] = mcp__uri_lower(out[0]);
+            out[0] = mcp__lower(out[0]);
         if (n == 0 || n > t->prefix.len - matched || memcmp(out, t->prefix.ptr + matched, n) != 0)
             return false;
         matched += n;

@@ -55,11 +55,6 @@ size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
 /* The length of "scheme:" at the start of s, or 0. */
 size_t mcp__uri_scheme_length(mcp_str s);
 
-static inline char mcp__uri_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* ---- template.c ------------------------------------------------------------------------------- */
 
 /* RFC 6570, the table in appendix A. */
