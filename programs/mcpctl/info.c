@@ -92,7 +92,7 @@ static int print_json(const ctl *c)
     mcp_str text;
     int rc = mcp_json_writer_finish(w, &text);
     if (rc == MCP_OK) {
-        text_put_json(c, text);
+        put_json_text(c, text);
         putchar('\n');
     } else {
         say("%s", mcp_error_text(rc));

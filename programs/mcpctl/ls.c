@@ -39,11 +39,11 @@ static void widen(size_t *width, mcp_str s, size_t most)
 static void put_row(const ctl *c, const listing *l, const row *r)
 {
     if (c->set.long_form) {
-        text_put_field(c, r->uri);
+        put_field(c, r->uri);
         printf("\t%s\t", r->size);
-        text_put_field(c, r->type);
+        put_field(c, r->type);
         putchar('\t');
-        text_put_field(c, r->name);
+        put_field(c, r->name);
     } else if (c->out_is_terminal) {
         text_put_cell(stdout, r->name, l->name);
         printf("  %12s  ", r->size);
@@ -51,7 +51,7 @@ static void put_row(const ctl *c, const listing *l, const row *r)
         fputs("  ", stdout);
         text_put(stdout, r->uri, TEXT_LINE);
     } else {
-        text_put_field(c, r->uri);
+        put_field(c, r->uri);
     }
     putchar('\n');
 }
@@ -67,7 +67,7 @@ static int put_json(const ctl *c, listing *l, const mcp_json *resource)
         return EXIT_LOCAL;
     }
     fputs(l->count ? ",\n" : "\n", stdout);
-    text_put_json(c, text);
+    put_json_text(c, text);
     return EXIT_OK;
 }
 
@@ -105,7 +105,7 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
             return EXIT_LOCAL;
     }
     /* Whoever reads sees each page at once, and when nobody reads any more, an endless list ends. */
-    return text_flush(c) ? EXIT_OK : EXIT_LOCAL;
+    return flush_stdout(c) ? EXIT_OK : EXIT_LOCAL;
 }
 
 int run_ls(ctl *c)

@@ -8,6 +8,8 @@
 
 #include "mcpctl.h"
 
+const char program_name[] = "mcpctl";
+
 /* What a signal handler can reach. */
 static mcp_loop *the_loop;
 static volatile sig_atomic_t the_signal;
@@ -38,7 +40,7 @@ static bool reader_is_gone(void)
 
 static int flush_output(ctl *c, int code)
 {
-    if (text_flush(c))
+    if (flush_stdout(c))
         return code;
     if (!reader_is_gone()) /* it has had enough: that is no news */
         say("cannot write the output: %s",

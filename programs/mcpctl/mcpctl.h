@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include <common/options.h>
+#include <common/text.h>
 #include <mcp/client.h>
 #include <mcp/io.h>
 
@@ -74,21 +76,8 @@ int run_read(ctl *c); /* read.c */
 
 /* ---- options.c and help.c: the command line ---------------------------------------------------------- */
 
-typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_SECONDS } option_kind;
-
-typedef struct option {
-    const char *name; /* without "--" */
-    char letter;      /* the short form, or 0 */
-    option_kind kind;
-    size_t at;            /* offset in settings */
-    const char *argument; /* what --help calls its value */
-    const char *only;     /* the commands that have it, separated by '|'; NULL: all */
-    const char *help;
-} option;
-
 extern const option options[];
 extern const size_t n_options;
-bool option_is_for(const option *o, const command *c);
 
 /* EXIT_OK, or EXIT_USAGE after saying on stderr what is wrong. */
 int options_parse(int argc, char **argv, ctl *ret);
@@ -111,33 +100,14 @@ int session_call(ctl *c, const char *what, const char *method, const char *param
 /* A whole list, page by page. on_page returning other than EXIT_OK stops it, and is returned. */
 int session_list(ctl *c, const char *what, const char *method, result_fn *on_page, void *user);
 
-/* ---- text.c: what a stranger wrote, shown safely -------------------------------------------------------- */
+/* ---- output.c: what goes to stdout -------------------------------------------------------------------- */
 
-typedef enum text_mode {
-    TEXT_LINE, /* of one line: every control character is shown, invisible ones that reorder text too */
-    TEXT_BLOCK, /* of several lines: newlines and tabs stay */
-} text_mode;
-
-/* Writes s so that it does nothing to a terminal: controls come as \x1b, \u202e. */
-void text_put(FILE *to, mcp_str s, text_mode mode);
-/* How many characters that makes. */
-size_t text_width(mcp_str s);
-/* The same in at most `width` characters, filled up with spaces; cut with "…". */
-void text_put_cell(FILE *to, mcp_str s, size_t width);
-/* A field of a line that a script reads: only C0 controls are shown as \x09, so that a line is a record
- * and a tab separates. */
-void text_put_field(const ctl *c, mcp_str s);
+/* A field of a line: for a script as it is but for control characters, for a terminal as text_put(). */
+void put_field(const ctl *c, mcp_str s);
 /* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
-void text_put_json(const ctl *c, mcp_str json);
+void put_json_text(const ctl *c, mcp_str json);
 
 /* Writes out what stdout has in its buffer. False: it cannot be written, now or before. */
-bool text_flush(ctl *c);
-
-/* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
-char *text_dup(mcp_str s);
-
-/* "mcpctl: …" on stderr, made safe; and the line after it that says what to do. */
-void say(const char *format, ...) MCP_PRINTF(1, 2);
-void hint(const char *format, ...) MCP_PRINTF(1, 2);
+bool flush_stdout(ctl *c);
 
 #endif

@@ -56,7 +56,7 @@ static int put_json(const ctl *c, reading *r, const mcp_json *content)
         return EXIT_LOCAL;
     }
     fputs(r->count ? ",\n" : "\n", stdout);
-    text_put_json(c, text);
+    put_json_text(c, text);
     return EXIT_OK;
 }
 

@@ -4,16 +4,7 @@
 #ifndef MCPD_OPTIONS_H
 #define MCPD_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-/* Texts in the order they came; all of them point into argv. */
-typedef struct texts {
-    const char **items;
-    size_t count;
-} texts;
+#include <common/options.h>
 
 typedef struct settings {
     bool hidden, no_ignore;

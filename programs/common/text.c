@@ -4,11 +4,10 @@
  * the screen, set the clipboard or answer a prompt, and marks that reorder text could make one name look
  * like another; both are shown as what they are.
  */
-#include <errno.h>
+#include "text.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "mcpctl.h"
 
 /* One character: its code and size; a byte that is no UTF-8 gives size 1 and is marked. */
 typedef struct character {
@@ -44,16 +43,51 @@ static bool is_control(unsigned code)
     return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/* Invisible, and changes the order of what is around it or how lines break. */
-static bool is_deceptive(unsigned code)
+typedef struct range {
+    unsigned first, last;
+} range;
+
+static bool is_in(unsigned code, const range *ranges, size_t count)
 {
-    static const unsigned ranges[][2] = {{0x061c, 0x061c}, {0x200b, 0x200f}, {0x2028, 0x202e},
-                                         {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        if (code >= ranges[i][0] && code <= ranges[i][1])
+    for (size_t i = 0; i < count; i++) {
+        if (code >= ranges[i].first && code <= ranges[i].last)
             return true;
     }
     return false;
+}
+
+#define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]))
+
+/* Invisible, and changes the order of what is around it or how lines break. */
+static bool is_deceptive(unsigned code)
+{
+    static const range ranges[] = {{0x061c, 0x061c}, {0x200b, 0x200f}, {0x2028, 0x202e},
+                                   {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
+    return IS_IN(code, ranges);
+}
+
+/* Reorders all that follows, so that code reads as what it is not; what else is deceptive in a name has
+ * its use in a text (joined letters and emoji, marks of direction). */
+static bool is_override(unsigned code)
+{
+    static const range ranges[] = {{0x202a, 0x202e}, {0x2066, 0x2069}};
+    return IS_IN(code, ranges);
+}
+
+/* Columns on a terminal; the great blocks only, where a mistake shifts a column and nothing more. */
+static size_t columns(unsigned code)
+{
+    static const range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},
+                                 {0x064b, 0x065f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+                                 {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
+    static const range two[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
+                                {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+                                {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+                                {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
+                                {0x20000, 0x3fffd}};
+    if (code < 0x300 || IS_IN(code, none))
+        return code >= 0x300 ? 0 : 1;
+    return IS_IN(code, two) ? 2 : 1;
 }
 
 /* How a character is shown: an escape in `to`, or itself (false). */
@@ -62,7 +96,7 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
     if (mode == TEXT_BLOCK && !c.broken) {
         if (c.code == '\n' || c.code == '\t' || (c.code == '\r' && line_end_follows))
             return false;
-        if (!is_control(c.code))
+        if (!is_control(c.code) && !is_override(c.code))
             return false;
     }
     if (c.broken || c.code < 0x80)
@@ -110,7 +144,7 @@ size_t text_width(mcp_str s)
     while (s.len) {
         char shown[16];
         character c = next_character(s);
-        width += escape(c, false, TEXT_LINE, shown) ? strlen(shown) : 1;
+        width += escape(c, false, TEXT_LINE, shown) ? strlen(shown) : columns(c.code);
         s = rest(s, c.size);
     }
     return width;
@@ -123,7 +157,7 @@ void text_put_cell(FILE *to, mcp_str s, size_t width)
     while (s.len) {
         char shown[16];
         character c = next_character(s);
-        size_t w = escape(c, false, TEXT_LINE, shown) ? strlen(shown) : 1;
+        size_t w = escape(c, false, TEXT_LINE, shown) ? strlen(shown) : columns(c.code);
         if (w > left)
             break;
         text_put(to, (mcp_str){s.ptr, c.size}, TEXT_LINE);
@@ -135,48 +169,30 @@ void text_put_cell(FILE *to, mcp_str s, size_t width)
     fprintf(to, "%*s", (int)left, "");
 }
 
-void text_put_field(const ctl *c, mcp_str s)
+void text_put_field(FILE *to, mcp_str s)
 {
-    if (c->out_is_terminal) {
-        text_put(stdout, s, TEXT_LINE);
-        return;
-    }
     for (size_t i = 0; i < s.len; i++) {
         unsigned char byte = (unsigned char)s.ptr[i];
         if (byte < 0x20 || byte == 0x7f)
-            fprintf(stdout, "\\x%02x", byte);
+            fprintf(to, "\\x%02x", byte);
         else
-            fputc(byte, stdout);
+            fputc(byte, to);
     }
 }
 
-void text_put_json(const ctl *c, mcp_str json)
+void text_put_json(FILE *to, mcp_str json)
 {
-    if (!c->out_is_terminal) {
-        fwrite(json.ptr, 1, json.len, stdout);
-        return;
-    }
     while (json.len) {
         character ch = next_character(json);
         bool special = ch.code >= 0x7f && (is_control(ch.code) || is_deceptive(ch.code));
         if (special && ch.code > 0xffff)
-            fprintf(stdout, "\\u%04x\\u%04x", 0xd7c0 + (ch.code >> 10), 0xdc00 + (ch.code & 0x3ff));
+            fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (ch.code >> 10), 0xdc00 + (ch.code & 0x3ff));
         else if (special)
-            fprintf(stdout, "\\u%04x", ch.code);
+            fprintf(to, "\\u%04x", ch.code);
         else
-            fwrite(json.ptr, 1, ch.size, stdout);
+            fwrite(json.ptr, 1, ch.size, to);
         json = rest(json, ch.size);
     }
-}
-
-bool text_flush(ctl *c)
-{
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return true;
-    if (!c->write_errno)
-        c->write_errno = errno;
-    return false;
 }
 
 char *text_dup(mcp_str s)
@@ -190,32 +206,33 @@ char *text_dup(mcp_str s)
     return copy;
 }
 
+/* ---- our own messages ------------------------------------------------------------------------------- */
+
 enum { LONGEST = 2048 };
 
-static void put_message(const char *before, const char *text)
+static void put_message(const char *format, va_list args)
 {
-    fflush(stdout);
-    fputs(before, stderr);
+    char text[LONGEST];
+    vsnprintf(text, sizeof(text), format, args);
     text_put(stderr, mcp_str_from(text), TEXT_LINE);
     fputc('\n', stderr);
 }
 
 void say(const char *format, ...)
 {
-    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    fflush(stdout);
+    fprintf(stderr, "%s: ", program_name);
+    put_message(format, args);
     va_end(args);
-    put_message("mcpctl: ", text);
 }
 
 void hint(const char *format, ...)
 {
-    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    fprintf(stderr, "%*s", (int)strlen(program_name) + 2, "");
+    put_message(format, args);
     va_end(args);
-    put_message("        ", text);
 }

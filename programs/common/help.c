@@ -1,0 +1,101 @@
+/* help.c: --help and the manual page out of the table of options. */
+#include "help.h"
+
+#include <string.h>
+
+void help_wrap(FILE *to, const char *text, int indent, int column)
+{
+    while (*text) {
+        int len = (int)strcspn(text, " \n");
+        if (column > indent && column + 1 + len > 78)
+            column = fprintf(to, "\n%*s", indent, "") - 1;
+        else if (column > indent)
+            column += fprintf(to, " ");
+        column += fprintf(to, "%.*s", len, text);
+        text += len;
+        if (*text == '\n' && text[1])
+            column = fprintf(to, "\n%*s", indent, "") - 1;
+        text += *text != 0;
+    }
+    fprintf(to, "\n");
+}
+
+void help_entry(FILE *to, const char *left, const char *text, int column)
+{
+    int len = fprintf(to, "  %-*s", column - 2, left);
+    if (len > column)
+        fprintf(to, "\n%*s", column, "");
+    help_wrap(to, text, column, column);
+}
+
+void help_options(FILE *to, const option *table, size_t count, const char *command)
+{
+    enum { COLUMN = 25 };
+    for (size_t i = 0; i < count; i++) {
+        const option *o = &table[i];
+        if (!option_is_for(o, command))
+            continue;
+        char left[64], letter[8] = "";
+        if (o->letter)
+            snprintf(letter, sizeof letter, ", -%c", o->letter);
+        snprintf(left, sizeof left, "--%s%s%s%s", o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "", letter);
+        help_entry(to, left, o->help, COLUMN);
+    }
+}
+
+/* ---- the manual page ------------------------------------------------------------------------------ */
+
+void man_text(FILE *to, const char *text)
+{
+    if (*text == '.')
+        fputs("\\&", to);
+    for (; *text; text++) {
+        switch (*text) {
+        case '-': fputs("\\-", to); break;
+        case '\\': fputs("\\e", to); break;
+        case '\'': fputs("\\(aq", to); break;
+        case '~': fputs("\\(ti", to); break;
+        case '\n': fputs("\n.PP\n", to); break;
+        default: fputc(*text, to);
+        }
+    }
+}
+
+void man_line(FILE *to, const char *text)
+{
+    man_text(to, text);
+    fputc('\n', to);
+}
+
+/* "a", "b" and "c" */
+static void man_commands(FILE *to, const char *only)
+{
+    const char *before = " Only of ";
+    while (*only) {
+        int len = (int)strcspn(only, "|");
+        fprintf(to, "%s\\fB%.*s\\fR", before, len, only);
+        only += len;
+        only += *only == '|';
+        before = strchr(only, '|') ? ", " : " and ";
+    }
+    fputc('.', to);
+}
+
+void man_options(FILE *to, const option *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const option *o = &table[i];
+        fputs(".TP\n.B \\-\\-", to);
+        man_text(to, o->name);
+        if (o->letter)
+            fprintf(to, "\\fR, \\fB\\-%c", o->letter);
+        if (o->argument)
+            fprintf(to, " \\fI%s\\fR", o->argument);
+        fputc('\n', to);
+        man_text(to, o->help);
+        if (o->only)
+            man_commands(to, o->only);
+        fputc('\n', to);
+    }
+}

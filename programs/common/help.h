@@ -1,0 +1,23 @@
+/* help.h: text for --help and the manual page, made of a table of options. */
+#ifndef PROGRAM_HELP_H
+#define PROGRAM_HELP_H
+
+#include "options.h"
+
+/* Words in lines of at most 78 columns; the first line has `column` already, every other begins with
+ * `indent` spaces. A newline in the text begins a line. Ends with a newline. */
+void help_wrap(FILE *to, const char *text, int indent, int column);
+
+/* One line and its explanation: "  --name VALUE, -n     Text." */
+void help_entry(FILE *to, const char *left, const char *text, int column);
+/* The options of the command; with NULL those that all commands have. */
+void help_options(FILE *to, const option *table, size_t count, const char *command);
+
+/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no request. A
+ * newline begins a paragraph. */
+void man_text(FILE *to, const char *text);
+void man_line(FILE *to, const char *text);
+/* All options, each with the commands that have it. */
+void man_options(FILE *to, const option *table, size_t count);
+
+#endif

@@ -1,0 +1,38 @@
+/* text.h: what a stranger wrote, shown on a terminal without controlling it; and our own messages.
+ *
+ * A program that uses it defines `program_name`.
+ */
+#ifndef PROGRAM_TEXT_H
+#define PROGRAM_TEXT_H
+
+#include <stdio.h>
+
+#include <mcp/base.h>
+
+extern const char program_name[];
+
+typedef enum text_mode {
+    TEXT_LINE, /* of one line: every control character is shown, invisible ones that reorder text too */
+    TEXT_BLOCK, /* of several lines: newlines and tabs stay, and what joins or marks letters */
+} text_mode;
+
+/* Writes s so that it does nothing to a terminal: controls come as \x1b, \u202e. */
+void text_put(FILE *to, mcp_str s, text_mode mode);
+/* How many columns that takes in one line: none for what combines, two for what is wide. */
+size_t text_width(mcp_str s);
+/* The same in at most `width` columns, filled up with spaces; cut with "…". */
+void text_put_cell(FILE *to, mcp_str s, size_t width);
+/* A field of a line that a script reads: only C0 controls are shown as \x09, so that a line is a record
+ * and a tab separates. */
+void text_put_field(FILE *to, mcp_str s);
+/* JSON text for a terminal: what could control it is written as \u escapes. */
+void text_put_json(FILE *to, mcp_str json);
+
+/* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
+char *text_dup(mcp_str s);
+
+/* "name: …" on stderr, made safe, after what stdout has; and the line after it that says what to do. */
+void say(const char *format, ...) MCP_PRINTF(1, 2);
+void hint(const char *format, ...) MCP_PRINTF(1, 2);
+
+#endif
