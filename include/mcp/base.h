@@ -62,7 +62,8 @@ static inline bool mcp_str_eq(mcp_str a, mcp_str b)
 
 /* Where an object takes its memory. All three are required. They follow malloc, realloc and free:
  * NULL means that there is none, and is reported as MCP_ENOMEM, never with abort(). `release` gets
- * NULL too. The struct is copied; `user` must outlive every object made with it. */
+ * NULL too. The struct is copied; `user` must outlive every object made with it. With worker threads, and
+ * where other threads post (mcp/provider.h), they are called from any thread, also at the same time. */
 typedef struct mcp_allocator {
     void *(*allocate)(size_t size, void *user);
     void *(*resize)(void *ptr, size_t size, void *user);

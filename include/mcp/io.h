@@ -27,8 +27,13 @@ typedef struct mcp_loop mcp_loop;
 /* Descriptors 0 to 2 that are closed are opened on /dev/null first, so that nothing else takes their
  * place. MCP_ENOMEM, MCP_EIO, MCP_EINVAL (no ret). */
 MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error);
-/* Ends the work on worker threads that nobody waits for any more: what has not begun never runs (its
- * `done` is called all the same), what runs is waited for, ms at the most. To be called between closing
+/* Worker threads of the host's `work` and `work_long`: at most `threads` (256; at most 4096, else
+ * MCP_EINVAL) that run and `waiting` (4096) that wait for one; more work than that is MCP_ELIMIT. 0 is the
+ * default. Threads are started when they are needed, end when they are not, have a stack of 1 MiB and
+ * block signals; one in eight is not used for `work_long`. MCP_OK. */
+MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting);
+/* Runs what was posted, and ends the work on worker threads that nobody waits for any more: what has not
+ * begun never runs (its `done` is called all the same), what runs is waited for, ms at the most. To be called between closing
  * the last channel of the loop's servers and freeing those, because `done` needs its server: see
  * mcp_loop_free(). MCP_OK; MCP_ETIMEOUT: some still runs, on a file system that hangs, say; then neither
  * the servers nor the loop may be freed: try again, or leave them to the end of the process, by _exit()
@@ -37,7 +42,7 @@ MCP_API int mcp_loop_drain(mcp_loop *loop, uint64_t ms);
 /* Stops what is left on it and frees it. NULL is allowed. The end of everything goes: close the channels
  * (mcp_loop_serve_stdio() does; mcp_listener_close()), mcp_loop_drain(), mcp_server_free(), because
  * providers stop their timers through the host, then this. Work that was queued without a server is
- * waited for. */
+ * waited for. Threads of your own must not post any more by then. */
 MCP_API void mcp_loop_free(mcp_loop *loop);
 /* Runs until mcp_loop_stop() or until nothing is left to wait for. */
 MCP_API int mcp_loop_run(mcp_loop *loop);

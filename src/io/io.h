@@ -1,6 +1,6 @@
 /* io.h: what the files of src/io share: the loop's inside, lines in, bytes out, descriptors.
  *
- * Everything here belongs to the thread that runs the loop.
+ * Everything here belongs to the thread that runs the loop, but for mcp__post() and mcp__host_post().
  */
 #ifndef MCP_SRC_IO_H
 #define MCP_SRC_IO_H
@@ -14,6 +14,55 @@
 
 #include "base/base.h"
 
+/* ---- post.c: calls from other threads -------------------------------------------------------------- */
+
+/* Something to be run on the loop's thread; embed it. `run` may free it. */
+typedef struct mcp__posted {
+    struct mcp__posted *next;
+    void (*run)(struct mcp__posted *posted);
+} mcp__posted;
+
+typedef struct mcp__posts {
+    uv_mutex_t lock;
+    uv_async_t wakeup; /* keeps the loop running while there is work */
+    mcp__posted *first, **end;
+} mcp__posts;
+
+/* Both return 0 or libuv's status. The handles are closed with the loop's others, before _free(). */
+int mcp__posts_init(mcp_loop *loop);
+void mcp__posts_free(mcp_loop *loop);
+/* From any thread: runs it in the order of the calls. */
+void mcp__post(mcp_loop *loop, mcp__posted *posted);
+/* Runs what is queued now; whether there was anything. */
+bool mcp__posts_run(mcp_loop *loop);
+int mcp__host_post(void *user, void (*fn)(void *arg), void *arg);
+
+/* ---- workers.c: threads for what blocks -------------------------------------------------------------- */
+
+typedef enum mcp__lane { MCP__LANE_SHORT = 0, MCP__LANE_LONG, MCP__LANES } mcp__lane;
+
+typedef struct mcp__workers {
+    uv_mutex_t lock; /* of everything but `growth` */
+    uv_timer_t growth;
+    uv_cond_t left; /* a thread is about to end */
+    mcp__link lanes[MCP__LANES];
+    mcp__link idle; /* the one used last is last */
+    size_t max_threads, max_long, max_waiting;
+    uint64_t idle_ms;         /* a thread without work ends after this time */
+    size_t threads, starting; /* that are there; that have not looked for work yet */
+    size_t waiting, long_running;
+    bool stopping, any_ended;
+    uv_thread_t ended; /* the last one; nobody has joined it yet */
+} mcp__workers;
+
+int mcp__workers_init(mcp_loop *loop);
+/* Ends the threads; nothing runs any more. */
+void mcp__workers_free(mcp_loop *loop);
+/* What has not begun never runs; its `done` is called soon. */
+void mcp__workers_cancel(mcp_loop *loop);
+int mcp__host_work(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
+int mcp__host_work_long(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
+
 /* ---- loop.c ------------------------------------------------------------------------------------- */
 
 struct mcp_loop {
@@ -24,7 +73,9 @@ struct mcp_loop {
     mcp_allocator allocator;
     mcp_host host;
     mcp__link things; /* the host's timers and polls */
-    mcp__link works;  /* queued or running on worker threads */
+    mcp__link works;  /* queued or running on worker threads, or on their way back */
+    mcp__posts posts;
+    mcp__workers workers;
     int log_level;
     size_t log_lost;      /* lines that stderr did not take */
     struct mcp__net *net; /* net.h; a program that never listens does not even link it */

@@ -1,9 +1,8 @@
-/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors, worker threads.
+/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors; worker threads are workers.c.
  *
- * A thin cover over uv_loop_t. Worker threads are started by libuv when the first work is queued, not
- * before. What may surprise: a libuv handle's memory is free only in its close callback, a turn of the
- * loop later; so the host's timers and polls are small blocks of their own on a list, and mcp_loop_free()
- * runs the loop until all are gone and all work is done.
+ * A thin cover over uv_loop_t. What may surprise: a libuv handle's memory is free only in its close
+ * callback, a turn of the loop later; so the host's timers and polls are small blocks of their own on a
+ * list, and mcp_loop_free() runs the loop until all are gone and all work is done.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,15 +21,6 @@ typedef struct thing {
         uv_poll_t poll;
     } uv;
 } thing;
-
-typedef struct work {
-    mcp__link link;
-    uv_work_t uv;
-    mcp_loop *loop;
-    void (*run)(void *arg);
-    void (*done)(void *arg);
-    void *arg;
-} work;
 
 int mcp__uv_fail(mcp_error *error, int status, const char *what)
 {
@@ -138,48 +128,6 @@ static void host_poll_stop(void *user, mcp_host_poll *poll)
     thing_stop((thing *)(void *)poll);
 }
 
-static void work_run(uv_work_t *req)
-{
-    work *w = req->data;
-
-    w->run(w->arg);
-}
-
-static void work_done(uv_work_t *req, int status)
-{
-    work *w = req->data;
-    mcp_loop *loop = w->loop;
-    void (*done)(void *) = w->done;
-    void *arg = w->arg;
-
-    (void)status; /* cancelled: `done` is called all the same */
-    mcp__list_remove(&w->link);
-    mcp__release(&loop->allocator, w);
-    done(arg);
-}
-
-static int host_work(void *user, void (*run)(void *arg), void (*done)(void *arg), void *arg)
-{
-    mcp_loop *loop = user;
-
-    if (!run || !done)
-        return MCP_EINVAL;
-    work *w = mcp__zalloc(&loop->allocator, sizeof(*w));
-    if (!w)
-        return MCP_ENOMEM;
-    w->uv.data = w;
-    w->loop = loop;
-    w->run = run;
-    w->done = done;
-    w->arg = arg;
-    if (uv_queue_work(&loop->uv, &w->uv, work_run, work_done) < 0) {
-        mcp__release(&loop->allocator, w);
-        return MCP_EIO;
-    }
-    mcp__list_append(&loop->works, &w->link);
-    return MCP_OK;
-}
-
 static void host_log(void *user, const char *level, const char *line)
 {
     mcp__log_line(user, level, line);
@@ -192,8 +140,10 @@ static const mcp_host host_functions = {
     .timer_stop = host_timer_stop,
     .poll_start = host_poll_start,
     .poll_stop = host_poll_stop,
-    .work = host_work,
+    .work = mcp__host_work,
     .log = host_log,
+    .work_long = mcp__host_work_long,
+    .post = mcp__host_post,
 };
 
 const mcp_host *mcp_loop_host(mcp_loop *loop)
@@ -214,6 +164,33 @@ static void pause_over(uv_timer_t *pause)
     (void)pause;
 }
 
+static void close_any(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void close_all(mcp_loop *loop)
+{
+    uv_walk(&loop->uv, close_any, NULL);
+    while (uv_loop_close(&loop->uv) == UV_EBUSY)
+        uv_run(&loop->uv, UV_RUN_ONCE);
+}
+
+/* Each undoes its own when it fails. */
+static int init_threads(mcp_loop *loop)
+{
+    int status = mcp__posts_init(loop);
+
+    if (status < 0)
+        return status;
+    status = mcp__workers_init(loop);
+    if (status < 0)
+        mcp__posts_free(loop);
+    return status;
+}
+
 static int loop_init(mcp_loop *loop, mcp_error *error)
 {
     if (mcp__descriptor_fill_standard() < 0)
@@ -222,8 +199,10 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
     if (status < 0)
         return mcp__uv_fail(error, status, "the event loop cannot be made");
     status = uv_async_init(&loop->uv, &loop->wakeup, woken);
+    if (status == 0)
+        status = init_threads(loop);
     if (status < 0) {
-        uv_loop_close(&loop->uv);
+        close_all(loop);
         return mcp__uv_fail(error, status, "the event loop cannot be made");
     }
     uv_timer_init(&loop->uv, &loop->pause);
@@ -261,38 +240,27 @@ static void stop_things(mcp_loop *loop)
         thing_stop(mcp__container(at, thing, link));
 }
 
-static void close_any(uv_handle_t *handle, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
-/* What runs already cannot be cancelled. */
-static void cancel_works(mcp_loop *loop)
-{
-    for (mcp__link *at = loop->works.next; at != &loop->works; at = at->next)
-        uv_cancel((uv_req_t *)&mcp__container(at, work, link)->uv);
-}
-
 /* What `done` queues anew is cancelled in its turn. */
 int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
 {
     if (!loop || ms > INT32_MAX)
         return MCP_EINVAL;
     int64_t end = mcp_loop_now(loop) + (int64_t)ms;
-    for (int64_t now; !mcp__list_empty(&loop->works); uv_timer_stop(&loop->pause)) {
-        cancel_works(loop);
-        now = mcp_loop_now(loop);
+    for (bool last = false;;) {
+        mcp__workers_cancel(loop);
+        bool posted = mcp__posts_run(loop);
+        if (!posted && mcp__list_empty(&loop->works))
+            return MCP_OK;
+        if (last)
+            return MCP_ETIMEOUT;
+        int64_t now = mcp_loop_now(loop);
+        last = now >= end;
         uv_update_time(&loop->uv);
-        if (now < end)
+        if (!last)
             uv_timer_start(&loop->pause, pause_over, (uint64_t)(end - now), 0);
-        uv_run(&loop->uv, now < end ? UV_RUN_ONCE : UV_RUN_NOWAIT);
-        if (now >= end)
-            break;
+        uv_run(&loop->uv, last || posted ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+        uv_timer_stop(&loop->pause);
     }
-    uv_timer_stop(&loop->pause);
-    return mcp__list_empty(&loop->works) ? MCP_OK : MCP_ETIMEOUT;
 }
 
 void mcp_loop_free(mcp_loop *loop)
@@ -301,12 +269,15 @@ void mcp_loop_free(mcp_loop *loop)
         return;
     mcp_allocator allocator = loop->allocator;
     stop_things(loop);
+    mcp__posts_run(loop);
     while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
     stop_things(loop); /* what the last of the work began */
-    uv_walk(&loop->uv, close_any, NULL);
-    while (uv_loop_close(&loop->uv) == UV_EBUSY)
-        uv_run(&loop->uv, UV_RUN_ONCE);
+    if (loop->web)
+        loop->web_stop(loop->web);
+    mcp__workers_free(loop);
+    close_all(loop);
+    mcp__posts_free(loop);
     if (loop->net)
         loop->net_free(loop->net);
     mcp__release(&allocator, loop);
@@ -324,7 +295,7 @@ int mcp_loop_run(mcp_loop *loop)
         return MCP_EINVAL;
     bool more = true;
     while (more && !mcp__loop_stopped(loop))
-        more = uv_run(&loop->uv, UV_RUN_ONCE) != 0;
+        more = uv_run(&loop->uv, UV_RUN_ONCE) != 0 || mcp__posts_run(loop);
     return MCP_OK;
 }
 
@@ -349,7 +320,8 @@ int mcp_loop_step(mcp_loop *loop, uint64_t ms)
         uv_update_time(&loop->uv);
         uv_timer_start(&loop->pause, pause_over, ms, 0);
     }
-    uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    if (!uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT))
+        mcp__posts_run(loop); /* libuv does not look when there is nothing to wait for */
     uv_timer_stop(&loop->pause);
     return mcp__loop_stopped(loop) ? MCP_ECANCELLED : MCP_OK;
 }
