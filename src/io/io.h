@@ -80,6 +80,8 @@ struct mcp_loop {
     size_t log_lost;      /* lines that stderr did not take */
     struct mcp__net *net; /* net.h; a program that never listens does not even link it */
     void (*net_free)(struct mcp__net *net);
+    struct mcp__web *web; /* http_client.h; the same */
+    void (*web_stop)(struct mcp__web *web);
 };
 
 /* Whether mcp_loop_stop() was called since the last time that this was asked. */
