@@ -7,6 +7,13 @@
 #include "base/base.h"
 #include "jsonrpc/envelope.h"
 
+/* How calls that go on after their answer are spoken of. */
+typedef enum mcp__tasks_form {
+    MCP__TASKS_NONE = 0,
+    MCP__TASKS_ASKED,     /* 2025-11-25: the peer asks for a task; tasks/result */
+    MCP__TASKS_EXTENSION, /* the extension io.modelcontextprotocol/tasks: the server decides */
+} mcp__tasks_form;
+
 typedef struct mcp__revision {
     const char *name;
     unsigned bit; /* its place in a method's set of revisions */
@@ -41,7 +48,19 @@ typedef struct mcp__revision {
 
     bool progress_message;
 
+    /* what is asked of the client */
+    bool input_results;     /* by a result that says so; else by requests of the server */
+    bool elicitation;       /* of forms */
+    bool elicitation_modes; /* forms with defaults and lists, and URLs */
+    bool elicitation_id;    /* in URL mode */
+    bool url_required;      /* the error -32042: a URL has to be gone to first */
+    bool sampling_tools;    /* and messages with several contents */
+
+    mcp__tasks_form tasks;
+
     bool primes; /* over HTTP: an event without a message begins a stream that can be resumed */
+    bool version_header; /* over HTTP: MCP-Protocol-Version on every request but initialize */
+    bool extensions;     /* in capabilities */
 } mcp__revision;
 
 /* Newest first. */
@@ -72,6 +91,7 @@ enum {
     MCP__HEADER_MISMATCH = -32020,
     MCP__MISSING_CAPABILITY = -32021,
     MCP__UNSUPPORTED_REVISION = -32022,
+    MCP__URL_REQUIRED = -32042,
 };
 
 /* Sets of revisions, for the table of methods. */

@@ -3,151 +3,6 @@
  */
 #include "server/mirror.h"
 
-static const char sentinel_head[] = "=?base64?", sentinel_tail[] = "?=";
-
-/* ---- x-mcp-header in a tool's schema --------------------------------------------------------------- */
-
-enum { MAX_DEPTH = 16 };
-
-typedef struct walk {
-    const mcp_allocator *allocator;
-    mcp__mirror *mirror;
-    mcp_error *error;
-    mcp_str path[MAX_DEPTH];
-} walk;
-
-static bool is_token(mcp_str s)
-{
-    static const char others[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        bool alphanumeric =
-            (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-        if (!alphanumeric && !memchr(others, c, sizeof(others) - 1))
-            return false;
-    }
-    return s.len > 0;
-}
-
-static int bad_header(walk *w, mcp_str name, const char *why)
-{
-    return mcp__fail(w->error, MCP_EINVAL, 0, "x-mcp-header \"%.*s\" %s",
-                     (int)MCP__MIN(name.len, 60u), name.ptr ? name.ptr : "", why);
-}
-
-static int check_header(walk *w, const mcp_json *schema, mcp_str name)
-{
-    mcp_str type = mcp_json_string(mcp_json_get(schema, "type"));
-    if (!is_token(name))
-        return bad_header(w, name, "has to be a header's name (RFC 9110, token)");
-    if (!mcp_str_eq(type, MCP_STR("string")) && !mcp_str_eq(type, MCP_STR("integer")) &&
-        !mcp_str_eq(type, MCP_STR("boolean")))
-        return bad_header(w, name, "belongs on a string, an integer or a boolean only");
-    for (size_t i = 0; i < w->mirror->count; i++) {
-        if (mcp__str_same(name, mcp_str_from(w->mirror->items[i].header + strlen("Mcp-Param-"))))
-            return bad_header(w, name, "is used twice");
-    }
-    return MCP_OK;
-}
-
-static int add_header(walk *w, mcp_str name, size_t depth)
-{
-    const mcp_allocator *a = w->allocator;
-    mcp__mirrored *items =
-        mcp__resize(a, w->mirror->items, (w->mirror->count + 1) * sizeof(*items));
-    if (!items)
-        return MCP_ENOMEM;
-    w->mirror->items = items;
-    mcp__mirrored *m = &items[w->mirror->count++];
-    *m = (mcp__mirrored){0};
-    m->path = mcp__zalloc(a, depth * sizeof(*m->path));
-    size_t prefix = strlen("Mcp-Param-");
-    m->header = mcp__alloc(a, prefix + name.len + 1);
-    if (!m->path || !m->header)
-        return MCP_ENOMEM;
-    memcpy(m->header, "Mcp-Param-", prefix);
-    memcpy(m->header + prefix, name.ptr, name.len);
-    m->header[prefix + name.len] = 0;
-    for (m->depth = 0; m->depth < depth; m->depth++) {
-        m->path[m->depth] = mcp__strdup(a, w->path[m->depth]);
-        if (!m->path[m->depth])
-            return MCP_ENOMEM;
-    }
-    return MCP_OK;
-}
-
-/* Refuses an annotation anywhere in a part of the schema that is not reached by properties alone. */
-static int refuse_within(walk *w, const mcp_json *part)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    for (const mcp_json *v; (v = mcp_json_next(part, &it, &key)) != NULL;) {
-        if (mcp_json_is(part, MCP_JSON_OBJECT) && mcp_str_eq(key, MCP_STR("x-mcp-header")))
-            return bad_header(w, mcp_json_string(v), "has to be reached through properties only");
-        int rc = refuse_within(w, v);
-        if (rc != MCP_OK)
-            return rc;
-    }
-    return MCP_OK;
-}
-
-static int walk_schema(walk *w, const mcp_json *schema, size_t depth)
-{
-    const mcp_json *header = mcp_json_get(schema, "x-mcp-header");
-    if (header) {
-        mcp_str name = mcp_json_string(header);
-        int rc = depth == 0 ? bad_header(w, name, "belongs on a property") : MCP_OK;
-        if (rc == MCP_OK)
-            rc = check_header(w, schema, name);
-        if (rc == MCP_OK)
-            rc = add_header(w, name, depth);
-        if (rc != MCP_OK)
-            return rc;
-    }
-    mcp_json_iter it = {0};
-    mcp_str key;
-    for (const mcp_json *v; (v = mcp_json_next(schema, &it, &key)) != NULL;) {
-        int rc = MCP_OK;
-        mcp_json_iter inner = {0};
-        mcp_str name;
-        if (!mcp_str_eq(key, MCP_STR("properties"))) {
-            rc = refuse_within(w, v);
-        } else if (depth >= MAX_DEPTH) {
-            rc = refuse_within(w, v);
-        } else {
-            for (const mcp_json *p;
-                 rc == MCP_OK && (p = mcp_json_next(v, &inner, &name)) != NULL;) {
-                w->path[depth] = name;
-                rc = walk_schema(w, p, depth + 1);
-            }
-        }
-        if (rc != MCP_OK)
-            return rc;
-    }
-    return MCP_OK;
-}
-
-int mcp__mirror_compile(const mcp_allocator *allocator, const mcp_json *schema, mcp__mirror *ret,
-                        mcp_error *error)
-{
-    *ret = (mcp__mirror){0};
-    walk w = {.allocator = allocator, .mirror = ret, .error = error};
-    return walk_schema(&w, schema, 0);
-}
-
-void mcp__mirror_free(const mcp_allocator *allocator, mcp__mirror *mirror)
-{
-    for (size_t i = 0; i < mirror->count; i++) {
-        mcp__mirrored *m = &mirror->items[i];
-        for (size_t k = 0; k < m->depth; k++)
-            mcp__release(allocator, m->path[k]);
-        mcp__release(allocator, m->path);
-        mcp__release(allocator, m->header);
-    }
-    mcp__release(allocator, mirror->items);
-    *mirror = (mcp__mirror){0};
-}
-
 /* ---- comparing ----------------------------------------------------------------------------------------- */
 
 static bool mirrors(const mcp_request *req)
@@ -181,13 +36,11 @@ static bool is_plain(mcp_str s)
 /* Undoes the Base64 form. False: it is malformed. */
 static bool decode(mcp_request *req, mcp_str *value)
 {
-    size_t head = sizeof(sentinel_head) - 1, tail = sizeof(sentinel_tail) - 1;
+    mcp_str text;
     if (!is_plain(*value))
         return false;
-    if (value->len < head + tail || memcmp(value->ptr, sentinel_head, head) != 0 ||
-        memcmp(value->ptr + value->len - tail, sentinel_tail, tail) != 0)
+    if (!mcp__mirror_is_encoded(*value, &text))
         return true;
-    mcp_str text = {value->ptr + head, value->len - head - tail};
     char *bytes = mcp_request_alloc(req, text.len + 1);
     size_t len = bytes ? mcp__base64_decode(bytes, text) : SIZE_MAX;
     *value = (mcp_str){bytes, len};
@@ -223,13 +76,6 @@ int mcp__mirror_check_revision(mcp_request *req)
 
 int mcp__mirror_check_method(mcp_request *req)
 {
-    static const struct {
-        const char *method, *param;
-    } named[] = {
-        {"tools/call", "name"},
-        {"prompts/get", "name"},
-        {"resources/read", "uri"},
-    };
     mcp_str method = req->in.message.method, value;
     if (!mirrors(req))
         return MCP_OK;
@@ -237,16 +83,12 @@ int mcp__mirror_check_method(mcp_request *req)
         return mismatch(req, "Mcp-Method", "is missing");
     if (!mcp_str_eq(value, method))
         return mismatch(req, "Mcp-Method", "is not the message's method");
-    for (size_t i = 0; i < MCP__COUNT(named); i++) {
-        if (!mcp_str_eq(method, mcp_str_from(named[i].method)))
-            continue;
-        const mcp_json *name = mcp_json_get(req->in.message.params, named[i].param);
-        /* Without one the method itself says what is missing. */
-        return mcp_json_is(name, MCP_JSON_STRING)
-                   ? compare_string(req, "Mcp-Name", mcp_json_string(name))
-                   : MCP_OK;
-    }
-    return MCP_OK;
+    const char *param = mcp__mirror_name(method);
+    const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
+    /* Without one the method itself says what is missing. */
+    return mcp_json_is(name, MCP_JSON_STRING)
+               ? compare_string(req, "Mcp-Name", mcp_json_string(name))
+               : MCP_OK;
 }
 
 /* Whether the header's text is the same number: "42.0" is 42. */
@@ -291,10 +133,8 @@ int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mc
     if (!mirrors(req) || !req->revision->modern)
         return MCP_OK;
     for (size_t i = 0; i < mirror->count; i++) {
-        const mcp_json *value = arguments;
-        for (size_t k = 0; k < mirror->items[i].depth; k++)
-            value = mcp_json_get(value, mirror->items[i].path[k]);
-        int rc = compare_argument(req, &mirror->items[i], value);
+        const mcp__mirrored *m = &mirror->items[i];
+        int rc = compare_argument(req, m, mcp__mirrored_value(m, arguments));
         if (rc != MCP_OK)
             return rc;
     }
