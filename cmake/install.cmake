@@ -42,6 +42,11 @@ foreach(program IN ITEMS mcpd mcpctl)
     endif()
 endforeach()
 
+get_property(modules GLOBAL PROPERTY MCP_MODULES)
+foreach(module IN LISTS modules)
+    install(TARGETS mcp_module_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mcp)
+endforeach()
+
 foreach(section IN ITEMS 1 3 5 7)
     file(GLOB pages CONFIGURE_DEPENDS man/*.${section})
     if(pages)

@@ -3,6 +3,8 @@
 include(GNUInstallDirs)
 
 option(MCP_BUILD_PROVIDERS "Build the providers (files)" ON)
+option(MCP_MODULE_SQLITE "Build the module sqlite (needs libsqlite3)" ON)
+set(MCP_STATIC_MODULES "" CACHE STRING "Modules that are linked into mcpd instead of loaded: 'sqlite'")
 option(MCP_BUILD_PROGRAMS "Build mcpd and mcpctl" ON)
 option(MCP_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(MCP_BUILD_TESTS "Build the tests (needs cmocka)" ${PROJECT_IS_TOP_LEVEL})

@@ -103,22 +103,33 @@ static bool print_string(const char *text)
     return rc == MCP_OK;
 }
 
-static bool print_arguments(const settings *s)
+static bool print_freed(char *text)
+{
+    bool ok = text && print_string(text);
+    free(text);
+    return ok;
+}
+
+static bool print_arguments(const settings *s, modules *m)
 {
     bool ok = true;
     const char *before = "";
     for (size_t i = 0; ok && i < s->kept.count; i++, before = ", ")
         printf("%s", before), ok = print_string(s->kept.items[i]);
+    for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ") {
+        printf("%s\"--module\", ", before);
+        ok = print_freed(config_absolute(s->modules.items[i]));
+    }
     for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ") {
-        char *path = config_absolute(s->sources.items[i]);
+        const char *source = s->sources.items[i];
         printf("%s", before);
-        ok = path && print_string(path);
-        free(path);
+        ok = print_freed(modules_is_source(source) ? modules_absolute(m, source, config_absolute)
+                                                   : config_absolute(source));
     }
     return ok;
 }
 
-static bool print_server(const settings *s, const host *h, const char *command)
+static bool print_server(const settings *s, modules *m, const host *h, const char *command)
 {
     printf("{\n  \"%s\": {\n    ", h->key);
     bool ok = print_string(s->name ? s->name : "mcpd");
@@ -128,18 +139,18 @@ static bool print_server(const settings *s, const host *h, const char *command)
     printf("      \"command\": ");
     ok = ok && print_string(command);
     printf(",\n      \"args\": [");
-    ok = ok && print_arguments(s);
+    ok = ok && print_arguments(s, m);
     printf("]\n    }\n  }\n}\n");
     return ok;
 }
 
-int config_print(const settings *s)
+int config_print(const settings *s, modules *m)
 {
     const host *h = hosts;
     while (strcmp(h->name, s->print_config) != 0)
         h++; /* the parser lets no other name through */
     char *command = own_path();
-    bool ok = command && print_server(s, h, command);
+    bool ok = command && print_server(s, m, h, command);
     if (ok)
         fprintf(stderr, "%s\n", h->where);
     free(command);

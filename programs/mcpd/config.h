@@ -2,10 +2,11 @@
 #ifndef MCPD_CONFIG_H
 #define MCPD_CONFIG_H
 
+#include "modules.h"
 #include "options.h"
 
 /* Prints JSON to stdout and where it belongs to stderr. 0, or 1 after saying what is wrong. */
-int config_print(const settings *s);
+int config_print(const settings *s, modules *m);
 
 /* The path made absolute without following symbolic links, so that a link keeps meaning what it
  * will point to; with ".." in it, as the file system resolves it. NULL after a message; free()

@@ -13,8 +13,8 @@
 
 /* What the endpoint's questions need. */
 typedef struct endpoint {
-    tokens *known; /* NULL: everybody may come */
-    const mcp_files *watching;
+    tokens *known;             /* NULL: everybody may come */
+    const mcp_files *watching; /* NULL: no files are served */
 } endpoint;
 
 static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
@@ -36,6 +36,8 @@ static void add_gauge(const char *name, const char *help, size_t value,
 static void metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
 {
     const endpoint *e = user;
+    if (!e->watching)
+        return;
     mcp_files_counts c = mcp_files_watching(e->watching);
     add_gauge("mcp_watched_folders", "Folders watched with inotify.", c.watched, add, arg);
     add_gauge("mcp_watch_budget", "Folders that may be watched; 0 before the first.", c.budget, add,

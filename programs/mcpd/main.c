@@ -17,6 +17,7 @@
 #include "config.h"
 #include "http.h"
 #include "log.h"
+#include "modules.h"
 #include "options.h"
 
 static int fail(const mcp_error *error)
@@ -27,11 +28,11 @@ static int fail(const mcp_error *error)
 
 /* ---- what the model is told ------------------------------------------------------------------ */
 
-static const char how_to[] =
+static const char how_to_files[] =
     "\nList them with resources/list; read one by its file:// URI. Parts of a large file: add "
     "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
     "folder "
-    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES. Everything is read-only.";
+    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
 
 static bool is_utf8(const char *text)
 {
@@ -43,6 +44,16 @@ static bool is_utf8(const char *text)
     return ok;
 }
 
+static void name_source(FILE *to, const char *source)
+{
+    char *path = NULL;
+    if (!modules_is_source(source))
+        source = path = realpath(source, NULL); /* as the URIs have it */
+    if (source && is_utf8(source))
+        fprintf(to, "\n- %s", source);
+    free(path);
+}
+
 /* NULL: no memory; free() it. */
 static char *make_instructions(const settings *s)
 {
@@ -51,16 +62,13 @@ static char *make_instructions(const settings *s)
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
-    fprintf(to, "This server offers the following files and folders as resources:");
-    for (size_t i = 0; i < s->sources.count && i < 20; i++) {
-        char *path = realpath(s->sources.items[i], NULL); /* as the URIs have it */
-        if (path && is_utf8(path))
-            fprintf(to, "\n- %s", path);
-        free(path);
-    }
+    fprintf(to, "This server offers the following as resources:");
+    for (size_t i = 0; i < s->sources.count && i < 20; i++)
+        name_source(to, s->sources.items[i]);
     if (s->sources.count > 20)
         fprintf(to, "\n- and %zu more", s->sources.count - 20);
-    fputs(how_to, to);
+    fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
+    fputs(" Everything is read-only.", to);
     if (fclose(to) == 0)
         return text;
     free(text);
@@ -100,7 +108,7 @@ static int mount_files(const settings *s, mcp_server *server, mcp_files **handle
     char *home = data_home();
     int rc = mcp_files_mount(
         server,
-        MCP_OPTIONS(mcp_files_options, .sources = s->sources.items, .n_sources = s->sources.count,
+        MCP_OPTIONS(mcp_files_options, .sources = s->files.items, .n_sources = s->files.count,
                     .hidden = s->hidden, .no_ignore = s->no_ignore, .include = s->include.items,
                     .n_include = s->include.count, .exclude = s->exclude.items,
                     .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
@@ -109,6 +117,23 @@ static int mount_files(const settings *s, mcp_server *server, mcp_files **handle
                     .data_dirs = getenv("XDG_DATA_DIRS"), .handle = handle),
         error);
     free(home);
+    return rc;
+}
+
+/* In the order of the command line, which is the order of the lists; files and folders are one mount. */
+static int mount_sources(const settings *s, modules *m, mcp_server *server, mcp_files **handle,
+                         mcp_error *error)
+{
+    bool files = false;
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
+        rc = modules_load(m, s->modules.items[i], error);
+    for (size_t i = 0; rc == MCP_OK && i < s->sources.count; i++) {
+        if (modules_is_source(s->sources.items[i]))
+            rc = modules_mount_word(m, server, s->sources.items[i], error);
+        else if (!files)
+            files = true, rc = mount_files(s, server, handle, error);
+    }
     return rc;
 }
 
@@ -133,7 +158,7 @@ static void finish_work(mcp_loop *loop, int rc)
     _exit(1);
 }
 
-static int serve(const settings *s)
+static int serve(const settings *s, modules *m)
 {
     mcp_error error = {0};
     mcp_loop *loop = NULL;
@@ -146,11 +171,11 @@ static int serve(const settings *s)
         rc = make_server(s, &host, &server, &error);
     }
     if (rc == MCP_OK)
-        rc = mount_files(s, server, &watching, &error);
+        rc = mount_sources(s, m, server, &watching, &error);
     if (rc == MCP_OK && s->print_config) {
         mcp_server_free(server);
         mcp_loop_free(loop);
-        return config_print(s);
+        return config_print(s, m);
     }
     if (rc == MCP_OK) {
         if (!s->http.count)
@@ -183,7 +208,10 @@ static int run(const settings *s)
         return 2;
     }
     log_configure(s);
-    return serve(s);
+    modules *m = modules_new();
+    int rc = m ? serve(s, m) : fail(&(mcp_error){.code = MCP_ENOMEM});
+    modules_free(m);
+    return rc;
 }
 
 int main(int argc, char **argv)

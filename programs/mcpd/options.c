@@ -7,6 +7,8 @@
 #include <common/text.h>
 #include <mcp/base.h>
 
+#include "modules.h"
+
 const char program_name[] = "mcpd";
 
 #define AT(field) offsetof(settings, field)
@@ -71,6 +73,13 @@ static const option table[] = {
      .max = 1u << 24,
      .help = "Folders to watch with inotify at the most; what is beyond is looked at every two "
              "seconds. Default 8192, or a quarter of what the system allows if that is less."},
+    {.name = "module",
+     .kind = OPTION_LIST,
+     .at = AT(modules),
+     .argument = "FILE",
+     .unkept = true,
+     .help = "Load a module from FILE, for sources NAME:... with the name that it has (may be "
+             "repeated)."},
     {.name = "name",
      .kind = OPTION_TEXT,
      .at = AT(name),
@@ -204,7 +213,7 @@ enum { N_OPTIONS = sizeof table / sizeof *table };
 static int take_source(command_line *line, const char *word)
 {
     settings *s = line->settings;
-    if (texts_add(&s->sources, word))
+    if (texts_add(&s->sources, word) && (modules_is_source(word) || texts_add(&s->files, word)))
         return 0;
     say("out of memory");
     return 2;
@@ -225,8 +234,8 @@ int options_parse(int argc, char **argv, settings *ret)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include,      &s->exclude, &s->http, &s->allow_host,
-                      &s->allow_origin, &s->sources, &s->kept};
+    texts *lists[] = {&s->include, &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
+                      &s->modules, &s->sources, &s->files, &s->kept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         texts_clear(lists[i]);
 }
@@ -234,7 +243,7 @@ void options_clear(settings *s)
 /* ---- --help ---------------------------------------------------------------------------------- */
 
 static const char summary[] =
-    "Serve folders and files as MCP resources over stdin and stdout, or HTTP.";
+    "Serve folders, files and databases as MCP resources over stdin and stdout, or HTTP.";
 
 void options_usage(FILE *to)
 {
@@ -244,13 +253,16 @@ void options_usage(FILE *to)
 void options_help(FILE *to)
 {
     options_usage(to);
-    fprintf(to, "\n%s\nA SOURCE is a folder or a file. '--' ends the options.\n\nOptions:\n",
+    fprintf(to,
+            "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\nsqlite:FILE is a "
+            "database. '--' ends the options.\n\nOptions:\n",
             summary);
     help_options(to, table, N_OPTIONS, NULL);
     fprintf(to, "\nExamples:\n"
                 "  mcpd ~/project\n"
                 "  mcpd --exclude '*.log' ~/project ~/notes/todo.md\n"
                 "  mcpd --http 127.0.0.1:8642 ~/project\n"
+                "  mcpd sqlite:shop.db ~/project\n"
                 "  mcpd --print-config claude ~/project\n");
 }
 
@@ -283,6 +295,17 @@ static const char *const man_before =
     "out of it is not followed. FIFOs, sockets and devices are neither listed nor opened. Hidden "
     "files\n"
     "and what git would ignore are left out unless an option says otherwise.\n"
+    ".PP\n"
+    "A source\n"
+    ".IR NAME : WHAT\n"
+    "belongs to the module\n"
+    ".IR NAME ,\n"
+    "which is loaded for it;\n"
+    ".B sqlite:\\fIFILE\n"
+    "is a database, whose tables and rows are resources\n"
+    ".RB ( sqlite:shop.db?name=shop\n"
+    "gives it a name). A file whose name looks like that is written\n"
+    ".BI ./ NAME : WHAT\\fR.\n"
     ".PP\n"
     "Parts of large files are read by adding a query to the URI:\n"
     ".TP\n"
@@ -317,6 +340,9 @@ static const char *const man_after =
     ".TP\n"
     ".B mcpd ~/project\n"
     "Serve one folder.\n"
+    ".TP\n"
+    ".B mcpd sqlite:shop.db\n"
+    "Serve a database.\n"
     ".TP\n"
     ".B mcpd \\-\\-print\\-config vscode \\-\\-exclude '*.log' ~/project\n"
     "Print the entry for the file\n"

@@ -18,8 +18,11 @@ typedef struct settings {
     uint64_t max_connections, max_body, heartbeat;
     bool version, help, help_man;
 
-    texts sources;
-    texts kept; /* options as they came, for the configuration of a host */
+    texts modules;
+
+    texts sources; /* all of them */
+    texts files;   /* those of them that are files and folders, not a module's */
+    texts kept;    /* options as they came, for the configuration of a host */
 } settings;
 
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */

@@ -1,0 +1,98 @@
+/* module.c: a provider that mcpd loads: the lines of a text as notes:// resources.
+ *
+ *     cc -shared -fPIC module.c $(pkg-config --cflags mcp) -o notes.so
+ *     mcpd --module ./notes.so 'notes:milk,bread,a cake?name=shopping'
+ *
+ * It is linked with nothing of libmcp: what it calls is in the program that loads it.
+ */
+#include <mcp/module.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct notes {
+    char *text; /* the notes, separated by the separator */
+    char separator;
+    char prefix[64]; /* "notes://shopping/" */
+} notes;
+
+/* The note of a number, counted from 1; false when there are not so many. */
+static bool note_at(const notes *n, size_t number, mcp_str *ret)
+{
+    const char *p = n->text;
+    for (size_t i = 1; *p || i == 1; i++) {
+        const char *end = strchr(p, n->separator);
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        if (i == number) {
+            *ret = (mcp_str){p, len};
+            return true;
+        }
+        p += len + (end != NULL);
+    }
+    return false;
+}
+
+/* The position is the number of the last note on the page before. */
+static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    notes *n = user;
+    mcp_str note;
+    size_t number = 0;
+    if (cursor.len == sizeof number)
+        memcpy(&number, cursor.ptr, sizeof number);
+    else if (cursor.len)
+        return MCP_EINVAL;
+    while (note_at(n, number + 1, &note)) {
+        char uri[96], *name = mcp_request_strdup(req, note);
+        if (!max--)
+            return mcp_reply_next(req, (mcp_str){(const char *)&number, sizeof number});
+        snprintf(uri, sizeof uri, "%s%zu", n->prefix, ++number);
+        int rc = mcp_reply_resource(
+            req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name, .mime_type = "text/plain"));
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return MCP_OK;
+}
+
+static int read_note(mcp_request *req, mcp_str uri, void *user)
+{
+    notes *n = user;
+    mcp_str note;
+    char *end;
+    const char *digits = uri.ptr + strlen(n->prefix);
+    unsigned long number = *digits >= '1' && *digits <= '9' ? strtoul(digits, &end, 10) : 0;
+    if (!number || *end || !note_at(n, number, &note))
+        return MCP_ENOTFOUND;
+    return mcp_reply_str(req, note, "text/plain");
+}
+
+static void release(void *user)
+{
+    notes *n = user;
+    free(n->text);
+    free(n);
+}
+
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
+                 mcp_error *error)
+{
+    notes *n = calloc(1, sizeof *n);
+    if (!n || !(n->text = malloc(strlen(source) + 1))) {
+        free(n);
+        return MCP_ENOMEM;
+    }
+    strcpy(n->text, source);
+    mcp_str separator = mcp_json_string(mcp_json_get(options, "separator"));
+    n->separator = separator.len ? *separator.ptr : ',';
+    snprintf(n->prefix, sizeof n->prefix, "notes://%.40s/", name ? name : "all");
+    return mcp_server_mount(server, n->prefix,
+                            MCP_OPTIONS(mcp_provider, .name = "notes", .list = list,
+                                        .read = read_note, .release = release),
+                            n, error); /* takes n over in every case */
+}
+
+static const char options_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+    "\"separator\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1}}}";
+
+MCP_MODULE(notes, .about = "The lines of a text", .options_schema = options_schema, .mount = mount);

@@ -1,0 +1,390 @@
+/* modules.c: see modules.h.
+ *
+ * The folder of modules is looked for from where this program lies, so that an installed tree can be moved
+ * and a build tree works as it is; then where it was to be installed.
+ */
+#define _GNU_SOURCE
+#include "modules.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <mcp/schema.h>
+
+#ifndef MCPD_MODULE_DIR
+#define MCPD_MODULE_DIR "/usr/local/lib/mcp"
+#endif
+#ifndef MCPD_MODULE_DIR_FROM_PROGRAM
+#define MCPD_MODULE_DIR_FROM_PROGRAM "../lib/mcp"
+#endif
+
+struct modules {
+    const mcp_module **items;
+    size_t count;
+};
+
+/* What is linked in: cmake -DMCP_STATIC_MODULES=... */
+#define EXTERN(name)  extern const mcp_module mcp_module_v1_##name;
+#define ADDRESS(name) &mcp_module_v1_##name,
+#ifdef MCPD_STATIC_MODULES
+MCPD_STATIC_MODULES(EXTERN)
+static const mcp_module *const linked[] = {MCPD_STATIC_MODULES(ADDRESS) NULL};
+#else
+static const mcp_module *const linked[] = {NULL};
+#endif
+
+/* Those of this project, for a message that helps. */
+static const struct {
+    const char *name, *needs;
+} known[] = {
+    {"sqlite", "it is part of a build with MCP_MODULE_SQLITE=ON (needs libsqlite3)"},
+};
+
+static int fail(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
+
+static int fail(mcp_error *error, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error->code = code;
+    error->offset = 0;
+    vsnprintf(error->text, sizeof error->text, format, args);
+    va_end(args);
+    return code;
+}
+
+/* The length of NAME, 0 when there is none. Two letters at least: "c:" is somebody's drive. */
+static size_t name_length(const char *word)
+{
+    size_t n = 0;
+    if (word[0] < 'a' || word[0] > 'z')
+        return 0;
+    while ((word[n] >= 'a' && word[n] <= 'z') || (word[n] >= '0' && word[n] <= '9'))
+        n++;
+    return word[n] == ':' && n >= 2 && n <= 32 ? n : 0;
+}
+
+bool modules_is_source(const char *word)
+{
+    return name_length(word) > 0;
+}
+
+modules *modules_new(void)
+{
+    return calloc(1, sizeof(modules));
+}
+
+/* Nothing is unloaded: a thread of a module that hangs may outlive its server. */
+void modules_free(modules *m)
+{
+    if (m)
+        free(m->items);
+    free(m);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------- */
+
+static int keep(modules *m, const mcp_module *module, mcp_error *error)
+{
+    const mcp_module **grown = realloc(m->items, (m->count + 1) * sizeof *grown);
+    if (!grown)
+        return fail(error, MCP_ENOMEM, "out of memory");
+    m->items = grown;
+    m->items[m->count++] = module;
+    return MCP_OK;
+}
+
+static const mcp_module *find(const modules *m, mcp_str name)
+{
+    for (size_t i = 0; linked[i]; i++)
+        if (mcp_str_eq(mcp_str_from(linked[i]->name), name))
+            return linked[i];
+    for (size_t i = 0; i < m->count; i++)
+        if (mcp_str_eq(mcp_str_from(m->items[i]->name), name))
+            return m->items[i];
+    return NULL;
+}
+
+/* Nothing but size and abi is looked at before they are known to be right. */
+static int check(const mcp_module *module, const char *path, mcp_error *error)
+{
+    if (module->size < sizeof(mcp_module) || module->abi != MCP_MODULE_ABI)
+        return fail(
+            error, MCP_EINVAL,
+            "the module %.150s was built for version %u of the module interface; this program "
+            "has version %d: build it again",
+            path, module->abi, MCP_MODULE_ABI);
+    char named[40];
+    snprintf(named, sizeof named, "%.33s:", module->name ? module->name : "");
+    if (!module->mount || !modules_is_source(named))
+        return fail(error, MCP_EINVAL, "the module %.150s has no name of a-z and 0-9, or no mount",
+                    path);
+    return MCP_OK;
+}
+
+static int open_module(modules *m, const char *path, const mcp_module **ret, mcp_error *error)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library)
+        return fail(error, MCP_EINVAL, "a module cannot be loaded: %.200s", dlerror());
+    const mcp_module *module = dlsym(library, MCP_MODULE_SYMBOL);
+    if (!module)
+        return fail(error, MCP_EINVAL,
+                    "%.150s is no module for this program: it has no symbol " MCP_MODULE_SYMBOL,
+                    path);
+    int rc = check(module, path, error);
+    if (rc == MCP_OK)
+        rc = keep(m, module, error);
+    if (rc == MCP_OK)
+        *ret = module;
+    return rc;
+}
+
+int modules_load(modules *m, const char *path, mcp_error *error)
+{
+    const mcp_module *module;
+    char *real = realpath(path, NULL);
+    if (!real)
+        return fail(error, MCP_ENOTFOUND, "the module %.180s: %s", path, strerror(errno));
+    int rc = open_module(m, real, &module, error);
+    free(real);
+    if (rc == MCP_OK && find(m, mcp_str_from(module->name)) != module) {
+        m->count--;
+        rc = fail(error, MCP_EINVAL, "the module %.150s has a name that is taken: %s", path,
+                  module->name);
+    }
+    return rc;
+}
+
+/* ---- looking for it ------------------------------------------------------------------------------- */
+
+/* DIR/NAME.so, where it lies beside this program; false when that cannot be told. */
+static bool path_beside(mcp_str name, char to[PATH_MAX])
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self);
+    while (len > 0 && self[len - 1] != '/')
+        len--;
+    if (len <= 0)
+        return false;
+    int n = snprintf(to, PATH_MAX, "%.*s%s/%.*s.so", (int)len, self, MCPD_MODULE_DIR_FROM_PROGRAM,
+                     (int)name.len, name.ptr);
+    return n > 0 && n < PATH_MAX;
+}
+
+static int not_there(mcp_str name, const char *path, mcp_error *error)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (mcp_str_eq(name, mcp_str_from(known[i].name)))
+            return fail(error, MCP_ENOTFOUND, "the module %s is not there (%.120s): %s",
+                        known[i].name, path, known[i].needs);
+    return fail(
+        error, MCP_ENOTFOUND,
+        "there is no module %.*s (%.120s); name it with --module, or write ./%.*s:... if that "
+        "is a file",
+        (int)name.len, name.ptr, path, (int)name.len, name.ptr);
+}
+
+int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error)
+{
+    char path[PATH_MAX];
+    const mcp_module *module = find(m, name);
+    if (module) {
+        *ret = module;
+        return MCP_OK;
+    }
+    if (!path_beside(name, path) || access(path, F_OK) != 0)
+        snprintf(path, sizeof path, "%s/%.*s.so", MCPD_MODULE_DIR, (int)name.len, name.ptr);
+    if (access(path, F_OK) != 0)
+        return not_there(name, path, error);
+    int rc = open_module(m, path, &module, error);
+    if (rc == MCP_OK && !mcp_str_eq(mcp_str_from(module->name), name))
+        rc = fail(error, MCP_EINVAL, "%.150s is the module %s", path, module->name);
+    if (rc == MCP_OK)
+        *ret = module;
+    return rc;
+}
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+static int check_schema(const mcp_module *module, const mcp_json *options, mcp_error *error)
+{
+    mcp_schema *schema = NULL;
+    mcp_error why = {0};
+    int rc =
+        mcp_schema_compile_text(NULL, mcp_str_from(module->options_schema), NULL, &schema, &why);
+    if (rc == MCP_OK)
+        rc = mcp_schema_validate(schema, options, &why);
+    if (rc != MCP_OK)
+        fail(error, rc, "an option of %s: %.200s", module->name, why.text);
+    mcp_schema_free(schema);
+    return rc;
+}
+
+int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *error)
+{
+    if (!options)
+        return MCP_OK;
+    if (module->options_schema)
+        return check_schema(module, options, error);
+    return mcp_json_count(options) == 0
+               ? MCP_OK
+               : fail(error, MCP_EINVAL, "the module %s has no options", module->name);
+}
+
+int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
+                  const mcp_json *options, const char *name, mcp_error *error)
+{
+    int rc = modules_check(module, options, error);
+    return rc == MCP_OK ? module->mount(server, source, options, name, error) : rc;
+}
+
+/* ---- words of the command line ----------------------------------------------------------------------- */
+
+/* Where the options begin, or the end. */
+static const char *options_of(const char *text)
+{
+    const char *end = text + strlen(text), *mark = strrchr(text, '?');
+    const char *p = mark ? mark + 1 : end;
+    while (islower((unsigned char)*p) || *p == '_')
+        p++;
+    return mark && p > mark + 1 && *p == '=' ? mark : end;
+}
+
+/* What the schema says the option is: "string" where it says nothing. */
+static mcp_str type_of(const mcp_json *schema, mcp_str key)
+{
+    const mcp_json *properties = mcp_json_get(schema, "properties");
+    mcp_str type = mcp_json_string(mcp_json_get(mcp_json_get_str(properties, key), "type"));
+    return type.len ? type : MCP_STR("string");
+}
+
+static bool is_number(mcp_str value)
+{
+    size_t i = value.len && value.ptr[0] == '-';
+    while (i < value.len && value.ptr[i] >= '0' && value.ptr[i] <= '9')
+        i++;
+    size_t first = value.len && value.ptr[0] == '-';
+    return i == value.len && i > first && i < 19 && (value.ptr[first] != '0' || i == 1);
+}
+
+/* A value of another type than it should be stays a string, and the schema says so. */
+static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, mcp_str value)
+{
+    mcp_str type = type_of(schema, key);
+    bool truth = mcp_str_eq(value, MCP_STR("true"));
+    mcp_json_key_str(w, key);
+    if (mcp_str_eq(type, MCP_STR("boolean")) && (truth || mcp_str_eq(value, MCP_STR("false"))))
+        mcp_json_add_bool(w, truth);
+    else if (mcp_str_eq(type, MCP_STR("integer")) && is_number(value))
+        mcp_json_add_raw(w, value);
+    else
+        mcp_json_add_str(w, value);
+}
+
+/* One "key=value", decoded in place. */
+static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, modules_word *word,
+                       mcp_error *error)
+{
+    size_t len;
+    char *value = strchr(text, '=');
+    if (!value)
+        return fail(error, MCP_EINVAL, "an option is written NAME=VALUE: %.150s", text);
+    *value++ = 0;
+    if (mcp_uri_decode(mcp_str_from(value), value, strlen(value), &len) != MCP_OK)
+        return fail(error, MCP_EINVAL, "the option %.100s has a %% without two hexadecimal digits",
+                    text);
+    value[len] = 0;
+    if (strcmp(text, "name") != 0) {
+        add_option(w, schema, mcp_str_from(text), (mcp_str){value, len});
+        return MCP_OK;
+    }
+    free(word->name);
+    word->name = strdup(value);
+    return word->name ? MCP_OK : fail(error, MCP_ENOMEM, "out of memory");
+}
+
+static int read_options(char *text, modules_word *word, mcp_error *error)
+{
+    mcp_json_doc *schema = NULL;
+    mcp_str json;
+    char *rest = NULL;
+    int rc = MCP_OK;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    if (word->module->options_schema)
+        rc = mcp_json_parse(mcp_str_from(word->module->options_schema), NULL, NULL, &schema, error);
+    mcp_json_begin_object(w);
+    for (char *one = strtok_r(text, "&", &rest); rc == MCP_OK && one;
+         one = strtok_r(NULL, "&", &rest))
+        rc = take_option(w, mcp_json_root(schema), one, word, error);
+    mcp_json_end(w);
+    if (rc == MCP_OK && (rc = mcp_json_writer_finish(w, &json)) != MCP_OK)
+        fail(error, rc, "the options cannot be written as JSON: %s", mcp_error_text(rc));
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(json, NULL, NULL, &word->options, error);
+    mcp_json_writer_free(w);
+    mcp_json_free(schema);
+    return rc;
+}
+
+int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error)
+{
+    size_t len = name_length(word);
+    modules_word made = {0};
+    int rc = modules_find(m, (mcp_str){word, len}, &made.module, error);
+    if (rc != MCP_OK)
+        return rc;
+    made.source = strdup(word + len + 1);
+    if (!made.source)
+        return fail(error, MCP_ENOMEM, "out of memory");
+    char *options = made.source + (options_of(made.source) - made.source);
+    if (*options) {
+        *options = 0;
+        rc = read_options(options + 1, &made, error);
+    }
+    if (rc == MCP_OK)
+        *ret = made;
+    else
+        modules_clear_word(&made);
+    return rc;
+}
+
+void modules_clear_word(modules_word *word)
+{
+    free(word->source);
+    free(word->name);
+    mcp_json_free(word->options);
+    *word = (modules_word){0};
+}
+
+int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_error *error)
+{
+    modules_word w;
+    int rc = modules_read_word(m, word, &w, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = modules_mount(w.module, server, w.source, mcp_json_root(w.options), w.name, error);
+    modules_clear_word(&w);
+    return rc;
+}
+
+char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path))
+{
+    modules_word w;
+    mcp_error error;
+    char *ret = NULL;
+    if (modules_read_word(m, word, &w, &error) != MCP_OK)
+        return NULL;
+    const char *options = options_of(word);
+    char *path = w.module->source_is_path ? absolute(w.source) : strdup(w.source);
+    if (!path || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
+        ret = NULL;
+    free(path);
+    modules_clear_word(&w);
+    return ret;
+}

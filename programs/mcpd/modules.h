@@ -1,0 +1,55 @@
+/* modules.h: providers that are loaded when a source asks for them (mcp/module.h).
+ *
+ * A source "NAME:REST" belongs to the module NAME: one that is linked in, one that --module named, or
+ * NAME.so in the folder of modules, in this order. A file whose name looks like that is written
+ * "./NAME:REST". Nothing is loaded before it is asked for, and a module stays until the program ends.
+ */
+#ifndef MCPD_MODULES_H
+#define MCPD_MODULES_H
+
+#include <mcp/module.h>
+
+typedef struct modules modules;
+
+/* Whether the word is "NAME:REST". */
+bool modules_is_source(const char *word);
+
+/* NULL: no memory. */
+modules *modules_new(void);
+/* To be freed after the servers. NULL is allowed. */
+void modules_free(modules *m);
+
+/* Loads somebody's module from a file: --module. MCP_ENOTFOUND, MCP_EINVAL (not a module of this version,
+ * or its name is taken), MCP_ENOMEM; error->text says which and why. */
+int modules_load(modules *m, const char *path, mcp_error *error);
+
+/* The module of a name, loaded now if need be. The same errors. */
+int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error);
+
+/* Whether the options are ones that the module takes; NULL: none. MCP_OK; MCP_EINVAL with the place and the
+ * reason. */
+int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *error);
+
+/* Checks the options, then mounts; `source` is without "NAME:". */
+int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
+                  const mcp_json *options, const char *name, mcp_error *error);
+
+/* A source as the command line has it, "NAME:REST?option=value&…" taken apart; the options are of the types
+ * that the module's schema gives them, `name` is the source's name. The last "?" that a word and "=" follow
+ * begins them; what stands before is not decoded. */
+typedef struct modules_word {
+    const mcp_module *module;
+    char *source, *name; /* name may be NULL */
+    mcp_json_doc *options;
+} modules_word;
+int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error);
+void modules_clear_word(modules_word *word);
+
+/* All of it: what `mcpd NAME:REST` does. */
+int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_error *error);
+
+/* The word with its path made absolute by `absolute` (which returns what is freed, or NULL); the word itself
+ * where it is no path. NULL: it cannot be made. free() it. */
+char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path));
+
+#endif

@@ -1,0 +1,112 @@
+# Modules: what --module takes and refuses, and a source that belongs to one (examples/module.c).
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}"
+    NOTES="$MCP_BUILD_DIR/examples/notes.so"
+    cd "$BATS_TEST_TMPDIR"
+}
+
+initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+    local args=()
+    while [ "$1" != -- ]; do args+=("$1"); shift; done
+    shift
+    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(.id != "i")) | sort_by(.id)'
+}
+
+request() { # METHOD PARAMS [ID]
+    printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
+}
+
+module() { # NAME MEMBERS [SYMBOL]: NAME.so with a mcp_module of these members
+    cat >"$1.c" <<END
+#include <mcp/module.h>
+extern const mcp_module ${3:-mcp_module_v1};
+const mcp_module ${3:-mcp_module_v1} = {.size = sizeof(mcp_module), .abi = MCP_MODULE_ABI, $2};
+END
+    "${CC:-cc}" -shared -fPIC -I"$MCP_SOURCE_DIR/include" "$1.c" -o "$1.so"
+}
+
+refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
+    local pattern=$1
+    shift
+    run -1 --separate-stderr "$MCPD" "$@" </dev/null
+    [ -z "$output" ]
+    [[ "$stderr" == $pattern ]] || { echo "$stderr"; return 1; }
+}
+
+@test "the example: listed page by page, read, in the order of the command line" {
+    mkdir folder
+    run -0 legacy --module "$NOTES" 'notes:milk,bread,a cake?name=shopping' folder --page-size 2 -- \
+        "$(request resources/list '{}')" "$(request resources/read '{"uri":"notes://shopping/3"}' 2)" \
+        "$(request resources/read '{"uri":"notes://shopping/4"}' 3)"
+    [ "$(jq -r '.[0].result.resources | map(.name) | join("|")' <<<"$output")" = "milk|bread" ]
+    [ "$(jq -r '.[1].result.contents[0].text' <<<"$output")" = "a cake" ]
+    [ "$(jq -r '.[2].error.code' <<<"$output")" = -32002 ]
+    cursor=$(jq -r '.[0].result.nextCursor' <<<"$output")
+    run -0 legacy --module "$NOTES" 'notes:milk,bread,a cake?name=shopping' folder --page-size 2 -- \
+        "$(request resources/list "{\"cursor\":\"$cursor\"}")"
+    [ "$(jq -r '.[0].result.resources | map(.name) | join("|")' <<<"$output")" = "a cake|folder" ]
+}
+
+@test "options of a source are checked against the module's schema" {
+    run -0 legacy --module "$NOTES" 'notes:a;b?separator=%3B' -- "$(request resources/list '{}')"
+    [ "$(jq -r '.[0].result.resources[1].uri' <<<"$output")" = "notes://all/2" ]
+    refused '*an option of notes: /separator*' --module "$NOTES" 'notes:a?separator=two'
+    refused '*unknown property "sep"*separator*' --module "$NOTES" 'notes:a?sep=x'
+    refused '*hexadecimal*' --module "$NOTES" 'notes:a?separator=%z'
+    refused '*NAME=VALUE*' --module "$NOTES" 'notes:a?separator=x&more'
+}
+
+@test "two sources of one module; one name cannot be had twice" {
+    run -0 legacy --module "$NOTES" notes:a notes:b?name=other -- "$(request resources/list '{}')"
+    [ "$(jq -r '.[0].result.resources | map(.uri) | join(" ")' <<<"$output")" = "notes://all/1 notes://other/1" ]
+    refused '*notes://all/*already*' --module "$NOTES" notes:a notes:b
+}
+
+@test "a module that is not there: where it was looked for, and what a file would be called" {
+    refused '*no module nope (/*/nope.so)*--module*./nope:*' nope:x
+    refused '*./none.so: No such file*' --module ./none.so x
+    refused '*no module notes*' notes:a
+    touch nope:x
+    run -0 legacy ./nope:x -- "$(request resources/list '{}')"
+    [[ "$output" == *'/nope:x"'* ]]
+}
+
+@test "what is no module is refused: symbol, interface, name, mount" {
+    echo text >text.so
+    refused '*cannot be loaded: */text.so: *' --module text.so .
+    module symbol '.name = "x"' mcp_module_v2
+    refused '*symbol.so is no module for this program: it has no symbol mcp_module_v1*' --module symbol.so .
+    module abi '.name = "x", .abi = 7'
+    refused '*abi.so was built for version 7*this program has version 1*' --module abi.so .
+    module small '.name = "x", .size = 8'
+    refused '*small.so was built for*' --module small.so .
+    module name '.name = "../x", .mount = (void *)1'
+    refused '*name.so has no name of a-z and 0-9*' --module name.so .
+    module mount '.name = "xx"'
+    refused '*mount.so has no name*or no mount*' --module mount.so .
+    echo 'int nowhere(void); int f(void); int f(void) { return nowhere(); }' >undefined.c
+    "${CC:-cc}" -shared -fPIC undefined.c -o undefined.so
+    refused '*cannot be loaded: *undefined.so*nowhere*' --module undefined.so .
+}
+
+@test "a name that is taken is refused" {
+    cp "$NOTES" again.so
+    refused '*again.so has a name that is taken: notes*' --module "$NOTES" --module ./again.so notes:a
+}
+
+@test "--print-config keeps modules and their sources" {
+    cp "$NOTES" here.so
+    run -0 --separate-stderr "$MCPD" --print-config claude --hidden --module here.so 'notes:a,b?name=x' .
+    [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = \
+        "[\"--hidden\",\"--module\",\"$PWD/here.so\",\"notes:a,b?name=x\",\"$PWD\"]" ]
+}
+
+@test "mcpd is linked with no library of a module" {
+    ! ldd "$MCPD" | grep -E 'sqlite|git2|libpq'
+}
