@@ -64,6 +64,10 @@ typedef struct mcp_channel_options {
     size_t max_in_flight_bytes; /* of their messages together; 64 MiB. One alone is always taken */
     size_t max_subscriptions;   /* URIs subscribed to, streams listened on; 4096 of each */
     size_t max_batch;           /* messages in one batch (2025-03-26 only); 256 */
+
+    /* What counts as one caller where nobody authenticates: an address, say; copied. NULL: not known. Only for
+     * limits: nothing is bound to it. */
+    const char *caller;
 } mcp_channel_options;
 
 /* What `send` is being called with. */
@@ -110,7 +114,8 @@ MCP_API int64_t mcp_channel_deadline(const mcp_channel *channel);
 /* The peer abandoned an exchange (an HTTP stream was closed): cancels its requests, without answers. */
 MCP_API void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now);
 
-/* How many of the peer's requests are being answered, open subscriptions not counted. */
+/* How many of the peer's requests are being answered, open subscriptions not counted. A request that took too
+ * long was answered, though its handler may still be at work. */
 MCP_API size_t mcp_channel_in_flight(const mcp_channel *channel);
 
 /* Ends gracefully: subscriptions are ended with their result, requests that are still being answered

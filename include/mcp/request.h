@@ -12,8 +12,12 @@
  * `return mcp_reply_text(...)`.
  *
  * A request belongs to the thread of its channel and lives until it is answered, cancelled or its
- * channel is freed. A pending request that was cancelled stays valid until mcp_reply_finish(), which is
- * then a quiet no-op for the peer: a handler that returned MCP_PENDING calls it once in every case.
+ * channel is freed. A pending request that was cancelled, took too long or lost its channel stays valid until
+ * mcp_reply_finish(), which is then a quiet no-op for the peer: a handler that returned MCP_PENDING calls it
+ * once in every case.
+ *
+ * A handler that blocks would hold up everybody else. Let it do its blocking in mcp_request_work(), or in a
+ * thread of its own that answers by mcp_request_post().
  */
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
@@ -40,7 +44,8 @@ MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
 /* Who asks, as the transport said; NULL: nobody in particular. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
-/* True once the peer cancelled, its stream ended or the channel was closed. */
+/* True once the peer cancelled, its stream ended, the channel was closed or the time was over
+ * (handler_timeout_ms). May be asked from any thread, so that long work can end early. */
 MCP_API bool mcp_request_cancelled(const mcp_request *req);
 /* fn is called once, on the channel's thread, when that happens; it must not call mcp_reply_finish().
  * One per request; NULL takes it back. */
@@ -171,7 +176,8 @@ MCP_API int mcp_request_require(mcp_request *req, const char *capability);
 
 /* ---- progress, later answers -------------------------------------------------------------------------- */
 
-/* notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be
+/* Says that the handler is at work: its time (handler_timeout_ms) begins anew. Sends
+ * notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be
  * NULL. A value that does not increase is dropped (the specification forbids it), and so is what
  * goes beyond 20 notices in a second, but for the last one (progress == total). */
 MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
@@ -205,11 +211,19 @@ MCP_API void mcp_reply_finish(mcp_request *req, int outcome);
 
 /* Runs `work` where it may block (a worker thread of the host that the server was given, see
  * mcp/provider.h; without one, here and now), then `done` on the channel's thread. `work` must not touch
- * the request; `done` usually replies and calls mcp_reply_finish(). The handler returns what this
+ * the request but for mcp_request_cancelled() and mcp_request_post(); `done` usually replies and calls mcp_reply_finish(). The handler returns what this
  * returns: MCP_PENDING, or a negative code, and then neither is called. `done` is called in every other
  * case, also when the request was cancelled meanwhile; when its channel is gone, maybe without `work`. */
 MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
                              void (*done)(mcp_request *req, void *user), void *user);
+
+/* From any thread: runs fn(req, user) on the channel's thread, soon, in the order of the calls. For a request
+ * that is not finished yet: in fn anything may be done with it that the handler could do, so one fn reports
+ * progress and the last one replies and calls mcp_reply_finish(). After a cancel it runs all the same. Do not post for a
+ * request after what finishes it. MCP_OK; MCP_EUNSUPPORTED (the server has no host with `post`: see
+ * mcp_server_post()), MCP_ENOMEM, MCP_EINVAL: fn is not called. */
+MCP_API int mcp_request_post(mcp_request *req, void (*fn)(mcp_request *req, void *user),
+                             void *user);
 
 #ifdef __cplusplus
 }

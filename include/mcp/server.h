@@ -10,7 +10,8 @@
  *
  * Descriptors are copied at registration, deeply; handlers and `user` pointers are kept. Capabilities
  * follow from what is registered. Registering or removing something while peers are connected announces
- * it (list_changed) to those who asked. A server and its channels belong to one thread.
+ * it (list_changed) to those who asked. A server and its channels belong to one thread; others come in
+ * through mcp_server_post() and mcp_request_post().
  */
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
@@ -55,6 +56,16 @@ typedef struct mcp_server_options {
 
     const struct mcp_host *host; /* lends worker threads and timers; may be set later */
     const mcp_allocator *allocator;
+
+    /* How long a handler that answers later may take, or may go without mcp_request_progress(), before it is
+     * cancelled and the peer gets an error that says so; 600,000. UINT64_MAX: for ever. */
+    uint64_t handler_timeout_ms;
+    /* How often one caller may call tools (500 a second, 2000 at once) and ask for completions (200 a second,
+     * 1000 at once); what is more gets an error with data.retryAfterMs. A caller is a principal; where nobody
+     * authenticates, what the transport takes for one (mcp_channel_options.caller); else all together. */
+    uint32_t calls_per_second, calls_burst;
+    uint32_t completions_per_second, completions_burst;
+    bool no_rate_limits;
 } mcp_server_options;
 
 /* MCP_OK; MCP_EINVAL (a required field is missing, a text is not UTF-8), MCP_ENOMEM. The server is
@@ -189,6 +200,8 @@ typedef struct mcp_tool {
     const char *meta;
 
     mcp_call_fn *call; /* required */
+    /* Instead of the server's handler_timeout_ms; UINT64_MAX: for ever. */
+    uint64_t timeout_ms;
 } mcp_tool;
 
 /* MCP_EINVAL: also when a schema cannot be compiled or an x-mcp-header in it is not allowed
@@ -196,6 +209,21 @@ typedef struct mcp_tool {
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
+
+/* ---- other threads ---------------------------------------------------------------------------------------- */
+
+/* Runs fn(server, user) on the server's thread, soon, in the order of the calls. This and mcp_request_post()
+ * are the two calls that may come from any thread: a change is told, and a registry changed, from within fn.
+ *
+ *     static void changed(mcp_server *server, void *user) { mcp_server_resource_updated(server, user); }
+ *     …
+ *     mcp_server_post(server, changed, "mem:x");     // in a thread of your own
+ *
+ * It needs a host with `post` (mcp/io.h has one), which has to be the server's before such a thread begins and
+ * until it ended. What was posted runs until the end of the loop: mcp_loop_drain() does it. MCP_OK;
+ * MCP_EUNSUPPORTED (no such host), MCP_ENOMEM, MCP_EINVAL: fn is not called. */
+MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
+                            void *user);
 
 /* ---- changes -------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@ mcp__batch *mcp__batch_new(mcp_channel *channel, mcp_exchange exchange, mcp_json
     batch->channel = channel;
     batch->exchange = exchange;
     batch->doc = doc;
-    batch->open = 1;
+    batch->open = batch->refs = 1;
     mcp__buf_init(&batch->out, channel->allocator, channel->options.max_reply);
     return batch;
 }
@@ -48,12 +48,11 @@ void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id)
     batch->answers++;
 }
 
-void mcp__batch_leave(mcp__batch *batch)
+void mcp__batch_answered(mcp__batch *batch)
 {
     if (--batch->open)
         return;
     mcp_channel *channel = batch->channel;
-    const mcp_allocator *allocator = batch->out.allocator;
     if (batch->answers && channel && !channel->closed) {
         batch->out.limit += 1;
         mcp__buf_char(&batch->out, ']');
@@ -65,6 +64,14 @@ void mcp__batch_leave(mcp__batch *batch)
     if (batch->lost && channel && !channel->closed)
         mcp__channel_refuse(channel, batch->exchange, MCP__INTERNAL_ERROR,
                             MCP_STR("out of memory: answers of this batch are missing"));
+    mcp__buf_free(&batch->out);
+}
+
+void mcp__batch_unref(mcp__batch *batch)
+{
+    const mcp_allocator *allocator = batch->out.allocator;
+    if (--batch->refs)
+        return;
     mcp__buf_free(&batch->out);
     mcp_json_free(batch->doc);
     mcp__release(allocator, batch);

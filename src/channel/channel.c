@@ -39,6 +39,23 @@ static void set_limits(mcp_channel_options *o)
     default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
 }
 
+static void free_names(mcp_channel *channel)
+{
+    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
+    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.caller);
+}
+
+static int copy_names(mcp_channel *channel)
+{
+    mcp_channel_options *o = &channel->options;
+    const char *principal = o->principal, *caller = o->caller;
+    if (principal)
+        o->principal = mcp__strdup(channel->allocator, mcp_str_from(principal));
+    if (caller)
+        o->caller = mcp__strdup(channel->allocator, mcp_str_from(caller));
+    return !principal == !o->principal && !caller == !o->caller ? MCP_OK : MCP_ENOMEM;
+}
+
 int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
                      const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error)
 {
@@ -61,12 +78,10 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
     mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
                   (uintptr_t)&given);
     mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
-    if (given.principal) {
-        channel->options.principal = mcp__strdup(channel->allocator, mcp_str_from(given.principal));
-        if (!channel->options.principal) {
-            mcp__release(allocator, channel);
-            return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
-        }
+    if (copy_names(channel) != MCP_OK) {
+        free_names(channel);
+        mcp__release(allocator, channel);
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
     }
     *ret = channel;
     return MCP_OK;
@@ -114,7 +129,7 @@ void mcp_channel_free(mcp_channel *channel)
     channel->role->release(channel);
     mcp__map_free(&channel->in_flight_by_key);
     mcp__buf_free(&channel->spare);
-    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
+    free_names(channel);
     mcp__release(channel->allocator, channel);
 }
 
@@ -125,7 +140,7 @@ size_t mcp_channel_max_message(const mcp_channel *channel)
 
 size_t mcp_channel_in_flight(const mcp_channel *channel)
 {
-    return channel->n_in_flight;
+    return channel->n_in_flight - channel->n_abandoned;
 }
 
 const char *mcp_channel_revision(const mcp_channel *channel)
@@ -212,16 +227,20 @@ static void incoming_free(mcp__incoming *in)
     if (channel) {
         mcp__list_remove(&in->link);
         channel->bytes_in_flight -= in->bytes;
-        mcp__map_remove(&channel->in_flight_by_key, in->key);
+        if (!in->abandoned)
+            mcp__map_remove(&channel->in_flight_by_key, in->key);
         if (!in->long_lived)
             channel->n_in_flight--;
+        channel->n_abandoned -= in->abandoned;
     }
     mcp__batch *batch = in->batch;
+    if (batch && !in->abandoned)
+        mcp__batch_answered(batch);
     mcp_json_free(in->doc);
     mcp__release(in->allocator, in->long_key);
     mcp__release(in->allocator, in);
     if (batch)
-        mcp__batch_leave(batch);
+        mcp__batch_unref(batch);
 }
 
 void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
@@ -250,6 +269,24 @@ void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str d
         mcp__incoming_drop(in);
     else
         mcp__incoming_reply(in, mcp__buf_view(&b), code);
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data)
+{
+    mcp_channel *channel = in->channel;
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
+    mcp__map_remove(&channel->in_flight_by_key, in->key);
+    in->abandoned = true;
+    channel->n_abandoned++;
+    if (!b.failed && in->batch)
+        mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__incoming_id(in));
+    else if (!b.failed)
+        mcp__channel_send(channel, in->exchange, mcp__buf_view(&b),
+                          (mcp_output_info){MCP_OUTPUT_RESPONSE, code, false});
+    if (in->batch)
+        mcp__batch_answered(in->batch);
     mcp__channel_give_buf(channel, &b);
 }
 
@@ -298,7 +335,8 @@ mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)
     mcp__incoming *found = NULL;
     for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight && !found; l = l->next) {
         mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        if (!text.failed && mcp_str_eq(mcp__incoming_id(in), mcp__buf_view(&text)))
+        if (!text.failed && !in->abandoned &&
+            mcp_str_eq(mcp__incoming_id(in), mcp__buf_view(&text)))
             found = in;
     }
     mcp__channel_give_buf(channel, &text);
@@ -474,9 +512,11 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
         in->message.method = (mcp_str){0};
     }
     batch->open++;
+    batch->refs++;
     if (!dispatch(batch->channel, in)) {
         discard(in);
-        mcp__batch_leave(batch);
+        mcp__batch_answered(batch);
+        mcp__batch_unref(batch);
     }
 }
 
@@ -537,7 +577,8 @@ static int run_batch(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *
     for (const mcp_json *e;
          !channel->closed && (e = mcp_json_next(mcp_json_root(doc), &it, NULL)) != NULL;)
         receive_element(batch, e);
-    mcp__batch_leave(batch);
+    mcp__batch_answered(batch);
+    mcp__batch_unref(batch);
     return MCP_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct mcp__incoming {
     size_t bytes;    /* of its message, counted in channel->bytes_in_flight */
     bool long_lived; /* not counted as in flight: a subscription */
     bool malformed;  /* see mcp_output_info */
+    bool abandoned;  /* answered already: only its handler still has it */
     char *long_key;  /* where the key is when it does not fit here */
     char short_key[48];
 } mcp__incoming;
@@ -73,11 +74,12 @@ struct mcp_channel {
     const mcp__role *role;
     void *state;                    /* the role's */
     const mcp_allocator *allocator; /* the server's or client's: outlives the channel's requests */
-    mcp_channel_options options;    /* principal is our copy */
+    mcp_channel_options options;    /* principal and caller are our copies */
 
     mcp__link in_flight; /* mcp__incoming */
     mcp__map in_flight_by_key;
     size_t n_in_flight, bytes_in_flight;
+    size_t n_abandoned; /* of those in flight */
 
     mcp__link outgoing; /* our requests, oldest first */
     int64_t next_id;
@@ -118,6 +120,9 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code);
 void mcp__incoming_drop(mcp__incoming *in);
 /* Ends a request with an error. */
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);
+/* Answers a request with an error before its handler is through, which then ends it with
+ * mcp__incoming_drop(): its id is free again; its memory and its place among those in flight are not. */
+void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data);
 /* Makes it one that is not counted as in flight, and forgets its message: it may stay for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);
 /* Gives back the part of its block that held the message; returns where the request is now. For a

@@ -12,6 +12,9 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
      .array = "content",
+     .slow = true,
+     .limited = true,
+     .rate = MCP__RATE_CALLS,
      .run = mcp__run_tool,
      .check = mcp__tool_check,
      .tail = mcp__tool_tail},
@@ -59,6 +62,8 @@ static const mcp__method methods[] = {
      .needs = MCP__NEEDS_COMPLETION,
      .within = "{\"completion\":{", /* the tail closes the inner one */
      .array = "values",
+     .limited = true,
+     .rate = MCP__RATE_COMPLETIONS,
      .run = mcp__run_complete,
      .tail = mcp__complete_tail},
     {.name = "server/discover",
@@ -121,7 +126,9 @@ void mcp__dispatch(mcp_request *req)
     int outcome;
     if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
         req->method = method;
-        outcome = method->run(req);
+        outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
+        if (outcome == MCP_OK)
+            outcome = method->run(req);
     } else {
         outcome =
             mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,

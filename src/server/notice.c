@@ -50,6 +50,7 @@ static bool progress_is_due(mcp_request *req, double progress, double total)
 
 void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
 {
+    req->deadline.alive = true;
     const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
     if (!mcp__is_id(token) || req->cancelled || !req->in.channel)
         return;

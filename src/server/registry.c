@@ -487,6 +487,7 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     if (!e)
         return no_memory(error);
     e->call = d.call;
+    e->timeout_ms = d.timeout_ms;
     mcp_error why = {0};
     rc = mcp__tool_compile(e, &d, &why);
     if (rc != MCP_OK && rc != MCP_ENOMEM) {

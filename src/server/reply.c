@@ -444,6 +444,8 @@ void mcp__request_finish(mcp_request *req, int outcome)
         req->state = req->stream ? MCP__REQUEST_LISTENING : MCP__REQUEST_PENDING;
         if (req->stream)
             mcp__listen_shrink(req);
+        else
+            mcp__deadline_start(req);
         return;
     }
     if (req->cancelled || !req->in.channel || req->in.channel->closed) {

@@ -145,6 +145,7 @@ mcp_str mcp__param_string(mcp_request *req, const char *name)
 
 void mcp__request_clear(mcp_request *req)
 {
+    mcp__deadline_stop(req);
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);
@@ -190,7 +191,12 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
     if (!w)
         return MCP_ENOMEM;
     *w = (work){req, fn, done, user};
-    int rc = server->host.work(server->host.user, work_run, work_done, w);
+    bool is_long = req->method->slow && server->host.work_long;
+    int rc = (is_long ? server->host.work_long : server->host.work)(server->host.user, work_run,
+                                                                    work_done, w);
+    if (rc == MCP_ELIMIT)
+        return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
+                                   "Internal error: too much work is waiting: try again later");
     return rc < 0 ? rc : MCP_PENDING;
 }
 
@@ -203,6 +209,7 @@ void mcp_reply_finish(mcp_request *req, int outcome)
         return;
     }
     req->state = MCP__REQUEST_RUNNING;
+    req->deadline.alive = true;
     if (outcome == MCP_OK && !req->cancelled && req->method->resume)
         outcome = req->method->resume(req);
     mcp__request_finish(req, outcome);

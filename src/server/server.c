@@ -5,6 +5,7 @@
 
 enum {
     DEFAULT_PAGE_SIZE = 1000,
+    DEFAULT_HANDLER_TIMEOUT_MS = 600 * 1000,
     DEFAULT_LIST_TTL_MS = 5000,
     DEFAULT_COALESCE_MS = 100,
     MAX_COALESCE_MS = 3600 * 1000,
@@ -47,6 +48,8 @@ static void set_defaults(mcp_server_options *o)
     if (o->coalesce_ms == 0)
         o->coalesce_ms = DEFAULT_COALESCE_MS;
     o->coalesce_ms = MCP__MIN(o->coalesce_ms, (uint64_t)MAX_COALESCE_MS);
+    if (o->handler_timeout_ms == 0)
+        o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
 }
 
 /* The texts are not ours to keep. */
@@ -90,6 +93,7 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     if (o.host)
         mcp_server_set_host(server, o.host);
     set_defaults(&o);
+    mcp__rate_init(server, &o);
     rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
     if (rc == MCP_OK)
         rc = render_info(server, &o);
@@ -122,6 +126,7 @@ void mcp_server_free(mcp_server *server)
     }
     mcp__release(&server->allocator, server->mounts);
     mcp__hub_free(server);
+    mcp__rate_free(server);
     mcp__registry_free(server);
     mcp__buf_free(&server->info_text);
     mcp_json_free(server->no_arguments);

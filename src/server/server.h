@@ -4,12 +4,16 @@
  *   mcp__session   the server's side of one channel: what a legacy peer's session remembers
  *   mcp_request    one request being answered, and the reply as it is being written
  *
+ * deadline.c time-outs, rate.c limits per caller, post.c other threads.
+ *
  * server.c life and options, registry.c what is registered, session.c the role of a channel and the
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
  * reply.c, request.c and notice.c what handlers call, hub.c subscriptions and notices.
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
+
+#include <stdatomic.h>
 
 #include <mcp/provider.h>
 #include <mcp/schema.h>
@@ -51,6 +55,7 @@ typedef struct mcp__entry {
     mcp_uri_template *tmpl;     /* templates */
     char **arguments;           /* prompts: names */
     bool *required;             /* prompts: of the arguments */
+    uint64_t timeout_ms;        /* tools; 0: as the server's */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
     mcp_schema *input;  /* tools: of the arguments */
@@ -93,12 +98,32 @@ void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 /* The mount with the longest prefix that the URI begins with, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 
+/* ---- rate.c: how often a caller may ask ------------------------------------------------------------------- */
+
+typedef enum mcp__rate { MCP__RATE_CALLS = 0, MCP__RATE_COMPLETIONS, MCP__RATES } mcp__rate;
+
+typedef struct mcp__rate_limit {
+    uint32_t per_second, burst;
+} mcp__rate_limit;
+
+typedef struct mcp__callers {
+    mcp__rate_limit limits[MCP__RATES];
+    mcp__link recent;
+    mcp__map by_name;
+} mcp__callers;
+
+void mcp__rate_init(mcp_server *server, const mcp_server_options *o);
+void mcp__rate_free(mcp_server *server);
+/* MCP_OK; a negative code, mostly after mcp_reply_fail(): not now. */
+int mcp__rate_take(mcp_request *req, mcp__rate which);
+
 /* ---- the server ----------------------------------------------------------------------------------------- */
 
 struct mcp_server {
     mcp_allocator allocator;
     mcp_server_options options; /* the numbers and switches; texts are below */
     char *instructions;
+    mcp__callers callers;
     mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
     mcp__buf info_text;           /* what `info` points into */
@@ -173,7 +198,27 @@ struct mcp__session {
         due; /* when to tell: INT64_MAX nothing to tell, INT64_MIN as soon as the time is known */
     size_t n_subscriptions;
     size_t n_listens; /* open subscriptions/listen */
+    mcp_request *deadlines;
 };
+
+/* ---- deadline.c: handlers that take too long ----------------------------------------------------------------- */
+
+/* In a request: its place in its session's heap of deadlines. */
+typedef struct mcp__deadline {
+    mcp__session *session; /* NULL: it is in none */
+    mcp_request *first, *before, *after;
+    int64_t due;
+    uint64_t ms;
+    bool alive; /* it reported progress since it was put where it is */
+} mcp__deadline;
+
+/* Its handler will answer later: from now on its time runs. Does nothing when it runs already. */
+void mcp__deadline_start(mcp_request *req);
+/* To be called before a request moves, goes or leaves its channel while that goes on. */
+void mcp__deadline_stop(mcp_request *req);
+void mcp__deadline_stop_all(mcp__session *session);
+int64_t mcp__deadline_next(const mcp__session *session);
+void mcp__deadline_tick(mcp__session *session, int64_t now);
 
 /* ---- request.c, reply.c --------------------------------------------------------------------------------------- */
 
@@ -197,11 +242,12 @@ struct mcp_request {
     const mcp__revision *revision;
     const mcp__method *method;
     mcp__request_state state;
-    bool cancelled;
-    bool finished; /* mcp_reply_finish() came while the handler was still running */
-    int outcome;   /* its argument */
+    atomic_bool cancelled; /* handlers ask from other threads too */
+    bool finished;         /* mcp_reply_finish() came while the handler was still running */
+    int outcome;           /* its argument */
     void (*on_cancel)(mcp_request *req, void *user);
     void *on_cancel_user;
+    mcp__deadline deadline;
     mcp__arena arena;
 
     /* what is asked for */
@@ -281,6 +327,9 @@ struct mcp__method {
     const char *array;  /* the result's one array, or NULL */
     bool cacheable;
     bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
+    bool slow;    /* its handlers may well wait for something else */
+    bool limited; /* only so often, by `rate` */
+    mcp__rate rate;
     int (*run)(mcp_request *req);
     /* Goes on after a part of it was answered later; NULL: nothing more to do. */
     int (*resume)(mcp_request *req);

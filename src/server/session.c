@@ -35,6 +35,7 @@ static void role_release(mcp_channel *channel)
 {
     mcp__session *session = channel->state;
     mcp__stream_clear(&session->legacy);
+    mcp__deadline_stop_all(session);
     mcp__list_remove(&session->link);
     mcp_json_free(session->initialize);
     mcp__release(channel->allocator, session);
@@ -219,11 +220,14 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
 static void role_tick(mcp_channel *channel, int64_t now)
 {
     mcp__hub_tick(channel->state, now);
+    mcp__deadline_tick(channel->state, now);
 }
 
 static int64_t role_deadline(const mcp_channel *channel)
 {
-    return mcp__hub_deadline(channel->state);
+    int64_t hub = mcp__hub_deadline(channel->state);
+    int64_t handlers = mcp__deadline_next(channel->state);
+    return MCP__MIN(hub, handlers);
 }
 
 static bool role_batches(const mcp_channel *channel)
