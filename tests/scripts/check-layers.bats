@@ -66,6 +66,13 @@ refuses() {
     refuses programs/mcpd/x.c '"inner.h"'
     refuses programs/mcpd/x.c '<inner.h>'
 }
+@test "providers: what they share, which programs do not see" {
+    mkdir -p "$root"/providers/{common,other}
+    touch providers/common/shared.h providers/other/other.h
+    passes providers/files/x.c '"shared.h"'
+    refuses providers/files/x.c '"other.h"'
+    refuses programs/mcpd/x.c '"shared.h"'
+}
 @test "programs, providers, examples: never src/" {
     for folder in programs/mcpd providers/files examples; do
         refuses $folder/x.c '"base/base.h"'
