@@ -1,0 +1,24 @@
+/* arena.h: memory that is given back in one go. What is taken is zeroed and aligned for any type. */
+#ifndef PROMPTS_ARENA_H
+#define PROMPTS_ARENA_H
+
+#include <mcp/base.h>
+
+typedef struct prompts_chunk prompts_chunk;
+
+typedef struct prompts_arena {
+    mcp_allocator alloc;
+    prompts_chunk *chunks; /* the newest first */
+} prompts_arena;
+
+/* NULL: no memory. */
+void *prompts_arena_alloc(prompts_arena *a, size_t size);
+/* A NUL-terminated copy. */
+char *prompts_arena_copy(prompts_arena *a, mcp_str s);
+void prompts_arena_free(prompts_arena *a);
+
+/* Room for one more element: *items is moved when it is full (its length is a power of two, or 0).
+ * False: no memory. */
+bool prompts_arena_grow(prompts_arena *a, void **items, size_t count, size_t element);
+
+#endif

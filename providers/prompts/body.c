@@ -1,0 +1,243 @@
+/* body.c: the text of a prompt: messages, arguments, resources.
+ *
+ * It is taken apart once, here. Values are put in later as they are, so nothing in a value can become a
+ * marker or a resource. Lines first (a marker or a resource has a line of its own), then what stands in
+ * double braces in the lines between.
+ */
+#include "parse.h"
+
+typedef struct body {
+    prompts_parser *p;
+    mcp_role role;
+    bool begins;   /* the next piece begins a message */
+    size_t from;   /* the lines that were read and are not in pieces yet: where they begin, */
+    size_t number; /* and the first one's number */
+} body;
+
+static mcp_str sub(mcp_str s, size_t from)
+{
+    return (mcp_str){s.ptr + from, s.len - from};
+}
+
+static bool begins_with(mcp_str s, mcp_str prefix)
+{
+    return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+static int add_piece(body *b, prompts_piece piece)
+{
+    prompts_document *d = b->p->doc;
+    void *items = d->pieces;
+    if (!prompts_arena_grow(&d->arena, &items, d->n_pieces, sizeof piece))
+        return MCP_ENOMEM;
+    d->pieces = items;
+    piece.role = b->role;
+    piece.begins = b->begins;
+    b->begins = false;
+    d->pieces[d->n_pieces++] = piece;
+    return MCP_OK;
+}
+
+static int add_text(body *b, mcp_str text)
+{
+    if (!text.len)
+        return MCP_OK;
+    return add_piece(b, (prompts_piece){.kind = PROMPTS_TEXT, .text = text});
+}
+
+/* ---- markers --------------------------------------------------------------------------------- */
+
+/* <!-- user --> or <!-- assistant -->, alone on its line. */
+static bool is_marker(mcp_str line, mcp_role *role)
+{
+    mcp_str s = prompts_trim(line), open = MCP_STR("<!--"), close = MCP_STR("-->");
+    if (s.len < open.len + close.len || !begins_with(s, open) ||
+        !mcp_str_eq(sub(s, s.len - close.len), close))
+        return false;
+    s = prompts_trim((mcp_str){s.ptr + open.len, s.len - open.len - close.len});
+    if (mcp_str_eq(s, MCP_STR("user")))
+        *role = MCP_ROLE_USER;
+    else if (mcp_str_eq(s, MCP_STR("assistant")))
+        *role = MCP_ROLE_ASSISTANT;
+    else
+        return false;
+    return true;
+}
+
+/* A backslash before a marker makes it text. */
+static bool is_escaped_marker(mcp_str line)
+{
+    mcp_role role;
+    mcp_str s = prompts_trim(line);
+    return s.len && *s.ptr == '\\' && is_marker(sub(s, 1), &role);
+}
+
+/* {{resource: URI}}, alone on its line. */
+static bool is_resource(mcp_str line, mcp_str *uri)
+{
+    static const mcp_str word = {"resource:", 9};
+    mcp_str s = prompts_trim(line);
+    if (s.len < 4 || !begins_with(s, MCP_STR("{{")) ||
+        !mcp_str_eq(sub(s, s.len - 2), MCP_STR("}}")))
+        return false;
+    s = prompts_trim((mcp_str){s.ptr + 2, s.len - 4});
+    if (!begins_with(s, word))
+        return false;
+    *uri = prompts_trim(sub(s, word.len));
+    return true;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* The text begins with "{{": which argument that is, and where it ends. */
+static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, size_t *end)
+{
+    const prompts_document *d = b->p->doc;
+    size_t i = 2;
+    while (i + 1 < s.len && s.ptr[i] != '\n' && !(s.ptr[i] == '}' && s.ptr[i + 1] == '}'))
+        i++;
+    if (i + 1 >= s.len || s.ptr[i] == '\n')
+        return prompts_fail(b->p, number,
+                            "{{ without }} on its line; for the characters themselves write \\{{");
+    mcp_str name = prompts_trim((mcp_str){s.ptr + 2, i - 2});
+    *end = i + 2;
+    for (*argument = 0; *argument < d->n_arguments; ++*argument) {
+        if (mcp_str_eq(name, mcp_str_from(d->arguments[*argument].name)))
+            return MCP_OK;
+    }
+    if (begins_with(name, MCP_STR("resource:")))
+        return prompts_fail(b->p, number, "a resource stands on a line of its own");
+    return prompts_fail(b->p, number,
+                        "{{%.*s}}: there is no argument of that name; for the characters "
+                        "themselves write \\{{",
+                        prompts_shown(name), name.ptr);
+}
+
+/* How many of the backslashes right before `at` there are. */
+static size_t backslashes(mcp_str s, size_t from, size_t at)
+{
+    size_t n = 0;
+    while (at - n > from && s.ptr[at - n - 1] == '\\')
+        n++;
+    return n;
+}
+
+static mcp_str line_at(mcp_str s, size_t at)
+{
+    const char *end = memchr(s.ptr + at, '\n', s.len - at);
+    return (mcp_str){s.ptr + at, end ? (size_t)(end - s.ptr) - at : s.len - at};
+}
+
+/* Lines of text into pieces. */
+static int take_apart(body *b, mcp_str s, size_t number)
+{
+    size_t from = 0; /* where the text that is no piece yet begins */
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < s.len; i++) {
+        if ((i == 0 || s.ptr[i - 1] == '\n') && is_escaped_marker(line_at(s, i))) {
+            while (s.ptr[i] != '\\')
+                i++;
+            rc = add_text(b, (mcp_str){s.ptr + from, i - from});
+            from = i + 1;
+        } else if (s.ptr[i] == '{' && i + 1 < s.len && s.ptr[i + 1] == '{') {
+            size_t argument, end, n = backslashes(s, from, i);
+            rc = add_text(b, (mcp_str){s.ptr + from, i - from - (n + 1) / 2});
+            from = i;
+            if (n % 2) { /* text, and the second brace with it */
+                i++;
+                continue;
+            }
+            if (rc == MCP_OK)
+                rc = find_argument(b, sub(s, i), number, &argument, &end);
+            if (rc == MCP_OK)
+                rc = add_piece(b, (prompts_piece){.kind = PROMPTS_VALUE, .argument = argument});
+            if (rc != MCP_OK)
+                return rc;
+            i += end - 1;
+            from = i + 1;
+        } else if (s.ptr[i] == '\n') {
+            number++;
+        }
+    }
+    return rc == MCP_OK ? add_text(b, sub(s, from)) : rc;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static bool is_blank(mcp_str line)
+{
+    return prompts_trim(line).len == 0;
+}
+
+/* Makes pieces of the lines up to `to`; blank ones at both ends do not count. */
+static int end_text(body *b, size_t to)
+{
+    mcp_str s = {b->p->text.ptr + b->from, to - b->from};
+    size_t number = b->number;
+    for (mcp_str l; s.len && is_blank(l = line_at(s, 0));) {
+        size_t skip = l.len < s.len ? l.len + 1 : l.len;
+        s = sub(s, skip);
+        number++;
+    }
+    while (s.len && strchr(" \t\n", s.ptr[s.len - 1]))
+        s.len--;
+    return take_apart(b, s, number);
+}
+
+static int add_resource(body *b, mcp_str text, size_t number)
+{
+    prompts_document *d = b->p->doc;
+    mcp_uri uri;
+    mcp_error why = {0};
+    int rc = mcp_uri_parse(text, &uri, &why);
+    if (rc == MCP_ENOMEM)
+        return rc;
+    if (rc != MCP_OK)
+        return prompts_fail(b->p, number, "\"%.*s\" is no URI: %.100s", prompts_shown(text),
+                            text.ptr, why.text);
+    if (d->n_resources == PROMPTS_MAX_RESOURCES)
+        return prompts_fail(b->p, number, "there are more than %d resources",
+                            PROMPTS_MAX_RESOURCES);
+    const char *copy = prompts_arena_copy(&d->arena, text);
+    if (!copy)
+        return MCP_ENOMEM;
+    d->n_resources++;
+    b->begins = true;
+    rc = add_piece(b, (prompts_piece){.kind = PROMPTS_RESOURCE, .text = {copy, text.len}});
+    b->begins = true;
+    return rc;
+}
+
+/* A line that is no text ends the text before it. */
+static int read_line(body *b, size_t at, mcp_str line, size_t number)
+{
+    mcp_role role;
+    mcp_str uri;
+    bool marker = is_marker(line, &role);
+    if (!marker && !is_resource(line, &uri))
+        return MCP_OK;
+    int rc = end_text(b, at);
+    if (rc == MCP_OK && !marker)
+        rc = add_resource(b, uri, number);
+    if (marker)
+        b->role = role;
+    b->begins = true;
+    b->from = b->p->at;
+    b->number = b->p->line;
+    return rc;
+}
+
+int prompts_body(prompts_parser *p)
+{
+    body b = {.p = p, .begins = true, .from = p->at, .number = p->line};
+    mcp_str line;
+    int rc = MCP_OK;
+    for (size_t at = p->at, number = p->line; rc == MCP_OK && prompts_next_line(p, &line);
+         at = p->at, number = p->line)
+        rc = read_line(&b, at, line, number);
+    if (rc == MCP_OK)
+        rc = end_text(&b, p->text.len);
+    if (rc == MCP_OK && !p->doc->n_pieces)
+        return prompts_fail(p, p->line, "the prompt has no text");
+    return rc;
+}

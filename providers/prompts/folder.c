@@ -1,0 +1,288 @@
+/* folder.c: see folder.h. */
+#define _GNU_SOURCE
+#include "folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "buffer.h"
+
+enum {
+    MOST_NAMES = 100 * 1000, /* looked at; beyond them nobody keeps prompts */
+    SETTLED_NS = 100 * 1000 * 1000,
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_prompt_file(const char *name)
+{
+    size_t len = strlen(name);
+    return *name != '.' && len > 3 && strcmp(name + len - 3, ".md") == 0;
+}
+
+/* Where the name is, or belongs. */
+static size_t place_of(const prompts_folder *f, const char *name, bool *found)
+{
+    size_t low = 0, high = f->count;
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(f->entries[middle].file, name);
+        if (order == 0)
+            return *found = true, middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Keeps the first PROMPTS_MAX_FILES in order. */
+static int add_name(prompts_folder *f, const char *name)
+{
+    bool found;
+    size_t at = place_of(f, name, &found);
+    if (f->count == PROMPTS_MAX_FILES) {
+        f->cut = true;
+        if (found || at == f->count)
+            return MCP_OK;
+        files_release(&f->alloc, f->entries[--f->count].file);
+    }
+    char *copy = found ? NULL : files_copy(&f->alloc, name, strlen(name));
+    if (!copy)
+        return found ? MCP_OK : MCP_ENOMEM;
+    memmove(f->entries + at + 1, f->entries + at, (f->count - at) * sizeof *f->entries);
+    f->entries[at] = (prompts_entry){.file = copy};
+    f->count++;
+    return MCP_OK;
+}
+
+typedef struct linux_dirent { /* what getdents64 writes */
+    uint64_t ino;
+    int64_t off;
+    unsigned short reclen;
+    unsigned char type;
+    char name[];
+} linux_dirent;
+
+static int read_names(prompts_folder *f, int fd)
+{
+    _Alignas(linux_dirent) char buffer[8192];
+    size_t seen = 0;
+    for (long n; (n = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) != 0;) {
+        if (n < 0)
+            return errno == ENOENT ? MCP_OK : MCP_EIO;
+        for (long at = 0; at < n;) {
+            const linux_dirent *e = (const void *)(buffer + at);
+            at += e->reclen;
+            if (++seen > MOST_NAMES)
+                return f->cut = true, MCP_OK;
+            if (e->type == DT_DIR || !is_prompt_file(e->name))
+                continue;
+            int rc = add_name(f, e->name);
+            if (rc != MCP_OK)
+                return rc;
+        }
+    }
+    return MCP_OK;
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_stamp(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
+}
+
+/* Clocks of file systems tick slowly: what was just written may be written again unseen. */
+static bool is_settled(const struct stat *st)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    time_t seconds = now.tv_sec - st->st_ctim.tv_sec;
+    if (seconds < 0 || seconds > 1) /* a clock that is ahead never settles, and that is safe */
+        return seconds > 1;
+    return seconds * 1000000000LL + now.tv_nsec - st->st_ctim.tv_nsec > SETTLED_NS;
+}
+
+static int wrong(prompts_entry *e, const char *why)
+{
+    e->fault.line = 0;
+    snprintf(e->fault.text, sizeof e->fault.text, "%s", why);
+    return MCP_EINVAL;
+}
+
+/* A link is followed once, to where the kernel says that it ends, and that is opened without links. */
+static int open_entry(files_beneath at, prompts_entry *e, int *fd)
+{
+    char real[FILES_PATH_MAX];
+    int rc = files_beneath_open(at, e->file, fd, &e->st);
+    if (rc == FILES_IS_LINK) {
+        rc = files_beneath_resolve(at, e->file, real, &e->st);
+        if (rc == MCP_OK && (*real == '.' || strstr(real, "/.")))
+            rc = MCP_EACCESS;
+        if (rc == MCP_OK)
+            rc = files_beneath_open(at, real, fd, &e->st);
+        if (rc == FILES_IS_LINK || rc == MCP_EACCESS)
+            return wrong(e, "the link does not lead to a file in this folder");
+    }
+    if (rc == MCP_OK && !S_ISREG(e->st.st_mode)) {
+        close(*fd);
+        *fd = -1;
+        rc = MCP_EACCESS;
+    }
+    if (rc == MCP_ENOMEM || rc == MCP_OK)
+        return rc;
+    return wrong(e, rc == MCP_EACCESS ? "it is no file that can be read" : mcp_error_text(rc));
+}
+
+static int read_bytes(int fd, prompts_entry *e, files_buffer *out)
+{
+    int rc = files_buffer_reserve(out, PROMPTS_MAX_BYTES + 1);
+    while (rc == MCP_OK && out->len <= PROMPTS_MAX_BYTES) {
+        ssize_t n = read(fd, out->ptr + out->len, PROMPTS_MAX_BYTES + 1 - out->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return wrong(e, strerror(errno));
+        if (n == 0)
+            break;
+        out->len += (size_t)n;
+    }
+    return rc;
+}
+
+/* The file as it was in the reading before, or NULL. */
+static const prompts_entry *entry_before(const prompts_folder *before, const char *file)
+{
+    bool found = false;
+    size_t at = before ? place_of(before, file, &found) : 0;
+    return found ? &before->entries[at] : NULL;
+}
+
+static bool same_fault(const prompts_entry *e, const prompts_entry *old)
+{
+    return old && old->wrong && old->fault.line == e->fault.line &&
+           strcmp(old->fault.text, e->fault.text) == 0;
+}
+
+static void keep(prompts_entry *e, const prompts_entry *old)
+{
+    e->doc = old ? old->doc : NULL;
+    e->kept = true;
+}
+
+static int parse_file(int fd, prompts_entry *e, const mcp_allocator *alloc)
+{
+    files_buffer bytes;
+    files_buffer_init(&bytes, alloc);
+    int rc = read_bytes(fd, e, &bytes);
+    if (rc == MCP_OK)
+        rc = prompts_parse((mcp_str){bytes.ptr, bytes.len}, e->file, alloc, &e->doc, &e->fault);
+    files_buffer_free(&bytes);
+    return rc;
+}
+
+static int read_entry(files_beneath at, prompts_entry *e, const prompts_entry *old, size_t *total,
+                      const mcp_allocator *alloc)
+{
+    int fd = -1;
+    int rc = open_entry(at, e, &fd);
+    bool unchanged = rc == MCP_OK && old && old->settled && same_stamp(&old->st, &e->st);
+    if (rc == MCP_OK && (uint64_t)e->st.st_size > PROMPTS_MAX_ALL_BYTES - *total)
+        rc = wrong(e, "the prompts have more than 16 MiB together");
+    else if (rc == MCP_OK)
+        *total += (size_t)e->st.st_size;
+    e->settled = rc == MCP_OK && is_settled(&e->st);
+    if (rc == MCP_OK && unchanged) {
+        keep(e, old);
+        e->wrong = old->wrong;
+        e->fault = old->fault;
+    } else if (rc == MCP_OK) {
+        rc = parse_file(fd, e, alloc);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (rc == MCP_EINVAL) {
+        e->wrong = true;
+        e->news = !same_fault(e, old);
+        keep(e, old);
+    }
+    return rc == MCP_EINVAL ? MCP_OK : rc;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static int read_all(prompts_folder *f, int fd, const prompts_folder *before)
+{
+    files_beneath at = {.fd = fd, .walk = files_beneath_needs_walk(fd)};
+    size_t total = 0;
+    int rc = read_names(f, fd);
+    for (size_t i = 0; rc == MCP_OK && i < f->count; i++) {
+        prompts_entry *e = &f->entries[i];
+        rc = read_entry(at, e, entry_before(before, e->file), &total, &f->alloc);
+    }
+    return rc;
+}
+
+int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
+                        prompts_folder **ret, int *why)
+{
+    mcp_allocator a = files_allocator(alloc);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        *why = errno;
+        return files_code_of_errno(errno);
+    }
+    prompts_folder *f = files_alloc(&a, sizeof *f);
+    int rc = f ? MCP_OK : MCP_ENOMEM;
+    if (f) {
+        *f = (prompts_folder){.alloc = a};
+        f->entries = files_alloc(&a, PROMPTS_MAX_FILES * sizeof *f->entries);
+        rc = f->entries ? read_all(f, fd, before) : MCP_ENOMEM;
+    }
+    close(fd);
+    *why = rc == MCP_EIO ? EIO : 0;
+    if (rc == MCP_OK)
+        *ret = f;
+    else
+        prompts_folder_free(f);
+    return rc;
+}
+
+void prompts_folder_adopt(prompts_folder *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->entries[i].kept && f->entries[i].doc)
+            prompts_document_ref(f->entries[i].doc);
+        f->entries[i].kept = false;
+    }
+}
+
+void prompts_folder_free(prompts_folder *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->count; i++) {
+        if (!f->entries[i].kept)
+            prompts_document_unref(f->entries[i].doc);
+        files_release(&f->alloc, f->entries[i].file);
+    }
+    mcp_allocator a = f->alloc;
+    files_release(&a, f->entries);
+    files_release(&a, f);
+}

@@ -1,0 +1,17 @@
+/* get.h: answering prompts/get and completion/complete with a document. */
+#ifndef PROMPTS_GET_H
+#define PROMPTS_GET_H
+
+#include "document.h"
+#include "embed.h"
+
+enum { PROMPTS_MAX_EXPANDED = 4 << 20 }; /* bytes of text, with the values put in */
+
+/* As mcp_prompt_fn. The document is kept for as long as it is needed. */
+int prompts_get(mcp_request *req, prompts_document *doc, const mcp_json *arguments,
+                prompts_embeds *embeds);
+
+/* As mcp_complete_fn: the choices of the argument that begin with the value, whatever the case. */
+int prompts_complete(mcp_request *req, const prompts_document *doc, mcp_str name, mcp_str value);
+
+#endif
