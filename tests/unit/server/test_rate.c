@@ -1,0 +1,195 @@
+/* How often a caller may ask: what is at once, what comes back with time, who counts as one caller, and that
+ * many callers cost a bounded amount of memory.
+ */
+#include "rig.h"
+
+static rig r;
+
+static void begin(mcp_server_options *o)
+{
+    r = (rig){0};
+    assert_int_equal(rig_open(&r, o, rig_ok), MCP_OK);
+}
+
+static mcp_channel *peer(const char *principal, const char *caller)
+{
+    mcp_channel *channel = NULL;
+    assert_int_equal(rig_connect(&r, principal, caller, &channel), MCP_OK);
+    return channel;
+}
+
+static int complete(mcp_channel *channel)
+{
+    return rig_say(&r, channel,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"completion/complete\",\"params\":{"
+                   "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},"
+                   "\"argument\":{\"name\":\"a\",\"value\":\"\"}," RIG_META "}}");
+}
+
+/* How many of n are answered with a result. */
+static int calls(mcp_channel *channel, int n)
+{
+    int good = 0;
+    for (int i = 0; i < n; i++) {
+        rig_call_tool(&r, channel, 1, "t");
+        good += strstr(rig_sent(&r), "\"result\"") != NULL;
+    }
+    return good;
+}
+
+static int completions(mcp_channel *channel, int n)
+{
+    int good = 0;
+    for (int i = 0; i < n; i++) {
+        complete(channel);
+        good += strstr(rig_sent(&r), "\"result\"") != NULL;
+    }
+    return good;
+}
+
+static void test_burst_and_refill(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.calls_per_second = 4,
+                                .calls_burst = 3,
+                                .completions_per_second = 1,
+                                .completions_burst = 2});
+    mcp_channel *c = peer("p", NULL);
+    assert_int_equal(calls(c, 10), 3);
+    rig_call_tool(&r, c, 1, "t");
+    assert_has(rig_sent(&r), "\"error\":{\"code\":-32603,\"message\":\"Internal error: more than 4 "
+                             "tool calls a second of one caller: try again in 250 ms\","
+                             "\"data\":{\"retryAfterMs\":250}}");
+    r.now += 100;
+    rig_call_tool(&r, c, 1, "t");
+    assert_has(rig_sent(&r), "{\"retryAfterMs\":150}");
+    r.now += 150; /* what was refused cost nothing */
+    assert_int_equal(calls(c, 10), 1);
+    r.now += 500;
+    assert_int_equal(calls(c, 10), 2);
+    r.now += 1000000;
+    assert_int_equal(calls(c, 10), 3);
+    assert_int_equal(completions(c, 5), 2);
+    complete(c);
+    assert_has(rig_sent(&r), "more than 1 completions a second");
+    /* Nothing else is limited. */
+    for (int i = 0; i < 20; i++) {
+        rig_say(&r, c,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" RIG_META
+                "}}");
+        assert_has(rig_sent(&r), "\"result\"");
+    }
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static void test_who_is_one_caller(void **state)
+{
+    static const struct {
+        const char *principal, *caller;
+        int left; /* of five, after those before */
+    } cases[] = {
+        {"ann", NULL, 5}, {"bob", NULL, 5},      {"ann", "10.0.0.1", 0}, {NULL, NULL, 5},
+        {NULL, NULL, 0},  {NULL, "10.0.0.1", 5}, {NULL, "10.0.0.2", 5},  {NULL, "10.0.0.1", 0},
+        {NULL, "ann", 5}, {"10.0.0.1", NULL, 5}, {"", NULL, 5},          {NULL, "", 5},
+        {"bob", "x", 0},  {"", "10.0.0.9", 0},
+    };
+    (void)state;
+    begin(&(mcp_server_options){.calls_per_second = 1, .calls_burst = 5});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mcp_channel *c = peer(cases[i].principal, cases[i].caller);
+        if (calls(c, 10) != cases[i].left)
+            fail_msg("case %zu", i);
+        mcp_channel_free(c);
+    }
+    rig_close(&r);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){0});
+    mcp_channel *c = peer(NULL, NULL);
+    assert_int_equal(calls(c, 2100), 2000);
+    assert_int_equal(completions(c, 1100), 1000);
+    r.now += 1000;
+    assert_int_equal(calls(c, 2100), 500);
+    assert_int_equal(completions(c, 1100), 200);
+    mcp_channel_free(c);
+    rig_close(&r);
+    begin(&(mcp_server_options){.no_rate_limits = true, .calls_burst = 1});
+    c = peer(NULL, NULL);
+    assert_int_equal(calls(c, 5000), 5000);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+/* Very many a second, and clocks at their ends. */
+static void test_extremes(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.calls_per_second = UINT32_MAX, .calls_burst = UINT32_MAX});
+    mcp_channel *c = peer("p", NULL);
+    static const int64_t times[] = {INT64_MIN, -5, 0, INT64_MAX / 2, INT64_MAX};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        r.now = times[i];
+        assert_int_equal(calls(c, 10), 10);
+    }
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static void test_memory_is_bounded(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.calls_per_second = 1, .calls_burst = 1});
+    size_t live = 0;
+    for (int i = 0; i < 5000; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "caller %d", i);
+        mcp_channel *c = peer(name, NULL);
+        assert_int_equal(calls(c, 2), 1);
+        mcp_channel_free(c);
+        if (i == 1100)
+            live = r.memory.live;
+    }
+    assert_int_equal(r.memory.live, live);
+    /* Who was here just now is known still, who was here long ago is not. */
+    mcp_channel *c = peer("caller 4999", NULL);
+    assert_int_equal(calls(c, 1), 0);
+    mcp_channel_free(c);
+    c = peer("caller 3000", NULL);
+    assert_int_equal(calls(c, 1), 1);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        mcp_channel *c = NULL;
+        r = (rig){.memory.fail_at = n};
+        int rc =
+            rig_open(&r, &(mcp_server_options){.calls_burst = 1, .calls_per_second = 1}, rig_ok);
+        if (rc == MCP_OK)
+            rc = rig_connect(&r, "p", NULL, &c);
+        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+        int good = rc == MCP_OK ? calls(c, 2) : 0;
+        assert_in_range(good, 0, 1);
+        mcp_channel_free(c);
+        rig_close(&r);
+        if (r.memory.calls < n)
+            break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_burst_and_refill),  cmocka_unit_test(test_who_is_one_caller),
+        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
