@@ -116,6 +116,11 @@ static bool print_arguments(const settings *s, modules *m)
     const char *before = "";
     for (size_t i = 0; ok && i < s->kept.count; i++, before = ", ")
         printf("%s", before), ok = print_string(s->kept.items[i]);
+    if (ok && s->prompts) {
+        printf("%s\"--prompts\", ", before);
+        ok = print_freed(config_absolute(s->prompts));
+        before = ", ";
+    }
     for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ") {
         printf("%s\"--module\", ", before);
         ok = print_freed(config_absolute(s->modules.items[i]));

@@ -56,7 +56,7 @@ static void tell(const settings *s, const mcp_listener *listener)
         snprintf(where, sizeof where, "%s, path /mcp", address);
     else
         snprintf(where, sizeof where, "%s://%s/mcp", s->tls_cert ? "https" : "http", address);
-    snprintf(line, sizeof line, "serving %.150s%s at %s", s->sources.items[0],
+    snprintf(line, sizeof line, "serving %.150s%s at %s", options_what(s),
              s->sources.count > 1 ? " and more" : "", where);
     log_notice(line);
 }

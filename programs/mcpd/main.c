@@ -13,6 +13,7 @@
 #include <files.h>
 #include <mcp/io.h>
 #include <mcp/mcp.h>
+#include <prompts.h>
 
 #include "config.h"
 #include "http.h"
@@ -54,12 +55,12 @@ static void name_source(FILE *to, const char *source)
     free(path);
 }
 
-/* NULL: no memory; free() it. */
+/* NULL: no memory, or no sources; free() it. */
 static char *make_instructions(const settings *s)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
     if (!to)
         return NULL;
     fprintf(to, "This server offers the following as resources:");
@@ -80,13 +81,14 @@ static char *make_instructions(const settings *s)
 static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
 {
     char *made = s->instructions ? NULL : make_instructions(s);
-    int rc = mcp_server_new(
-        MCP_OPTIONS(
-            mcp_server_options, .name = s->name ? s->name : "mcpd", .version = MCP_VERSION_STRING,
-            .instructions = s->instructions ? s->instructions : made,
-            .page_size = (size_t)s->page_size, .no_subscribe = s->no_subscribe || s->no_watch,
-            .no_list_changed = s->no_list_changed || s->no_watch, .host = host),
-        ret, error);
+    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = s->name ? s->name : "mcpd",
+                                        .version = MCP_VERSION_STRING,
+                                        .instructions = s->instructions ? s->instructions : made,
+                                        .page_size = (size_t)s->page_size,
+                                        .no_subscribe = s->no_subscribe || s->no_watch,
+                                        .no_list_changed = s->no_list_changed || s->no_watch,
+                                        .declare_prompts = s->prompts, .host = host),
+                            ret, error);
     free(made);
     return rc;
 }
@@ -137,6 +139,15 @@ static int mount_sources(const settings *s, modules *m, mcp_server *server, mcp_
     return rc;
 }
 
+static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret, mcp_error *error)
+{
+    if (!s->prompts)
+        return MCP_OK;
+    return mcp_prompts_add(
+        server, MCP_OPTIONS(mcp_prompts_options, .folder = s->prompts, .no_watch = s->no_watch),
+        ret, error);
+}
+
 /* A person who starts it by hand would otherwise see nothing at all. */
 static void greet(const settings *s)
 {
@@ -144,7 +155,7 @@ static void greet(const settings *s)
         fprintf(stderr,
                 "mcpd: serving %s%s on stdin and stdout; waiting for an MCP client (Ctrl-D ends).\n"
                 "A host starts it itself: see mcpd --print-config.\n",
-                s->sources.items[0], s->sources.count > 1 ? " and more" : "");
+                options_what(s), s->sources.count > 1 ? " and more" : "");
 }
 
 /* A read that hangs (a file system whose server is gone) must not keep us from ending; and its thread
@@ -164,6 +175,7 @@ static int serve(const settings *s, modules *m)
     mcp_loop *loop = NULL;
     mcp_server *server = NULL;
     mcp_files *watching = NULL;
+    mcp_prompts *prompts = NULL;
     int rc = mcp_loop_new(NULL, &loop, &error);
     if (rc == MCP_OK) {
         mcp_host host = *mcp_loop_host(loop);
@@ -172,7 +184,10 @@ static int serve(const settings *s, modules *m)
     }
     if (rc == MCP_OK)
         rc = mount_sources(s, m, server, &watching, &error);
+    if (rc == MCP_OK)
+        rc = add_prompts(s, server, &prompts, &error);
     if (rc == MCP_OK && s->print_config) {
+        mcp_prompts_free(prompts);
         mcp_server_free(server);
         mcp_loop_free(loop);
         return config_print(s, m);
@@ -184,6 +199,7 @@ static int serve(const settings *s, modules *m)
                            : mcp_loop_serve_stdio(loop, server, NULL, &error);
         finish_work(loop, rc);
     }
+    mcp_prompts_free(prompts);
     mcp_server_free(server);
     mcp_loop_free(loop);
     error.code = rc;
@@ -198,7 +214,7 @@ static int run(const settings *s)
         return options_man(stdout), 0;
     if (s->version)
         return printf("mcpd %s\n", mcp_version()), 0;
-    if (s->sources.count == 0) {
+    if (!options_what(s)) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;

@@ -73,6 +73,13 @@ static const option table[] = {
      .max = 1u << 24,
      .help = "Folders to watch with inotify at the most; what is beyond is looked at every two "
              "seconds. Default 8192, or a quarter of what the system allows if that is less."},
+    {.name = "prompts",
+     .kind = OPTION_TEXT,
+     .at = AT(prompts),
+     .argument = "DIR",
+     .unkept = true,
+     .help = "Offer the Markdown files (*.md) in DIR as prompts, and read them again when they "
+             "change."},
     {.name = "module",
      .kind = OPTION_LIST,
      .at = AT(modules),
@@ -240,6 +247,11 @@ void options_clear(settings *s)
         texts_clear(lists[i]);
 }
 
+const char *options_what(const settings *s)
+{
+    return s->sources.count ? s->sources.items[0] : s->prompts;
+}
+
 /* ---- --help ---------------------------------------------------------------------------------- */
 
 static const char summary[] =
@@ -262,6 +274,7 @@ void options_help(FILE *to)
                 "  mcpd ~/project\n"
                 "  mcpd --exclude '*.log' ~/project ~/notes/todo.md\n"
                 "  mcpd --http 127.0.0.1:8642 ~/project\n"
+                "  mcpd --prompts ~/prompts ~/project\n"
                 "  mcpd sqlite:shop.db ~/project\n"
                 "  mcpd --print-config claude ~/project\n");
 }
@@ -323,9 +336,45 @@ static const char *const man_before =
     ".SH OPTIONS\n"
     "Options may stand before and after the sources;\n"
     ".B \\-\\-\n"
-    "ends them.\n";
+    "ends them. A source may be missing where there is\n"
+    ".BR \\-\\-prompts .\n";
 
 static const char *const man_after =
+    ".SH PROMPTS\n"
+    "Each file\n"
+    ".IB NAME .md\n"
+    "in the folder of\n"
+    ".B \\-\\-prompts\n"
+    "is a prompt. It may begin with a front matter between two lines\n"
+    ".BR \\-\\-\\- ,\n"
+    "with the keys\n"
+    ".BR name ,\n"
+    ".BR title ,\n"
+    ".BR description ,\n"
+    ".B icons\n"
+    "and\n"
+    ".BR arguments :\n"
+    "a list with\n"
+    ".BR name ,\n"
+    ".BR title ,\n"
+    ".BR description ,\n"
+    ".B required\n"
+    "and\n"
+    ".B complete\n"
+    "(values to complete). In the text\n"
+    ".B {{NAME}}\n"
+    "is an argument, and\n"
+    ".B \\e{{\n"
+    "two braces. A line\n"
+    ".B <!\\-\\- assistant \\-\\->\n"
+    "or\n"
+    ".B <!\\-\\- user \\-\\->\n"
+    "begins a message of that role, and a line\n"
+    ".B {{resource: URI}}\n"
+    "is a resource of this server. What is wrong with a file is written to stderr, with its line; "
+    "a "
+    "file\n"
+    "that was right before stays what it was.\n"
     ".SH EXIT STATUS\n"
     ".TP\n"
     ".B 0\n"

@@ -19,6 +19,7 @@ typedef struct settings {
     bool version, help, help_man;
 
     texts modules;
+    const char *prompts;
 
     texts sources; /* all of them */
     texts files;   /* those of them that are files and folders, not a module's */
@@ -28,6 +29,9 @@ typedef struct settings {
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
 int options_parse(int argc, char **argv, settings *ret);
 void options_clear(settings *s);
+
+/* What is served, for a line to a person: the first source, or the folder of prompts. NULL: nothing. */
+const char *options_what(const settings *s);
 
 void options_usage(FILE *to);
 void options_help(FILE *to);
