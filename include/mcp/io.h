@@ -1,5 +1,5 @@
-/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes. Part of
- * libmcp-io.
+/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes; and plain HTTP GETs.
+ * Part of libmcp-io.
  *
  * The simplest servers are mcp_serve_stdio() and mcp_serve_http(). For more control make a mcp_loop,
  * give its host to the server (timers, watching, worker threads), and run it.
@@ -176,6 +176,122 @@ MCP_API mcp_str mcp_child_stderr(const mcp_child *child);
  * object; runs the loop meanwhile, so it may not come from a callback. To be called before the client
  * is freed. Returns its status as on_exit has it. NULL is allowed. */
 MCP_API int mcp_child_close(mcp_child *child);
+
+/* ---- HTTP client --------------------------------------------------------------------------------------- */
+
+/* Reaches a server by Streamable HTTP of every revision, or by HTTP+SSE of 2024-11-05, which the client falls
+ * back to (2026-07-28, basic/transports/streamable-http; "Backward Compatibility" there). libcurl is loaded
+ * by the first mcp_http_connect() or mcp_loop_fetch() of the process.
+ *
+ * Each message of ours is a POST of its own; connections are reused. Legacy servers get a GET for what they
+ * have to say unasked, streams that break off are resumed with Last-Event-ID after the time that the server
+ * says (`retry`), failures in between wait longer each time. Redirects are followed within the origin of the
+ * URL, and from http to https on the default ports; no cookies; certificates are checked. */
+typedef struct mcp_http_client mcp_http_client;
+
+typedef int mcp_http_add_fn(void *arg, const char *name, const char *value);
+
+typedef struct mcp_http_challenge {
+    int status; /* 401 or 403 */
+    const char *method, *url;
+    mcp_str www_authenticate; /* several joined by ", "; empty: none */
+    mcp_str body;             /* as far as it was read: 64 KiB */
+    unsigned attempt;         /* how often this message was refused, from 1 */
+} mcp_http_challenge;
+
+typedef struct mcp_http_client_options {
+    size_t size;
+    /* "https://example.com/mcp", or "unix:PATH": HTTP at a Unix socket, the endpoint is /mcp. Without a user,
+     * a password and a fragment. Required; everything is copied. */
+    const char *url;
+    const char *unix_socket; /* path: go there, whatever host the URL (http) names */
+    /* Headers for every request, "Name: value", NULL-terminated. Those of HTTP's own and of MCP cannot be
+     * set. They go to the URL's origin only, and appear in no text of ours. */
+    const char *const *headers;
+    const char *principal; /* whose authorization that is: see mcp_client_set_authorization() */
+    /* The proxy, "http://proxy:3128"; "": none. NULL: as libcurl finds it in the environment (https_proxy,
+     * http_proxy, no_proxy), but to the loopback directly. */
+    const char *proxy;
+    const char *ca_file; /* PEM: trust these instead of the system's */
+
+    /* Headers for one request that is about to be sent: calls add() any number of times, which returns
+     * MCP_OK, MCP_EINVAL (cannot stand there), MCP_ELIMIT or MCP_ENOMEM. A negative code fails the request. Not to
+     * call the client. */
+    int (*request_headers)(void *user, const char *method, const char *url, mcp_http_add_fn *add,
+                           void *arg);
+    /* The server wants authorization (401), or other rights (403). MCP_OK: send the message again now, with
+     * what request_headers then gives. MCP_PENDING: later, at mcp_http_client_authorized(); what is
+     * refused meanwhile is asked about too. A negative code: no, the call fails with MCP_EACCESS. Asked at
+     * most 4 times for one message. NULL: no. */
+    int (*challenge)(void *user, const mcp_http_challenge *challenge);
+    /* The connection is over (HTTP+SSE only: Streamable HTTP has none that could end); the client was told,
+     * and can be connected anew after mcp_http_client_close(). why is for a person. */
+    void (*on_end)(void *user, const char *why);
+    void *user;
+
+    bool no_stream;        /* no GET for what a legacy server says unasked */
+    bool no_http_sse;      /* do not fall back to HTTP+SSE */
+    uint64_t connect_ms;   /* for a connection; 10,000 */
+    uint64_t answer_ms;    /* for what has no time-out of its own: notifications, answers; 30,000 */
+    uint64_t close_ms;     /* for the end of a session; 1,000 */
+    uint64_t retry_ms;     /* before a stream is resumed when the server does not say; 1,000 */
+    uint64_t max_retry_ms; /* the longest wait after failures; 60,000 */
+    size_t max_exchanges;  /* at one time, others wait; 64 */
+} mcp_http_client_options;
+
+/* Connects a client; nothing is sent before its start. Sets SIGPIPE to be ignored where it has its default
+ * action. MCP_EINVAL (the URL, a header), MCP_EUNSUPPORTED (no libcurl 7.85 or newer here), MCP_ESTATE (the
+ * client is connected already), MCP_EIO, MCP_ENOMEM. */
+MCP_API int mcp_http_connect(mcp_loop *loop, mcp_client *client,
+                             const mcp_http_client_options *options, mcp_http_client **ret,
+                             mcp_error *error);
+/* After MCP_PENDING of `challenge`: MCP_OK sends again what waits for it, a negative code fails that. Not
+ * from within `challenge` and request_headers. */
+MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
+/* Closes what is open, ends the session (DELETE, at most close_ms), tells the client and frees the object;
+ * runs the loop meanwhile, so it may not come from a callback. To be called before the client is freed.
+ * NULL is allowed. */
+MCP_API void mcp_http_client_close(mcp_http_client *http);
+
+/* ---- fetching -------------------------------------------------------------------------------------------- */
+
+/* A plain GET, for resources with https:// URIs, which a client may read by itself (2026-07-28,
+ * server/resources, "Common URI Schemes"). Such URIs come from strangers: unless it is allowed, nothing is
+ * asked of this machine and of private networks, whatever a name resolves to. */
+typedef struct mcp_fetch mcp_fetch;
+
+typedef struct mcp_fetched {
+    int status;             /* HTTP */
+    const char *media_type; /* of Content-Type, without parameters; empty: none */
+    mcp_str body;
+} mcp_fetched;
+
+/* rc: MCP_OK, with any status; MCP_ECLOSED (not reached, or broken off), MCP_ETIMEOUT, MCP_ELIMIT (max_bytes),
+ * MCP_EACCESS (an address, a certificate, a redirect), MCP_EPROTOCOL, MCP_ENOMEM: then fetched is NULL.
+ * Everything is borrowed until it returns. */
+typedef void mcp_fetch_fn(void *user, int rc, const mcp_fetched *fetched, const mcp_error *error);
+
+typedef struct mcp_fetch_options {
+    size_t size;
+    const char *url;     /* http or https; required; copied */
+    const char *accept;  /* NULL: anything */
+    size_t max_bytes;    /* of the body, decompressed; 16 MiB */
+    uint64_t timeout_ms; /* for all of it; 60,000 */
+    bool allow_private;  /* this machine and private networks too */
+    const char *proxy;   /* NULL: none. With one it decides which address a name has */
+    const char *ca_file;
+    mcp_fetch_fn *done; /* required; called once, not from within mcp_loop_fetch() */
+    void *user;
+} mcp_fetch_options;
+
+/* MCP_OK; MCP_EINVAL (the URL), MCP_EACCESS (it names this machine or a private network), MCP_EUNSUPPORTED
+ * (no libcurl), MCP_EIO, MCP_ENOMEM. ret may be NULL; else what it gets is valid until `done`, which gets
+ * MCP_ECANCELLED from mcp_loop_free(). At most 5 redirects, to http and https only, never from https to
+ * http. No headers of the program's, no cookies. */
+MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
+                           mcp_error *error);
+/* `done` is not called any more. */
+MCP_API void mcp_fetch_cancel(mcp_fetch *fetch);
 
 #ifdef __cplusplus
 }
