@@ -55,9 +55,10 @@ int main(int argc, char **argv)
 
     mcp_error err = {0};
     mcp_server *server = NULL;
-    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "http-mem-server",
-                                        .version = "1.0.0", .coalesce_ms = 10),
-                            &server, &err);
+    int rc =
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "http-mem-server",
+                                   .version = "1.0.0", .coalesce_ms = 10, .no_rate_limits = true),
+                       &server, &err);
     if (rc == MCP_OK) {
         rc = mcp_server_add_resource(server, &one, NULL, &err);
     }

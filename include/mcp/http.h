@@ -154,7 +154,7 @@ typedef struct mcp_http_connection_options {
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
     void *user;
     const char *peer;    /* "127.0.0.1:4711", for logs; copied */
-    const char *address; /* without the port, for max_per_address; copied */
+    const char *address; /* without the port, for max_per_address and limits per caller; copied */
     bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
 } mcp_http_connection_options;
 

@@ -280,11 +280,11 @@ static mcp__http_refusal count_address(mcp_http_connection *c, const char *addre
 {
     mcp_http *http = c->http;
     mcp_str text = mcp_str_from(address);
-    if (!address || http->options.max_per_address == 0)
+    if (!address)
         return MCP__HTTP_FINE;
     mcp__http_address *a = mcp__map_get(&http->addresses, text);
     if (!a) {
-        a = mcp__zalloc(http->allocator, sizeof(*a) + text.len);
+        a = mcp__zalloc(http->allocator, sizeof(*a) + text.len + 1);
         if (!a)
             return MCP__HTTP_NO_MEMORY;
         a->len = text.len;
@@ -294,7 +294,7 @@ static mcp__http_refusal count_address(mcp_http_connection *c, const char *addre
             return MCP__HTTP_NO_MEMORY;
         }
     }
-    if (a->count >= http->options.max_per_address)
+    if (http->options.max_per_address && a->count >= http->options.max_per_address)
         return MCP__HTTP_MANY_PER_ADDRESS;
     a->count++;
     c->address = a;

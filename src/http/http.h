@@ -308,8 +308,8 @@ struct mcp__http_peer {
     bool done;                   /* an orphan that was answered */
 };
 
-/* principal may be NULL. MCP_OK, MCP_ENOMEM. */
-int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const char *principal,
+/* For who makes this connection's request. MCP_OK, MCP_ENOMEM. */
+int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret);
 void mcp__http_peer_free(mcp__http_peer *peer);
 void mcp__http_peer_arm(mcp__http_peer *peer);
@@ -361,7 +361,7 @@ struct mcp__http_session {
 };
 
 /* MCP_OK; MCP_ELIMIT, MCP_ENOMEM, or what random() said. */
-int mcp__http_session_new(mcp_http *http, const char *principal, mcp__http_session **ret);
+int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__http_session **ret);
 void mcp__http_session_free(mcp__http_session *session);
 /* The session that the request names and may use, or NULL. */
 mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
@@ -423,10 +423,11 @@ void mcp__http_put_metrics(mcp_http *http, mcp__buf *b);
 
 /* ---- the endpoint ------------------------------------------------------------------------------------------------------ */
 
+/* Where connections come from, while there are some. */
 typedef struct mcp__http_address {
     size_t count;
     size_t len;
-    char text[];
+    char text[]; /* NUL-terminated */
 } mcp__http_address;
 
 struct mcp_http {

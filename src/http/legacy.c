@@ -7,7 +7,7 @@ void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
 {
     mcp_http *http = c->http;
     mcp__http_session *s = NULL;
-    int rc = http->draining ? MCP_ESTATE : mcp__http_session_new(http, c->principal, &s);
+    int rc = http->draining ? MCP_ESTATE : mcp__http_session_new(http, c, &s);
     if (rc != MCP_OK) {
         mcp_json_free(m->doc);
         mcp__http_refuse(c, rc == MCP_ELIMIT   ? MCP__HTTP_MANY_SESSIONS

@@ -15,7 +15,7 @@ static void wake(mcp_channel *channel, void *user)
     mcp__http_wake(peer->http, &peer->timer);
 }
 
-int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const char *principal,
+int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret)
 {
     mcp__http_peer *peer = mcp__zalloc(http->allocator, sizeof(*peer));
@@ -24,7 +24,8 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const cha
     mcp_channel_options options = *how;
     options.wake = wake;
     options.user = peer;
-    options.principal = principal;
+    options.principal = c->principal;
+    options.caller = c->address ? c->address->text : NULL;
     options.max_message = http->options.max_body;
     options.max_reply = http->options.max_reply;
     peer->http = http;
@@ -201,7 +202,7 @@ static mcp__http_peer *suitable(mcp_http_connection *c, const mcp__revision *leg
     mcp_channel_options options = {.size = sizeof(options), .send = send};
     if (!legacy)
         options.header = header;
-    if (mcp__http_peer_new(c->http, &options, c->principal, &peer) != MCP_OK)
+    if (mcp__http_peer_new(c->http, &options, c, &peer) != MCP_OK)
         return NULL;
     peer->connection = c;
     peer->legacy = legacy;

@@ -42,7 +42,7 @@ static int set_id(mcp__http_session *s)
     return rc < 0 ? rc : MCP_OK;
 }
 
-int mcp__http_session_new(mcp_http *http, const char *principal, mcp__http_session **ret)
+int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__http_session **ret)
 {
     int rc = make_room(http);
     if (rc != MCP_OK)
@@ -59,7 +59,7 @@ int mcp__http_session_new(mcp_http *http, const char *principal, mcp__http_sessi
     rc = set_id(s);
     mcp_channel_options options = {.size = sizeof(options), .send = mcp__http_session_send};
     if (rc == MCP_OK)
-        rc = mcp__http_peer_new(http, &options, principal, &s->peer);
+        rc = mcp__http_peer_new(http, &options, c, &s->peer);
     if (rc == MCP_OK) {
         s->peer->session = s;
         rc = mcp__map_add(&http->sessions, (mcp_str){s->id, 32}, s);

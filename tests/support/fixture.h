@@ -21,6 +21,8 @@ typedef struct fixture_options {
     bool deferred_list; /* the provider lists later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
     size_t page_size; /* 4 */
+    uint32_t
+        calls_burst; /* of each caller, one more a second; 0: no limits, since time hardly passes here */
     uint64_t coalesce_ms;
 } fixture_options;
 

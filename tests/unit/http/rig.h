@@ -311,7 +311,7 @@ static inline void wire_send(wire *w, const char *request)
 }
 
 /* Whether a text is as expected, ~ being anything. */
-static bool rig_matches(const char *text, const char *expected)
+static inline bool rig_matches(const char *text, const char *expected)
 {
     const char *star = NULL, *from = NULL;
     while (*text) {

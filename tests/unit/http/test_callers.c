@@ -1,0 +1,77 @@
+/* Limits per caller over HTTP: a caller is a principal, or else an address, whatever connection or session he
+ * comes on.
+ */
+#include "rig.h"
+
+enum { BURST = 3 };
+
+static rig r;
+
+static void begin(void)
+{
+    r = (rig){.now = 1000};
+    r.allocator = failalloc_allocator(&r.memory);
+    const mcp_http_options o = {
+        .size = sizeof(o), .random = rig_random, .user = &r, .allocator = &r.allocator};
+    assert_int_equal(
+        fixture_new(&(fixture_options){.allocator = &r.allocator, .calls_burst = BURST}, &r.fixture,
+                    NULL),
+        MCP_OK);
+    assert_int_equal(mcp_http_new(fixture_server(r.fixture), &o, &r.http, NULL), MCP_OK);
+}
+
+/* A modern one, or a legacy one without a session. */
+static void call(wire *w, bool modern)
+{
+    char message[1000], body[500];
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+             "call\",\"params\":{\"name\":\"every\"%s}}",
+             modern ? "," RIG_META : "");
+    snprintf(message, sizeof(message),
+             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             "Accept: application/json, text/event-stream\r\n%sContent-Length: %zu\r\n\r\n%s",
+             modern ? "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"
+                      "Mcp-Name: every\r\n"
+                    : "MCP-Protocol-Version: 2025-06-18\r\n",
+             strlen(body), body);
+    wire_clear(w);
+    wire_bytes(w, message, strlen(message));
+}
+
+static int calls(const char *address, int n, bool modern)
+{
+    wire w;
+    int good = 0;
+    assert_int_equal(wire_open_from(&w, &r, address), MCP_OK);
+    for (int i = 0; i < n; i++) {
+        call(&w, modern);
+        assert_non_null(strstr(wire_text(&w), "HTTP/1.1 200 OK"));
+        bool ok = strstr(wire_text(&w), "\"result\"") != NULL;
+        assert_true(ok || strstr(wire_text(&w), "\"data\":{\"retryAfterMs\":1000}"));
+        good += ok;
+    }
+    wire_end(&w);
+    return good;
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(calls("10.0.0.1", 2, true), 2);
+    assert_int_equal(calls("10.0.0.1", 5, true), BURST - 2);
+    assert_int_equal(calls("10.0.0.1", 5, false), 0);
+    assert_int_equal(calls("10.0.0.2", 5, false), BURST);
+    assert_int_equal(calls(NULL, 5, true), BURST);
+    assert_int_equal(calls(NULL, 5, false), 0);
+    r.now += 2000;
+    assert_int_equal(calls("10.0.0.1", 5, true), 2);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
