@@ -65,6 +65,7 @@ struct mcp__web {
     mcp__link running;
     mcp__link dead;   /* to be freed */
     unsigned inside;  /* libcurl is being called: its handles must not be touched */
+    bool starved;     /* there was no memory to watch a socket */
     size_t n_handles; /* of libuv's: with the last one the memory goes */
 };
 

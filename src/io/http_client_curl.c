@@ -136,7 +136,7 @@ static web_socket *socket_new(mcp__web *web, curl_socket_t fd)
     return s;
 }
 
-/* -1 makes libcurl fail the transfer. */
+/* An error here would make the whole multi handle useless: the transfers are ended by settle() instead. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
     mcp__web *web = user;
@@ -150,10 +150,10 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
     }
     if (!s)
         s = socket_new(web, fd);
-    if (!s)
-        return -1;
     int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&s->poll, events, on_socket) < 0 ? -1 : 0;
+    if (!s || uv_poll_start(&s->poll, events, on_socket) < 0)
+        web->starved = true;
+    return 0;
 }
 
 static int set_timer(CURLM *multi, long ms, void *user)
@@ -223,11 +223,21 @@ static void end_finished(mcp__web *web)
     }
 }
 
+/* One of their sockets is not watched. */
+static void fail_running(mcp__web *web)
+{
+    web->starved = false;
+    while (!mcp__list_empty(&web->running))
+        mcp__transfer_fail(first_of(&web->running), MCP_ENOMEM);
+}
+
 static void settle(mcp__web *web)
 {
     if (web->inside)
         return;
     end_finished(web);
+    if (web->starved)
+        fail_running(web);
     mcp__web_flush(web);
 }
 

@@ -52,7 +52,7 @@ static void on_done(void *arg, int rc, const char *text)
     if (rc == MCP_OK) {
         f->done(f->user, rc, &fetched, NULL);
     } else {
-        if (rc == MCP_ELIMIT)
+        if (f->body.failed == MCP_ELIMIT)
             mcp__fail(&error, rc, 0, "it is larger than %zu bytes", f->max_bytes);
         else
             mcp__fail(&error, rc, 0, "%s", text ? text : mcp_error_text(rc));

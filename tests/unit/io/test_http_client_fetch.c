@@ -1,0 +1,532 @@
+/* Plain GETs: what is fetched, what is refused, what is limited; and the addresses that are nobody's
+ * business. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "http_script.h"
+
+#include "failalloc.h"
+#include "io/http_client.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct fixture {
+    failalloc memory;
+    mcp_loop *loop;
+    script server;
+    int calls, rc, status;
+    char media[64], body[4096], text[256];
+    size_t body_len;
+} fixture;
+
+static void on_fetched(void *user, int rc, const mcp_fetched *fetched, const mcp_error *error)
+{
+    fixture *f = user;
+
+    f->calls++;
+    f->rc = rc;
+    f->status = fetched ? fetched->status : 0;
+    snprintf(f->media, sizeof(f->media), "%s", fetched ? fetched->media_type : "");
+    f->body_len = fetched ? fetched->body.len : 0;
+    snprintf(f->body, sizeof(f->body), "%.*s", (int)f->body_len,
+             f->body_len ? fetched->body.ptr : "");
+    snprintf(f->text, sizeof(f->text), "%s", error ? error->text : "");
+}
+
+static void open_fixture(fixture *f, void (*handle)(script_connection *c, const script_request *r))
+{
+    mcp_allocator a = failalloc_allocator(&f->memory);
+
+    memset(f, 0, sizeof(*f));
+    assert_int_equal(mcp_loop_new(&a, &f->loop, NULL), MCP_OK);
+    script_open(&f->server, f->loop, handle, f);
+}
+
+static void close_fixture(fixture *f)
+{
+    script_free(&f->server, f->loop);
+    mcp_loop_free(f->loop);
+    assert_int_equal(f->memory.live, 0);
+}
+
+/* "/path" at our server, or a whole URL. */
+static int fetch(fixture *f, const char *url, const mcp_fetch_options *more, mcp_fetch **ret)
+{
+    char whole[512];
+    mcp_fetch_options o = more ? *more : (mcp_fetch_options){.allow_private = true};
+    mcp_error error = {0};
+
+    if (url[0] == '/')
+        snprintf(whole, sizeof(whole), "http://127.0.0.1:%d%s", f->server.port, url);
+    else
+        snprintf(whole, sizeof(whole), "%s", url);
+    o.size = sizeof(o);
+    o.url = whole;
+    o.done = on_fetched;
+    o.user = f;
+    int rc = mcp_loop_fetch(f->loop, &o, ret, &error);
+    if (rc < 0)
+        snprintf(f->text, sizeof(f->text), "%s", error.text);
+    return rc;
+}
+
+static void wait_for_it(fixture *f)
+{
+    f->calls = 0;
+    for (int i = 0; i < 1000 && !f->calls; i++)
+        mcp_loop_step(f->loop, 10);
+    assert_int_equal(f->calls, 1);
+}
+
+/* ---- what is fetched ---------------------------------------------------------------------------------- */
+
+static void serve(script_connection *c, const script_request *r)
+{
+    char value[512];
+
+    if (strcmp(r->path, "/text") == 0)
+        script_reply(c, "200 OK", "Content-Type: text/plain; charset=utf-8", "hello");
+    else if (strcmp(r->path, "/accept") == 0)
+        script_reply(c, "200 OK", "Content-Type: text/plain", script_header(r, "Accept", value));
+    else if (strcmp(r->path, "/chunks") == 0)
+        script_write(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n");
+    else if (strcmp(r->path, "/empty") == 0)
+        script_reply(c, "204 No Content", NULL, "");
+    else
+        script_reply(c, "404 Not Found", "Content-Type: text/plain", "none");
+}
+
+static void test_fetch(void **state)
+{
+    static const struct {
+        const char *path;
+        int status;
+        const char *media, *body;
+    } cases[] = {
+        {"/text", 200, "text/plain", "hello"},
+        {"/chunks", 200, "", "hello world"},
+        {"/empty", 204, "", ""},
+        {"/none", 404, "text/plain", "none"},
+        {"/accept", 200, "text/plain", "*/*"},
+    };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, serve);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(fetch(&f, cases[i].path, NULL, NULL), MCP_OK);
+        wait_for_it(&f);
+        assert_int_equal(f.rc, MCP_OK);
+        assert_int_equal(f.status, cases[i].status);
+        assert_string_equal(f.media, cases[i].media);
+        assert_string_equal(f.body, cases[i].body);
+    }
+    assert_int_equal(fetch(&f, "/accept",
+                           &(mcp_fetch_options){.allow_private = true, .accept = "image/png"},
+                           NULL),
+                     MCP_OK);
+    wait_for_it(&f);
+    assert_string_equal(f.body, "image/png");
+    assert_int_equal(f.server.n_connections, 1); /* one connection for all */
+    close_fixture(&f);
+}
+
+/* ---- redirects ------------------------------------------------------------------------------------------ */
+
+static void redirect(script_connection *c, const script_request *r)
+{
+    fixture *f = c->script->user;
+    char line[256];
+    const char *to = "/text";
+    int status = 302;
+
+    if (sscanf(r->path, "/status/%d", &status) == 1)
+        to = "/text";
+    else if (strcmp(r->path, "/loop") == 0)
+        to = "/loop";
+    else if (strcmp(r->path, "/other") == 0)
+        to = "@";
+    else if (strcmp(r->path, "/file") == 0)
+        to = "file:///etc/passwd";
+    else if (strcmp(r->path, "/nowhere") == 0)
+        to = NULL;
+    else if (strcmp(r->path, "/user") == 0)
+        to = "http://a:b@127.0.0.1/";
+    else {
+        serve(c, r);
+        return;
+    }
+    if (to && *to == '@')
+        snprintf(line, sizeof(line), "Location: http://localhost:%d/text", f->server.port);
+    else
+        snprintf(line, sizeof(line), "Location: %s", to ? to : "");
+    char text[32];
+    snprintf(text, sizeof(text), "%d x", status);
+    script_reply(c, text, to ? line : NULL, "the body of a redirect");
+}
+
+static void test_redirects(void **state)
+{
+    static const struct {
+        const char *path;
+        int rc;
+        const char *text;
+    } cases[] = {
+        {"/status/301", MCP_OK, ""},
+        {"/status/302", MCP_OK, ""},
+        {"/status/303", MCP_OK, ""},
+        {"/status/307", MCP_OK, ""},
+        {"/status/308", MCP_OK, ""},
+        {"/other", MCP_OK, ""},
+        {"/loop", MCP_EACCESS, "more than 5 times"},
+        {"/file", MCP_EACCESS, "no http:// or https:// URL"},
+        {"/user", MCP_EACCESS, "no http:// or https:// URL"},
+        {"/nowhere", MCP_EPROTOCOL, "to nowhere (HTTP status 302)"},
+    };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, redirect);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(fetch(&f, cases[i].path, NULL, NULL), MCP_OK);
+        wait_for_it(&f);
+        if (f.rc != cases[i].rc || !strstr(f.text, cases[i].text))
+            fail_msg("%s: %d %s", cases[i].path, f.rc, f.text);
+        if (f.rc == MCP_OK)
+            assert_string_equal(f.body, "hello");
+    }
+    close_fixture(&f);
+}
+
+/* ---- limits ----------------------------------------------------------------------------------------------- */
+
+static void serve_much(script_connection *c, const script_request *r)
+{
+    static char big[20000];
+
+    memset(big, 'x', sizeof(big) - 1);
+    if (strcmp(r->path, "/length") == 0) {
+        script_reply(c, "200 OK", NULL, big);
+    } else if (strcmp(r->path, "/endless") == 0) {
+        script_write(c, "HTTP/1.1 200 OK\r\n\r\n");
+        script_write(c, big);
+    } else if (strcmp(r->path, "/head") == 0) {
+        script_write(c, "HTTP/1.1 200 OK\r\n");
+        for (int i = 0; i < 20; i++) {
+            script_write(c, "X: ");
+            script_write(c, big);
+            script_write(c, "\r\n");
+        }
+    } else if (strcmp(r->path, "/silent") == 0) {
+        script_write(c, "HTTP/1.1 200 OK\r\nContent-Le");
+    } else if (strcmp(r->path, "/breaks") == 0) {
+        script_write(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
+        script_end(c);
+    } else if (strcmp(r->path, "/nothing") == 0) {
+        script_end(c);
+    } else if (strcmp(r->path, "/nonsense") == 0) {
+        script_write(c, "220 smtp.example\r\n");
+        script_end(c);
+    } else {
+        script_reply(c, "200 OK", NULL, "small");
+    }
+}
+
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *path;
+        int rc;
+        const char *text;
+    } cases[] = {
+        {"/length", MCP_ELIMIT, "larger than 10000 bytes"},
+        {"/endless", MCP_ELIMIT, "larger than 10000 bytes"},
+        {"/head", MCP_ELIMIT, "head of the answer is too large"},
+        {"/silent", MCP_ETIMEOUT, ""},
+        {"/breaks", MCP_ECLOSED, ""},
+        {"/nothing", MCP_ECLOSED, ""},
+        {"/nonsense", MCP_EUNSUPPORTED, ""},
+        {"/small", MCP_OK, ""},
+    };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, serve_much);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint64_t ms = cases[i].rc == MCP_ETIMEOUT ? 100 : 5000;
+        assert_int_equal(
+            fetch(&f, cases[i].path,
+                  &(mcp_fetch_options){.allow_private = true, .max_bytes = 10000, .timeout_ms = ms},
+                  NULL),
+            MCP_OK);
+        wait_for_it(&f);
+        if (f.rc != cases[i].rc || !strstr(f.text, cases[i].text) || !f.text[0] != !f.rc)
+            fail_msg("%s: %d %s", cases[i].path, f.rc, f.text);
+    }
+    close_fixture(&f);
+}
+
+/* What is counted is what comes out of the compression: 1030 bytes become a million. */
+static void serve_bomb(script_connection *c, const script_request *r)
+{
+    static const unsigned char head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+    static const char fields[] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+    unsigned char block[1030];
+
+    (void)r;
+    memset(block, 0, sizeof(block));
+    memcpy(block, head, sizeof(head));
+    /* A last block with fixed codes: a zero, then matches of 258 bytes at distance 1, whose 13 bits
+     * (11000101 and 00000) are written again and again. */
+    size_t bit = 8 * sizeof(head);
+    const char *codes = "110"
+                        "00110000";
+    while (bit + 13 < 8 * sizeof(block)) {
+        for (; *codes; codes++, bit++)
+            block[bit / 8] |= (unsigned char)((*codes == '1') << bit % 8);
+        codes = "1100010100000";
+    }
+    script_write(c, fields);
+    script_write_bytes(c, (const char *)block, sizeof(block));
+}
+
+static void test_bomb(void **state)
+{
+    static const struct {
+        size_t max_bytes;
+        int rc;
+    } cases[] = {{100000, MCP_ELIMIT}, {0, MCP_ETIMEOUT}};
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, serve_bomb);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(fetch(&f, "/bomb",
+                               &(mcp_fetch_options){.allow_private = true,
+                                                    .max_bytes = cases[i].max_bytes,
+                                                    .timeout_ms = 300},
+                               NULL),
+                         MCP_OK);
+        wait_for_it(&f);
+        assert_int_equal(f.rc, cases[i].rc);
+    }
+    close_fixture(&f);
+}
+
+/* ---- who is not asked --------------------------------------------------------------------------------------- */
+
+static void test_private(void **state)
+{
+    static const struct {
+        const char *url;
+        int rc;
+    } cases[] = {
+        {"http://127.0.0.1:1/", MCP_EACCESS},
+        {"http://localhost:1/", MCP_EACCESS},
+        {"http://[::1]:1/", MCP_EACCESS},
+        {"http://[::ffff:127.0.0.1]:1/", MCP_EACCESS},
+        {"http://10.1.2.3/", MCP_EACCESS},
+        {"http://169.254.169.254/latest/meta-data", MCP_EACCESS},
+        {"file:///etc/passwd", MCP_EINVAL},
+        {"ftp://127.0.0.1/", MCP_EINVAL},
+        {"http://a:b@example.com/", MCP_EINVAL},
+        {"no url", MCP_EINVAL},
+    };
+    /* These say nothing by themselves, but resolve to this machine. */
+    static const char *const hidden[] = {"http://127.1:%d/text", "http://2130706433:%d/text",
+                                         "http://0x7f000001:%d/text", "http://0:%d/text"};
+    fixture f;
+    char url[128];
+
+    (void)state;
+    open_fixture(&f, serve);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (fetch(&f, cases[i].url, &(mcp_fetch_options){0}, NULL) != cases[i].rc || !f.text[0])
+            fail_msg("%s: %s", cases[i].url, f.text);
+    }
+    assert_int_equal(f.calls, 0);
+    /* An open connection of somebody who may does not help. */
+    assert_int_equal(fetch(&f, "/text", NULL, NULL), MCP_OK);
+    wait_for_it(&f);
+    for (size_t i = 0; i < COUNT(hidden); i++) {
+        snprintf(url, sizeof(url), hidden[i], f.server.port);
+        assert_int_equal(fetch(&f, url, &(mcp_fetch_options){0}, NULL), MCP_OK);
+        wait_for_it(&f);
+        if (f.rc != MCP_EACCESS)
+            fail_msg("%s: %d %s", url, f.rc, f.text);
+    }
+    assert_int_equal(f.server.n_requests, 1);
+    close_fixture(&f);
+}
+
+static void test_addresses(void **state)
+{
+    static const struct {
+        const char *address;
+        bool is_public;
+    } cases[] = {
+        {"8.8.8.8", true},
+        {"1.1.1.1", true},
+        {"9.255.255.255", true},
+        {"11.0.0.0", true},
+        {"100.63.255.255", true},
+        {"100.64.0.0", false},
+        {"100.127.255.255", false},
+        {"100.128.0.0", true},
+        {"0.0.0.0", false},
+        {"0.1.2.3", false},
+        {"10.0.0.1", false},
+        {"127.0.0.1", false},
+        {"127.255.255.255", false},
+        {"169.254.169.254", false},
+        {"172.15.255.255", true},
+        {"172.16.0.0", false},
+        {"172.31.255.255", false},
+        {"172.32.0.0", true},
+        {"192.168.0.1", false},
+        {"192.167.255.255", true},
+        {"198.18.0.1", false},
+        {"198.20.0.1", true},
+        {"223.255.255.255", true},
+        {"224.0.0.1", false},
+        {"240.0.0.1", false},
+        {"255.255.255.255", false},
+        {"192.0.2.1", false},
+        {"2606:4700::1111", true},
+        {"::", false},
+        {"::1", false},
+        {"fe80::1", false},
+        {"fc00::1", false},
+        {"fd12::1", false},
+        {"ff02::1", false},
+        {"2001:db8::1", false},
+        {"2001::1", false},
+        {"2001:4860::8888", true},
+        {"::ffff:8.8.8.8", true},
+        {"::ffff:127.0.0.1", false},
+        {"::ffff:10.0.0.1", false},
+        {"64:ff9b::7f00:1", false},
+        {"64:ff9b::808:808", true},
+        {"2002:7f00:1::", false},
+        {"2002:808:808::", true},
+        {"::127.0.0.1", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct sockaddr_in v4 = {.sin_family = AF_INET};
+        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+        bool is_4 = inet_pton(AF_INET, cases[i].address, &v4.sin_addr) == 1;
+        if (!is_4)
+            assert_int_equal(inet_pton(AF_INET6, cases[i].address, &v6.sin6_addr), 1);
+        const struct sockaddr *a =
+            is_4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6;
+        if (mcp__address_is_public(a) != cases[i].is_public)
+            fail_msg("%s", cases[i].address);
+    }
+    assert_false(mcp__address_is_public(&(struct sockaddr){.sa_family = AF_UNIX}));
+}
+
+/* ---- cancelling, and the end ---------------------------------------------------------------------------------- */
+
+static void test_cancel(void **state)
+{
+    fixture f;
+    mcp_fetch *fetching = NULL;
+
+    (void)state;
+    open_fixture(&f, serve_much);
+    assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
+    mcp_fetch_cancel(fetching); /* before it began */
+    assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
+    for (int i = 0; i < 1000 && !f.server.n_requests; i++)
+        mcp_loop_step(f.loop, 10);
+    mcp_fetch_cancel(fetching);
+    mcp_fetch_cancel(NULL);
+    for (int i = 0; i < 1000 && !f.server.n_aborted; i++)
+        mcp_loop_step(f.loop, 10);
+    assert_int_equal(f.server.n_aborted, 1); /* the server sees it */
+    assert_int_equal(f.server.n_requests, 1);
+    assert_int_equal(f.calls, 0);
+    close_fixture(&f);
+}
+
+/* A loop that is freed ends what goes on. */
+static void test_loop_ends(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, serve_much);
+    assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK);
+    assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK);
+    for (int i = 0; i < 1000 && f.server.n_requests < 2; i++)
+        mcp_loop_step(f.loop, 10);
+    assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK); /* this one is not started */
+    assert_int_equal(f.calls, 0);
+    mcp_loop_free(f.loop);
+    assert_int_equal(f.calls, 3);
+    assert_int_equal(f.rc, MCP_ECANCELLED);
+    for (int i = 0; i < f.server.n_connections; i++)
+        free(f.server.connections[i]);
+    assert_int_equal(f.memory.live, 0);
+}
+
+static void test_arguments(void **state)
+{
+    fixture f;
+    mcp_fetch_options o = {.size = sizeof(o), .url = "http://x/"};
+
+    (void)state;
+    open_fixture(&f, serve);
+    assert_int_equal(mcp_loop_fetch(f.loop, NULL, NULL, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_loop_fetch(f.loop, &o, NULL, NULL), MCP_EINVAL); /* no function */
+    o.done = on_fetched;
+    assert_int_equal(mcp_loop_fetch(NULL, &o, NULL, NULL), MCP_EINVAL);
+    o.url = NULL;
+    assert_int_equal(mcp_loop_fetch(f.loop, &o, NULL, NULL), MCP_EINVAL);
+    assert_int_equal(
+        fetch(&f, "/x", &(mcp_fetch_options){.allow_private = true, .accept = "a\r\nB: c"}, NULL),
+        MCP_EINVAL);
+    close_fixture(&f);
+}
+
+/* Each allocation fails in turn, those of libcurl not. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        fixture f;
+        open_fixture(&f, serve);
+        f.memory.fail_at = f.memory.calls + n;
+        int rc = fetch(&f, "/text", NULL, NULL);
+        if (rc == MCP_OK) {
+            wait_for_it(&f);
+            rc = f.rc;
+        }
+        bool failed = f.memory.calls >= f.memory.fail_at;
+        f.memory.fail_at = 0;
+        close_fixture(&f);
+        if (!failed) {
+            assert_int_equal(rc, MCP_OK);
+            break;
+        }
+        if (rc != MCP_ENOMEM && rc != MCP_ECLOSED && rc != MCP_OK)
+            fail_msg("allocation %zu: %d", n, rc);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fetch),     cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_private),   cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_cancel),    cmocka_unit_test(test_loop_ends),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
