@@ -221,18 +221,24 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
 
 /* ---- requests in flight --------------------------------------------------------------------------------- */
 
-static void incoming_free(mcp__incoming *in)
+static void detach(mcp__incoming *in)
 {
     mcp_channel *channel = in->channel;
-    if (channel) {
-        mcp__list_remove(&in->link);
-        channel->bytes_in_flight -= in->bytes;
-        if (!in->abandoned)
-            mcp__map_remove(&channel->in_flight_by_key, in->key);
-        if (!in->long_lived)
-            channel->n_in_flight--;
-        channel->n_abandoned -= in->abandoned;
-    }
+    if (!channel)
+        return;
+    mcp__list_remove(&in->link);
+    channel->bytes_in_flight -= in->bytes;
+    if (!in->abandoned)
+        mcp__map_remove(&channel->in_flight_by_key, in->key);
+    if (!in->long_lived)
+        channel->n_in_flight--;
+    channel->n_abandoned -= in->abandoned;
+    in->channel = NULL;
+}
+
+static void incoming_free(mcp__incoming *in)
+{
+    detach(in);
     mcp__batch *batch = in->batch;
     if (batch && !in->abandoned)
         mcp__batch_answered(batch);
@@ -258,6 +264,16 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
 void mcp__incoming_drop(mcp__incoming *in)
 {
     incoming_free(in);
+}
+
+void mcp__incoming_answer(mcp__incoming *in, mcp_str message)
+{
+    mcp_channel *channel = in->channel;
+    assert(!in->batch);
+    if (!channel->closed)
+        mcp__channel_send(channel, in->exchange, message,
+                          (mcp_output_info){MCP_OUTPUT_RESPONSE, 0, in->malformed});
+    detach(in);
 }
 
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data)

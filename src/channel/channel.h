@@ -118,6 +118,8 @@ void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
  * it. */
 void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code);
 void mcp__incoming_drop(mcp__incoming *in);
+/* Answers a request that is in no batch, which goes on without its channel, as one whose channel is gone. */
+void mcp__incoming_answer(mcp__incoming *in, mcp_str message);
 /* Ends a request with an error. */
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);
 /* Answers a request with an error before its handler is through, which then ends it with
