@@ -647,6 +647,8 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
         return MCP_ECLOSED;
     channel->now = now;
     channel->in_use = true;
+    if (channel->role->heard)
+        channel->role->heard(channel, exchange, message);
     int rc;
     if (message.len > channel->options.max_message)
         rc = mcp_channel_receive_oversized(channel, exchange, message, now);

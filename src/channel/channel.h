@@ -64,6 +64,8 @@ typedef struct mcp__role {
      * empty where there is none; rc is MCP_ELIMIT or MCP_EPROTOCOL. With it nothing is answered: a
      * client does not answer a server's answers. */
     void (*malformed)(mcp_channel *channel, mcp_str id, int rc, mcp_str why);
+    /* Optional: a message came, whatever it is. */
+    void (*heard)(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
 } mcp__role;
 
 /* The answer to a request of ours. rc: MCP_OK (result), MCP_EREMOTE (result is the error object),
@@ -148,7 +150,9 @@ int mcp__channel_notify(mcp_channel *channel, mcp_exchange exchange, mcp_str met
 /* Forgets a request of ours: its fn is not called any more. False: there is none. */
 bool mcp__channel_forget(mcp_channel *channel, int64_t id);
 /* Ends one with a code of our own, as if it were the answer. False: there is none. */
-bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc);
+bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json *result);
+/* Moves the time-out of one; INT64_MAX: none. False: there is none. */
+bool mcp__channel_set_timeout(mcp_channel *channel, int64_t id, int64_t at);
 
 /* For channel.c. */
 void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message);

@@ -97,12 +97,21 @@ bool mcp__channel_forget(mcp_channel *channel, int64_t id)
     return true;
 }
 
-bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc)
+bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json *result)
 {
     outgoing *o = find(channel, id);
     if (!o)
         return false;
-    finish(channel, o, rc, NULL);
+    finish(channel, o, rc, result);
+    return true;
+}
+
+bool mcp__channel_set_timeout(mcp_channel *channel, int64_t id, int64_t at)
+{
+    outgoing *o = find(channel, id);
+    if (!o)
+        return false;
+    o->deadline = at;
     return true;
 }
 

@@ -1,5 +1,4 @@
-/* client.c: the life of a client, and its role on the channel: what it does with a server's messages
- * that are no answers.
+/* client.c: the life of a client, and its role on the channel.
  *
  * The surprising thing: nothing is sent from within a public call unless the channel is being called
  * just then. What a program asks for in between waits for the next tick, because only then is the time
@@ -7,55 +6,11 @@
  */
 #include "client/client.h"
 
-enum {
-    DEFAULT_PROBE_MS = 3000,
-    DEFAULT_TIMEOUT_MS = 60000,
-    DEFAULT_MAX_PAGES = 10000,
-    DEFAULT_MAX_MESSAGE = 64 << 20,
-};
-
 /* ---- the channel's role --------------------------------------------------------------------------- */
 
 static mcp_client *client_of(const mcp_channel *channel)
 {
     return channel->state;
-}
-
-/* A request of a server. Modern servers must not send any, and must not be answered (2026-07-28,
- * basic/transports/stdio, "Sending Messages"). */
-static void on_request(mcp__incoming *in)
-{
-    const mcp_client *client = client_of(in->channel);
-    if (client->state == MCP__CLIENT_READY && client->revision->modern) {
-        mcp__incoming_drop(in);
-        return;
-    }
-    if (!mcp_str_eq(in->message.method, MCP_STR("ping"))) {
-        mcp__incoming_error(in, MCP__METHOD_NOT_FOUND, MCP_STR("this client has no such method"),
-                            (mcp_str){0});
-        return;
-    }
-    mcp_channel *channel = in->channel;
-    mcp__buf b = mcp__channel_take_buf(channel);
-    mcp__put_result_head(&b, mcp__incoming_id(in));
-    mcp__buf_lit(&b, "{}}");
-    if (b.failed)
-        mcp__incoming_drop(in);
-    else
-        mcp__incoming_reply(in, mcp__buf_view(&b), 0);
-    mcp__channel_give_buf(channel, &b);
-}
-
-static void on_notification(mcp_channel *channel, const mcp__message *message)
-{
-    (void)channel;
-    (void)message;
-}
-
-/* Nothing that we answer takes time, so there is nothing to stop. */
-static void on_cancel(mcp__incoming *in)
-{
-    mcp__incoming_drop(in);
 }
 
 /* Our ids are integers of our own, so what is no short run of digits is none of them. */
@@ -79,28 +34,55 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
     mcp_error error; /* keeps a copy that ends with NUL */
     mcp__fail(&error, rc, 0, "%.*s", (int)MCP__MIN(why.len, sizeof(error.text)), why.ptr);
     client->why = error.text;
-    mcp__channel_fail(channel, number, rc);
+    mcp__channel_fail(channel, number, rc, NULL);
     client->why = NULL;
+}
+
+static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
+{
+    mcp_client *client = client_of(channel);
+    if (client->options.trace)
+        client->options.trace(client, false, exchange, message, client->options.user);
+}
+
+/* Roots that changed (2025-11-25, client/roots, "Root List Changes"). */
+static void tell_roots(mcp_client *client)
+{
+    if (client->roots_changed && client->roots_declared && !client->revision->modern)
+        (void)mcp__client_say(client, MCP_STR("notifications/roots/list_changed"), MCP_STR("{}"));
+    client->roots_changed = false;
 }
 
 static void on_tick(mcp_channel *channel, int64_t now)
 {
     (void)now;
     mcp_client *client = client_of(channel);
+    client->attention = false;
+    mcp__client_sweep(client);
+    mcp__client_answer(client);
     mcp__client_begin(client);
+    if (client->state == MCP__CLIENT_READY) {
+        tell_roots(client);
+        mcp__client_resync(client);
+    }
     mcp__client_flush(client);
 }
 
-static bool has_work(const mcp_client *client)
+static bool wants_start(const mcp_client *client)
 {
-    if (client->state == MCP__CLIENT_IDLE)
-        return client->wanted || !mcp__list_empty(&client->queue);
-    return client->state == MCP__CLIENT_READY && !mcp__list_empty(&client->queue);
+    return client->wanted || !mcp__list_empty(&client->queue) ||
+           !mcp__list_empty(&client->subscriptions);
 }
 
 static int64_t on_deadline(const mcp_channel *channel)
 {
-    return has_work(client_of(channel)) ? channel->now : INT64_MAX;
+    const mcp_client *client = client_of(channel);
+    if (client->attention || (client->state == MCP__CLIENT_IDLE && wants_start(client)))
+        return channel->now;
+    if (client->state != MCP__CLIENT_READY)
+        return INT64_MAX;
+    int64_t calls = mcp__client_calls_due(client), listen = mcp__listen_due(client);
+    return MCP__MAX(MCP__MIN(calls, listen), channel->now);
 }
 
 static void on_close(mcp_channel *channel)
@@ -122,10 +104,10 @@ static mcp__no_id no_id(const mcp_channel *channel)
 }
 
 static const mcp__role client_role = {
-    .request_size = sizeof(mcp__incoming),
-    .request = on_request,
-    .cancel = on_cancel,
-    .notification = on_notification,
+    .request_size = sizeof(mcp__asked),
+    .request = mcp__client_asked,
+    .cancel = mcp__client_asked_cancelled,
+    .notification = mcp__client_notified,
     .tick = on_tick,
     .deadline = on_deadline,
     .close = on_close,
@@ -133,75 +115,65 @@ static const mcp__role client_role = {
     .batches = takes_batches,
     .no_id = no_id,
     .malformed = on_malformed,
+    .heard = on_heard,
 };
+
+void mcp__client_attend(mcp_client *client)
+{
+    client->attention = true;
+    if (client->channel)
+        mcp__channel_wake(client->channel);
+}
+
+int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_doc **ret)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, client->allocator, 0);
+    mcp__json_put_value(&b, value);
+    int rc = b.failed;
+    if (rc == MCP_OK) {
+        mcp_json_limits limits = {
+            .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
+        rc = mcp_json_parse(mcp__buf_view(&b), &limits, client->allocator, ret, NULL);
+    }
+    mcp__buf_free(&b);
+    return rc;
+}
 
 /* ---- life ------------------------------------------------------------------------------------------ */
 
-static int find_revision(const char *name, const mcp__revision **ret, mcp_error *error)
+static void init(mcp_client *client)
 {
-    *ret = NULL;
-    if (!name)
-        return MCP_OK;
-    *ret = mcp__revision_find(mcp_str_from(name));
-    if (*ret)
-        return MCP_OK;
-    char known[128] = "";
-    for (size_t i = 0, at = 0; i < mcp__revision_count; i++) {
-        mcp_str r = mcp_str_from(mcp__revisions[i].name);
-        if (at + r.len + 3 > sizeof(known))
-            break;
-        if (at)
-            memcpy(known + at, ", ", 2), at += 2;
-        memcpy(known + at, r.ptr, r.len + 1), at += r.len;
-    }
-    return mcp__fail(error, MCP_EINVAL, 0, "\"%.32s\" is not a revision that we speak: %s", name,
-                     known);
-}
-
-static int put_info(mcp_client *client, const mcp_client_options *o, mcp_error *error)
-{
-    mcp__buf *b = &client->info;
-    mcp__buf_lit(b, "{\"name\":");
-    mcp__json_put_str(b, mcp_str_from(o->name));
-    mcp__buf_lit(b, ",\"version\":");
-    mcp__json_put_str(b, mcp_str_from(o->version));
-    if (o->title) {
-        mcp__buf_lit(b, ",\"title\":");
-        mcp__json_put_str(b, mcp_str_from(o->title));
-    }
-    mcp__buf_char(b, '}');
-    if (b->failed == MCP_EINVAL)
-        return mcp__fail(error, MCP_EINVAL, 0, "name, version and title must be UTF-8");
-    return b->failed ? mcp__fail(error, b->failed, 0, "no memory for a client") : MCP_OK;
+    mcp__link *const lists[] = {&client->queue, &client->sent,      &client->parked,
+                                &client->kept,  &client->questions, &client->subscriptions};
+    mcp__buf *const bufs[] = {&client->info, &client->extensions, &client->experimental,
+                              &client->header, &client->roots};
+    for (size_t i = 0; i < MCP__COUNT(lists); i++)
+        mcp__list_init(lists[i]);
+    for (size_t i = 0; i < MCP__COUNT(bufs); i++)
+        mcp__buf_init(bufs[i], client->allocator, 0);
+    mcp__map_init(&client->tools, client->allocator, (uintptr_t)client, 0);
+    mcp__map_init(&client->watched, client->allocator, (uintptr_t)client, 1);
+    client->listen.ack_by = client->listen.retry_at = INT64_MAX;
 }
 
 int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_error *error)
 {
-    mcp_client_options o;
     if (!options || !ret)
         return mcp__fail(error, MCP_EINVAL, 0, "options and ret are required");
+    mcp_client_options o;
     mcp__copy_options(&o, sizeof(o), options);
-    if (!o.name || !o.version)
-        return mcp__fail(error, MCP_EINVAL, 0, "a client needs a name and a version");
-    const mcp__revision *only;
-    int rc = find_revision(o.revision, &only, error);
-    if (rc != MCP_OK)
-        return rc;
-
     const mcp_allocator *allocator = mcp__allocator(o.allocator);
     mcp_client *client = mcp__zalloc(allocator, sizeof(*client));
     if (!client)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a client");
     client->own_allocator = *allocator;
     client->allocator = &client->own_allocator;
-    client->only = only;
-    client->probe_ms = o.probe_ms ? o.probe_ms : DEFAULT_PROBE_MS;
-    client->timeout_ms = o.timeout_ms ? o.timeout_ms : DEFAULT_TIMEOUT_MS;
-    client->max_pages = o.max_pages ? o.max_pages : DEFAULT_MAX_PAGES;
-    client->max_message = o.max_message ? o.max_message : DEFAULT_MAX_MESSAGE;
-    mcp__list_init(&client->queue);
-    mcp__buf_init(&client->info, client->allocator, 0);
-    rc = put_info(client, &o, error);
+    client->options = o;
+    init(client);
+    int rc = mcp__client_read_options(client, error);
+    mcp__cache_init(client, client->options.no_cache ? 0 : client->options.max_cache);
+    client->bucket.per_minute = client->options.questions_per_minute;
     if (rc != MCP_OK) {
         mcp_client_free(client);
         return rc;
@@ -210,42 +182,103 @@ int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_erro
     return MCP_OK;
 }
 
+static void free_questions(mcp_client *client)
+{
+    while (!mcp__list_empty(&client->questions))
+        mcp__question_free(mcp__container(client->questions.next, mcp_question, link));
+}
+
 void mcp_client_free(mcp_client *client)
 {
     if (!client)
         return;
+    while (!mcp__list_empty(&client->subscriptions))
+        mcp_subscription_end(mcp__subscription_of(client->subscriptions.next));
     mcp_client_disconnected(client, "the client is at its end");
+    while (!mcp__list_empty(&client->kept))
+        mcp__call_free(mcp__container(client->kept.next, mcp__call, link));
+    free_questions(client);
+    for (size_t i = 0; i < MCP__COUNT(client->completing); i++)
+        mcp__release(client->allocator, client->completing[i]);
+    mcp__cache_free(client);
+    mcp__tools_free(client);
+    mcp__map_free(&client->watched);
     mcp_json_free(client->about);
+    mcp__release(client->allocator, client->who);
     mcp__buf_free(&client->info);
+    mcp__buf_free(&client->extensions);
+    mcp__buf_free(&client->experimental);
+    mcp__buf_free(&client->header);
+    mcp__buf_free(&client->roots);
     mcp_allocator allocator = client->own_allocator;
     mcp__release(&allocator, client);
 }
 
-int mcp_client_connect(mcp_client *client, const mcp_channel_options *options, mcp_channel **ret,
-                       mcp_error *error)
+/* ---- its connection ---------------------------------------------------------------------------------- */
+
+static void send_and_trace(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
+    mcp_client *client = client_of(channel);
+    client->options.trace(client, true, exchange, message, client->options.user);
+    client->send(channel, exchange, message, user);
+}
+
+int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *options,
+                                 const mcp_transport_options *transport, mcp_channel **ret,
+                                 mcp_error *error)
+{
+    mcp_channel_options o;
+    mcp_transport_options t = {0};
     if (!client || !options || !ret)
         return mcp__fail(error, MCP_EINVAL, 0, "client, options and ret are required");
     if (client->channel)
         return mcp__fail(error, MCP_ESTATE, 0, "the client is connected already");
-    mcp_channel_options o;
     mcp__copy_options(&o, sizeof(o), options);
     o.size = sizeof(o);
     if (!o.max_message)
-        o.max_message = client->max_message;
-    int rc = mcp__channel_new(&client_role, client, &o, client->allocator, &client->channel, error);
+        o.max_message = client->options.max_message;
+    if (transport)
+        mcp__copy_options(&t, sizeof(t), transport);
+    if (t.exchanges && !t.abandon)
+        return mcp__fail(error, MCP_EINVAL, 0, "a transport with exchanges needs \"abandon\"");
+    int rc = mcp_client_set_authorization(client, o.principal);
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc, 0, "no memory for a connection");
+    rc = mcp__channel_new(&client_role, client, &o, client->allocator, &client->channel, error);
     if (rc != MCP_OK)
         return rc;
+    client->transport = t;
+    client->send = o.send;
+    if (client->options.trace)
+        client->channel->options.send = send_and_trace;
+    client->fell_back = client->handshake_only = false;
     if (client->state == MCP__CLIENT_LOST)
         client->state = MCP__CLIENT_IDLE;
     *ret = client->channel;
     return MCP_OK;
 }
 
+int mcp_client_connect(mcp_client *client, const mcp_channel_options *options, mcp_channel **ret,
+                       mcp_error *error)
+{
+    return mcp_client_connect_transport(client, options, NULL, ret, error);
+}
+
+static void withdraw_questions(mcp_client *client)
+{
+    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+        mcp_question *q = mcp__container(l, mcp_question, link);
+        l = l->next;
+        mcp__question_withdraw(q);
+    }
+}
+
 void mcp_client_disconnected(mcp_client *client, const char *why)
 {
     mcp_channel *channel = client->channel;
     bool starting = client->state == MCP__CLIENT_STARTING;
+    mcp__listen_forget(client);
+    mcp__watch_forget(client);
     client->why = why ? why : mcp_error_text(MCP_ECLOSED);
     client->channel = NULL;
     client->state = MCP__CLIENT_LOST;
@@ -255,7 +288,9 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->why);
     if (client->wanted && !starting)
         mcp__client_start_failed(client, MCP_ECLOSED, NULL, &error);
-    mcp__client_fail_queue(client, MCP_ECLOSED, NULL, &error);
+    withdraw_questions(client);
+    mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);
+    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, &error);
     client->why = NULL;
 }
 

@@ -11,12 +11,12 @@
 #include "client/client.h"
 
 enum {
-    HEADER_MISMATCH = -32020,
     MAX_PROBES = 2, /* server/discover, and once more with a version that the server named */
 };
 
 static int send_probe(mcp_client *client, const mcp__revision *r);
 static int send_initialize(mcp_client *client, const mcp__revision *r);
+static const mcp__revision *first_legacy(const mcp_client *client);
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
@@ -26,6 +26,9 @@ static void report(mcp_client *client, int rc, const mcp_json *result, const mcp
     client->start_fn = NULL;
     client->wanted = false;
     client->probes = 0;
+    client->start_rc = rc;
+    if (error)
+        client->start_error = *error;
     if (fn)
         fn(client, rc, result, error, client->start_user);
 }
@@ -36,7 +39,8 @@ void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result
     if (client->state == MCP__CLIENT_STARTING)
         client->state = MCP__CLIENT_FAILED;
     report(client, rc, rc == MCP_EREMOTE ? result : NULL, error);
-    mcp__client_fail_queue(client, rc, rc == MCP_EREMOTE ? result : NULL, error);
+    mcp__client_fail_waiting(client, rc, rc == MCP_EREMOTE ? result : NULL, error);
+    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, error);
 }
 
 static void fail(mcp_client *client, int rc)
@@ -50,24 +54,19 @@ static void ready(mcp_client *client, const mcp__revision *r)
 {
     client->revision = r;
     client->state = MCP__CLIENT_READY;
+    client->resync = true;
+    if (client->log_level)
+        (void)mcp__client_say_level(client); /* without memory it is as if nobody had asked */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
+    mcp__client_attend(client);
 }
 
-/* The result outlives its message: its text is parsed again, into a document of our own. */
+/* The result outlives its message. */
 static int keep(mcp_client *client, const mcp_json *result)
 {
-    mcp__buf b;
     mcp_json_doc *doc = NULL;
-    mcp__buf_init(&b, client->allocator, 0);
-    mcp__json_put_value(&b, result);
-    int rc = b.failed;
-    if (rc == MCP_OK) {
-        mcp_json_limits limits = {
-            .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
-        rc = mcp_json_parse(mcp__buf_view(&b), &limits, client->allocator, &doc, NULL);
-    }
-    mcp__buf_free(&b);
+    int rc = mcp__client_copy(client, result, &doc);
     if (rc != MCP_OK)
         return rc;
     mcp_json_free(client->about);
@@ -192,16 +191,34 @@ static void on_unsupported(mcp_client *client, const mcp_json *object)
 
 static bool is_modern_error(const mcp_json *object)
 {
-    int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
-    return code == HEADER_MISMATCH || code == MCP__MISSING_CAPABILITY ||
+    int64_t code = mcp__error_code(object);
+    return code == MCP__HEADER_MISMATCH || code == MCP__MISSING_CAPABILITY ||
            code == MCP__UNSUPPORTED_REVISION;
 }
 
 static void fall_back(mcp_client *client)
 {
-    int rc = send_initialize(client, mcp__revision_newest(false));
+    int rc = send_initialize(client, first_legacy(client));
     if (rc != MCP_OK)
         fail(client, rc);
+}
+
+/* Whether what came back is what a server says that has never heard of server/discover. */
+static bool is_foreign(const mcp_client *client, int rc, const mcp_json *result)
+{
+    switch (rc) {
+    /* A server that answers everything with some object is not modern for it. */
+    case MCP_OK: return !mcp_json_get(result, "supportedVersions");
+    case MCP_EREMOTE: return !is_modern_error(result);
+    case MCP_ETIMEOUT:
+    case MCP_EPROTOCOL: return true;
+    default: return mcp__end_is_foreign(client->end);
+    }
+}
+
+static uint64_t probe_ms(const mcp_client *client)
+{
+    return client->only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
 static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void *user)
@@ -209,19 +226,14 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
     mcp_client *client = user;
     (void)channel;
     mcp_error error = {0};
-    uint64_t ms = client->only ? client->timeout_ms : client->probe_ms;
-    int judged = mcp__client_judge(client, client->trying, ms, rc, result, &error);
-    bool modern = rc == MCP_EREMOTE && is_modern_error(result);
-    if (modern && mcp_json_int(mcp_json_get(result, "code"), 0) == MCP__UNSUPPORTED_REVISION) {
+    int judged = mcp__client_judge(client, client->trying, probe_ms(client), rc, result, &error);
+    if (rc == MCP_ETIMEOUT)
+        mcp__client_give_up(client, client->handshake, NULL);
+    if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
         on_unsupported(client, result);
-        return;
-    }
-    /* A server that answers everything with some object is not modern for it. */
-    bool other = rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL ||
-                 (rc == MCP_OK && !mcp_json_get(result, "supportedVersions"));
-    if (other && !modern && !client->only)
+    else if (!client->only && is_foreign(client, rc, result))
         fall_back(client);
-    else if (judged == MCP_OK)
+    else if (judged >= MCP_OK)
         on_discovered(client, result);
     else
         mcp__client_start_failed(client, judged, result, &error);
@@ -231,21 +243,22 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
 {
     client->trying = r;
     client->probes++;
+    const mcp__sending s = {
+        .revision = r, .method = MCP_STR("server/discover"), .timeout_ms = probe_ms(client)};
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__buf_lit(&b, "{\"_meta\":{");
     mcp__client_put_meta(client, r, &b);
     mcp__buf_lit(&b, "}}");
     int rc = b.failed;
     if (rc == MCP_OK)
-        rc = mcp__channel_request(client->channel, 0, MCP_STR("server/discover"), mcp__buf_view(&b),
-                                  client->only ? client->timeout_ms : client->probe_ms, on_probe,
-                                  client, NULL);
+        rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_probe, client, &client->handshake);
     mcp__channel_give_buf(client->channel, &b);
     return rc;
 }
 
 /* ---- initialize ------------------------------------------------------------------------------------- */
 
+/* What the server made of the version that we asked for. */
 static int check_version(const mcp_client *client, const mcp_json *result,
                          const mcp__revision **ret, mcp_error *error)
 {
@@ -269,12 +282,32 @@ static int check_version(const mcp_client *client, const mcp_json *result,
     return MCP_OK;
 }
 
+/* A server without a POST that we know may be one of 2024-11-05 (2026-07-28,
+ * basic/transports/streamable-http, "HTTP+SSE Transport"). */
+static bool try_older_transport(mcp_client *client, int rc)
+{
+    bool foreign = rc != MCP_EREMOTE && mcp__end_is_foreign(client->end);
+    if (!foreign || client->fell_back || !client->transport.fall_back)
+        return false;
+    client->fell_back = true;
+    return client->transport.fall_back(client->channel, client->channel->options.user);
+}
+
 static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, void *user)
 {
     mcp_client *client = user;
     mcp_error error = {0};
     const mcp__revision *r = NULL;
-    rc = mcp__client_judge(client, client->trying, client->timeout_ms, rc, result, &error);
+    (void)channel;
+    if (rc == MCP_ETIMEOUT)
+        mcp__client_give_up(client, client->handshake, NULL);
+    if (try_older_transport(client, rc)) {
+        client->state = MCP__CLIENT_IDLE; /* at the next tick */
+        client->wanted = client->handshake_only = true;
+        mcp__client_attend(client);
+        return;
+    }
+    rc = mcp__client_judge(client, client->trying, client->options.timeout_ms, rc, result, &error);
     if (rc == MCP_OK)
         rc = check_version(client, result, &r, &error);
     if (rc == MCP_OK)
@@ -283,9 +316,10 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
         mcp__client_start_failed(client, rc, result, &error);
         return;
     }
+    client->trying = r;
     rc = keep(client, result);
     if (rc == MCP_OK)
-        rc = mcp__channel_notify(channel, 0, MCP_STR("notifications/initialized"), MCP_STR("{}"));
+        rc = mcp__client_say(client, MCP_STR("notifications/initialized"), MCP_STR("{}"));
     if (rc == MCP_OK)
         ready(client, r);
     else
@@ -295,32 +329,58 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
 static int send_initialize(mcp_client *client, const mcp__revision *r)
 {
     client->trying = r;
+    client->handshake_only = false;
+    client->roots_changed = false;
+    client->roots_declared = client->options.roots || client->roots.len;
+    const mcp__sending s = {.revision = r,
+                            .method = MCP_STR("initialize"),
+                            .handshake = true,
+                            .timeout_ms = client->options.timeout_ms};
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__buf_lit(&b, "{\"protocolVersion\":\"");
     mcp__buf_str(&b, mcp_str_from(r->name));
-    mcp__buf_lit(&b, "\",\"capabilities\":{},\"clientInfo\":");
-    mcp__buf_str(&b, mcp__buf_view(&client->info));
+    mcp__buf_lit(&b, "\",\"capabilities\":");
+    mcp__client_put_capabilities(client, r, &b);
+    mcp__buf_lit(&b, ",\"clientInfo\":");
+    mcp__client_put_info(client, r, &b);
     mcp__buf_char(&b, '}');
     int rc = b.failed;
     if (rc == MCP_OK)
-        rc = mcp__channel_request(client->channel, 0, MCP_STR("initialize"), mcp__buf_view(&b),
-                                  client->timeout_ms, on_initialize, client, NULL);
+        rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_initialize, client,
+                              &client->handshake);
     mcp__channel_give_buf(client->channel, &b);
     return rc;
+}
+
+static const mcp__revision *first_legacy(const mcp_client *client)
+{
+    return client->only && !client->only->modern ? client->only : mcp__revision_newest(false);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------------------ */
 
 void mcp__client_begin(mcp_client *client)
 {
-    bool asked = client->wanted || !mcp__list_empty(&client->queue);
+    bool asked = client->wanted || !mcp__list_empty(&client->queue) ||
+                 !mcp__list_empty(&client->subscriptions);
     if (client->state != MCP__CLIENT_IDLE || !asked)
         return;
-    const mcp__revision *r = client->only ? client->only : mcp__revision_newest(true);
+    bool modern = !client->handshake_only && (!client->only || client->only->modern);
+    const mcp__revision *newest = client->only ? client->only : mcp__revision_newest(true);
     client->state = MCP__CLIENT_STARTING;
-    int rc = r->modern ? send_probe(client, r) : send_initialize(client, r);
+    int rc = modern ? send_probe(client, newest) : send_initialize(client, first_legacy(client));
     if (rc != MCP_OK)
         fail(client, rc);
+}
+
+void mcp__client_renew(mcp_client *client)
+{
+    if (client->state != MCP__CLIENT_READY)
+        return;
+    mcp__watch_forget(client); /* the session took its subscriptions with it */
+    client->state = MCP__CLIENT_IDLE;
+    client->wanted = client->handshake_only = true;
+    mcp__client_attend(client);
 }
 
 int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user)
@@ -336,6 +396,6 @@ int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user)
     client->wanted = true;
     client->start_fn = fn;
     client->start_user = user;
-    mcp__client_wake(client);
+    mcp__client_attend(client);
     return MCP_OK;
 }

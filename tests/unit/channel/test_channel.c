@@ -449,7 +449,7 @@ static void test_outgoing(void **state)
     int64_t id = ask(&t, 0);
     assert_true(mcp__channel_forget(t.channel, id));
     assert_false(mcp__channel_forget(t.channel, id));
-    assert_false(mcp__channel_fail(t.channel, id, MCP_ETIMEOUT));
+    assert_false(mcp__channel_fail(t.channel, id, MCP_ETIMEOUT, NULL));
     mcp_channel_close(t.channel, 2000);
     assert_int_equal(t.n_answers, 4);
     assert_int_equal(t.answers[3], MCP_ECLOSED);

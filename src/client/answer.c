@@ -1,0 +1,152 @@
+/* answer.c: what came back for a call, and what follows: its outcome, the next page, questions, another
+ * try.
+ */
+#include "client/client.h"
+
+/* ---- judging ------------------------------------------------------------------------------------------ */
+
+static int judge_result(const mcp__revision *r, const mcp_json *result, mcp_error *error)
+{
+    if (!mcp_json_is(result, MCP_JSON_OBJECT))
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the server answered with %s instead of an object",
+                         mcp_json_type_name(mcp_json_typeof(result)));
+    const mcp_json *type = mcp_json_get(result, "resultType");
+    if (!type || !r->result_type)
+        return MCP_OK;
+    mcp_str text = mcp_json_string(type);
+    if (mcp_str_eq(text, MCP_STR("complete")))
+        return MCP_OK;
+    if (mcp_str_eq(text, MCP_STR("input_required")))
+        return MCP_INPUT_REQUIRED;
+    if (!mcp_json_is(type, MCP_JSON_STRING))
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "the answer's resultType is %s, not a string",
+                         mcp_json_type_name(mcp_json_typeof(type)));
+    return mcp__fail(error, MCP_EPROTOCOL, 0, "the answer is of the unknown resultType \"%.*s\"",
+                     (int)MCP__MIN(text.len, (size_t)64), text.ptr);
+}
+
+int64_t mcp__error_code(const mcp_json *error)
+{
+    return mcp_json_int(mcp_json_get(error, "code"), 0);
+}
+
+static int judge_error(const mcp_json *e, mcp_error *error)
+{
+    mcp_str text = mcp_json_string(mcp_json_get(e, "message"));
+    if (text.len)
+        return mcp__fail(error, MCP_EREMOTE, 0, "%.*s",
+                         (int)MCP__MIN(text.len, sizeof(error->text)), text.ptr);
+    return mcp__fail(error, MCP_EREMOTE, 0, "error %lld without a message",
+                     (long long)mcp__error_code(e));
+}
+
+int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t ms, int rc,
+                      const mcp_json *result, mcp_error *error)
+{
+    const char *why = client->why ? client->why : mcp_error_text(rc);
+    switch (rc) {
+    case MCP_OK: return judge_result(r, result, error);
+    case MCP_EREMOTE: return judge_error(result, error);
+    case MCP_ETIMEOUT:
+        return mcp__fail(error, rc, 0, "no answer within %llu.%03u s",
+                         (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
+    case MCP_EPROTOCOL: return mcp__fail(error, rc, 0, "the answer is malformed: %s", why);
+    default: return mcp__fail(error, rc, 0, "%s", why);
+    }
+}
+
+/* ---- what follows ------------------------------------------------------------------------------------- */
+
+/* Hands a result on: to the pages of a list, or as the outcome. */
+static void deliver(mcp__call *call, const mcp_json *result)
+{
+    if (call->pages && !call->cancelled)
+        mcp__pages_take(call, result);
+    else
+        mcp__call_finish(call, MCP_OK, result, NULL);
+}
+
+void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
+{
+    if (mcp_str_eq(call->method, MCP_STR("tools/list")) && mcp__client_mirrors(call->client)) {
+        mcp_json_doc *rest = NULL;
+        int rc = mcp__tools_learn(call->client, result, &rest);
+        if (rc != MCP_OK)
+            mcp__call_fail(call, rc);
+        else
+            deliver(call, rest ? mcp_json_root(rest) : result);
+        mcp_json_free(rest);
+        return;
+    }
+    deliver(call, result);
+}
+
+/* Whether a call that the server refused is worth another try; then it is on its way. */
+static bool tried_again(mcp__call *call, const mcp_json *object)
+{
+    mcp_client *client = call->client;
+    int64_t code = mcp__error_code(object);
+    if (call->cancelled)
+        return false;
+    if (code == MCP__HEADER_MISMATCH && mcp__client_mirrors(client) && !call->relisted &&
+        mcp_str_eq(call->method, MCP_STR("tools/call")))
+        return mcp__tools_relist(call) == MCP_OK;
+    if (code == MCP__URL_REQUIRED && client->revision->url_required)
+        return mcp__round_begin_urls(call, object);
+    return false;
+}
+
+/* The session ended with this answer: the call goes into a new one. */
+static bool renewed(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    const mcp_exchange_end *end = client->end;
+    bool gone = end && end->status == 404 && end->session && !client->revision->modern;
+    if (!gone || call->renewed || call->cancelled)
+        return false;
+    call->renewed = true;
+    mcp__call_again(call, 0);
+    mcp__client_renew(client);
+    return true;
+}
+
+static void failed(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
+{
+    mcp_client *client = call->client;
+    if (rc == MCP_ETIMEOUT)
+        mcp__client_give_up(client, call->id, "time-out");
+    if (rc == MCP_EREMOTE && call->pages)
+        mcp__cache_drop(client, call->method); /* the cursor may be one of an older list */
+    if (renewed(call) || (rc == MCP_EREMOTE && tried_again(call, result)))
+        return;
+    mcp__call_finish(call, rc, rc == MCP_EREMOTE ? result : NULL, error);
+}
+
+static uint64_t time_it_had(const mcp__call *call)
+{
+    int64_t ms = mcp__client_now(call->client) - call->sent_at;
+    return call->progressed ? (uint64_t)ms : call->options.timeout_ms;
+}
+
+void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+{
+    mcp__call *call = user;
+    mcp_client *client = call->client;
+    mcp_error error = {0};
+    (void)channel;
+    mcp__call_move(call, MCP__CALL_PARKED); /* until it is decided */
+    call->due = INT64_MAX;
+    rc = mcp__client_judge(client, client->revision, time_it_had(call), rc, result, &error);
+    if (rc == MCP_INPUT_REQUIRED && !call->cancelled) {
+        rc = mcp__round_begin(call, result, &error);
+        if (rc == MCP_OK)
+            return;
+    }
+    if (rc == MCP_OK) {
+        mcp__cache_put(call, result);
+        mcp__call_succeeded(call, result);
+    } else {
+        failed(call, rc, result, &error);
+    }
+}

@@ -1,0 +1,98 @@
+/* asked.c: the requests of a legacy server: ping is answered, questions go to the program.
+ *
+ * Modern servers must not send any, and are not answered (2026-07-28, basic/transports/stdio, "Sending
+ * Messages").
+ */
+#include "client/client.h"
+
+static void reply_result(mcp__incoming *in, mcp_str result)
+{
+    mcp_channel *channel = in->channel;
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_result_head(&b, mcp__incoming_id(in));
+    mcp__buf_str(&b, result);
+    mcp__buf_char(&b, '}');
+    if (b.failed)
+        mcp__incoming_drop(in);
+    else
+        mcp__incoming_reply(in, mcp__buf_view(&b), 0);
+    mcp__channel_give_buf(channel, &b);
+}
+
+/* What a failure of mcp__question_new() is to the server. */
+static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error *error)
+{
+    mcp__buf data;
+    mcp__buf_init(&data, in->allocator, 0);
+    int code = MCP__INTERNAL_ERROR;
+    if (rc == MCP_ENOTFOUND)
+        code = MCP__METHOD_NOT_FOUND;
+    else if (rc == MCP_EPROTOCOL || rc == MCP_EUNSUPPORTED)
+        code = MCP__INVALID_PARAMS;
+    else if (rc == MCP_ELIMIT)
+        mcp__buf_printf(&data, "{\"retryAfterMs\":%llu}", (unsigned long long)retry_ms);
+    mcp__incoming_error(in, code, mcp_str_from(error->text),
+                        data.failed ? (mcp_str){0} : mcp__buf_view(&data));
+    mcp__buf_free(&data);
+}
+
+void mcp__client_asked(mcp__incoming *in)
+{
+    mcp__asked *asked = (mcp__asked *)in;
+    mcp_client *client = in->channel->state;
+    mcp_error error = {0};
+    uint64_t retry_ms = 0;
+    if (client->state == MCP__CLIENT_READY && client->revision->modern) {
+        mcp__incoming_drop(in);
+        return;
+    }
+    if (mcp_str_eq(in->message.method, MCP_STR("ping"))) {
+        reply_result(in, MCP_STR("{}"));
+        return;
+    }
+    int rc = mcp__question_new(client, in->message.method, in->message.params, &asked->question,
+                               &retry_ms, &error);
+    if (rc != MCP_OK) {
+        refuse(in, rc, retry_ms, &error);
+        return;
+    }
+    asked->question->asked = asked;
+    mcp__question_ask(asked->question);
+}
+
+void mcp__client_asked_cancelled(mcp__incoming *in)
+{
+    mcp__asked *asked = (mcp__asked *)in;
+    if (asked->question)
+        mcp__question_withdraw(asked->question);
+    mcp__incoming_drop(in);
+}
+
+/* A question was answered: sends it. */
+static void reply(mcp_question *q)
+{
+    mcp__incoming *in = &q->asked->in;
+    mcp_str text = mcp__buf_view(&q->answer);
+    if (q->accepted && q->kind == MCP_QUESTION_URL)
+        mcp__client_expect(q->client, mcp_question_elicitation_id(q));
+    q->asked->question = NULL;
+    q->asked = NULL;
+    if (q->code)
+        mcp__incoming_error(in, q->code, text, (mcp_str){0});
+    else
+        reply_result(in, text);
+}
+
+void mcp__client_answer(mcp_client *client)
+{
+    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+        mcp_question *q = mcp__container(l, mcp_question, link);
+        l = l->next;
+        if (!q->answered || q->call)
+            continue;
+        if (q->asked)
+            reply(q);
+        mcp__question_free(q);
+    }
+    mcp__rounds_end(client);
+}

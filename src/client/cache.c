@@ -1,0 +1,227 @@
+/* cache.c: results that are still fresh (2026-07-28, server/utilities/caching): kept as text, so that they
+ * are worth exactly their bytes, the least recently used goes first.
+ *
+ * The surprising thing: a result is not kept when anything changed between the request and its answer,
+ * whatever it was, because nobody knows which came first on the other side.
+ */
+#include "client/client.h"
+
+enum {
+    LONGEST_MS = 24 * 60 * 60 * 1000,
+    OVERHEAD = 64, /* what an entry costs in the map */
+    SHARE = 4,     /* no result is worth more than this part of the whole */
+};
+
+typedef struct entry {
+    mcp__link link; /* in cache.recent */
+    mcp_str key;    /* behind the struct: method, params, whose */
+    mcp_str method;
+    mcp_str name; /* of resources/read the URI */
+    mcp_str text;
+    int64_t until;
+    size_t bytes;
+} entry;
+
+/* The methods with caching hints, and the changes that make their results stale. */
+static const struct {
+    const char *method;
+    mcp_change change;
+} methods[] = {
+    {"tools/list", MCP_CHANGE_TOOLS},         {"prompts/list", MCP_CHANGE_PROMPTS},
+    {"resources/list", MCP_CHANGE_RESOURCES}, {"resources/templates/list", MCP_CHANGE_RESOURCES},
+    {"resources/read", MCP_CHANGE_RESOURCE},
+};
+
+void mcp__cache_init(mcp_client *client, size_t limit)
+{
+    mcp__cache *cache = &client->cache;
+    mcp__map_init(&cache->entries, client->allocator, (uintptr_t)client, 3);
+    mcp__list_init(&cache->recent);
+    cache->limit = limit;
+}
+
+static entry *entry_of(mcp__link *l)
+{
+    return mcp__container(l, entry, link);
+}
+
+static void drop(mcp_client *client, entry *e)
+{
+    client->cache.bytes -= e->bytes;
+    mcp__list_remove(&e->link);
+    mcp__map_remove(&client->cache.entries, e->key);
+    mcp__release(client->allocator, e);
+}
+
+void mcp__cache_free(mcp_client *client)
+{
+    mcp__cache *cache = &client->cache;
+    while (!mcp__list_empty(&cache->recent))
+        drop(client, entry_of(cache->recent.next));
+    mcp__map_free(&cache->entries);
+    mcp__cache_init(client, 0);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------- */
+
+static bool is_cacheable(const mcp__call *call)
+{
+    const mcp_client *client = call->client;
+    if (!client->cache.limit || !client->revision || !client->revision->caching || call->no_store ||
+        call->ping)
+        return false;
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (mcp_str_eq(call->method, mcp_str_from(methods[i].method)))
+            return true;
+    }
+    return false;
+}
+
+/* `own`: what only this authorization may see. */
+static void put_key(mcp__buf *b, const mcp__call *call, bool own)
+{
+    const char *who = call->client->who;
+    mcp__buf_str(b, call->method);
+    mcp__buf_char(b, 0);
+    mcp__buf_str(b, mcp__buf_view(&call->params));
+    mcp__buf_char(b, 0);
+    mcp__buf_char(b, own ? 'o' : 'p');
+    if (own && who)
+        mcp__buf_char(b, ':'), mcp__buf_str(b, mcp_str_from(who));
+}
+
+static entry *find(const mcp__call *call, bool own)
+{
+    mcp_client *client = call->client;
+    mcp__buf b;
+    mcp__buf_init(&b, client->allocator, 0);
+    put_key(&b, call, own);
+    entry *e = b.failed ? NULL : mcp__map_get(&client->cache.entries, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    if (e && e->until <= mcp__client_now(client)) {
+        drop(client, e);
+        e = NULL;
+    }
+    return e;
+}
+
+static entry *lookup(const mcp__call *call)
+{
+    if (!call->client->cache.entries.count || call->options.no_cache || !is_cacheable(call))
+        return NULL;
+    entry *e = find(call, true);
+    return e ? e : find(call, false);
+}
+
+bool mcp__cache_has(const mcp__call *call)
+{
+    return lookup(call) != NULL;
+}
+
+mcp_json_doc *mcp__cache_get(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    mcp_json_doc *doc = NULL;
+    entry *e = lookup(call);
+    if (!e)
+        return NULL;
+    mcp_json_limits limits = {
+        .size = sizeof(limits), .max_bytes = e->text.len, .max_depth = MCP__JSON_DEEPEST};
+    mcp__list_remove(&e->link);
+    mcp__list_append(&client->cache.recent, &e->link);
+    return mcp_json_parse(e->text, &limits, client->allocator, &doc, NULL) == MCP_OK ? doc : NULL;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------------ */
+
+static entry *entry_new(const mcp__call *call, const mcp__buf *key, const mcp__buf *text)
+{
+    size_t method = call->method.len, name = call->name.len;
+    entry *e =
+        mcp__alloc(call->client->allocator, sizeof(*e) + key->len + method + name + text->len);
+    if (!e)
+        return NULL;
+    char *at = (char *)(e + 1);
+    *e = (entry){.key = {at, key->len},
+                 .method = {at + key->len, method},
+                 .name = {at + key->len + method, name},
+                 .text = {at + key->len + method + name, text->len}};
+    memcpy(at, key->ptr, key->len);
+    memcpy(at + key->len, call->method.ptr, method);
+    memcpy(at + key->len + method, call->name.ptr, name);
+    memcpy(at + key->len + method + name, text->ptr, text->len);
+    e->bytes = sizeof(*e) + key->len + method + name + text->len + OVERHEAD;
+    mcp__list_init(&e->link);
+    return e;
+}
+
+static void insert(mcp_client *client, entry *e)
+{
+    mcp__cache *cache = &client->cache;
+    entry *old = mcp__map_get(&cache->entries, e->key);
+    if (old)
+        drop(client, old);
+    while (cache->bytes + e->bytes > cache->limit)
+        drop(client, entry_of(cache->recent.next));
+    if (mcp__map_add(&cache->entries, e->key, e) != MCP_OK) {
+        mcp__release(client->allocator, e); /* then it is asked for again */
+        return;
+    }
+    mcp__list_append(&cache->recent, &e->link);
+    cache->bytes += e->bytes;
+}
+
+void mcp__cache_put(mcp__call *call, const mcp_json *result)
+{
+    mcp_client *client = call->client;
+    int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
+    mcp_str scope = mcp_json_string(mcp_json_get(result, "cacheScope"));
+    if (ttl <= 0 || !is_cacheable(call) || call->changes != client->changes)
+        return;
+    mcp__buf key, text;
+    mcp__buf_init(&key, client->allocator, 0);
+    mcp__buf_init(&text, client->allocator, client->cache.limit / SHARE);
+    put_key(&key, call, !mcp_str_eq(scope, MCP_STR("public")));
+    mcp__json_put_value(&text, result);
+    entry *e = key.failed || text.failed ? NULL : entry_new(call, &key, &text);
+    if (e && e->bytes > client->cache.limit) {
+        mcp__release(client->allocator, e);
+    } else if (e) {
+        e->until = mcp__client_now(client) + MCP__MIN(ttl, (int64_t)LONGEST_MS);
+        insert(client, e);
+    }
+    mcp__buf_free(&key);
+    mcp__buf_free(&text);
+}
+
+/* ---- going stale --------------------------------------------------------------------------------------------- */
+
+static bool is_stale(const entry *e, mcp_change change, mcp_str uri)
+{
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (methods[i].change == change && mcp_str_eq(e->method, mcp_str_from(methods[i].method)))
+            return change != MCP_CHANGE_RESOURCE || mcp_str_eq(e->name, uri);
+    }
+    return false;
+}
+
+void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri)
+{
+    client->changes++;
+    for (mcp__link *l = client->cache.recent.next; l != &client->cache.recent;) {
+        entry *e = entry_of(l);
+        l = l->next;
+        if (is_stale(e, change, uri))
+            drop(client, e);
+    }
+}
+
+void mcp__cache_drop(mcp_client *client, mcp_str method)
+{
+    for (mcp__link *l = client->cache.recent.next; l != &client->cache.recent;) {
+        entry *e = entry_of(l);
+        l = l->next;
+        if (mcp_str_eq(e->method, method))
+            drop(client, e);
+    }
+}

@@ -1,0 +1,201 @@
+/* exchange.c: transports where each request is an exchange of its own, as an HTTP POST is: what they ask
+ * about the message that they are to send, and what they tell of exchanges that end without an answer.
+ */
+#include "client/client.h"
+
+/* ---- the message being sent ---------------------------------------------------------------------------- */
+
+static const mcp__revision *revision_of(const mcp_client *client)
+{
+    if (client->sending)
+        return client->sending->revision;
+    return client->state == MCP__CLIENT_READY ? client->revision : client->trying;
+}
+
+mcp_client_output mcp_client_sending(const mcp_client *client)
+{
+    const mcp__sending *s = client->sending;
+    const mcp__revision *r = revision_of(client);
+    mcp_client_output output = {.kind = MCP_OUTPUT_RESPONSE, .modern = r && r->modern};
+    if (client->channel)
+        output.kind = client->channel->output.kind;
+    if (!s)
+        return output;
+    output.handshake = s->handshake;
+    output.long_lived = s->long_lived;
+    output.method = s->method;
+    output.timeout_ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
+    return output;
+}
+
+const char *mcp_client_version_header(const mcp_client *client)
+{
+    const mcp__revision *r = revision_of(client);
+    return r && r->version_header ? r->name : NULL;
+}
+
+/* The text of an argument, as a header carries it. False: there is none to send. */
+static bool put_argument(mcp__buf *b, const mcp_json *value)
+{
+    switch (mcp_json_typeof(value)) {
+    case MCP_JSON_STRING: mcp__mirror_put(b, mcp_json_string(value)); return true;
+    case MCP_JSON_BOOL:
+        mcp__buf_str(b, mcp_json_bool(value, false) ? MCP_STR("true") : MCP_STR("false"));
+        return true;
+    case MCP_JSON_INT: mcp__json_put_value(b, value); return true;
+    case MCP_JSON_REAL:
+        if ((double)mcp_json_int(value, 0) != mcp_json_number(value, 1))
+            return false;
+        mcp__json_put_int(b, mcp_json_int(value, 0));
+        return true;
+    default: return false; /* absent, null, or of a type that the schema does not allow */
+    }
+}
+
+/* The index-th of the headers that are there, counted over parameters that are not. */
+static bool find_parameter(const mcp__sending *s, const mcp_json *arguments, size_t index,
+                           mcp_str *name, mcp__buf *b)
+{
+    for (size_t i = 0; i < s->mirror->count; i++) {
+        const mcp__mirrored *m = &s->mirror->items[i];
+        mcp__buf_reset(b, SIZE_MAX);
+        if (put_argument(b, mcp__mirrored_value(m, arguments)) && index-- == 0) {
+            *name = mcp_str_from(m->header);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool put_parameter(mcp_client *client, size_t index, mcp_str *name, mcp__buf *b)
+{
+    const mcp__sending *s = client->sending;
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    mcp_json_doc *doc = NULL;
+    if (!s->mirror || !s->mirror->count ||
+        mcp_json_parse(s->params, &limits, client->allocator, &doc, NULL) != MCP_OK)
+        return false;
+    const mcp_json *arguments = mcp_json_get(mcp_json_root(doc), "arguments");
+    bool found = find_parameter(s, arguments, index, name, b);
+    mcp_json_free(doc);
+    return found;
+}
+
+static bool put_header(mcp_client *client, size_t index, mcp_str *name, mcp__buf *b)
+{
+    const mcp__sending *s = client->sending;
+    const char *version = s && s->handshake ? NULL : mcp_client_version_header(client);
+    mcp__buf_reset(b, SIZE_MAX);
+    if (version && index-- == 0) {
+        *name = MCP_STR("MCP-Protocol-Version");
+        mcp__buf_str(b, mcp_str_from(version));
+        return true;
+    }
+    if (!s || !s->revision->modern)
+        return false;
+    if (index-- == 0) {
+        *name = MCP_STR("Mcp-Method");
+        mcp__mirror_put(b, s->method);
+        return true;
+    }
+    if (s->name.ptr && mcp__mirror_name(s->method) && index-- == 0) {
+        *name = MCP_STR("Mcp-Name");
+        mcp__mirror_put(b, s->name);
+        return true;
+    }
+    return put_parameter(client, index, name, b);
+}
+
+bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str *value)
+{
+    mcp__buf *b = &client->header;
+    if (!put_header(client, index, name, b))
+        return false;
+    mcp__buf_char(b, 0);
+    /* Without memory it goes out empty, and the server refuses the message. */
+    *value = b->failed ? MCP_STR("") : (mcp_str){b->ptr, b->len - 1};
+    return true;
+}
+
+/* ---- exchanges that ended --------------------------------------------------------------------------------- */
+
+bool mcp__end_is_foreign(const mcp_exchange_end *end)
+{
+    static const int not_that[] = {401, 403, 407, 408, 425, 429};
+    if (!end)
+        return false;
+    for (size_t i = 0; i < MCP__COUNT(not_that); i++) {
+        if (end->status == not_that[i])
+            return false;
+    }
+    /* Some servers fail over what they do not know. */
+    return (end->status >= 200 && end->status < 300) || (end->status >= 400 && end->status < 500) ||
+           end->status == 500 || end->status == 501;
+}
+
+static int code_of(const mcp_exchange_end *end)
+{
+    if (end->status == 401 || end->status == 403)
+        return MCP_EACCESS;
+    return end->status >= 200 && end->status < 300 ? MCP_ECLOSED : MCP_EIO;
+}
+
+static const char *text_of(const mcp_exchange_end *end, mcp_error *room)
+{
+    int code = code_of(end);
+    if (end->text && *end->text)
+        return end->text;
+    if (end->status == 0)
+        mcp__fail(room, code, 0, "the server cannot be reached");
+    else if (code == MCP_ECLOSED)
+        mcp__fail(room, code, 0, "the server ended its answer before it was complete");
+    else
+        mcp__fail(room, code, 0, "the server answered with HTTP status %d", end->status);
+    return room->text;
+}
+
+/* The JSON-RPC error in a body, or NULL. */
+static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end, mcp_json_doc **doc)
+{
+    mcp__message message;
+    if (!end->body.len || mcp_json_parse(end->body, NULL, client->allocator, doc, NULL) != MCP_OK)
+        return NULL;
+    mcp__message_read(mcp_json_root(*doc), &message);
+    return message.kind == MCP__ERROR ? message.result : NULL;
+}
+
+void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
+                               const mcp_exchange_end *end, int64_t now)
+{
+    mcp_exchange_end e;
+    mcp_error room;
+    mcp_json_doc *doc = NULL;
+    if (!client || !end || !client->channel || !exchange || exchange > INT64_MAX)
+        return;
+    mcp__copy_options(&e, sizeof(e), end);
+    mcp_channel *channel = client->channel;
+    const mcp_json *error = error_in(client, &e, &doc);
+    bool ended = e.status == 404 && e.session; /* whatever the body says (2025-11-25) */
+    channel->now = now;
+    channel->in_use = true;
+    client->end = error && !ended ? NULL : &e;
+    client->why = text_of(&e, &room);
+    mcp__channel_fail(channel, (int64_t)exchange, client->end ? code_of(&e) : MCP_EREMOTE,
+                      client->end ? NULL : error);
+    client->why = NULL;
+    client->end = NULL;
+    channel->in_use = false;
+    mcp_json_free(doc);
+}
+
+int mcp_client_set_authorization(mcp_client *client, const char *who)
+{
+    char *copy = who ? mcp__strdup(client->allocator, mcp_str_from(who)) : NULL;
+    if (who && !copy) {
+        mcp__cache_free(client);
+        return MCP_ENOMEM;
+    }
+    mcp__release(client->allocator, client->who);
+    client->who = copy;
+    return MCP_OK;
+}

@@ -1,0 +1,70 @@
+/* form.c: a form that a server wants filled in: the defaults of its schema for what the user left open
+ * (2025-11-25 and later, client/elicitation, "Requested Schema"), and whether the whole conforms.
+ *
+ * The surprising thing: a schema that cannot be compiled checks nothing. The server said what it wants in
+ * words of its own, and will judge the answer itself.
+ */
+#include "client/client.h"
+
+#include <mcp/schema.h>
+
+static void put_member(mcp__buf *b, char *separator, mcp_str key, const mcp_json *value)
+{
+    mcp__buf_char(b, *separator);
+    *separator = ',';
+    mcp__json_put_str(b, key);
+    mcp__buf_char(b, ':');
+    mcp__json_put_value(b, value);
+}
+
+static void put_filled(mcp__buf *b, const mcp_json *schema, const mcp_json *content)
+{
+    char separator = '{';
+    mcp_json_iter it = {0}, all = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(content, &it, &key)) != NULL;)
+        put_member(b, &separator, key, v);
+    const mcp_json *properties = mcp_json_get(schema, "properties");
+    if (!mcp_json_is(properties, MCP_JSON_OBJECT))
+        properties = NULL;
+    for (const mcp_json *p; (p = mcp_json_next(properties, &all, &key)) != NULL;) {
+        const mcp_json *otherwise = mcp_json_get(p, "default");
+        if (otherwise && !mcp_json_get_str(content, key))
+            put_member(b, &separator, key, otherwise);
+    }
+    if (separator == '{')
+        mcp__buf_char(b, '{');
+    mcp__buf_char(b, '}');
+}
+
+static int check(const mcp_json *schema, mcp_str text, const mcp_allocator *a, mcp_error *error)
+{
+    mcp_schema *compiled = NULL;
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_schema_compile(
+        NULL, schema, MCP_OPTIONS(mcp_schema_options, .allocator = a, .assert_formats = true),
+        &compiled, NULL);
+    if (rc == MCP_ENOMEM)
+        return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    if (rc != MCP_OK)
+        return MCP_OK;
+    rc = mcp_json_parse(text, NULL, a, &doc, error);
+    if (rc == MCP_OK)
+        rc = mcp_schema_validate(compiled, mcp_json_root(doc), error);
+    mcp_json_free(doc);
+    mcp_schema_free(compiled);
+    return rc;
+}
+
+int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_allocator *a,
+                   mcp__buf *b, mcp_error *error)
+{
+    if (!mcp_json_is(content, MCP_JSON_OBJECT))
+        return mcp__fail(error, MCP_EINVAL, 0, "what a form was filled with is an object, not %s",
+                         mcp_json_type_name(mcp_json_typeof(content)));
+    size_t start = b->len;
+    put_filled(b, schema, content);
+    if (b->failed)
+        return mcp__fail(error, b->failed, 0, "%s", mcp_error_text(b->failed));
+    return check(schema, mcp__str_sub(mcp__buf_view(b), start), a, error);
+}

@@ -1,0 +1,316 @@
+/* listen.c: one subscriptions/listen for all that the program wants to hear of a modern server
+ * (2026-07-28, basic/patterns/subscriptions).
+ *
+ * When the set changes a new one is opened, and the old one goes on until the new one is acknowledged,
+ * so that nothing is missed in between. The surprising thing: what comes is told to whom it concerns
+ * whatever stream it came on, so a change may be told twice meanwhile.
+ */
+#include "client/client.h"
+
+static const char *const filters[] = {
+    [MCP_CHANGE_RESOURCE] = "resourceSubscriptions",
+    [MCP_CHANGE_RESOURCES] = "resourcesListChanged",
+    [MCP_CHANGE_PROMPTS] = "promptsListChanged",
+    [MCP_CHANGE_TOOLS] = "toolsListChanged",
+};
+
+/* ---- what is wanted ----------------------------------------------------------------------------------------- */
+
+static bool anybody_wants(const mcp_client *client, mcp_change change)
+{
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+        const mcp_subscription *s = mcp__subscription_of(l);
+        if (!s->dead && mcp__subscription_wants(s, change))
+            return true;
+    }
+    return false;
+}
+
+static void put_key(mcp__buf *b, char *separator, mcp_change change)
+{
+    mcp__buf_char(b, *separator);
+    *separator = ',';
+    mcp__json_put_str(b, mcp_str_from(filters[change]));
+    mcp__buf_char(b, ':');
+}
+
+/* Each URI once. */
+static int put_uris(const mcp_client *client, mcp__buf *b)
+{
+    mcp__map seen;
+    char separator = '[';
+    int rc = MCP_OK;
+    mcp__map_init(&seen, client->allocator, (uintptr_t)client, 2);
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+        mcp_subscription *s = mcp__subscription_of(l);
+        for (size_t i = 0; !s->dead && i < s->n_uris; i++) {
+            mcp_str uri = mcp_str_from(s->uris[i]);
+            int added = mcp__map_add(&seen, uri, s);
+            if (added == MCP_ENOMEM)
+                rc = added;
+            if (added != MCP_OK)
+                continue;
+            mcp__buf_char(b, separator), separator = ',';
+            mcp__json_put_str(b, uri);
+        }
+    }
+    mcp__map_free(&seen);
+    mcp__buf_char(b, ']');
+    return rc;
+}
+
+/* Appends the filter. False: nothing is wanted. */
+static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
+{
+    char separator = '{';
+    for (int c = MCP_CHANGE_RESOURCES; c <= MCP_CHANGE_TOOLS; c++) {
+        if (!anybody_wants(client, (mcp_change)c))
+            continue;
+        put_key(b, &separator, (mcp_change)c);
+        mcp__buf_lit(b, "true");
+    }
+    if (anybody_wants(client, MCP_CHANGE_RESOURCE)) {
+        put_key(b, &separator, MCP_CHANGE_RESOURCE);
+        *rc = put_uris(client, b);
+    }
+    mcp__buf_char(b, '}');
+    return separator == ',';
+}
+
+/* ---- losing it ---------------------------------------------------------------------------------------------- */
+
+/* Milliseconds before the next try: doubled each time, and a quarter more or less, so that many clients
+ * of a server that comes back do not come all at once. */
+static int64_t back_off(const mcp_client *client)
+{
+    uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
+    for (unsigned i = 1; i < client->listen.failures && wait < most; i++)
+        wait *= 2;
+    wait = MCP__MIN(MCP__MIN(wait, most), (uint64_t)INT32_MAX);
+    const uint64_t seed[2] = {(uintptr_t)client, client->listen.failures};
+    uint64_t dice = mcp__siphash("retry", 5, seed) % 512;
+    return (int64_t)(wait * 3 / 4 + wait * dice / 1024 + 1);
+}
+
+static void drop_stream(mcp_client *client, mcp__stream **stream, bool tell)
+{
+    mcp__stream *s = *stream;
+    *stream = NULL;
+    if (!s)
+        return;
+    if (client->channel && mcp__channel_forget(client->channel, s->id) && tell)
+        mcp__client_give_up(client, s->id, NULL);
+    mcp__release(client->allocator, s);
+}
+
+static void forget_filter(mcp_client *client)
+{
+    mcp_json_free(client->listen.honoured);
+    client->listen.honoured = NULL;
+    client->listen.ack_by = client->listen.retry_at = INT64_MAX;
+}
+
+static void lost(mcp_client *client, const mcp_error *error)
+{
+    mcp__listen *listen = &client->listen;
+    int64_t now = mcp__client_now(client);
+    bool lived = listen->honoured && now - listen->since >= (int64_t)client->options.max_retry_ms;
+    drop_stream(client, &listen->stream, true);
+    drop_stream(client, &listen->replaced, true);
+    forget_filter(client);
+    listen->failures = lived ? 1 : listen->failures + 1;
+    listen->retry_at = now + back_off(client);
+    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, error);
+}
+
+static void refused(mcp_client *client, const mcp_error *error)
+{
+    drop_stream(client, &client->listen.replaced, true);
+    forget_filter(client);
+    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_REFUSED, error);
+}
+
+static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+{
+    mcp__stream *s = user;
+    mcp_client *client = s->client;
+    mcp__listen *listen = &client->listen;
+    mcp_error error = {0};
+    (void)channel;
+    bool present = s == listen->stream;
+    *(present ? &listen->stream : &listen->replaced) = NULL;
+    mcp__release(client->allocator, s);
+    if (!present)
+        return; /* its successor is on its way */
+    int judged = mcp__client_judge(client, client->revision, 0, rc, result, &error);
+    int64_t code = rc == MCP_EREMOTE ? mcp__error_code(result) : 0;
+    if (judged >= MCP_OK)
+        mcp__fail(&error, MCP_ECLOSED, 0, "the server ended the subscription");
+    if (code == MCP__METHOD_NOT_FOUND || code == MCP__INVALID_PARAMS)
+        refused(client, &error);
+    else
+        lost(client, &error);
+}
+
+/* ---- having it ---------------------------------------------------------------------------------------------- */
+
+static int send_listen(mcp_client *client, mcp__stream *s, bool *wanted)
+{
+    const mcp__sending sending = {.revision = client->revision,
+                                  .method = MCP_STR("subscriptions/listen"),
+                                  .long_lived = true,
+                                  .timeout_ms = MCP_NO_TIMEOUT};
+    int rc = MCP_OK;
+    mcp__buf b = mcp__channel_take_buf(client->channel);
+    mcp__buf_lit(&b, "{\"notifications\":");
+    *wanted = put_filter(client, &b, &rc);
+    mcp__buf_lit(&b, ",\"_meta\":{");
+    mcp__client_put_meta(client, client->revision, &b);
+    mcp__buf_lit(&b, "}}");
+    if (rc == MCP_OK)
+        rc = b.failed;
+    if (rc == MCP_OK && *wanted)
+        rc = mcp__client_send(client, &sending, mcp__buf_view(&b), on_ended, s, &s->id);
+    mcp__channel_give_buf(client->channel, &b);
+    return rc;
+}
+
+/* The stream that there is steps back. */
+static void step_back(mcp_client *client)
+{
+    mcp__listen *listen = &client->listen;
+    if (listen->honoured && !listen->replaced) {
+        listen->replaced = listen->stream;
+        listen->stream = NULL;
+    } else {
+        drop_stream(client, &listen->stream, true); /* it was never acknowledged */
+    }
+}
+
+/* Opens what is wanted now. */
+static void open_stream(mcp_client *client)
+{
+    mcp__listen *listen = &client->listen;
+    bool wanted = false;
+    listen->retry_at = INT64_MAX;
+    step_back(client);
+    mcp__stream *s = mcp__zalloc(client->allocator, sizeof(*s));
+    int rc = s ? MCP_OK : MCP_ENOMEM;
+    if (s)
+        s->client = client;
+    listen->stream = s;
+    if (rc == MCP_OK)
+        rc = send_listen(client, s, &wanted);
+    if (rc == MCP_OK && wanted) {
+        listen->ack_by = mcp__client_now(client) +
+                         (int64_t)MCP__MIN(client->options.timeout_ms, (uint64_t)INT32_MAX);
+        return;
+    }
+    mcp__release(client->allocator, s);
+    listen->stream = NULL;
+    if (rc == MCP_OK) {
+        drop_stream(client, &listen->replaced, true);
+        forget_filter(client);
+    } else {
+        mcp_error error;
+        mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
+        lost(client, &error);
+    }
+}
+
+void mcp__listen_resync(mcp_client *client)
+{
+    mcp__listen *listen = &client->listen;
+    int64_t now = mcp__client_now(client);
+    if (listen->ack_by <= now) {
+        mcp_error error;
+        mcp__fail(&error, MCP_ETIMEOUT, 0, "the server does not acknowledge the subscription");
+        lost(client, &error);
+    }
+    if (!client->resync && listen->retry_at > now)
+        return;
+    client->resync = false;
+    open_stream(client);
+}
+
+int64_t mcp__listen_due(const mcp_client *client)
+{
+    return MCP__MIN(client->listen.ack_by, client->listen.retry_at);
+}
+
+static bool is_stream(const mcp__stream *s, const mcp_json *id)
+{
+    return s && mcp_json_is(id, MCP_JSON_INT) && mcp_json_int(id, 0) == s->id;
+}
+
+static void tell_acknowledged(mcp_client *client)
+{
+    mcp_error error;
+    mcp__fail(&error, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
+    mcp__subscriptions_hold(client);
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+        mcp_subscription *s = mcp__subscription_of(l);
+        if (mcp__subscription_is_served(s))
+            mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
+        else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
+            mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, &error);
+    }
+    mcp__subscriptions_release(client);
+}
+
+void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params)
+{
+    mcp__listen *listen = &client->listen;
+    mcp_json_doc *filter = NULL;
+    mcp_error error;
+    const mcp_json *id = mcp_json_get(mcp_json_get(params, "_meta"), MCP__META_SUBSCRIPTION);
+    if (!is_stream(listen->stream, id))
+        return;
+    int rc = mcp__client_copy(client, mcp_json_get(params, "notifications"), &filter);
+    if (rc != MCP_OK) {
+        mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
+        lost(client, &error);
+        return;
+    }
+    drop_stream(client, &listen->replaced, true);
+    forget_filter(client);
+    listen->honoured = filter;
+    listen->since = mcp__client_now(client);
+    tell_acknowledged(client);
+}
+
+void mcp__listen_cancelled(mcp_client *client, const mcp_json *params)
+{
+    mcp_error error;
+    if (!is_stream(client->listen.stream, mcp_json_get(params, "requestId")))
+        return;
+    mcp__channel_forget(client->channel, client->listen.stream->id);
+    mcp__release(client->allocator, client->listen.stream);
+    client->listen.stream = NULL;
+    mcp__fail(&error, MCP_ECLOSED, 0, "the server ended the subscription");
+    lost(client, &error);
+}
+
+bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri)
+{
+    if (!client->listen.honoured)
+        return false;
+    const mcp_json *member = mcp_json_get(mcp_json_root(client->listen.honoured), filters[change]);
+    if (change != MCP_CHANGE_RESOURCE)
+        return mcp_json_bool(member, false);
+    mcp_json_iter it = {0};
+    for (const mcp_json *v;
+         mcp_json_is(member, MCP_JSON_ARRAY) && (v = mcp_json_next(member, &it, NULL)) != NULL;) {
+        if (mcp_json_is(v, MCP_JSON_STRING) && mcp_str_eq(mcp_json_string(v), uri))
+            return true;
+    }
+    return false;
+}
+
+void mcp__listen_forget(mcp_client *client)
+{
+    drop_stream(client, &client->listen.stream, false);
+    drop_stream(client, &client->listen.replaced, false);
+    forget_filter(client);
+    client->listen.failures = 0;
+}

@@ -1,0 +1,209 @@
+/* options.c: what a client was made with, as the texts that go into its requests: who we are, what we can
+ * be asked.
+ *
+ * The surprising thing: clientInfo is kept in one buffer of which older revisions get only the beginning.
+ */
+#include "client/client.h"
+
+#include "protocol/object.h"
+
+enum {
+    DEFAULT_PROBE_MS = 3000,
+    DEFAULT_EXCHANGE_PROBE_MS = 10000,
+    DEFAULT_TIMEOUT_MS = 60000,
+    DEFAULT_MAX_PAGES = 10000,
+    DEFAULT_MAX_MESSAGE = 64 << 20,
+    DEFAULT_MAX_ROUNDS = 10,
+    DEFAULT_MAX_QUESTIONS = 64,
+    DEFAULT_QUESTIONS_PER_MINUTE = 120,
+    DEFAULT_MAX_LIST = 64 << 20,
+    DEFAULT_MAX_CACHE = 8 << 20,
+    DEFAULT_RETRY_MS = 1000,
+    DEFAULT_MAX_RETRY_MS = 60000,
+};
+
+const char *mcp__log_level(const char *name)
+{
+    static const char *const levels[] = {"debug", "info",     "notice", "warning",
+                                         "error", "critical", "alert",  "emergency"};
+    for (size_t i = 0; name && i < MCP__COUNT(levels); i++) {
+        if (strcmp(levels[i], name) == 0)
+            return levels[i];
+    }
+    return NULL;
+}
+
+/* ---- reading them ----------------------------------------------------------------------------------- */
+
+static void default_size(size_t *value, size_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void default_ms(uint64_t *value, uint64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void set_defaults(mcp_client_options *o)
+{
+    default_ms(&o->timeout_ms, DEFAULT_TIMEOUT_MS);
+    default_size(&o->max_pages, DEFAULT_MAX_PAGES);
+    default_size(&o->max_message, DEFAULT_MAX_MESSAGE);
+    default_size(&o->max_rounds, DEFAULT_MAX_ROUNDS);
+    default_size(&o->max_questions, DEFAULT_MAX_QUESTIONS);
+    default_size(&o->questions_per_minute, DEFAULT_QUESTIONS_PER_MINUTE);
+    default_size(&o->max_list, DEFAULT_MAX_LIST);
+    default_size(&o->max_cache, DEFAULT_MAX_CACHE);
+    default_ms(&o->retry_ms, DEFAULT_RETRY_MS);
+    default_ms(&o->max_retry_ms, DEFAULT_MAX_RETRY_MS);
+}
+
+uint64_t mcp__client_probe_ms(const mcp_client *client)
+{
+    if (client->options.probe_ms)
+        return client->options.probe_ms;
+    return client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
+}
+
+static int find_revision(const char *name, const mcp__revision **ret, mcp_error *error)
+{
+    *ret = NULL;
+    if (!name)
+        return MCP_OK;
+    *ret = mcp__revision_find(mcp_str_from(name));
+    if (*ret)
+        return MCP_OK;
+    char known[128] = "";
+    for (size_t i = 0, at = 0; i < mcp__revision_count; i++) {
+        mcp_str r = mcp_str_from(mcp__revisions[i].name);
+        if (at + r.len + 3 > sizeof(known))
+            break;
+        if (at)
+            memcpy(known + at, ", ", 2), at += 2;
+        memcpy(known + at, r.ptr, r.len + 1), at += r.len;
+    }
+    return mcp__fail(error, MCP_EINVAL, 0, "\"%.32s\" is not a revision that we speak: %s", name,
+                     known);
+}
+
+/* `{"name":…,"version":…,"title":…`, and then what only newer revisions have. */
+static int put_own_info(mcp_client *client, const mcp_client_options *o, mcp_error *error)
+{
+    mcp__buf *b = &client->info;
+    mcp__object info = mcp__object_begin(b, mcp__revision_newest(true));
+    mcp__object_str(&info, "name", o->name);
+    mcp__object_str(&info, "version", o->version);
+    mcp__object_str(&info, "title", o->title);
+    client->short_info = b->len;
+    mcp__object_str(&info, "description", o->description);
+    mcp__object_str(&info, "websiteUrl", o->website_url);
+    mcp__object_icons(&info, o->icons, o->n_icons);
+    if (b->failed == MCP_EINVAL)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "name, version, title, description, address and icons must be UTF-8");
+    return b->failed ? mcp__fail(error, b->failed, 0, "no memory for a client") : MCP_OK;
+}
+
+static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error *error)
+{
+    mcp_error why = {0};
+    if (!text)
+        return MCP_OK;
+    int rc = mcp__json_put_checked(b, mcp_str_from(text), MCP_JSON_OBJECT, &why);
+    if (rc == MCP_OK)
+        return MCP_OK;
+    if (rc == MCP_ENOMEM)
+        return mcp__fail(error, rc, 0, "no memory for a client");
+    return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is no JSON object: %s", name, why.text);
+}
+
+int mcp__client_read_options(mcp_client *client, mcp_error *error)
+{
+    mcp_client_options *o = &client->options;
+    if (!o->name || !o->version)
+        return mcp__fail(error, MCP_EINVAL, 0, "a client needs a name and a version");
+    int rc = find_revision(o->revision, &client->only, error);
+    if (rc == MCP_OK)
+        rc = put_own_info(client, o, error);
+    if (rc == MCP_OK)
+        rc = put_object(&client->extensions, o->extensions, "extensions", error);
+    if (rc == MCP_OK)
+        rc = put_object(&client->experimental, o->experimental, "experimental", error);
+    set_defaults(o);
+    /* The texts are the caller's. */
+    o->name = o->version = o->title = o->description = o->website_url = NULL;
+    o->extensions = o->experimental = o->revision = NULL;
+    o->icons = NULL;
+    o->allocator = NULL;
+    return rc;
+}
+
+/* ---- writing them ----------------------------------------------------------------------------------- */
+
+void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
+{
+    mcp_str info = mcp__buf_view(&client->info);
+    if (!r->implementation_extras)
+        info.len = client->short_info;
+    mcp__buf_str(b, info);
+    mcp__buf_char(b, '}');
+}
+
+/* `"name":{"part":{},…}` */
+static void put_capability(mcp__object *o, const char *name, const char *const parts[2],
+                           const bool has[2])
+{
+    mcp__object_key(o, name);
+    mcp__object inner = mcp__object_begin(o->buf, o->revision);
+    for (size_t i = 0; i < 2; i++) {
+        if (!has[i])
+            continue;
+        mcp__object_key(&inner, parts[i]);
+        mcp__buf_lit(o->buf, "{}");
+    }
+    mcp__object_end(&inner);
+}
+
+static void put_raw(mcp__object *o, const char *name, const mcp__buf *text)
+{
+    if (!text->len)
+        return;
+    mcp__object_key(o, name);
+    mcp__buf_str(o->buf, mcp__buf_view(text));
+}
+
+void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
+{
+    static const char *const modes[] = {"form", "url"}, *const sampling[] = {"tools", "context"};
+    const mcp_client_options *c = &client->options;
+    const bool has_modes[] = {c->elicit_form && r->elicitation_modes,
+                              c->elicit_url && r->elicitation_modes};
+    const bool has_sampling[] = {c->sample_tools && r->sampling_tools,
+                                 c->sample_context && r->sampling_tools};
+    mcp__object o = mcp__object_begin(b, r);
+    if (r->elicitation && (c->elicit_form || has_modes[1]))
+        put_capability(&o, "elicitation", modes, has_modes);
+    if (c->sample)
+        put_capability(&o, "sampling", sampling, has_sampling);
+    if (c->roots || client->roots.len) {
+        mcp__object_key(&o, "roots");
+        mcp__buf_str(b, r->modern ? MCP_STR("{}") : MCP_STR("{\"listChanged\":true}"));
+    }
+    put_raw(&o, "experimental", &client->experimental);
+    if (r->extensions)
+        put_raw(&o, "extensions", &client->extensions);
+    mcp__object_end(&o);
+}
+
+void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
+{
+    mcp__buf_lit(b, "\"" MCP__META_REVISION "\":\"");
+    mcp__buf_str(b, mcp_str_from(r->name));
+    mcp__buf_lit(b, "\",\"" MCP__META_CLIENT_INFO "\":");
+    mcp__client_put_info(client, r, b);
+    mcp__buf_lit(b, ",\"" MCP__META_CAPABILITIES "\":");
+    mcp__client_put_capabilities(client, r, b);
+}

@@ -1,0 +1,235 @@
+/* pages.c: follows the pages of a list to its end (2026-07-28, server/utilities/pagination).
+ *
+ * Cursors are opaque, and the empty one is a cursor like any other. The surprising thing: of the cursors
+ * seen only 128 bits each are kept, since a server may make them as long as a message. A false match
+ * would end a list too early; with 10,000 pages its odds are below 10^-29.
+ */
+#include "client/client.h"
+
+struct mcp__pages {
+    mcp_page_fn *page;
+    size_t count;
+    mcp__map seen;
+    mcp__arena arena; /* the keys of `seen` */
+    mcp__buf entries; /* of all pages, when nobody takes them one by one */
+    size_t array_len;
+    char array[32]; /* the name of the member that has them; empty: not known yet */
+};
+
+/* The array that a page must have; of another method it is the first array in its result. */
+static const struct {
+    const char *method, *array;
+} arrays[] = {
+    {"resources/list", "resources"},
+    {"resources/templates/list", "resourceTemplates"},
+    {"prompts/list", "prompts"},
+    {"tools/list", "tools"},
+};
+
+void mcp__pages_free(mcp__pages *pages)
+{
+    if (!pages)
+        return;
+    const mcp_allocator *a = pages->arena.allocator;
+    mcp__map_free(&pages->seen);
+    mcp__arena_free(&pages->arena);
+    mcp__buf_free(&pages->entries);
+    mcp__release(a, pages);
+}
+
+static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_fn *page)
+{
+    mcp__pages *p = mcp__zalloc(client->allocator, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->page = page;
+    mcp__map_init(&p->seen, client->allocator, 0, 0);
+    mcp__arena_init(&p->arena, client->allocator, NULL, 0);
+    mcp__buf_init(&p->entries, client->allocator, client->options.max_list);
+    for (size_t i = 0; i < MCP__COUNT(arrays); i++) {
+        if (mcp_str_eq(method, mcp_str_from(arrays[i].method)))
+            p->array_len = strlen(strcpy(p->array, arrays[i].array));
+    }
+    return p;
+}
+
+/* ---- one page ----------------------------------------------------------------------------------------- */
+
+/* Learns the name from the first page of a method that is not in the table. */
+static void find_array(mcp__pages *p, const mcp_json *result)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(result, &it, &key)) != NULL;) {
+        if (!mcp_json_is(v, MCP_JSON_ARRAY) || key.len >= sizeof(p->array))
+            continue;
+        memcpy(p->array, key.ptr, key.len);
+        p->array_len = key.len;
+        return;
+    }
+}
+
+static int check_array(const mcp__call *call, const mcp_json *result, mcp_error *error)
+{
+    mcp__pages *p = call->pages;
+    if (!p->array_len)
+        find_array(p, result);
+    if (!p->array_len && p->page)
+        return MCP_OK; /* who takes the pages knows what is in them */
+    mcp_str name = {p->array_len ? p->array : "entries", p->array_len ? p->array_len : 7};
+    mcp_json_type type = mcp_json_typeof(mcp_json_get_str(result, name));
+    if (type != MCP_JSON_ARRAY)
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "in the answer to %s \"%.*s\" is %s, not array",
+                         call->method.ptr, (int)name.len, name.ptr, mcp_json_type_name(type));
+    return MCP_OK;
+}
+
+static int collect(const mcp__call *call, const mcp_json *result, mcp_error *error)
+{
+    mcp__pages *p = call->pages;
+    mcp_json_iter it = {0};
+    const mcp_json *array = mcp_json_get_str(result, (mcp_str){p->array, p->array_len});
+    for (const mcp_json *v; !p->entries.failed && (v = mcp_json_next(array, &it, NULL)) != NULL;) {
+        if (p->entries.len)
+            mcp__buf_char(&p->entries, ',');
+        mcp__json_put_value(&p->entries, v);
+    }
+    if (p->entries.failed == MCP_ELIMIT)
+        return mcp__fail(error, MCP_ELIMIT, 0, "%s is longer than %zu bytes (max_list)",
+                         call->method.ptr, call->client->options.max_list);
+    return p->entries.failed;
+}
+
+/* The last page with the entries of all. */
+static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **ret)
+{
+    const mcp__pages *p = call->pages;
+    mcp_str array = {p->array, p->array_len};
+    mcp_json_iter it = {0};
+    mcp_str key;
+    mcp__buf b;
+    mcp__buf_init(&b, call->client->allocator, 0);
+    mcp__buf_char(&b, '{');
+    mcp__json_put_str(&b, array);
+    mcp__buf_lit(&b, ":[");
+    mcp__buf_str(&b, mcp__buf_view(&p->entries));
+    mcp__buf_char(&b, ']');
+    for (const mcp_json *v; (v = mcp_json_next(last, &it, &key)) != NULL;) {
+        if (mcp_str_eq(key, array) || mcp_str_eq(key, MCP_STR("nextCursor")))
+            continue;
+        mcp__buf_char(&b, ',');
+        mcp__json_put_str(&b, key);
+        mcp__buf_char(&b, ':');
+        mcp__json_put_value(&b, v);
+    }
+    mcp__buf_char(&b, '}');
+    int rc = b.failed;
+    if (rc == MCP_OK) {
+        mcp_json_limits limits = {
+            .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
+        rc = mcp_json_parse(mcp__buf_view(&b), &limits, call->client->allocator, ret, NULL);
+    }
+    mcp__buf_free(&b);
+    return rc;
+}
+
+/* ---- the next one -------------------------------------------------------------------------------------- */
+
+/* Notes a cursor. MCP_EEXIST: it was there before. */
+static int note(mcp__pages *p, mcp_str cursor)
+{
+    static const uint64_t seeds[2][2] = {{0x6d63702d6c697374, 1}, {0x6d63702d6c697374, 2}};
+    uint64_t *key = mcp__arena_alloc(&p->arena, 2 * sizeof(*key));
+    if (!key)
+        return MCP_ENOMEM;
+    key[0] = mcp__siphash(cursor.ptr, cursor.len, seeds[0]);
+    key[1] = mcp__siphash(cursor.ptr, cursor.len, seeds[1]);
+    return mcp__map_add(&p->seen, (mcp_str){(const char *)key, 2 * sizeof(*key)}, key);
+}
+
+static int ask_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
+{
+    mcp__pages *p = call->pages;
+    size_t max_pages = call->client->options.max_pages;
+    if (!mcp_json_is(cursor, MCP_JSON_STRING))
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "in the answer to %s \"nextCursor\" is %s, not string", call->method.ptr,
+                         mcp_json_type_name(mcp_json_typeof(cursor)));
+    if (p->count >= max_pages)
+        return mcp__fail(error, MCP_ELIMIT, 0, "%s goes on after %zu pages (max_pages)",
+                         call->method.ptr, p->count);
+    int rc = note(p, mcp_json_string(cursor));
+    if (rc == MCP_EEXIST)
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "%s does not end: after page %zu the server gave a cursor a second time",
+                         call->method.ptr, p->count);
+    if (rc != MCP_OK)
+        return rc;
+    mcp__buf_reset(&call->params, 0);
+    mcp__buf_lit(&call->params, "\"cursor\":");
+    mcp__json_put_value(&call->params, cursor);
+    call->members = call->params.len;
+    return call->params.failed;
+}
+
+/* With the entries of all pages. */
+static void finish(mcp__call *call, const mcp_json *last)
+{
+    mcp_json_doc *all = NULL;
+    int rc = call->pages->page ? MCP_OK : compose(call, last, &all);
+    if (rc == MCP_OK)
+        mcp__call_finish(call, MCP_OK, all ? mcp_json_root(all) : last, NULL);
+    else
+        mcp__call_fail(call, rc);
+    mcp_json_free(all);
+}
+
+void mcp__pages_take(mcp__call *call, const mcp_json *result)
+{
+    mcp__pages *p = call->pages;
+    mcp_error error = {0};
+    p->count++;
+    int rc = check_array(call, result, &error);
+    if (rc == MCP_OK && !p->page)
+        rc = collect(call, result, &error);
+    if (rc == MCP_OK && p->page && !p->page(call->client, result, call->options.user))
+        rc = mcp__fail(&error, MCP_ECANCELLED, 0, "stopped by the caller");
+    const mcp_json *cursor = mcp_json_get(result, "nextCursor");
+    bool last = !cursor || mcp_json_is(cursor, MCP_JSON_NULL);
+    if (rc == MCP_OK && !last)
+        rc = ask_next(call, cursor, &error);
+    if (rc != MCP_OK && !error.code)
+        mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
+    if (rc != MCP_OK)
+        mcp__call_finish(call, rc, NULL, &error);
+    else if (last)
+        finish(call, result);
+    else
+        mcp__call_again(call, 0);
+}
+
+/* ---- the public side ------------------------------------------------------------------------------------ */
+
+int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,
+                        const mcp_call_options *options, mcp_call_id *ret)
+{
+    mcp__call *call = NULL;
+    if (!client || !method || !*method)
+        return MCP_EINVAL;
+    int rc = mcp__call_new(client, mcp_str_from(method), (mcp_str){0}, options, &call);
+    if (rc != MCP_OK)
+        return rc;
+    call->pages = pages_new(client, call->method, page);
+    if (!call->pages) {
+        mcp__call_free(call);
+        return MCP_ENOMEM;
+    }
+    return mcp__call_begin(call, ret);
+}
+
+int mcp_client_list(mcp_client *client, const char *method, mcp_page_fn *page, mcp_result_fn *fn,
+                    void *user)
+{
+    return mcp_client_list_all(client, method, page,
+                               MCP_OPTIONS(mcp_call_options, .done = fn, .user = user), NULL);
+}

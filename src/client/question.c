@@ -1,0 +1,417 @@
+/* question.c: one thing that a server asks of the program, whichever way it came, and the answer.
+ *
+ * The surprising thing: an answer is only written down here. It is sent at the next tick, because the
+ * program may give it at any time, also from within the function that was asked.
+ */
+#include "client/client.h"
+
+#include "protocol/object.h"
+
+enum { REJECTED = -1, MAX_FAILURE = 1024 };
+
+/* ---- how many ------------------------------------------------------------------------------------------ */
+
+enum { CREDIT = 60000 }; /* of one question: a millisecond brings per_minute of it */
+
+static bool take_token(mcp__token_bucket *b, int64_t now, uint64_t *retry_ms)
+{
+    uint64_t most = (uint64_t)MCP__MAX(b->per_minute / 2, (size_t)1) * CREDIT;
+    uint64_t passed = now > b->filled ? (uint64_t)(now - b->filled) : 0;
+    if (!b->filled || passed > most / b->per_minute)
+        b->credit = most;
+    else
+        b->credit = MCP__MIN(most, b->credit + passed * b->per_minute);
+    b->filled = now;
+    if (b->credit < CREDIT) {
+        *retry_ms = (CREDIT - b->credit) / b->per_minute + 1;
+        return false;
+    }
+    b->credit -= CREDIT;
+    return true;
+}
+
+static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error)
+{
+    *retry_ms = 1000;
+    if (client->open_questions >= client->options.max_questions)
+        return mcp__fail(error, MCP_ELIMIT, 0,
+                         "%zu questions are waiting for an answer already (max_questions)",
+                         client->open_questions);
+    if (!take_token(&client->bucket, mcp__client_now(client), retry_ms))
+        return mcp__fail(error, MCP_ELIMIT, 0,
+                         "more questions than %zu in a minute (questions_per_minute)",
+                         client->bucket.per_minute);
+    return MCP_OK;
+}
+
+/* ---- what ----------------------------------------------------------------------------------------------- */
+
+static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *params,
+                     mcp_question_kind *ret, mcp_error *error)
+{
+    mcp_str mode = mcp_json_string(mcp_json_get(params, "mode"));
+    if (mcp_str_eq(method, MCP_STR("sampling/createMessage")) && client->options.sample) {
+        *ret = MCP_QUESTION_SAMPLE;
+        return MCP_OK;
+    }
+    if (mcp_str_eq(method, MCP_STR("roots/list")) && (client->options.roots || client->roots.len)) {
+        *ret = MCP_QUESTION_ROOTS;
+        return MCP_OK;
+    }
+    if (!mcp_str_eq(method, MCP_STR("elicitation/create")) ||
+        (!client->options.elicit_form && !client->options.elicit_url))
+        return mcp__fail(error, MCP_ENOTFOUND, 0, "this client has no such method");
+    if (!mode.len || mcp_str_eq(mode, MCP_STR("form")))
+        *ret = MCP_QUESTION_FORM;
+    else if (mcp_str_eq(mode, MCP_STR("url")))
+        *ret = MCP_QUESTION_URL;
+    else
+        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "this client has no such mode of elicitation");
+    bool has = *ret == MCP_QUESTION_FORM ? client->options.elicit_form : client->options.elicit_url;
+    return has ? MCP_OK
+               : mcp__fail(error, MCP_EUNSUPPORTED, 0,
+                           "this client did not declare this mode of elicitation");
+}
+
+/* What each kind has to have. */
+static int check_params(const mcp_client *client, mcp_question_kind kind, const mcp_json *params,
+                        mcp_error *error)
+{
+    static const struct {
+        mcp_question_kind kind;
+        const char *name;
+        mcp_json_type type;
+    } members[] = {
+        {MCP_QUESTION_FORM, "message", MCP_JSON_STRING},
+        {MCP_QUESTION_FORM, "requestedSchema", MCP_JSON_OBJECT},
+        {MCP_QUESTION_URL, "message", MCP_JSON_STRING},
+        {MCP_QUESTION_URL, "url", MCP_JSON_STRING},
+        {MCP_QUESTION_SAMPLE, "messages", MCP_JSON_ARRAY},
+    };
+    for (size_t i = 0; i < MCP__COUNT(members); i++) {
+        mcp_json_type type = mcp_json_typeof(mcp_json_get(params, members[i].name));
+        if (members[i].kind == kind && type != members[i].type)
+            return mcp__fail(error, MCP_EPROTOCOL, 0, "\"%s\" of the question is %s, not %s",
+                             members[i].name, mcp_json_type_name(type),
+                             mcp_json_type_name(members[i].type));
+    }
+    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
+    if (kind == MCP_QUESTION_SAMPLE && tools && !client->options.sample_tools)
+        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "this client did not declare sampling.tools");
+    return MCP_OK;
+}
+
+static int copy_params(const mcp_client *client, const mcp_json *params, mcp_json_doc **ret)
+{
+    if (mcp_json_is(params, MCP_JSON_OBJECT))
+        return mcp__client_copy(client, params, ret);
+    return mcp_json_parse(MCP_STR("{}"), NULL, client->allocator, ret, NULL);
+}
+
+int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
+                      mcp_question **ret, uint64_t *retry_ms, mcp_error *error)
+{
+    mcp_question_kind kind;
+    int rc = find_kind(client, method, params, &kind, error);
+    if (rc == MCP_OK)
+        rc = check_params(client, kind, params, error);
+    if (rc == MCP_OK)
+        rc = check_limits(client, retry_ms, error);
+    if (rc != MCP_OK)
+        return rc;
+    mcp_question *q = mcp__zalloc(client->allocator, sizeof(*q));
+    if (!q)
+        return mcp__fail(error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
+    q->client = client;
+    q->kind = kind;
+    mcp__buf_init(&q->answer, client->allocator, 0);
+    mcp__list_append(&client->questions, &q->link);
+    client->open_questions++;
+    rc = copy_params(client, params, &q->doc);
+    if (rc != MCP_OK) {
+        mcp__question_free(q);
+        return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    }
+    *ret = q;
+    return MCP_OK;
+}
+
+void mcp__question_free(mcp_question *q)
+{
+    if (!q)
+        return;
+    const mcp_allocator *a = q->client->allocator;
+    if (!q->answered)
+        q->client->open_questions--;
+    mcp__list_remove(&q->link);
+    mcp_json_free(q->doc);
+    mcp__release(a, q->key);
+    mcp__buf_free(&q->answer);
+    mcp__release(a, q);
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------- */
+
+/* It is ours again. One that was withdrawn is freed at the tick too: we may be in the middle of a list. */
+static void answered(mcp_question *q)
+{
+    q->answered = true;
+    q->client->open_questions--;
+    mcp__client_attend(q->client);
+}
+
+static void answer_roots(mcp_question *q)
+{
+    mcp__buf_lit(&q->answer, "{\"roots\":");
+    mcp__buf_str(&q->answer, mcp__buf_view(&q->client->roots));
+    mcp__buf_char(&q->answer, '}');
+    if (q->answer.failed) {
+        mcp__buf_reset(&q->answer, 0);
+        q->code = MCP__INTERNAL_ERROR;
+    }
+    answered(q);
+}
+
+void mcp__question_ask(mcp_question *q)
+{
+    mcp_client *client = q->client;
+    mcp_question_fn *const fns[] = {[MCP_QUESTION_FORM] = client->options.elicit_form,
+                                    [MCP_QUESTION_URL] = client->options.elicit_url,
+                                    [MCP_QUESTION_SAMPLE] = client->options.sample,
+                                    [MCP_QUESTION_ROOTS] = client->options.roots};
+    if (!fns[q->kind]) {
+        answer_roots(q); /* nobody has to be asked */
+        return;
+    }
+    q->told = true;
+    fns[q->kind](client, q, client->options.user);
+}
+
+void mcp__question_withdraw(mcp_question *q)
+{
+    q->asked = NULL;
+    q->call = NULL;
+    if (q->withdrawn)
+        return;
+    q->withdrawn = true;
+    if (q->answered || !q->told) {
+        mcp__question_free(q);
+        return;
+    }
+    void (*fn)(mcp_question * question, void *user) = q->on_cancel;
+    q->on_cancel = NULL;
+    if (fn)
+        fn(q, q->on_cancel_user);
+}
+
+/* ---- the program's side ----------------------------------------------------------------------------------- */
+
+mcp_question_kind mcp_question_kind_of(const mcp_question *question)
+{
+    return question->kind;
+}
+
+const mcp_json *mcp_question_params(const mcp_question *question)
+{
+    return mcp_json_root(question->doc);
+}
+
+mcp_str mcp_question_message(const mcp_question *question)
+{
+    if (question->kind != MCP_QUESTION_FORM && question->kind != MCP_QUESTION_URL)
+        return (mcp_str){0};
+    return mcp_json_string(mcp_json_get(mcp_question_params(question), "message"));
+}
+
+const mcp_json *mcp_question_schema(const mcp_question *question)
+{
+    if (question->kind != MCP_QUESTION_FORM)
+        return NULL;
+    return mcp_json_get(mcp_question_params(question), "requestedSchema");
+}
+
+mcp_str mcp_question_url(const mcp_question *question)
+{
+    if (question->kind != MCP_QUESTION_URL)
+        return (mcp_str){0};
+    return mcp_json_string(mcp_json_get(mcp_question_params(question), "url"));
+}
+
+mcp_str mcp_question_elicitation_id(const mcp_question *question)
+{
+    if (question->kind != MCP_QUESTION_URL)
+        return (mcp_str){0};
+    return mcp_json_string(mcp_json_get(mcp_question_params(question), "elicitationId"));
+}
+
+mcp_call_id mcp_question_call(const mcp_question *question)
+{
+    return question->call ? question->call->handle : 0;
+}
+
+void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *question, void *user),
+                            void *user)
+{
+    question->on_cancel = fn;
+    question->on_cancel_user = user;
+}
+
+/* MCP_OK: it may be answered in this way. */
+static int check_open(const mcp_question *q, bool fits, mcp_error *error)
+{
+    if (!q || q->answered)
+        return mcp__fail(error, MCP_EINVAL, 0, "the question is answered already");
+    return fits ? MCP_OK : mcp__fail(error, MCP_ESTATE, 0, "this is no answer to such a question");
+}
+
+/* Ends an answer that was written; what could not be written leaves it open. */
+static int written(mcp_question *q, int rc, mcp_error *error)
+{
+    if (rc == MCP_OK)
+        rc = q->answer.failed;
+    if (rc == MCP_OK) {
+        answered(q);
+        return MCP_OK;
+    }
+    if (error && error->code != rc)
+        mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    mcp__buf_reset(&q->answer, 0);
+    q->accepted = false;
+    return rc;
+}
+
+int mcp_question_accept(mcp_question *question, const char *content, mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    bool form = question && question->kind == MCP_QUESTION_FORM;
+    bool url = question && question->kind == MCP_QUESTION_URL;
+    int rc = check_open(question, form || (url && !content), error);
+    if (rc != MCP_OK)
+        return rc;
+    if (error)
+        error->code = MCP_OK;
+    question->accepted = true;
+    mcp__buf_lit(&question->answer, "{\"action\":\"accept\"");
+    if (form) {
+        const mcp_allocator *a = question->client->allocator;
+        mcp__buf_lit(&question->answer, ",\"content\":");
+        rc = mcp_json_parse(content ? mcp_str_from(content) : MCP_STR("{}"), NULL, a, &doc, error);
+        if (rc == MCP_OK)
+            rc = mcp__form_fill(mcp_question_schema(question), mcp_json_root(doc), a,
+                                &question->answer, error);
+    }
+    mcp__buf_char(&question->answer, '}');
+    mcp_json_free(doc);
+    return written(question, rc, error);
+}
+
+static int act(mcp_question *q, mcp_str answer)
+{
+    bool fits = q && (q->kind == MCP_QUESTION_FORM || q->kind == MCP_QUESTION_URL);
+    int rc = check_open(q, fits, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    mcp__buf_str(&q->answer, answer);
+    return written(q, MCP_OK, NULL);
+}
+
+int mcp_question_decline(mcp_question *question)
+{
+    return act(question, MCP_STR("{\"action\":\"decline\"}"));
+}
+
+int mcp_question_cancel(mcp_question *question)
+{
+    return act(question, MCP_STR("{\"action\":\"cancel\"}"));
+}
+
+int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = check_open(question, question && question->kind == MCP_QUESTION_SAMPLE, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = mcp_json_parse(mcp_str_from(result), NULL, question->client->allocator, &doc, error);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *root = mcp_json_root(doc);
+    const mcp_json *content = mcp_json_get(root, "content");
+    if (!mcp_json_is(mcp_json_get(root, "role"), MCP_JSON_STRING) ||
+        !mcp_json_is(mcp_json_get(root, "model"), MCP_JSON_STRING) ||
+        !(mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY)))
+        rc = mcp__fail(error, MCP_EINVAL, 0, "a sampling result has role, content and model");
+    if (rc == MCP_OK) {
+        mcp__json_put_value(&question->answer, root);
+        rc = written(question, MCP_OK, error);
+    }
+    mcp_json_free(doc);
+    return rc;
+}
+
+int mcp_question_fail(mcp_question *question, int code, const char *message)
+{
+    static const char no[] = "rejected by the user";
+    int rc = check_open(question, true, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    mcp_str text = message ? mcp_str_from(message) : mcp_str_from(no);
+    size_t len = MCP__MIN(text.len, (size_t)MAX_FAILURE);
+    len = mcp__utf8_valid(text.ptr, mcp__utf8_cut(text.ptr, len));
+    mcp__buf_add(&question->answer, text.ptr, len);
+    rc = question->answer.failed;
+    if (rc == MCP_OK)
+        question->code = code ? code : REJECTED;
+    return written(question, rc, NULL);
+}
+
+/* ---- roots ------------------------------------------------------------------------------------------------ */
+
+int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n)
+{
+    mcp__buf_char(b, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (!roots[i].uri)
+            return MCP_EINVAL;
+        if (i)
+            mcp__buf_char(b, ',');
+        mcp__object o = mcp__object_begin(b, NULL);
+        mcp__object_str(&o, "uri", roots[i].uri);
+        mcp__object_str(&o, "name", roots[i].name);
+        mcp__object_end(&o);
+    }
+    mcp__buf_char(b, ']');
+    return b->failed;
+}
+
+int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, mcp_error *error)
+{
+    int rc = check_open(question, question && question->kind == MCP_QUESTION_ROOTS, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (n && !roots)
+        return mcp__fail(error, MCP_EINVAL, 0, "there are no roots");
+    if (error)
+        error->code = MCP_OK;
+    mcp__buf_lit(&question->answer, "{\"roots\":");
+    rc = mcp__put_roots(&question->answer, roots, n);
+    mcp__buf_char(&question->answer, '}');
+    return written(question, rc, error);
+}
+
+int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)
+{
+    mcp__buf b;
+    if (!client || (n && !roots))
+        return MCP_EINVAL;
+    mcp__buf_init(&b, client->allocator, 0);
+    int rc = mcp__put_roots(&b, roots, n);
+    if (rc != MCP_OK) {
+        mcp__buf_free(&b);
+        return rc;
+    }
+    mcp__buf_free(&client->roots);
+    client->roots = b;
+    client->roots_changed = true;
+    mcp__client_attend(client);
+    return MCP_OK;
+}

@@ -1,0 +1,333 @@
+/* rounds.c: a call that the server answers with questions is made again with the answers (2026-07-28,
+ * basic/patterns/mrtr), or after the user has been to the addresses that the error names (2025-11-25,
+ * client/elicitation, "URL Elicitation Required Error").
+ *
+ * The surprising thing: requestState is copied as the JSON string that it was, and never looked at.
+ */
+#include "client/client.h"
+
+enum {
+    AGAIN_MS = 250, /* before the second try of a call that is asked nothing */
+    MAX_ID = 1024,  /* bytes of an elicitationId that is remembered */
+    COMPLETION_MS =
+        5 * 60 * 1000, /* how long the user may be away, if nobody says when it is over */
+};
+
+/* ---- asking --------------------------------------------------------------------------------------------- */
+
+/* Makes one question for the call; it is told later. */
+static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_json *params,
+                        mcp_error *error)
+{
+    mcp_question *q = NULL;
+    uint64_t retry_ms;
+    mcp_error why = {0};
+    int rc = mcp__question_new(call->client, method, params, &q, &retry_ms, &why);
+    if (rc == MCP_ENOTFOUND || rc == MCP_EUNSUPPORTED)
+        return mcp__fail(error, MCP_EUNSUPPORTED, 0,
+                         "the server asks for input that this client does not give (%.*s)",
+                         (int)MCP__MIN(method.len, (size_t)64), method.ptr ? method.ptr : "");
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc, 0, "%s", why.text);
+    q->call = call;
+    q->key = mcp__strdup(call->client->allocator, key);
+    q->key_len = key.len;
+    return q->key ? MCP_OK : mcp__fail(error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
+}
+
+/* Tells those that were not told yet. What a callback does to the list is done later, at a tick. */
+static void ask_all(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        mcp_question *q = mcp__container(l, mcp_question, link);
+        if (q->call == call && !q->told && !q->answered)
+            mcp__question_ask(q);
+    }
+}
+
+static int add_questions(mcp__call *call, const mcp_json *requests, mcp_error *error)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    int rc = MCP_OK;
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(requests, &it, &key)) != NULL;)
+        rc = add_question(call, key, mcp_json_string(mcp_json_get(v, "method")),
+                          mcp_json_get(v, "params"), error);
+    return rc;
+}
+
+/* What the next round begins with. */
+static int put_state(mcp__call *call, const mcp_json *state)
+{
+    mcp__buf_reset(&call->input, 0);
+    if (!state)
+        return MCP_OK;
+    mcp__buf_lit(&call->input, "\"requestState\":");
+    mcp__json_put_value(&call->input, state);
+    return call->input.failed;
+}
+
+static int count_round(mcp__call *call, mcp_error *error)
+{
+    size_t most = call->client->options.max_rounds;
+    if (call->rounds >= most)
+        return mcp__fail(error, MCP_ELIMIT, 0,
+                         "the server still asks for input after %zu rounds (max_rounds)", most);
+    call->rounds++;
+    call->no_store = true;
+    return MCP_OK;
+}
+
+int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
+{
+    const mcp_json *requests = mcp_json_get(result, "inputRequests");
+    const mcp_json *state = mcp_json_get(result, "requestState");
+    if ((requests && !mcp_json_is(requests, MCP_JSON_OBJECT)) ||
+        (state && !mcp_json_is(state, MCP_JSON_STRING)) || (!requests && !state))
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the server asks for input, but not in a form that can be understood");
+    int rc = count_round(call, error);
+    if (rc == MCP_OK)
+        rc = put_state(call, state);
+    if (rc == MCP_OK)
+        rc = add_questions(call, requests, error);
+    if (rc != MCP_OK) {
+        mcp__round_drop(call);
+        return error->code ? rc : mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    }
+    if (mcp_json_count(requests)) {
+        ask_all(call);
+        mcp__client_attend(call->client);
+    } else {
+        /* It wants to be asked again, and perhaps to have some air. */
+        int64_t wait = call->rounds > 1 ? (int64_t)AGAIN_MS * (call->rounds - 1) : 0;
+        mcp__call_again(call, mcp__client_now(call->client) + wait);
+    }
+    return MCP_OK;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+static void finish_failed(mcp__call *call, const mcp_question *q)
+{
+    mcp_error error;
+    mcp_str text = mcp__buf_view(&q->answer);
+    mcp__fail(&error, MCP_ECANCELLED, 0, "%.*s", (int)text.len, text.ptr ? text.ptr : "");
+    mcp__call_finish(call, MCP_ECANCELLED, NULL, &error);
+}
+
+/* `"inputResponses":{…}`, behind the requestState. */
+static int put_responses(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    mcp__buf *b = &call->input;
+    char separator = '{';
+    if (b->len)
+        mcp__buf_char(b, ',');
+    mcp__buf_lit(b, "\"inputResponses\":");
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        const mcp_question *q = mcp__container(l, mcp_question, link);
+        if (q->call != call)
+            continue;
+        mcp__buf_char(b, separator), separator = ',';
+        mcp__json_put_str(b, (mcp_str){q->key, q->key_len});
+        mcp__buf_char(b, ':');
+        mcp__buf_str(b, mcp__buf_view(&q->answer));
+    }
+    mcp__buf_char(b, '}');
+    return b->failed;
+}
+
+/* ---- addresses that the user has to go to first ------------------------------------------------------------ */
+
+static bool all_questions(const mcp__call *call, bool (*is)(const mcp_question *q))
+{
+    const mcp_client *client = call->client;
+    bool all = true;
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        const mcp_question *q = mcp__container(l, mcp_question, link);
+        all &= q->call != call || is(q);
+    }
+    return all;
+}
+
+static bool is_accepted(const mcp_question *q)
+{
+    return q->accepted;
+}
+
+/* Without an id nobody can say that it is over, so there is nothing to wait for. */
+static bool is_over(const mcp_question *q)
+{
+    return q->completed || !mcp_question_elicitation_id(q).len;
+}
+
+/* Makes the call again. */
+static void resume(mcp__call *call)
+{
+    mcp__round_drop(call);
+    mcp__call_again(call, 0);
+}
+
+/* The user has decided about each of them. */
+static void go_to_urls(mcp__call *call)
+{
+    mcp_json_doc *refusal = call->outcome;
+    call->outcome = NULL;
+    if (all_questions(call, is_accepted)) {
+        call->awaits_urls = true;
+        call->due = mcp__client_now(call->client) + COMPLETION_MS;
+        if (all_questions(call, is_over))
+            resume(call);
+    } else {
+        mcp_error error = {0};
+        int rc = mcp__client_judge(call->client, call->client->revision, 0, MCP_EREMOTE,
+                                   mcp_json_root(refusal), &error);
+        mcp__call_finish(call, rc, mcp_json_root(refusal), &error);
+    }
+    mcp_json_free(refusal);
+}
+
+bool mcp__round_begin_urls(mcp__call *call, const mcp_json *object)
+{
+    mcp_client *client = call->client;
+    const mcp_json *list = mcp_json_get(mcp_json_get(object, "data"), "elicitations");
+    mcp_error error = {0};
+    mcp_json_iter it = {0};
+    if (!client->options.elicit_url || !mcp_json_is(list, MCP_JSON_ARRAY) ||
+        !mcp_json_count(list) || count_round(call, &error) != MCP_OK)
+        return false;
+    int rc = mcp__client_copy(client, object, &call->outcome);
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        bool url = mcp_str_eq(mcp_json_string(mcp_json_get(v, "mode")), MCP_STR("url"));
+        rc = url ? add_question(call, MCP_STR(""), MCP_STR("elicitation/create"), v, &error)
+                 : MCP_EPROTOCOL;
+    }
+    if (rc != MCP_OK) { /* then the error is the answer */
+        mcp__round_drop(call);
+        mcp_json_free(call->outcome);
+        call->outcome = NULL;
+        return false;
+    }
+    ask_all(call);
+    mcp__client_attend(client);
+    return true;
+}
+
+void mcp__round_overdue(mcp__call *call)
+{
+    if (call->awaits_urls)
+        resume(call); /* nobody said that it is over: the server will say */
+}
+
+void mcp__client_expect(mcp_client *client, mcp_str id)
+{
+    if (!id.len || id.len > MAX_ID)
+        return;
+    char **place = &client->completing[client->n_completing++ % MCP__COUNT(client->completing)];
+    mcp__release(client->allocator, *place);
+    *place = mcp__strdup(client->allocator, id); /* without memory: its end is not told */
+}
+
+/* Whether somebody was sent there; once. */
+static bool was_expected(mcp_client *client, mcp_str id)
+{
+    for (size_t i = 0; i < MCP__COUNT(client->completing); i++) {
+        char **place = &client->completing[i];
+        if (!*place || !mcp_str_eq(mcp_str_from(*place), id))
+            continue;
+        mcp__release(client->allocator, *place);
+        *place = NULL;
+        return true;
+    }
+    return false;
+}
+
+void mcp__round_completed(mcp_client *client, mcp_str id)
+{
+    bool known = was_expected(client, id);
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        mcp_question *q = mcp__container(l, mcp_question, link);
+        if (!q->call || q->kind != MCP_QUESTION_URL || !q->accepted ||
+            !mcp_str_eq(mcp_question_elicitation_id(q), id))
+            continue;
+        known |= !q->completed;
+        q->completed = true;
+    }
+    for (mcp__link *l = client->parked.next; l != &client->parked;) {
+        mcp__call *call = mcp__container(l, mcp__call, link);
+        l = l->next;
+        if (call->awaits_urls && all_questions(call, is_over))
+            resume(call);
+    }
+    if (known && client->options.elicitation_complete)
+        client->options.elicitation_complete(client, id, client->options.user);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------------------- */
+
+/* All questions of a call were answered: it goes on. */
+static void end_round(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        const mcp_question *q = mcp__container(l, mcp_question, link);
+        if (q->call == call && q->code) {
+            finish_failed(call, q);
+            return;
+        }
+    }
+    if (call->outcome) {
+        go_to_urls(call);
+        return;
+    }
+    int rc = put_responses(call);
+    mcp__round_drop(call);
+    if (rc == MCP_OK)
+        mcp__call_again(call, 0);
+    else
+        mcp__call_fail(call, rc);
+}
+
+void mcp__round_drop(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    call->awaits_urls = false;
+    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+        mcp_question *q = mcp__container(l, mcp_question, link);
+        l = l->next;
+        if (q->call == call)
+            mcp__question_withdraw(q);
+    }
+}
+
+/* Whether a call has questions, and all of them are answered (or one will never be). */
+static bool is_complete(mcp_client *client, const mcp__call *call)
+{
+    bool any = false;
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        const mcp_question *q = mcp__container(l, mcp_question, link);
+        if (q->call != call)
+            continue;
+        if (q->code)
+            return true;
+        if (!q->answered)
+            return false;
+        any = true;
+    }
+    return any && !call->awaits_urls;
+}
+
+void mcp__rounds_end(mcp_client *client)
+{
+    /* What ends may lead to anything, so begin anew after each. */
+    for (mcp__link *l = client->parked.next; l != &client->parked;) {
+        mcp__call *call = mcp__container(l, mcp__call, link);
+        l = l->next;
+        if (!is_complete(client, call))
+            continue;
+        end_round(call);
+        l = client->parked.next;
+    }
+}

@@ -1,0 +1,61 @@
+/* send.c: one message of ours on its way: what the transport is told of it, and how it is taken back.
+ */
+#include "client/client.h"
+
+int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, mcp__answer_fn *fn,
+                     void *user, int64_t *id)
+{
+    mcp_channel *channel = client->channel;
+    int64_t ours = 0;
+    /* An exchange has the number that the request's id will have. */
+    mcp_exchange exchange = client->transport.exchanges ? (mcp_exchange)channel->next_id + 1 : 0;
+    uint64_t ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
+    mcp__sending sending = *s;
+    sending.params = params;
+    client->sending = &sending;
+    int rc = mcp__channel_request(channel, exchange, s->method, params, ms, fn, user, &ours);
+    client->sending = NULL;
+    if (rc == MCP_OK && id)
+        *id = ours;
+    return rc;
+}
+
+int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params)
+{
+    const mcp__revision *r =
+        client->state == MCP__CLIENT_STARTING ? client->trying : client->revision;
+    const mcp__sending sending = {.revision = r, .method = method};
+    client->sending = &sending;
+    int rc = mcp__channel_notify(client->channel, 0, method, params);
+    client->sending = NULL;
+    return rc;
+}
+
+static void say_cancelled(mcp_client *client, int64_t id, const char *reason)
+{
+    mcp__buf b = mcp__channel_take_buf(client->channel);
+    mcp__buf_lit(&b, "{\"requestId\":");
+    mcp__json_put_int(&b, id);
+    if (reason) {
+        mcp__buf_lit(&b, ",\"reason\":");
+        mcp__json_put_str(&b, mcp_str_from(reason));
+    }
+    mcp__buf_char(&b, '}');
+    if (!b.failed)
+        mcp__client_say(client, MCP_STR("notifications/cancelled"), mcp__buf_view(&b));
+    mcp__channel_give_buf(client->channel, &b);
+}
+
+void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
+{
+    mcp_channel *channel = client->channel;
+    bool exchanges = client->transport.exchanges;
+    if (!channel || channel->closed)
+        return;
+    /* Where each request has a stream of its own, its end says it to a modern server (2026-07-28,
+     * basic/patterns/cancellation, "Transport-Specific Cancellation"). */
+    if (client->state == MCP__CLIENT_READY && !(exchanges && client->revision->modern))
+        say_cancelled(client, id, reason);
+    if (exchanges)
+        client->transport.abandon(channel, (mcp_exchange)id, channel->options.user);
+}

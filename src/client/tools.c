@@ -1,0 +1,243 @@
+/* tools.c: what the tools of a modern server want in headers (2026-07-28, basic/transports/streamable-http,
+ * "Custom Headers from Tool Parameters"): learned from each tools/list, used at each tools/call.
+ *
+ * The surprising thing: a tool that was never listed is called without headers. If it wants some, the
+ * server says so, and then the list is read and the call made again.
+ */
+#include "client/client.h"
+
+enum { MAX_TOOLS = 16384 }; /* that are remembered */
+
+bool mcp__client_mirrors(const mcp_client *client)
+{
+    return client->channel && client->transport.exchanges && client->revision &&
+           client->revision->modern;
+}
+
+static void tool_free(mcp_client *client, mcp__tool *tool)
+{
+    const mcp_allocator *a = client->allocator;
+    if (!tool)
+        return;
+    mcp__mirror_free(a, &tool->mirror);
+    mcp__release(a, tool->refused);
+    mcp__release(a, tool->name);
+    mcp__release(a, tool);
+}
+
+void mcp__tools_free(mcp_client *client)
+{
+    size_t at = 0;
+    for (mcp__tool *t; (t = mcp__map_next(&client->tools, &at)) != NULL;)
+        tool_free(client, t);
+    mcp__map_free(&client->tools);
+}
+
+const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name)
+{
+    return mcp__map_get(&client->tools, name);
+}
+
+static mcp_str name_of(const mcp_json *tool)
+{
+    return mcp_json_string(mcp_json_get(tool, "name"));
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------- */
+
+static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *tool)
+{
+    mcp_error why = {0};
+    const mcp_json *schema = mcp_json_get(definition, "inputSchema");
+    int rc = mcp__mirror_compile(client->allocator, schema, &tool->mirror, &why);
+    if (rc != MCP_EINVAL)
+        return rc;
+    tool->refused = mcp__strdup(client->allocator, mcp_str_from(why.text));
+    return tool->refused ? MCP_OK : MCP_ENOMEM;
+}
+
+static int remember(mcp_client *client, mcp__tool *tool)
+{
+    tool_free(client, mcp__map_remove(&client->tools, mcp_str_from(tool->name)));
+    bool worth = tool->refused || tool->mirror.count;
+    int rc = MCP_ELIMIT;
+    if (worth && client->tools.count < MAX_TOOLS)
+        rc = mcp__map_add(&client->tools, mcp_str_from(tool->name), tool);
+    if (rc != MCP_OK)
+        tool_free(client, tool);
+    return rc == MCP_ENOMEM ? rc : MCP_OK;
+}
+
+/* One tool of a list. *refused: it is to be left out. */
+static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
+{
+    mcp_str name = name_of(definition);
+    *refused = false;
+    if (!name.len || memchr(name.ptr, 0, name.len))
+        return MCP_OK; /* it cannot be called */
+    mcp__tool *tool = mcp__zalloc(client->allocator, sizeof(*tool));
+    if (!tool)
+        return MCP_ENOMEM;
+    tool->name = mcp__strdup(client->allocator, name);
+    int rc = tool->name ? compile(client, definition, tool) : MCP_ENOMEM;
+    if (rc != MCP_OK) {
+        tool_free(client, tool);
+        return rc;
+    }
+    *refused = tool->refused != NULL;
+    if (*refused && client->options.tool_refused)
+        client->options.tool_refused(client, name, tool->refused, client->options.user);
+    return remember(client, tool);
+}
+
+/* The page, and of its tools those that were not refused. */
+static int copy_rest(mcp_client *client, const mcp_json *result, const bool *refused,
+                     mcp_json_doc **ret)
+{
+    mcp_json_iter it = {0}, each = {0};
+    mcp_str key;
+    mcp__buf b;
+    char separator = '{', comma = '[';
+    size_t i = 0;
+    mcp__buf_init(&b, client->allocator, 0);
+    for (const mcp_json *v; (v = mcp_json_next(result, &it, &key)) != NULL;) {
+        mcp__buf_char(&b, separator), separator = ',';
+        mcp__json_put_str(&b, key);
+        mcp__buf_char(&b, ':');
+        if (!mcp_str_eq(key, MCP_STR("tools"))) {
+            mcp__json_put_value(&b, v);
+            continue;
+        }
+        for (const mcp_json *t; (t = mcp_json_next(v, &each, NULL)) != NULL;) {
+            if (refused[i++])
+                continue;
+            mcp__buf_char(&b, comma), comma = ',';
+            mcp__json_put_value(&b, t);
+        }
+        if (comma == '[')
+            mcp__buf_char(&b, comma);
+        mcp__buf_char(&b, ']');
+    }
+    mcp__buf_char(&b, '}');
+    mcp_json_limits limits = {
+        .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
+    int rc = b.failed;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(mcp__buf_view(&b), &limits, client->allocator, ret, NULL);
+    mcp__buf_free(&b);
+    return rc;
+}
+
+int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret)
+{
+    const mcp_json *tools = mcp_json_get(result, "tools");
+    size_t count = mcp_json_is(tools, MCP_JSON_ARRAY) ? mcp_json_count(tools) : 0, i = 0;
+    mcp_json_iter it = {0};
+    bool any = false;
+    int rc = MCP_OK;
+    if (!count)
+        return MCP_OK;
+    bool *refused = mcp__zalloc(client->allocator, count);
+    if (!refused)
+        return MCP_ENOMEM;
+    for (const mcp_json *t; rc == MCP_OK && (t = mcp_json_next(tools, &it, NULL)) != NULL; i++) {
+        rc = learn(client, t, &refused[i]);
+        any |= refused[i];
+    }
+    if (rc == MCP_OK && any)
+        rc = copy_rest(client, result, refused, ret);
+    mcp__release(client->allocator, refused);
+    return rc;
+}
+
+/* ---- calling ------------------------------------------------------------------------------------------------- */
+
+/* What a header cannot say exactly is not sent at all. */
+static bool is_sayable(const mcp_json *value)
+{
+    double limit = 9007199254740991.0; /* 2^53 - 1 */
+    if (mcp_json_is(value, MCP_JSON_BIGINT))
+        return false;
+    if (!mcp_json_is(value, MCP_JSON_INT))
+        return true;
+    double n = mcp_json_number(value, 0);
+    return n >= -limit && n <= limit;
+}
+
+static int check_arguments(const mcp__call *call, const mcp__mirror *mirror, mcp_error *error)
+{
+    mcp_client *client = call->client;
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    mcp_json_doc *doc = NULL;
+    mcp__buf b;
+    mcp__buf_init(&b, client->allocator, 0);
+    mcp__buf_char(&b, '{');
+    mcp__buf_add(&b, call->params.ptr, call->members);
+    mcp__buf_char(&b, '}');
+    int rc = b.failed;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(mcp__buf_view(&b), &limits, client->allocator, &doc, NULL);
+    mcp__buf_free(&b);
+    const mcp_json *arguments = mcp_json_get(rc == MCP_OK ? mcp_json_root(doc) : NULL, "arguments");
+    for (size_t i = 0; rc == MCP_OK && i < mirror->count; i++) {
+        const mcp__mirrored *m = &mirror->items[i];
+        if (!is_sayable(mcp__mirrored_value(m, arguments)))
+            rc = mcp__fail(error, MCP_EINVAL, 0,
+                           "the integer for %s is beyond 2^53 - 1 and cannot be a header",
+                           m->header);
+    }
+    mcp_json_free(doc);
+    return rc;
+}
+
+int mcp__tools_check(mcp__call *call, mcp_error *error)
+{
+    mcp_client *client = call->client;
+    if (!mcp__client_mirrors(client) || !mcp_str_eq(call->method, MCP_STR("tools/call")))
+        return MCP_OK;
+    const mcp__tool *tool = mcp__tools_find(client, call->name);
+    if (tool && tool->refused)
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the definition of the tool \"%.64s\" is refused: %s", tool->name,
+                         tool->refused);
+    return tool && tool->mirror.count ? check_arguments(call, &tool->mirror, error) : MCP_OK;
+}
+
+/* ---- listing once more ---------------------------------------------------------------------------------------- */
+
+static bool next_page(mcp_client *client, const mcp_json *result, void *user)
+{
+    (void)client, (void)result, (void)user;
+    return true;
+}
+
+static void on_listed(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                      void *user)
+{
+    mcp_call_id *handle = user;
+    mcp__call *call = mcp__call_find(client, *handle);
+    mcp__release(client->allocator, handle);
+    if (!call || call->phase != MCP__CALL_PARKED)
+        return; /* it was cancelled */
+    if (rc == MCP_OK)
+        mcp__call_again(call, 0);
+    else
+        mcp__call_finish(call, rc, result, error);
+}
+
+int mcp__tools_relist(mcp__call *call)
+{
+    mcp_client *client = call->client;
+    mcp_call_id *handle = mcp__alloc(client->allocator, sizeof(*handle));
+    if (!handle)
+        return MCP_ENOMEM;
+    *handle = call->handle;
+    int rc = mcp_client_list_all(
+        client, "tools/list", next_page,
+        MCP_OPTIONS(mcp_call_options, .done = on_listed, .user = handle, .no_cache = true), NULL);
+    if (rc != MCP_OK)
+        mcp__release(client->allocator, handle);
+    else
+        call->relisted = true;
+    return rc;
+}

@@ -1,0 +1,94 @@
+/* wait.c: the blocking form: the transport runs until a call is over.
+ */
+#include "client/client.h"
+
+static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
+{
+    int rc = call->rc;
+    if (rc != MCP_OK && error)
+        *error = *call->error;
+    if (ret && call->outcome) {
+        *ret = call->outcome;
+        call->outcome = NULL;
+    }
+    mcp__call_free(call);
+    return rc;
+}
+
+/* One step. A transport that failed leaves us nothing to wait for. */
+static int step(mcp_client *client, mcp_error *error)
+{
+    if (!client->channel || !client->transport.step)
+        return mcp__fail(error, MCP_ESTATE, 0, "%s",
+                         client->channel ? "this transport cannot be waited for"
+                                         : "the client is not connected");
+    mcp_channel *channel = client->channel;
+    enum { LONGEST_MS = 60000 };
+    client->waiting = true;
+    int rc = client->transport.step(channel->options.user, LONGEST_MS);
+    client->waiting = false;
+    return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
+}
+
+/* ---- for the start ---------------------------------------------------------------------------------------- */
+
+static bool start_is_over(const mcp_client *client)
+{
+    return client->state != MCP__CLIENT_IDLE && client->state != MCP__CLIENT_STARTING;
+}
+
+static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
+{
+    int rc = MCP_OK;
+    if (client->state == MCP__CLIENT_IDLE && !client->wanted)
+        rc = mcp_client_start(client, NULL, NULL);
+    while (rc == MCP_OK && client->channel && !start_is_over(client))
+        rc = step(client, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (client->state != MCP__CLIENT_READY) {
+        if (error)
+            *error = client->start_error;
+        return client->start_rc != MCP_OK
+                   ? client->start_rc
+                   : mcp__fail(error, MCP_ECLOSED, 0, "%s", mcp_error_text(MCP_ECLOSED));
+    }
+    if (!ret)
+        return MCP_OK;
+    rc = mcp__client_copy(client, mcp_json_root(client->about), ret);
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+}
+
+/* ---- for a call -------------------------------------------------------------------------------------------- */
+
+static bool can_wait(const mcp_client *client)
+{
+    return !client->waiting && !(client->channel && client->channel->in_use);
+}
+
+int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, mcp_error *error)
+{
+    if (!client)
+        return mcp__fail(error, MCP_EINVAL, 0, "a client is required");
+    if (!can_wait(client))
+        return mcp__fail(error, MCP_ESTATE, 0, "a callback cannot wait");
+    if (!handle)
+        return wait_start(client, ret, error);
+    for (;;) {
+        mcp__call *call = mcp__call_kept(client, handle);
+        if (call)
+            return take_outcome(call, ret, error);
+        call = mcp__call_find(client, handle);
+        if (!call || !call->keep)
+            return mcp__fail(error, MCP_ENOTFOUND, 0, "no call with this id keeps its outcome");
+        int rc = step(client, error);
+        if (rc == MCP_ESTATE)
+            return rc;
+        call = rc == MCP_OK ? NULL : mcp__call_find(client, handle);
+        if (call) { /* else, if waiting failed, its end was the reason */
+            call->keep = false;
+            mcp_client_cancel(client, handle, "nobody waits for it any more");
+            return rc;
+        }
+    }
+}

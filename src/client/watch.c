@@ -1,0 +1,207 @@
+/* watch.c: what the program wants to hear of a legacy server: each resource is subscribed once
+ * (resources/subscribe), changes of lists come by themselves where the server declares them.
+ *
+ * The surprising thing: what waits for its answer when it is no longer wanted is let go only when the
+ * answer has come, so that the two requests do not overtake each other.
+ */
+#include "client/client.h"
+
+typedef enum phase { ASKED, WATCHED, REFUSED } phase;
+
+/* A resource that the server is asked to tell of. */
+typedef struct watched {
+    mcp_client *client;
+    phase phase;
+    bool wanted;
+    bool orphan; /* its session is gone, only its call is left */
+    mcp_error error;
+    mcp_str uri; /* behind the struct */
+} watched;
+
+/* ---- telling -------------------------------------------------------------------------------------------------- */
+
+static const mcp_json *capability(const mcp_client *client, const char *of)
+{
+    return mcp_json_get(mcp_client_server_capabilities(client), of);
+}
+
+bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri)
+{
+    static const char *const lists[] = {[MCP_CHANGE_RESOURCES] = "resources",
+                                        [MCP_CHANGE_PROMPTS] = "prompts",
+                                        [MCP_CHANGE_TOOLS] = "tools"};
+    if (change != MCP_CHANGE_RESOURCE)
+        return mcp_json_bool(mcp_json_get(capability(client, lists[change]), "listChanged"), false);
+    const watched *w = mcp__map_get(&client->watched, uri);
+    return w && w->phase == WATCHED;
+}
+
+/* Whether all its resources are decided; *why is a refusal among them. */
+static bool is_settled(const mcp_subscription *s, const mcp_error **why)
+{
+    for (size_t i = 0; i < s->n_uris; i++) {
+        const watched *w = mcp__map_get(&s->client->watched, mcp_str_from(s->uris[i]));
+        if (!w || w->phase == ASKED)
+            return false;
+        if (w->phase == REFUSED)
+            *why = &w->error;
+    }
+    return true;
+}
+
+static void tell_settled(mcp_client *client)
+{
+    mcp_error none;
+    mcp__fail(&none, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
+    mcp__subscriptions_hold(client);
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+        mcp_subscription *s = mcp__subscription_of(l);
+        const mcp_error *why = &none;
+        if (s->dead || !is_settled(s, &why))
+            continue;
+        if (mcp__subscription_is_served(s))
+            mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
+        else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
+            mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, why);
+    }
+    mcp__subscriptions_release(client);
+}
+
+/* ---- one resource --------------------------------------------------------------------------------------------- */
+
+static int ask(mcp_client *client, const char *method, mcp_str uri, mcp_result_fn *fn, void *user)
+{
+    mcp__call *call = NULL;
+    mcp__buf b;
+    mcp__buf_init(&b, client->allocator, 0);
+    mcp__buf_lit(&b, "{\"uri\":");
+    mcp__json_put_str(&b, uri);
+    mcp__buf_char(&b, '}');
+    int rc = b.failed;
+    if (rc == MCP_OK)
+        rc = mcp__call_new(client, mcp_str_from(method), mcp__buf_view(&b),
+                           MCP_OPTIONS(mcp_call_options, .done = fn, .user = user), &call);
+    mcp__buf_free(&b);
+    return rc == MCP_OK ? mcp__call_begin(call, NULL) : rc;
+}
+
+/* Lets go of one that no call refers to. */
+static void let_go(watched *w)
+{
+    mcp_client *client = w->client;
+    if (w->phase == WATCHED && mcp__client_is_ready(client))
+        (void)ask(client, "resources/unsubscribe", w->uri, NULL, NULL);
+    mcp__map_remove(&client->watched, w->uri);
+    mcp__release(client->allocator, w);
+}
+
+static void refuse(watched *w, int rc, const char *why)
+{
+    w->phase = REFUSED;
+    mcp__fail(&w->error, rc, 0, "%s", why);
+}
+
+static void on_subscribed(mcp_client *client, int rc, const mcp_json *result,
+                          const mcp_error *error, void *user)
+{
+    watched *w = user;
+    (void)result;
+    if (w->orphan) {
+        mcp__release(client->allocator, w);
+        return;
+    }
+    w->phase = WATCHED;
+    if (rc != MCP_OK)
+        refuse(w, rc, error->text);
+    if (!w->wanted)
+        let_go(w);
+    tell_settled(client);
+}
+
+static void subscribe(watched *w)
+{
+    const mcp_json *declared = mcp_json_get(capability(w->client, "resources"), "subscribe");
+    if (!mcp_json_bool(declared, false)) {
+        refuse(w, MCP_EUNSUPPORTED, "the server does not offer subscriptions to resources");
+        return;
+    }
+    int rc = ask(w->client, "resources/subscribe", w->uri, on_subscribed, w);
+    if (rc != MCP_OK)
+        refuse(w, rc, mcp_error_text(rc));
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+static int add(mcp_client *client, mcp_str uri)
+{
+    watched *w = mcp__map_get(&client->watched, uri);
+    if (w) {
+        w->wanted = true;
+        return MCP_OK;
+    }
+    w = mcp__zalloc(client->allocator, sizeof(*w) + uri.len + 1);
+    if (!w)
+        return MCP_ENOMEM;
+    w->client = client;
+    w->wanted = true;
+    w->uri = (mcp_str){(char *)(w + 1), uri.len};
+    if (uri.len)
+        memcpy(w + 1, uri.ptr, uri.len);
+    int rc = mcp__map_add(&client->watched, w->uri, w);
+    if (rc == MCP_OK)
+        subscribe(w);
+    else
+        mcp__release(client->allocator, w);
+    return rc;
+}
+
+static int add_all(mcp_client *client)
+{
+    int rc = MCP_OK;
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+        mcp_subscription *s = mcp__subscription_of(l);
+        for (size_t i = 0; rc == MCP_OK && !s->dead && i < s->n_uris; i++)
+            rc = add(client, mcp_str_from(s->uris[i]));
+    }
+    return rc;
+}
+
+void mcp__watch_resync(mcp_client *client)
+{
+    size_t at = 0;
+    if (!client->resync)
+        return;
+    client->resync = false;
+    for (watched *w; (w = mcp__map_next(&client->watched, &at)) != NULL;) {
+        w->wanted = false;
+        if (w->phase == REFUSED)
+            let_go(w); /* it may think better of it */
+    }
+    int rc = add_all(client);
+    at = 0;
+    for (watched *w; rc == MCP_OK && (w = mcp__map_next(&client->watched, &at)) != NULL;) {
+        if (!w->wanted && w->phase != ASKED)
+            let_go(w);
+    }
+    if (rc == MCP_OK) {
+        tell_settled(client);
+        return;
+    }
+    mcp_error error;
+    mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
+    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_REFUSED, &error);
+}
+
+void mcp__watch_forget(mcp_client *client)
+{
+    size_t at = 0;
+    for (watched *w; (w = mcp__map_next(&client->watched, &at)) != NULL;) {
+        mcp__map_remove(&client->watched, w->uri);
+        if (w->phase == ASKED)
+            w->orphan = true; /* its callback frees it */
+        else
+            mcp__release(client->allocator, w);
+    }
+    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next)
+        mcp__subscription_of(l)->told = false;
+}
