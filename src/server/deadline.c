@@ -86,6 +86,7 @@ void mcp__deadline_start(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
     mcp_channel *channel = req->in.channel;
+    d->alive = true; /* when it runs already: its handler did something */
     if (d->session || !channel || channel->closed || req->cancelled)
         return;
     d->ms = req->entry && req->entry->timeout_ms ? req->entry->timeout_ms

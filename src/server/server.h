@@ -212,7 +212,7 @@ typedef struct mcp__deadline {
     bool alive; /* it reported progress since it was put where it is */
 } mcp__deadline;
 
-/* Its handler will answer later: from now on its time runs. Does nothing when it runs already. */
+/* Its handler will answer later: from now on its time runs, or runs anew. */
 void mcp__deadline_start(mcp_request *req);
 /* To be called before a request moves, goes or leaves its channel while that goes on. */
 void mcp__deadline_stop(mcp_request *req);

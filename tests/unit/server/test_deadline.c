@@ -134,6 +134,45 @@ static void test_progress_is_life(void **state)
     end();
 }
 
+/* A part that comes later is as good as progress: here each page of a list has the whole time. */
+static int list_later(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    (void)max, (void)user;
+    if (cursor.len == 0)
+        return rig_keep(&r, req);
+    return MCP_OK;
+}
+
+static int read_nothing(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)req, (void)uri, (void)user;
+    return MCP_ENOTFOUND;
+}
+
+static void test_parts_are_life(void **state)
+{
+    static const mcp_provider provider = {
+        .size = sizeof(provider), .name = "later", .list = list_later, .read = read_nothing};
+    (void)state;
+    begin(100, rig_keep);
+    assert_int_equal(mcp_server_mount(r.server, "a:", &provider, NULL, NULL), MCP_OK);
+    assert_int_equal(mcp_server_mount(r.server, "b:", &provider, NULL, NULL), MCP_OK);
+    rig_say(&r, channel,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{" RIG_META
+            "}}");
+    assert_int_equal(r.n_kept, 1);
+    assert_string_equal(at(1090), "");
+    mcp_reply_finish(r.kept[0], MCP_OK); /* the second mount's part begins */
+    assert_int_equal(r.n_kept, 2);
+    assert_string_equal(at(1100), "");
+    assert_int_equal(r.n_cancelled, 0);
+    assert_has(at(1200), "\"id\":1," LATE);
+    assert_int_equal(r.n_cancelled, 1);
+    mcp_reply_finish(r.kept[1], MCP_OK);
+    assert_string_equal(rig_sent(&r), "");
+    end();
+}
+
 static void test_channel_goes_first(void **state)
 {
     (void)state;
@@ -302,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_limits_of_each_tool),
         cmocka_unit_test(test_never_for_the_whole_server),
         cmocka_unit_test(test_progress_is_life),
+        cmocka_unit_test(test_parts_are_life),
         cmocka_unit_test(test_channel_goes_first),
         cmocka_unit_test(test_hanging_handlers_are_bounded),
         cmocka_unit_test(test_many),
