@@ -5,10 +5,45 @@
 
 #include "mcpctl.h"
 
-static const char summary[] = "Use the resources of an MCP server from the command line.";
-static const char explanation[] = "The words after -- are the command line of the server. It is "
-                                  "started without a shell, spoken to "
-                                  "over its stdin and stdout, and ended afterwards.";
+static const char summary[] = "Use an MCP server from the command line.";
+static const char explanation[] =
+    "The server is a command behind --, which is started without a shell, spoken to over its stdin "
+    "and "
+    "stdout, and ended afterwards; or an address or a name, with --server.";
+
+/* The sections of the manual that are text. */
+static const struct {
+    const char *title, *text;
+} sections[] = {
+    {"SERVERS",
+     "A NAME of --server is looked for in .mcp.json, .vscode/mcp.json and .cursor/mcp.json of the "
+     "present "
+     "folder, then in mcpctl/servers.json of the user's configuration folder (~/.config), "
+     "~/.claude.json, "
+     "Claude/claude_desktop_config.json, ~/.cursor/mcp.json and Code/User/mcp.json; the first "
+     "counts. All have an "
+     "object mcpServers (VS Code: servers) with an entry for each name: command, args, env, "
+     "envFile and cwd, or url and "
+     "headers. Comments and trailing commas are allowed; ${env:NAME}, ${NAME}, ${NAME:-default}, "
+     "${workspaceFolder}, ${userHome} and ${input:ID} are replaced.\n"
+     "Before a command from such a file is run it is shown and has to be confirmed, once: the "
+     "answer is remembered by "
+     "a hash of the whole command line with its environment in mcpctl/confirmed of the user's "
+     "state folder "
+     "(~/.local/state). The same holds for an address that stands in a file of the present "
+     "folder.\n"
+     "\"trusted\": true in an entry, in a file that is not the present folder's, allows to call "
+     "the server's tools "
+     "without a question."},
+    {"JSON", "With --json stdout carries one JSON document, or one per line where that is said "
+             "below; its form is that of the "
+             "specification where the server's words are passed on, and members are added, never "
+             "renamed or taken away. "
+             "After a failure the document may be incomplete: the exit status tells."},
+    {"ENVIRONMENT", "NO_COLOR turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
+                    "XDG_STATE_HOME are obeyed; "
+                    "https_proxy, http_proxy and no_proxy are, for addresses."},
+};
 
 static const struct {
     int code;
@@ -23,6 +58,10 @@ static const char *const examples[] = {
     "mcpctl info -- mcpd ~/project",
     "mcpctl ls --long -- mcpd ~/project",
     "mcpctl read file:///home/me/project/README.md -- mcpd ~/project",
+    "mcpctl tree -s http://127.0.0.1:8642/mcp",
+    "mcpctl find -s NAME read me",
+    "mcpctl read --tail 20 -s NAME file:///var/log/app.log",
+    "mcpctl call -s NAME search query=libmcp limit=5",
     "mcpctl ls --json -- npx -y @modelcontextprotocol/server-everything",
 };
 
@@ -32,8 +71,11 @@ static const char *const examples[] = {
 
 static void usage(FILE *to, const command *c)
 {
-    fprintf(to, "Usage: mcpctl %s [OPTIONS]%s%s -- SERVER-COMMAND [ARGS...]\n",
-            c ? c->name : "COMMAND", c && *c->args ? " " : "", c ? c->args : " [ARGS]");
+    const char *name = c ? c->name : "COMMAND", *args = c ? c->args : "[ARGS]";
+    fprintf(to, "Usage: mcpctl %s [OPTIONS]%s%s -- SERVER-COMMAND [ARGS...]\n", name,
+            *args ? " " : "", args);
+    if (!c || !(c->flags & COMMAND_ALONE))
+        fprintf(to, "       mcpctl %s [OPTIONS]%s%s -s NAME|URL\n", name, *args ? " " : "", args);
 }
 
 void help_print(FILE *to, const command *c)
@@ -47,6 +89,8 @@ void help_print(FILE *to, const command *c)
         for (size_t i = 0; i < n_commands; i++)
             help_entry(to, commands[i].name, commands[i].summary, 25);
     }
+    if (c && c->json)
+        fprintf(to, "\nWith --json:\n  "), help_wrap(to, c->json, 2, 2);
     fprintf(to, c ? "\nOptions:\n" : "\nOptions of all commands:\n");
     help_options(to, options, n_options, c ? c->name : NULL);
     if (c)
@@ -69,10 +113,11 @@ void help_man(FILE *to)
     fprintf(to, ".\\\" Made by mcpctl --help-man.\n.TH MCPCTL 1 \"\" \"mcpctl %s\"\n",
             mcp_version());
     fputs(".SH NAME\nmcpctl \\- ", to);
-    man_line(to, "use the resources of an MCP server from the command line");
+    man_line(to, "use an MCP server from the command line");
     fputs(".SH SYNOPSIS\n\\fBmcpctl\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR] "
-          "\\fB\\-\\-\\fR "
-          "\\fISERVER\\-COMMAND\\fR [\\fIARGS\\fR...]\n.SH DESCRIPTION\n",
+          "\\fB\\-\\-\\fR \\fISERVER\\-COMMAND\\fR [\\fIARGS\\fR...]\n.br\n"
+          "\\fBmcpctl\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR] \\fB\\-s\\fR "
+          "\\fINAME\\fR|\\fIURL\\fR\n.SH DESCRIPTION\n",
           to);
     man_line(to, explanation);
     fputs(".SH COMMANDS\n", to);
@@ -82,9 +127,17 @@ void help_man(FILE *to)
         man_line(to, commands[i].summary);
         fputs(".PP\n", to);
         man_line(to, commands[i].details);
+        if (commands[i].json) {
+            fputs(".PP\nWith \\-\\-json: ", to);
+            man_line(to, commands[i].json);
+        }
     }
     fputs(".SH OPTIONS\n", to);
     man_options(to, options, n_options);
+    for (size_t i = 0; i < COUNT(sections); i++) {
+        fprintf(to, ".SH %s\n", sections[i].title);
+        man_line(to, sections[i].text);
+    }
     fputs(".SH EXIT STATUS\n", to);
     for (size_t i = 0; i < COUNT(exits); i++) {
         fprintf(to, ".TP\n%d\n", exits[i].code);

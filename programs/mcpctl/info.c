@@ -1,11 +1,16 @@
 /* info.c: mcpctl info. */
 #include "mcpctl.h"
 
-static void line(const char *label, mcp_str value)
+static void label(const ctl *c, const char *text)
+{
+    printf("%s%-14s%s", style_of(c, STYLE_DIM), text, style_of(c, STYLE_NONE));
+}
+
+static void line(const ctl *c, const char *name, mcp_str value)
 {
     if (!value.len)
         return;
-    printf("%-14s", label);
+    label(c, name);
     text_put(stdout, value, TEXT_LINE);
     putchar('\n');
 }
@@ -27,13 +32,13 @@ static void put_switches(const mcp_json *capability)
         putchar(')');
 }
 
-static void put_capabilities(const mcp_json *capabilities)
+static void put_capabilities(const ctl *c, const mcp_json *capabilities)
 {
     mcp_json_iter it = {0};
     mcp_str key;
-    const char *label = "capabilities:";
-    for (const mcp_json *v; (v = mcp_json_next(capabilities, &it, &key)) != NULL; label = "") {
-        printf("%-14s", label);
+    const char *name = "capabilities:";
+    for (const mcp_json *v; (v = mcp_json_next(capabilities, &it, &key)) != NULL; name = "") {
+        label(c, name);
         text_put(stdout, key, TEXT_LINE);
         put_switches(v);
         putchar('\n');
@@ -49,15 +54,17 @@ static int print_text(const ctl *c)
         {"version:", "version"},    {"description:", "description"},
         {"website:", "websiteUrl"},
     };
-    const mcp_json *info = mcp_client_server_info(c->client);
+    const mcp_json *info = mcp_client_server_info(c->session->client);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        line(lines[i].label, mcp_json_string(mcp_json_get(info, lines[i].key)));
-    printf("%-14s%s (%s)\n", "revision:", mcp_client_revision(c->client),
-           mcp_client_is_modern(c->client) ? "modern" : "legacy");
-    put_capabilities(mcp_client_server_capabilities(c->client));
-    printf("%-14s%lld.%lld ms\n", "first answer:", (long long)(c->first_answer_us / 1000),
-           (long long)(c->first_answer_us % 1000 / 100));
-    mcp_str instructions = mcp_client_instructions(c->client);
+        line(c, lines[i].label, mcp_json_string(mcp_json_get(info, lines[i].key)));
+    label(c, "revision:");
+    printf("%s (%s)\n", mcp_client_revision(c->session->client),
+           mcp_client_is_modern(c->session->client) ? "modern" : "legacy");
+    put_capabilities(c, mcp_client_server_capabilities(c->session->client));
+    label(c, "first answer:");
+    printf("%lld.%lld ms\n", (long long)(c->session->first_answer_us / 1000),
+           (long long)(c->session->first_answer_us % 1000 / 100));
+    mcp_str instructions = mcp_client_instructions(c->session->client);
     if (instructions.len) {
         fputs("\n", stdout);
         text_put(stdout, instructions, TEXT_BLOCK);
@@ -66,39 +73,22 @@ static int print_text(const ctl *c)
     return EXIT_OK;
 }
 
-static void add_value(mcp_json_writer *w, const char *key, const mcp_json *value)
-{
-    if (!value)
-        return;
-    mcp_json_key(w, key);
-    mcp_json_add_value(w, value);
-}
-
 static int print_json(const ctl *c)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_client_revision(c->client));
-    mcp_json_key(w, "modern"), mcp_json_add_bool(w, mcp_client_is_modern(c->client));
+    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_client_revision(c->session->client));
+    mcp_json_key(w, "modern"), mcp_json_add_bool(w, mcp_client_is_modern(c->session->client));
     mcp_json_key(w, "firstAnswerMs");
-    mcp_json_add_real(w, (double)c->first_answer_us / 1000);
-    add_value(w, "serverInfo", mcp_client_server_info(c->client));
-    add_value(w, "capabilities", mcp_client_server_capabilities(c->client));
-    if (mcp_client_instructions(c->client).len) {
+    mcp_json_add_real(w, (double)c->session->first_answer_us / 1000);
+    add_member(w, "serverInfo", mcp_client_server_info(c->session->client));
+    add_member(w, "capabilities", mcp_client_server_capabilities(c->session->client));
+    if (mcp_client_instructions(c->session->client).len) {
         mcp_json_key(w, "instructions");
-        mcp_json_add_str(w, mcp_client_instructions(c->client));
+        mcp_json_add_str(w, mcp_client_instructions(c->session->client));
     }
     mcp_json_end(w);
-    mcp_str text;
-    int rc = mcp_json_writer_finish(w, &text);
-    if (rc == MCP_OK) {
-        put_json_text(c, text);
-        putchar('\n');
-    } else {
-        say("%s", mcp_error_text(rc));
-    }
-    mcp_json_writer_free(w);
-    return rc == MCP_OK ? EXIT_OK : EXIT_LOCAL;
+    return put_written(c, "info", w);
 }
 
 int run_info(ctl *c)

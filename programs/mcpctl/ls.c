@@ -1,32 +1,33 @@
-/* ls.c: mcpctl ls. Each page is printed when it comes, so that memory does not grow with the list; the
- * columns of the table are those of the widest page so far.
+/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted the entries are printed as
+ * their page comes, so that memory does not grow with the list; the columns are those of the widest page so
+ * far.
  */
-#include "mcpctl.h"
+#include <stdlib.h>
 
-enum { WIDEST_NAME = 40, WIDEST_TYPE = 30 };
+#include "entries.h"
 
-typedef struct listing {
+enum { WIDEST_NAME = 40, WIDEST_TYPE = 30, ENOUGH = -1 };
+
+struct listing {
+    ctl *c;
     size_t count;
     size_t name, type; /* widths; 0: no table yet */
-    mcp_json_writer *json;
-} listing;
+    bool as_json;
+    json_list json;
+};
 
-typedef struct row {
-    mcp_str uri, name, type;
-    char size[24];
-} row;
-
-static row row_of(const mcp_json *resource)
+listing *listing_begin(ctl *c, const char *json_name)
 {
-    row r = {
-        .uri = mcp_json_string(mcp_json_get(resource, "uri")),
-        .name = mcp_json_string(mcp_json_get(resource, "name")),
-        .type = mcp_json_string(mcp_json_get(resource, "mimeType")),
-    };
-    int64_t size = mcp_json_int(mcp_json_get(resource, "size"), -1);
-    if (size >= 0)
-        snprintf(r.size, sizeof(r.size), "%lld", (long long)size);
-    return r;
+    listing *l = calloc(1, sizeof(*l));
+    if (!l) {
+        say("out of memory");
+        return NULL;
+    }
+    l->c = c;
+    l->as_json = c->set.json;
+    if (l->as_json)
+        json_list_begin(&l->json, json_name);
+    return l;
 }
 
 static void widen(size_t *width, mcp_str s, size_t most)
@@ -36,92 +37,183 @@ static void widen(size_t *width, mcp_str s, size_t most)
     *width = *width > w ? *width : w;
 }
 
-static void put_row(const ctl *c, const listing *l, const row *r)
+void listing_measure(listing *l, const entry *items, size_t count)
 {
-    if (c->set.long_form) {
-        put_field(c, r->uri);
-        printf("\t%s\t", r->size);
-        put_field(c, r->type);
-        putchar('\t');
-        put_field(c, r->name);
-    } else if (c->out_is_terminal) {
-        text_put_cell(stdout, r->name, l->name);
-        printf("  %12s  ", r->size);
-        text_put_cell(stdout, r->type, l->type);
-        fputs("  ", stdout);
-        text_put(stdout, r->uri, TEXT_LINE);
-    } else {
-        put_field(c, r->uri);
+    const ctl *c = l->c;
+    bool first = l->name == 0;
+    if (l->as_json || c->set.long_form || !c->out_is_terminal || !count)
+        return;
+    l->name = l->name > 4 ? l->name : 4;
+    l->type = l->type > 4 ? l->type : 4;
+    for (size_t i = 0; i < count; i++) {
+        widen(&l->name, items[i].name, WIDEST_NAME);
+        widen(&l->type, items[i].type, WIDEST_TYPE);
     }
-    putchar('\n');
+    if (first)
+        printf("%s%-*s  %5s  %-*s  %s%s\n", style_of(c, STYLE_BOLD), (int)l->name, "NAME", "SIZE",
+               (int)l->type, "TYPE", "URI", style_of(c, STYLE_NONE));
 }
 
-static int put_json(const ctl *c, listing *l, const mcp_json *resource)
+static void put_long(const ctl *c, const entry *e)
 {
-    mcp_str text;
-    mcp_json_writer_reset(l->json);
-    mcp_json_add_value(l->json, resource);
-    int rc = mcp_json_writer_finish(l->json, &text);
-    if (rc != MCP_OK) {
-        say("ls: %s", mcp_error_text(rc));
-        return EXIT_LOCAL;
+    char modified[32] = "";
+    if (e->modified != TIME_UNKNOWN)
+        time_format(e->modified, modified);
+    put_field(c, e->uri);
+    putchar('\t');
+    if (e->size >= 0)
+        printf("%lld", (long long)e->size);
+    putchar('\t');
+    put_field(c, e->type);
+    putchar('\t');
+    put_field(c, e->name);
+    putchar('\t');
+    if (e->priority >= 0)
+        printf("%.6g", e->priority);
+    printf("\t%s", modified);
+}
+
+static void put_row(const ctl *c, const listing *l, const entry *e)
+{
+    char size[24];
+    size_format(e->size, size);
+    fputs(style_of(c, STYLE_NAME), stdout);
+    text_put_cell(stdout, e->name, l->name);
+    printf("%s  %5s  ", style_of(c, STYLE_NONE), size);
+    text_put_cell(stdout, e->type, l->type);
+    fputs("  ", stdout);
+    text_put(stdout, e->uri, TEXT_LINE);
+}
+
+static int put_scored(const ctl *c, listing *l, const entry *e)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_iter it = {0};
+    mcp_str key, text;
+    mcp_json_doc *doc = NULL;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "score"), mcp_json_add_real(w, e->score);
+    for (const mcp_json *v; (v = mcp_json_next(e->json, &it, &key)) != NULL;) {
+        if (!mcp_str_eq(key, MCP_STR("score")))
+            mcp_json_key_str(w, key), mcp_json_add_value(w, v);
     }
-    fputs(l->count ? ",\n" : "\n", stdout);
-    put_json_text(c, text);
+    mcp_json_end(w);
+    int code = EXIT_LOCAL;
+    if (w && mcp_json_writer_finish(w, &text) == MCP_OK &&
+        mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK)
+        code = json_list_add(c, &l->json, mcp_json_root(doc));
+    mcp_json_free(doc);
+    mcp_json_writer_free(w);
+    return code;
+}
+
+int listing_put(listing *l, const entry *e, bool with_score)
+{
+    const ctl *c = l->c;
+    l->count++;
+    if (l->as_json)
+        return with_score ? put_scored(c, l, e) : json_list_add(c, &l->json, e->json);
+    if (c->set.long_form)
+        put_long(c, e);
+    else if (c->out_is_terminal)
+        put_row(c, l, e);
+    else
+        put_field(c, e->uri);
+    putchar('\n');
     return EXIT_OK;
 }
 
-static void put_heading(listing *l, const mcp_json *resources)
+size_t listing_end(listing *l, bool complete)
 {
-    bool first = l->name == 0;
-    l->name = l->name > 4 ? l->name : 4;
-    l->type = l->type > 4 ? l->type : 4;
+    size_t count = l->count;
+    if (l->as_json)
+        json_list_end(&l->json, complete);
+    free(l);
+    return count;
+}
+
+/* ---- ls --------------------------------------------------------------------------------------------- */
+
+typedef struct streaming {
+    filter filter;
+    listing *listing;
+    size_t seen;
+} streaming;
+
+/* The entries of a page that pass, to be freed. */
+static int choose(ctl *c, streaming *s, const mcp_json *resources, entry **ret, size_t *count)
+{
+    entry *chosen = malloc((mcp_json_count(resources) + 1) * sizeof(*chosen));
     mcp_json_iter it = {0};
-    for (const mcp_json *v; (v = mcp_json_next(resources, &it, NULL)) != NULL;) {
-        row r = row_of(v);
-        widen(&l->name, r.name, WIDEST_NAME);
-        widen(&l->type, r.type, WIDEST_TYPE);
+    *ret = chosen;
+    *count = 0;
+    for (const mcp_json *v; chosen && (v = mcp_json_next(resources, &it, NULL)) != NULL;) {
+        entry e = entry_of(v);
+        s->seen++;
+        if (!e.uri.len) {
+            say("ls: entry %zu has no \"uri\": the server breaks the protocol", s->seen);
+            return EXIT_PROTOCOL;
+        }
+        if (filter_passes(&s->filter, &e))
+            chosen[(*count)++] = e;
     }
-    if (first && mcp_json_count(resources))
-        printf("%-*s  %12s  %-*s  %s\n", (int)l->name, "NAME", "SIZE", (int)l->type, "TYPE", "URI");
+    if (!chosen)
+        say("%s: out of memory", c->command->name);
+    return chosen ? EXIT_OK : EXIT_LOCAL;
 }
 
 static int on_page(ctl *c, const mcp_json *result, void *user)
 {
-    listing *l = user;
-    const mcp_json *resources = mcp_json_get(result, "resources");
-    if (c->out_is_terminal && !c->set.long_form && !l->json)
-        put_heading(l, resources);
-    mcp_json_iter it = {0};
-    for (const mcp_json *v; (v = mcp_json_next(resources, &it, NULL)) != NULL; l->count++) {
-        row r = row_of(v);
-        if (!r.uri.len) {
-            say("ls: entry %zu has no \"uri\": the server breaks the protocol", l->count + 1);
-            return EXIT_PROTOCOL;
-        }
-        if (!l->json)
-            put_row(c, l, &r);
-        else if (put_json(c, l, v) != EXIT_OK)
-            return EXIT_LOCAL;
+    streaming *s = user;
+    entry *chosen;
+    size_t count;
+    int code = choose(c, s, mcp_json_get(result, "resources"), &chosen, &count);
+    listing_measure(s->listing, chosen, code == EXIT_OK ? count : 0);
+    for (size_t i = 0; code == EXIT_OK && i < count; i++) {
+        code = listing_put(s->listing, &chosen[i], false);
+        if (code == EXIT_OK && c->set.limit && s->listing->count == c->set.limit)
+            code = ENOUGH;
     }
+    free(chosen);
     /* Whoever reads sees each page at once, and when nobody reads any more, an endless list ends. */
-    return flush_stdout(c) ? EXIT_OK : EXIT_LOCAL;
+    return flush_stdout(c) ? code : EXIT_LOCAL;
+}
+
+static int list_sorted(ctl *c, streaming *s)
+{
+    entries all;
+    int code = entries_collect(c, &s->filter, &all);
+    if (code == EXIT_OK) {
+        entries_sort(&all, c->set.sort, c->set.reverse);
+        if (c->set.limit && all.count > c->set.limit)
+            all.count = (size_t)c->set.limit;
+        listing_measure(s->listing, all.items, all.count);
+    }
+    for (size_t i = 0; code == EXIT_OK && i < all.count; i++)
+        code = listing_put(s->listing, &all.items[i], false);
+    entries_clear(&all);
+    return code;
 }
 
 int run_ls(ctl *c)
 {
-    listing l = {0};
-    if (c->set.json) {
-        l.json = mcp_json_writer_new(NULL, 0);
-        fputs("{\"resources\":[", stdout);
+    streaming s = {0};
+    int code = filter_make(c, true, &s.filter);
+    if (code != EXIT_OK)
+        return code;
+    if (c->set.reverse && !c->set.sort)
+        c->set.sort = "uri";
+    if (!(s.listing = listing_begin(c, "resources")))
+        return EXIT_LOCAL;
+    if (!session_offers(c, "resources")) {
+        if (!c->set.quiet)
+            say("this server offers no resources; 'mcpctl info' shows what it offers");
+    } else if (c->set.sort) {
+        code = list_sorted(c, &s);
+    } else {
+        code = session_list(c, "ls", "resources/list", on_page, &s);
     }
-    int code = EXIT_OK;
-    if (mcp_json_get(mcp_client_server_capabilities(c->client), "resources"))
-        code = session_list(c, "ls", "resources/list", on_page, &l);
-    else if (!c->set.quiet)
-        say("this server offers no resources; 'mcpctl info' shows what it offers");
-    if (c->set.json && code == EXIT_OK)
-        fputs(l.count ? "\n]}\n" : "]}\n", stdout);
-    mcp_json_writer_free(l.json);
+    code = code == ENOUGH ? EXIT_OK : code;
+    listing_end(s.listing, code == EXIT_OK);
     return code;
 }

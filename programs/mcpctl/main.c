@@ -51,21 +51,23 @@ static int flush_output(ctl *c, int code)
 static int run(ctl *c)
 {
     mcp_error error = {0};
-    if (mcp_loop_new(NULL, &c->loop, &error) != MCP_OK) {
+    session s = {0};
+    if (mcp_loop_new(NULL, &s.loop, &error) != MCP_OK) {
         say("%s", error.text);
         return EXIT_LOCAL;
     }
-    the_loop = c->loop;
+    c->session = &s;
+    the_loop = s.loop;
     catch_signals();
-    int code = session_open(c);
+    bool alone = c->command->flags & COMMAND_ALONE;
+    int code = alone ? EXIT_OK : session_open(c);
     if (code == EXIT_OK)
         code = c->command->run(c);
     code = flush_output(c, code); /* before the server is waited for */
-    session_close(c);
-    mcp_loop *loop = c->loop;
+    session_close(&s);
     signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
     the_loop = NULL;
-    mcp_loop_free(loop);
+    mcp_loop_free(s.loop);
     return the_signal ? 128 + the_signal : code;
 }
 
@@ -87,10 +89,10 @@ int main(int argc, char **argv)
     static char buffer[1 << 16];
     ctl c;
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    int code = options_parse(argc, argv, &c);
+    int code = options_parse(argc, argv, false, &c);
     c.out_is_terminal = isatty(STDOUT_FILENO) == 1;
     if (code == EXIT_OK)
         code = act(&c);
-    free(c.args);
+    ctl_clear(&c);
     return code;
 }

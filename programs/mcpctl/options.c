@@ -1,29 +1,199 @@
 /* options.c: the table of options, and what a command line has to have. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "mcpctl.h"
 
 #define AT(field) offsetof(settings, field)
+#define LISTS     "ls|tree|find"
 
 const option options[] = {
-    {.name = "json",
-     .letter = 'j',
+    {.name = "server",
+     .letter = 's',
+     .kind = OPTION_TEXT,
+     .at = AT(server),
+     .argument = "NAME|URL",
+     .help =
+         "The server, instead of a command behind --: an http:// or https:// address, or the name "
+         "of an entry in a configuration file (see SERVERS)."},
+    {.name = "config",
+     .kind = OPTION_LIST,
+     .at = AT(config),
+     .argument = "FILE",
+     .help = "Look for the server's name in FILE, and in no other (may be repeated)."},
+    {.name = "trust",
      .kind = OPTION_FLAG,
-     .at = AT(json),
-     .help = "Print one JSON document."},
+     .at = AT(trust),
+     .help =
+         "Start what a configuration file says without asking, and remember that it was allowed."},
+    {.name = "header",
+     .letter = 'H',
+     .kind = OPTION_LIST,
+     .at = AT(headers),
+     .argument = "'NAME: VALUE'",
+     .help = "Send this header to a server at an address (may be repeated)."},
+    {.name = "json", .letter = 'j', .kind = OPTION_FLAG, .at = AT(json), .help = "Print JSON."},
     {.name = "long",
      .letter = 'l',
      .kind = OPTION_FLAG,
      .at = AT(long_form),
-     .only = "ls",
-     .help = "Print URI, size, MIME type and name, separated by tabs."},
+     .only = "ls|find|prompts|tools",
+     .help = "Print all that is known, one line each, separated by tabs."},
+    {.name = "glob",
+     .letter = 'g',
+     .kind = OPTION_LIST,
+     .at = AT(globs),
+     .argument = "GLOB",
+     .only = LISTS,
+     .help =
+         "Only resources whose name, URI or last part of the path matches GLOB; * matches slashes "
+         "too (may be repeated: any of them)."},
+    {.name = "type",
+     .letter = 't',
+     .kind = OPTION_TEXT,
+     .at = AT(type),
+     .argument = "GLOB",
+     .only = LISTS,
+     .help = "Only resources whose MIME type matches, such as text/*."},
+    {.name = "audience",
+     .kind = OPTION_CHOICE,
+     .at = AT(audience),
+     .argument = "WHO",
+     .choices = "user|assistant",
+     .only = LISTS,
+     .help = "Only resources that are meant for user or assistant, or for anybody."},
+    {.name = "priority",
+     .kind = OPTION_TEXT,
+     .at = AT(priority),
+     .argument = "P",
+     .only = LISTS,
+     .help = "Only resources with a priority of at least P, from 0 to 1."},
+    {.name = "min-size",
+     .kind = OPTION_SIZE,
+     .at = AT(min_size),
+     .argument = "SIZE",
+     .min = 1,
+     .max = INT64_MAX,
+     .only = LISTS,
+     .help = "Only resources of at least SIZE bytes; 10K, 1M."},
+    {.name = "max-size",
+     .kind = OPTION_SIZE,
+     .at = AT(max_size),
+     .argument = "SIZE",
+     .min = 1,
+     .max = INT64_MAX,
+     .only = LISTS,
+     .help = "Only resources of at most SIZE bytes."},
+    {.name = "since",
+     .kind = OPTION_TEXT,
+     .at = AT(since),
+     .argument = "TIME",
+     .only = LISTS,
+     .help = "Only resources that were modified since TIME: 2026-07-28, 2026-07-28T12:00:00Z, or "
+             "an age "
+             "such as 30m, 12h, 7d."},
+    {.name = "sort",
+     .kind = OPTION_CHOICE,
+     .at = AT(sort),
+     .argument = "KEY",
+     .choices = "name|uri|size|type|priority|modified|score",
+     .only = "ls|find",
+     .help = "Sort by name, uri, size, type, priority, modified or (find) score; the largest, "
+             "newest and "
+             "best come first. Default is the server's order; of find, the score."},
+    {.name = "reverse",
+     .letter = 'r',
+     .kind = OPTION_FLAG,
+     .at = AT(reverse),
+     .only = "ls|find",
+     .help = "Sort the other way."},
+    {.name = "limit",
+     .letter = 'n',
+     .kind = OPTION_COUNT,
+     .at = AT(limit),
+     .argument = "N",
+     .min = 1,
+     .max = UINT32_MAX,
+     .only = "ls|find|complete",
+     .help = "The first N only."},
+    {.name = "depth",
+     .letter = 'L',
+     .kind = OPTION_COUNT,
+     .at = AT(depth),
+     .argument = "N",
+     .min = 1,
+     .max = 1000,
+     .only = "tree",
+     .help = "N levels only."},
+    {.name = "range",
+     .kind = OPTION_TEXT,
+     .at = AT(range),
+     .argument = "FIRST-LAST",
+     .only = "read",
+     .help = "These bytes, counted from 0: 0-99, 100-, -500 (the last 500)."},
+    {.name = "lines",
+     .kind = OPTION_TEXT,
+     .at = AT(lines),
+     .argument = "FIRST-LAST",
+     .only = "read",
+     .help = "These lines, counted from 1: 1-10, 20-, 7."},
+    {.name = "tail",
+     .kind = OPTION_COUNT,
+     .at = AT(tail),
+     .argument = "N",
+     .min = 1,
+     .max = UINT32_MAX,
+     .only = "read",
+     .help = "The last N lines."},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = AT(output),
+     .argument = "FILE",
+     .only = "read",
+     .help = "Write to FILE instead of stdout."},
     {.name = "force",
      .letter = 'f',
      .kind = OPTION_FLAG,
      .at = AT(force),
-     .only = "read",
-     .help = "Write binary contents to a terminal too."},
+     .only = "read|call",
+     .help =
+         "read: write binary contents to a terminal too. call: call also when the arguments do not "
+         "fit the tool's schema."},
+    {.name = "read",
+     .kind = OPTION_FLAG,
+     .at = AT(read),
+     .only = "template|watch",
+     .help = "template: read what the URI names. watch: print the new contents after each change."},
+    {.name = "count",
+     .kind = OPTION_COUNT,
+     .at = AT(count),
+     .argument = "N",
+     .min = 1,
+     .max = UINT32_MAX,
+     .only = "watch|ping",
+     .help = "watch: end after N changes. ping: ask N times."},
+    {.name = "args",
+     .kind = OPTION_TEXT,
+     .at = AT(args),
+     .argument = "JSON",
+     .only = "call",
+     .help =
+         "The arguments as a JSON object, or @FILE, or - for stdin; words name=value are added."},
+    {.name = "yes",
+     .letter = 'y',
+     .kind = OPTION_FLAG,
+     .at = AT(yes),
+     .only = "call",
+     .help = "Call without asking."},
+    {.name = "sampler",
+     .kind = OPTION_TEXT,
+     .at = AT(sampler),
+     .argument = "COMMAND",
+     .only = "call|prompt|read",
+     .help =
+         "Answer the server's requests for a language model with this shell command: it reads the "
+         "request as JSON from stdin and writes a text, or the result as JSON. Without it such "
+         "requests are refused."},
     {.name = "revision",
      .kind = OPTION_TEXT,
      .at = AT(revision),
@@ -36,6 +206,12 @@ const option options[] = {
      .at = AT(timeout_ms),
      .argument = "SECONDS",
      .help = "How long one answer may take, for example 2.5. Default 60."},
+    {.name = "trace",
+     .kind = OPTION_TEXT,
+     .at = AT(trace),
+     .argument = "FILE",
+     .help = "Write every message to FILE (- is stderr), one line of JSON each: time, direction, "
+             "message."},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
@@ -72,7 +248,6 @@ static const char *command_name(size_t i, const void *user)
 
 static int take_word(command_line *line, const char *word)
 {
-    /* The settings are a ctl's first member. */
     ctl *c = line->settings;
     if (c->command) {
         c->args[c->n_args++] = word;
@@ -92,8 +267,35 @@ static int take_word(command_line *line, const char *word)
     return EXIT_USAGE;
 }
 
+static int check_options(const ctl *c, const command_line *line)
+{
+    for (size_t i = 0; i < n_options; i++) {
+        if (option_is_given(&options[i], &c->set) && !option_is_for(&options[i], line->topic)) {
+            say("%s has no option --%s", c->command->name, options[i].name);
+            command_line_hint(line);
+            return EXIT_USAGE;
+        }
+    }
+    return EXIT_OK;
+}
+
+static int check_server(const ctl *c)
+{
+    if (c->server && c->set.server) {
+        say("there are two servers: --server and the command behind --");
+        return EXIT_USAGE;
+    }
+    bool none = !c->set.server && (!c->server || !c->server[0]);
+    if (!none || (c->command->flags & COMMAND_ALONE))
+        return EXIT_OK;
+    say("no server: its command comes after --, its name or address after -s");
+    hint("for example: mcpctl %s%s%s -- mcpd ~/project", c->command->name,
+         *c->command->args ? " " : "", c->command->args);
+    return EXIT_USAGE;
+}
+
 /* What can only be judged when all was read. */
-static int check(const ctl *c, const command_line *line)
+static int check(const ctl *c, const command_line *line, bool shell)
 {
     if (c->set.help || c->set.version || c->set.help_man)
         return EXIT_OK;
@@ -102,29 +304,19 @@ static int check(const ctl *c, const command_line *line)
         command_line_hint(line);
         return EXIT_USAGE;
     }
-    for (size_t i = 0; i < n_options; i++) {
-        if (option_is_given(&options[i], &c->set) && !option_is_for(&options[i], line->topic)) {
-            say("%s has no option --%s", c->command->name, options[i].name);
-            command_line_hint(line);
-            return EXIT_USAGE;
-        }
-    }
+    int code = check_options(c, line);
+    if (code != EXIT_OK)
+        return code;
     if (c->n_args < c->command->min_args || c->n_args > c->command->max_args) {
         say("%s takes %s", c->command->name,
             *c->command->args ? c->command->args : "no arguments before --");
         command_line_hint(line);
         return EXIT_USAGE;
     }
-    if (!c->server || !c->server[0]) {
-        say("no server: its command comes after --");
-        hint("for example: mcpctl %s%s%s -- mcpd ~/project", c->command->name,
-             *c->command->args ? " " : "", c->command->args);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
+    return shell ? EXIT_OK : check_server(c);
 }
 
-int options_parse(int argc, char **argv, ctl *ret)
+int options_parse(int argc, char **argv, bool shell, ctl *ret)
 {
     *ret = (ctl){0};
     ret->args = calloc((size_t)argc + 1, sizeof(*ret->args));
@@ -137,9 +329,18 @@ int options_parse(int argc, char **argv, ctl *ret)
         .count = n_options,
         .settings = ret,
         .word = take_word,
-        .splits = true,
+        .splits = !shell,
     };
     int rc = command_line_parse(&line, argc, argv);
-    ret->server = line.rest;
-    return rc == EXIT_OK ? check(ret, &line) : rc;
+    ret->server = line.rest && line.splits ? line.rest : NULL;
+    return rc == EXIT_OK ? check(ret, &line, shell) : rc;
+}
+
+void ctl_clear(ctl *c)
+{
+    free(c->args);
+    c->args = NULL;
+    texts_clear(&c->set.config);
+    texts_clear(&c->set.headers);
+    texts_clear(&c->set.globs);
 }

@@ -1,7 +1,30 @@
 /* output.c: what goes to stdout, on a terminal and elsewhere. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "mcpctl.h"
+
+/* ---- text ------------------------------------------------------------------------------------------- */
+
+static bool wants_colours(const ctl *c)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return c->out_is_terminal && (!none || !*none) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *style_of(const ctl *c, style s)
+{
+    static const char *const escapes[] = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",
+                                          "\x1b[36m", "\x1b[32m", "\x1b[31m"};
+    return wants_colours(c) ? escapes[s] : "";
+}
+
+void put_styled(const ctl *c, style s, mcp_str text)
+{
+    fputs(style_of(c, s), stdout);
+    put_field(c, text);
+    fputs(style_of(c, STYLE_NONE), stdout);
+}
 
 void put_field(const ctl *c, mcp_str s)
 {
@@ -11,12 +34,15 @@ void put_field(const ctl *c, mcp_str s)
         text_put_field(stdout, s);
 }
 
-void put_json_text(const ctl *c, mcp_str json)
+void put_block(const ctl *c, mcp_str s)
 {
-    if (c->out_is_terminal)
-        text_put_json(stdout, json);
-    else
-        fwrite(json.ptr, 1, json.len, stdout);
+    if (!c->out_is_terminal) {
+        fwrite(s.ptr, 1, s.len, stdout);
+        return;
+    }
+    text_put(stdout, s, TEXT_BLOCK);
+    if (s.len && s.ptr[s.len - 1] != '\n')
+        putchar('\n');
 }
 
 bool flush_stdout(ctl *c)
@@ -27,4 +53,85 @@ bool flush_stdout(ctl *c)
     if (!c->write_errno)
         c->write_errno = errno;
     return false;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------- */
+
+void put_json_text(const ctl *c, mcp_str json)
+{
+    if (c->out_is_terminal)
+        text_put_json(stdout, json);
+    else
+        fwrite(json.ptr, 1, json.len, stdout);
+}
+
+char *take_written(const char *what, mcp_json_writer *w)
+{
+    mcp_str text;
+    int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    char *copy = rc == MCP_OK ? text_dup(text) : NULL;
+    if (rc == MCP_EINVAL)
+        say("%s: what is not UTF-8 cannot be sent", what);
+    else if (!copy)
+        say("%s: %s", what, mcp_error_text(rc == MCP_OK ? MCP_ENOMEM : rc));
+    mcp_json_writer_free(w);
+    return copy;
+}
+
+int put_written(const ctl *c, const char *what, mcp_json_writer *w)
+{
+    mcp_str text;
+    int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK) {
+        put_json_text(c, text);
+        putchar('\n');
+    } else {
+        say("%s: %s", what, mcp_error_text(rc));
+    }
+    mcp_json_writer_free(w);
+    return rc == MCP_OK ? EXIT_OK : EXIT_LOCAL;
+}
+
+int put_json_line(const ctl *c, const mcp_json *value)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(w, value);
+    return put_written(c, c->command->name, w);
+}
+
+void json_list_begin(json_list *l, const char *name)
+{
+    *l = (json_list){.w = mcp_json_writer_new(NULL, 0)};
+    printf("{\"%s\":[", name);
+}
+
+int json_list_add(const ctl *c, json_list *l, const mcp_json *value)
+{
+    mcp_str text;
+    mcp_json_writer_reset(l->w);
+    mcp_json_add_value(l->w, value);
+    int rc = mcp_json_writer_finish(l->w, &text);
+    if (rc != MCP_OK) {
+        say("%s: %s", c->command->name, mcp_error_text(rc));
+        return EXIT_LOCAL;
+    }
+    fputs(l->count++ ? ",\n" : "\n", stdout);
+    put_json_text(c, text);
+    return EXIT_OK;
+}
+
+void json_list_end(json_list *l, bool complete)
+{
+    if (complete)
+        fputs(l->count ? "\n]}\n" : "]}\n", stdout);
+    mcp_json_writer_free(l->w);
+    l->w = NULL;
+}
+
+void add_member(mcp_json_writer *w, const char *key, const mcp_json *value)
+{
+    if (!value)
+        return;
+    mcp_json_key(w, key);
+    mcp_json_add_value(w, value);
 }

@@ -1,24 +1,35 @@
-/* read.c: mcpctl read URI... */
-#include <stdlib.h>
-#include <string.h>
+/* read.c: mcpctl read URI..., and the contents of a resource wherever else they are printed. */
+#define _GNU_SOURCE
+#include "read.h"
 
-#include "mcpctl.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#include "part.h"
 
 typedef struct reading {
     const char *uri;
-    size_t count;
-    mcp_json_writer *json;
+    part part;
+    bool cut; /* the server gives the whole only */
+    json_list *json;
 } reading;
 
-static int put_text(const ctl *c, mcp_str text)
+/* ---- contents --------------------------------------------------------------------------------------- */
+
+static int put_bytes(const ctl *c, const reading *r, mcp_str bytes)
 {
-    if (!c->out_is_terminal) {
-        fwrite(text.ptr, 1, text.len, stdout);
-        return EXIT_OK;
-    }
-    text_put(stdout, text, TEXT_BLOCK);
-    if (text.len && text.ptr[text.len - 1] != '\n')
-        putchar('\n');
+    if (r->cut)
+        bytes = part_cut(&r->part, bytes);
+    fwrite(bytes.ptr, 1, bytes.len, stdout);
+    (void)c;
+    return EXIT_OK;
+}
+
+static int put_text(const ctl *c, const reading *r, mcp_str text)
+{
+    if (r->cut)
+        text = part_cut(&r->part, text);
+    put_block(c, text);
     return EXIT_OK;
 }
 
@@ -26,7 +37,7 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
 {
     if (c->out_is_terminal && !c->set.force) {
         say("read %s: these are binary contents, which a terminal should not get", r->uri);
-        hint("write them to a file with '> FILE', or use --force");
+        hint("write them to a file with --output FILE, or use --force");
         return EXIT_LOCAL;
     }
     size_t len = 0;
@@ -39,28 +50,13 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
         say("read %s: \"blob\" is not Base64: the server breaks the protocol", r->uri);
         code = EXIT_PROTOCOL;
     } else {
-        fwrite(bytes, 1, len, stdout);
+        code = put_bytes(c, r, (mcp_str){bytes, len});
     }
     free(bytes);
     return code;
 }
 
-static int put_json(const ctl *c, reading *r, const mcp_json *content)
-{
-    mcp_str text;
-    mcp_json_writer_reset(r->json);
-    mcp_json_add_value(r->json, content);
-    int rc = mcp_json_writer_finish(r->json, &text);
-    if (rc != MCP_OK) {
-        say("read %s: %s", r->uri, mcp_error_text(rc));
-        return EXIT_LOCAL;
-    }
-    fputs(r->count ? ",\n" : "\n", stdout);
-    put_json_text(c, text);
-    return EXIT_OK;
-}
-
-static int put_content(const ctl *c, reading *r, const mcp_json *content)
+static int put_content(const ctl *c, const reading *r, const mcp_json *content)
 {
     const mcp_json *text = mcp_json_get(content, "text"), *blob = mcp_json_get(content, "blob");
     if (!mcp_json_is(text, MCP_JSON_STRING) && !mcp_json_is(blob, MCP_JSON_STRING)) {
@@ -69,22 +65,22 @@ static int put_content(const ctl *c, reading *r, const mcp_json *content)
         return EXIT_PROTOCOL;
     }
     if (r->json)
-        return put_json(c, r, content);
+        return json_list_add(c, r->json, content);
     if (mcp_json_is(text, MCP_JSON_STRING))
-        return put_text(c, mcp_json_string(text));
+        return put_text(c, r, mcp_json_string(text));
     return put_blob(c, r, mcp_json_string(blob));
 }
 
 static int on_contents(ctl *c, const mcp_json *result, void *user)
 {
-    reading *r = user;
+    const reading *r = user;
     const mcp_json *contents = mcp_json_get(result, "contents");
     if (!mcp_json_is(contents, MCP_JSON_ARRAY)) {
         say("read %s: an answer without \"contents\": the server breaks the protocol", r->uri);
         return EXIT_PROTOCOL;
     }
     mcp_json_iter it = {0};
-    for (const mcp_json *v; (v = mcp_json_next(contents, &it, NULL)) != NULL; r->count++) {
+    for (const mcp_json *v; (v = mcp_json_next(contents, &it, NULL)) != NULL;) {
         int code = put_content(c, r, v);
         if (code != EXIT_OK)
             return code;
@@ -92,44 +88,73 @@ static int on_contents(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* {"uri":"…"}, to be freed; NULL after saying why. */
-static char *make_params(const char *uri)
+/* ---- one resource ----------------------------------------------------------------------------------- */
+
+char *read_params(const char *uri)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    char what[1024];
     mcp_json_begin_object(w);
     mcp_json_key(w, "uri"), mcp_json_add_string(w, uri);
     mcp_json_end(w);
-    mcp_str text;
-    int rc = mcp_json_writer_finish(w, &text);
-    char *params = rc == MCP_OK ? text_dup(text) : NULL;
-    if (rc == MCP_EINVAL)
-        say("read %s: a URI has to be UTF-8", uri);
-    else if (!params)
-        say("read %s: out of memory", uri);
-    mcp_json_writer_free(w);
-    return params;
+    snprintf(what, sizeof(what), "read %s", uri);
+    return take_written(what, w);
 }
 
-static int read_one(ctl *c, reading *r)
+static int read_part(ctl *c, reading *r, const char *uri)
 {
-    char *params = make_params(r->uri);
+    char what[1024], *params = read_params(uri);
     if (!params)
         return EXIT_USAGE;
-    char what[1024];
     snprintf(what, sizeof(what), "read %s", r->uri);
     int code = session_call(c, what, "resources/read", params, on_contents, r);
     free(params);
     return code;
 }
 
+static int read_one(ctl *c, reading *r)
+{
+    char *uri = r->part.kind != PART_ALL ? part_uri(c, &r->part, r->uri) : NULL;
+    r->cut = r->part.kind != PART_ALL && !uri;
+    int code = read_part(c, r, uri ? uri : r->uri);
+    free(uri);
+    return code;
+}
+
+int read_resource(ctl *c, const char *uri, json_list *json)
+{
+    reading r = {.uri = uri, .json = json};
+    return read_one(c, &r);
+}
+
+/* ---- read ------------------------------------------------------------------------------------------- */
+
+/* stdout becomes the file; nothing of ours is written to it before. */
+static int redirect(ctl *c)
+{
+    if (!c->set.output)
+        return EXIT_OK;
+    if (!freopen(c->set.output, "we", stdout)) {
+        say("%s: %s", c->set.output, strerror(errno));
+        return EXIT_LOCAL;
+    }
+    c->out_is_terminal = false;
+    return EXIT_OK;
+}
+
 int run_read(ctl *c)
 {
     reading r = {0};
+    json_list json;
+    int first_failure = part_make(c, &r.part);
+    if (first_failure == EXIT_OK)
+        first_failure = redirect(c);
+    if (first_failure != EXIT_OK)
+        return first_failure;
     if (c->set.json) {
-        r.json = mcp_json_writer_new(NULL, 0);
-        fputs("{\"contents\":[", stdout);
+        json_list_begin(&json, "contents");
+        r.json = &json;
     }
-    int first_failure = EXIT_OK;
     for (size_t i = 0; i < c->n_args; i++) {
         r.uri = c->args[i];
         int code = read_one(c, &r);
@@ -138,8 +163,7 @@ int run_read(ctl *c)
         if (code == EXIT_CONNECT || ferror(stdout))
             break;
     }
-    if (c->set.json)
-        fputs(r.count ? "\n]}\n" : "]}\n", stdout);
-    mcp_json_writer_free(r.json);
+    if (r.json)
+        json_list_end(r.json, true);
     return first_failure;
 }

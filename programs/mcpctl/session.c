@@ -1,13 +1,18 @@
-/* session.c: the server as a child process, and calls that are waited for.
+/* session.c: the server, as a child process or at an address, and calls that are waited for.
  *
  * The library is asynchronous; here one call at a time is made and the loop is run until its callback
  * was there. What fails is reported here, so that it sounds the same for every command.
  */
 #define _GNU_SOURCE
-#include <string.h>
-#include <time.h>
+#include "session.h"
 
-#include "mcpctl.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "servers.h"
+#include "terminal.h"
 
 /* One call that is waited for. */
 typedef struct waiting {
@@ -15,6 +20,8 @@ typedef struct waiting {
     const char *what;
     result_fn *fn;
     void *user;
+    mcp_call_id call; /* 0: the start */
+    bool quietly;     /* failures are not reported */
     bool done;
     int exit_code;
 } waiting;
@@ -30,15 +37,22 @@ static int exit_code_of(int rc)
     case MCP_ENOTFOUND:
     case MCP_EACCESS:
     case MCP_EIO: return EXIT_CONNECT;
+    case MCP_EUNSUPPORTED:
+    case MCP_ECANCELLED: return EXIT_REFUSED;
     case MCP_ENOMEM: return EXIT_LOCAL;
     default: return EXIT_PROTOCOL;
     }
 }
 
-static void show_stderr(const ctl *c, int rc)
+static const char *server_label(const session *s)
 {
-    mcp_str text = mcp_child_stderr(c->child);
-    if (c->set.verbose || !text.len)
+    return s->server->argv ? s->server->argv[0] : s->server->url;
+}
+
+static void show_stderr(const session *s, int rc)
+{
+    mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
+    if (s->verbose || !text.len)
         return;
     /* One line alone is in the report already, as its last words. */
     const char *newline = memchr(text.ptr, '\n', text.len);
@@ -52,7 +66,7 @@ static void show_stderr(const ctl *c, int rc)
 
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
-    if (!mcp_client_revision(c->client)) { /* it did not even start */
+    if (!mcp_client_revision(c->session->client)) { /* it did not even start */
         if (c->set.revision)
             hint("without --revision mcpctl finds out what the server speaks");
         return;
@@ -66,32 +80,49 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
         hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");
 }
 
-static void report(const ctl *c, const char *what, int rc, const mcp_json *result,
-                   const mcp_error *error)
+static void hint_local(const ctl *c, int rc)
 {
-    if (c->interrupted)
-        return;
-    long long code = (long long)mcp_json_int(mcp_json_get(result, "code"), 0);
-    if (rc == MCP_EREMOTE)
-        say("%s: the server answered with error %lld: %s", what, code, error->text);
-    else if (rc == MCP_ECLOSED)
-        say("%s: the server is gone: %s", what, error->text);
-    else
-        say("%s: %s", what, error->text);
+    const session *s = c->session;
     switch (rc) {
-    case MCP_EREMOTE: hint_remote(c, what, result); break;
     case MCP_ETIMEOUT:
         hint("--timeout SECONDS waits longer, --verbose shows what the server says meanwhile");
         break;
-    case MCP_ECLOSED: hint("try the server's command on its own: %s …", c->server[0]); break;
+    case MCP_ECLOSED:
+    case MCP_EIO:
+        if (s->server->argv)
+            hint("try the server's command on its own: %s …", server_label(s));
+        else
+            hint("does a server listen at %s?", server_label(s));
+        break;
+    case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
     case MCP_EPROTOCOL:
         hint("the fault is the server's; --verbose shows what it says, --revision REV speaks "
              "another revision");
         break;
     default: break;
     }
+}
+
+static void report(const ctl *c, const char *what, int rc, const mcp_json *result,
+                   const mcp_error *error)
+{
+    if (c->session->interrupted)
+        return;
+    bar_clear();
+    long long code = (long long)mcp_json_int(mcp_json_get(result, "code"), 0);
+    const char *text = error && error->text[0] ? error->text : mcp_error_text(rc);
+    if (rc == MCP_EREMOTE)
+        say("%s: the server answered with error %lld: %s", what, code, text);
+    else if (rc == MCP_ECLOSED)
+        say("%s: the server is gone: %s", what, text);
+    else
+        say("%s: %s", what, text);
+    if (rc == MCP_EREMOTE)
+        hint_remote(c, what, result);
+    else
+        hint_local(c, rc);
     if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL)
-        show_stderr(c, rc);
+        show_stderr(c->session, rc);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------ */
@@ -103,22 +134,55 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* A signal came: the call is cancelled, which the server is told, and what is waited for ends with it. A start
+ * cannot be cancelled. */
+static void interrupt(waiting *w)
+{
+    enum { PATIENCE_MS = 1000 };
+    session *s = w->c->session;
+    s->interrupted = true;
+    bar_end();
+    if (w->call && mcp_client_cancel(s->client, w->call, "interrupted") == MCP_OK)
+        for (int64_t until = mcp_loop_now(s->loop) + PATIENCE_MS;
+             !w->done && mcp_loop_now(s->loop) < until;)
+            mcp_loop_step(s->loop, 50);
+    if (!w->done) /* what we wait for has to be over before `w` is */
+        session_end(s);
+}
+
 static int wait_for(waiting *w, int rc)
 {
     ctl *c = w->c;
+    session *s = c->session;
     if (rc != MCP_OK) {
-        say("%s: %s", w->what, mcp_error_text(rc));
+        if (!w->quietly)
+            say("%s: %s", w->what, mcp_error_text(rc));
         return rc == MCP_EINVAL || rc == MCP_EPARSE ? EXIT_USAGE : exit_code_of(rc);
     }
+    bar_begin(w->what, c->set.quiet);
     while (!w->done) {
-        if (mcp_loop_step(c->loop, 10000) == MCP_OK)
-            continue;
-        /* A signal: what we wait for has to be over before `w` is. */
-        c->interrupted = true;
-        session_close(c);
-        return EXIT_LOCAL;
+        if (mcp_loop_step(s->loop, bar_wait_ms()) != MCP_OK) {
+            interrupt(w);
+            return EXIT_LOCAL;
+        }
+        questions_answer(c);
+        bar_tick();
     }
+    bar_end();
     return w->exit_code;
+}
+
+void session_wait(ctl *c, const bool *done, uint64_t ms)
+{
+    session *s = c->session;
+    int64_t until = mcp_loop_now(s->loop) + (int64_t)ms;
+    while (!*done && !s->interrupted) {
+        int64_t left = ms ? until - mcp_loop_now(s->loop) : 10000;
+        if (left <= 0)
+            return;
+        s->interrupted = mcp_loop_step(s->loop, (uint64_t)left) != MCP_OK;
+        questions_answer(c);
+    }
 }
 
 static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -126,28 +190,74 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
 {
     waiting *w = user;
     (void)client;
+    bar_clear();
     w->done = true;
-    if (rc != MCP_OK && rc != MCP_ECANCELLED) {
-        report(w->c, w->what, rc, result, error);
-        w->exit_code = exit_code_of(rc);
-    } else if (rc == MCP_OK && w->fn) {
+    w->exit_code = exit_code_of(rc);
+    if (rc == MCP_OK && w->fn)
         w->exit_code = w->fn(w->c, result, w->user);
-    }
+    else if (rc != MCP_OK && !w->quietly)
+        report(w->c, w->what, rc, result, error);
+}
+
+static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
+                        void *user)
+{
+    (void)client, (void)call, (void)user;
+    bar_set(progress->progress, progress->has_total ? progress->total : 0, progress->message);
+}
+
+#define CALL_OPTIONS(w) \
+    MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = (w))
+
+static int call(waiting *w, const char *method, const char *params)
+{
+    session *s = w->c->session;
+    if (s->interrupted)
+        return EXIT_LOCAL;
+    int rc = mcp_client_request(s->client, method, params, CALL_OPTIONS(w), &w->call);
+    if (rc == MCP_EUNSUPPORTED) /* SHIM */
+        rc = mcp_client_call(s->client, method, params, on_result, w);
+    return wait_for(w, rc);
 }
 
 int session_call(ctl *c, const char *what, const char *method, const char *params, result_fn *fn,
                  void *user)
 {
     waiting w = {.c = c, .what = what, .fn = fn, .user = user};
-    if (c->interrupted)
-        return EXIT_LOCAL;
-    return wait_for(&w, mcp_client_call(c->client, method, params, on_result, &w));
+    return call(&w, method, params);
 }
+
+int session_call_quietly(ctl *c, const char *method, const char *params, result_fn *fn, void *user)
+{
+    waiting w = {.c = c, .what = method, .fn = fn, .user = user, .quietly = true};
+    return call(&w, method, params);
+}
+
+int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn *fn, void *user)
+{
+    char what[256];
+    snprintf(what, sizeof(what), "call %s", name);
+    waiting w = {.c = c, .what = what, .fn = fn, .user = user};
+    if (c->session->interrupted)
+        return EXIT_LOCAL;
+    int rc = mcp_client_call_tool(c->session->client, name, arguments, CALL_OPTIONS(&w), &w.call);
+    if (rc == MCP_EUNSUPPORTED) { /* SHIM */
+        char *params = NULL;
+        if (asprintf(&params, "{\"name\":\"%s\",\"arguments\":%s}", name, arguments) < 0)
+            return EXIT_LOCAL;
+        rc = mcp_client_call(c->session->client, "tools/call", params, on_result, &w);
+        free(params);
+    }
+    return wait_for(&w, rc);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------- */
 
 static bool on_page(mcp_client *client, const mcp_json *result, void *user)
 {
     waiting *w = user;
     (void)client;
+    bar_clear();
     w->exit_code = w->fn(w->c, result, w->user);
     return w->exit_code == EXIT_OK;
 }
@@ -157,50 +267,180 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
 {
     waiting *w = user;
     (void)client;
+    bar_clear();
     w->done = true;
-    if (rc == MCP_OK || rc == MCP_ECANCELLED)
+    if (rc == MCP_OK || (rc == MCP_ECANCELLED && w->exit_code != EXIT_OK))
         return;
-    report(w->c, w->what, rc, result, error);
     w->exit_code = exit_code_of(rc);
+    if (!w->quietly)
+        report(w->c, w->what, rc, result, error);
+}
+
+static int list(waiting *w, const char *method)
+{
+    session *s = w->c->session;
+    if (s->interrupted)
+        return EXIT_LOCAL;
+    int rc = mcp_client_list_all(s->client, method, on_page,
+                                 MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
+                                 &w->call);
+    if (rc == MCP_EUNSUPPORTED) /* SHIM */
+        rc = mcp_client_list(s->client, method, on_page, on_list_end, w);
+    return wait_for(w, rc);
 }
 
 int session_list(ctl *c, const char *what, const char *method, result_fn *fn, void *user)
 {
     waiting w = {.c = c, .what = what, .fn = fn, .user = user};
-    return wait_for(&w, mcp_client_list(c->client, method, on_page, on_list_end, &w));
+    return list(&w, method);
+}
+
+int session_quietly(ctl *c, const char *method, result_fn *fn, void *user)
+{
+    waiting w = {.c = c, .what = method, .fn = fn, .user = user, .quietly = true};
+    return list(&w, method);
+}
+
+bool session_offers(const ctl *c, const char *capability)
+{
+    return mcp_json_get(mcp_client_server_capabilities(c->session->client), capability) != NULL;
+}
+
+/* ---- the trace ------------------------------------------------------------------------------------------ */
+
+static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                     void *user)
+{
+    (void)client, (void)exchange;
+    trace_message(((session *)user)->trace, sent, message);
+}
+
+static int open_trace(ctl *c)
+{
+    if (!c->set.trace)
+        return EXIT_OK;
+    c->session->trace = trace_open(c->set.trace);
+    return c->session->trace ? EXIT_OK : EXIT_LOCAL;
 }
 
 /* ---- the beginning and the end -------------------------------------------------------------------------- */
 
+static void on_exit_status(int status, void *user)
+{
+    (void)status;
+    ((session *)user)->ended = true;
+}
+
 static void on_stderr(mcp_str bytes, void *user)
 {
     (void)user;
+    bar_clear();
     text_put(stderr, bytes, TEXT_BLOCK);
+}
+
+/* Ours, and what the configuration says; NULL when that is nothing, or no memory. */
+static const char **environment(const server *s)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    const char **all = s->env.count ? calloc(count + s->env.count + 1, sizeof(*all)) : NULL;
+    size_t n = 0;
+    for (size_t i = 0; all && i < count; i++) {
+        size_t name = strcspn(environ[i], "=") + 1;
+        bool replaced = false;
+        for (size_t k = 0; k < s->env.count; k++)
+            replaced = replaced || strncmp(environ[i], s->env.items[k], name) == 0;
+        if (!replaced)
+            all[n++] = environ[i];
+    }
+    for (size_t k = 0; all && k < s->env.count; k++)
+        all[n++] = s->env.items[k];
+    return all;
 }
 
 static int spawn(ctl *c)
 {
     mcp_error error = {0};
-    int rc = mcp_child_spawn(c->loop, c->client,
-                             MCP_OPTIONS(mcp_child_options, .argv = c->server,
-                                         .on_stderr = c->set.verbose ? on_stderr : NULL),
-                             &c->child, &error);
+    session *s = c->session;
+    const char **env = environment(s->server);
+    int rc = mcp_child_spawn(s->loop, s->client,
+                             MCP_OPTIONS(mcp_child_options, .argv = s->server->argv, .env = env,
+                                         .cwd = s->server->cwd,
+                                         .on_stderr = s->verbose ? on_stderr : NULL,
+                                         .on_exit = on_exit_status, .user = s),
+                             &s->child, &error);
+    free(env);
     if (rc == MCP_OK)
         return EXIT_OK;
-    say("cannot start %s: %s", c->server[0], error.text);
+    say("cannot start %s: %s", s->server->argv[0], error.text);
     if (rc == MCP_ENOTFOUND)
         hint("is it installed, and in a folder that PATH names?");
     return exit_code_of(rc);
 }
 
+static void on_http_end(void *user, const char *why)
+{
+    (void)why;
+    ((session *)user)->ended = true;
+}
+
+static int connect_address(ctl *c)
+{
+    mcp_error error = {0};
+    session *s = c->session;
+    int rc = mcp_http_connect(
+        s->loop, s->client,
+        MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
+                    .headers = (const char *const *)(void *)s->server->headers.items,
+                    .on_end = on_http_end, .user = s),
+        &s->http, &error);
+    if (rc == MCP_OK)
+        return EXIT_OK;
+    say("%s: %s", s->server->url, error.text);
+    return rc == MCP_EINVAL ? EXIT_USAGE : exit_code_of(rc);
+}
+
+static void on_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
+                   void *user)
+{
+    (void)client, (void)user;
+    mcp_str text = mcp_json_string(data), json = {0};
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(w, data);
+    if (!mcp_json_is(data, MCP_JSON_STRING) && mcp_json_writer_finish(w, &json) == MCP_OK)
+        text = json;
+    bar_clear();
+    say("the server says (%.*s)%s%.*s: %.*s", (int)level.len, level.ptr, logger.len ? " " : "",
+        (int)logger.len, logger.len ? logger.ptr : "", (int)(text.len < 1500 ? text.len : 1500),
+        text.len ? text.ptr : "");
+    mcp_json_writer_free(w);
+}
+
+static void on_tool_refused(mcp_client *client, mcp_str name, const char *why, void *user)
+{
+    (void)client, (void)user;
+    bar_clear();
+    say("warning: the tool '%.*s' cannot be used: %s", (int)name.len, name.ptr, why);
+}
+
 static int make_client(ctl *c)
 {
     mcp_error error = {0};
+    session *s = c->session;
     uint64_t ms = c->set.timeout_ms;
-    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpctl",
-                                        .version = MCP_VERSION_STRING, .revision = c->set.revision,
-                                        .timeout_ms = ms, .probe_ms = ms && ms < 3000 ? ms : 0),
-                            &c->client, &error);
+    bool can_ask = terminal_can_ask();
+    int rc = mcp_client_new(
+        MCP_OPTIONS(
+            mcp_client_options, .name = "mcpctl", .version = MCP_VERSION_STRING, .title = "mcpctl",
+            .revision = c->set.revision, .timeout_ms = ms, .probe_ms = ms && ms < 3000 ? ms : 0,
+            .user = s, .elicit_form = can_ask ? question_take : NULL,
+            .elicit_url = can_ask ? question_take : NULL,
+            .sample = c->set.sampler ? question_take : NULL, .log = s->verbose ? on_log : NULL,
+            .tool_refused = on_tool_refused, .trace = s->trace ? on_trace : NULL),
+        &s->client, &error);
+    if (rc == MCP_OK && s->verbose)
+        mcp_client_set_log_level(s->client, "debug");
     if (rc == MCP_OK)
         return EXIT_OK;
     say("%s", error.text);
@@ -209,25 +449,61 @@ static int make_client(ctl *c)
 
 static int start(ctl *c)
 {
-    waiting w = {.c = c, .what = c->server[0]};
+    session *s = c->session;
+    waiting w = {.c = c, .what = server_label(s)};
     int64_t before = now_us();
-    int rc = spawn(c);
-    if (rc == EXIT_OK)
-        rc = wait_for(&w, mcp_client_start(c->client, on_result, &w));
-    c->first_answer_us = now_us() - before;
-    return rc;
+    s->ended = false;
+    int code = s->server->argv ? spawn(c) : connect_address(c);
+    if (code == EXIT_OK)
+        code = wait_for(&w, mcp_client_start(s->client, on_result, &w));
+    s->first_answer_us = now_us() - before;
+    return code;
 }
 
 int session_open(ctl *c)
 {
-    int rc = make_client(c);
-    return rc == EXIT_OK ? start(c) : rc;
+    c->session->verbose = c->set.verbose;
+    int code = server_find(c, &c->session->server);
+    if (code == EXIT_OK)
+        code = open_trace(c);
+    if (code == EXIT_OK)
+        code = make_client(c);
+    return code == EXIT_OK ? start(c) : code;
 }
 
-void session_close(ctl *c)
+static void disconnect(session *s)
 {
-    mcp_child_close(c->child);
-    mcp_client_free(c->client);
-    c->child = NULL;
-    c->client = NULL;
+    mcp_child_close(s->child);
+    mcp_http_client_close(s->http);
+    s->child = NULL;
+    s->http = NULL;
+}
+
+bool session_is_connected(const session *s)
+{
+    return !s->ended && (s->child || s->http);
+}
+
+int session_restart(ctl *c)
+{
+    disconnect(c->session);
+    return start(c);
+}
+
+void session_end(session *s)
+{
+    disconnect(s);
+    mcp_client_free(s->client);
+    s->n_questions = 0; /* they went with the client */
+    s->client = NULL;
+}
+
+void session_close(session *s)
+{
+    session_end(s);
+    server_free(s->server);
+    s->server = NULL;
+    if (s->trace && s->trace != stderr)
+        fclose(s->trace);
+    s->trace = NULL;
 }

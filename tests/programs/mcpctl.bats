@@ -5,6 +5,7 @@ setup() {
     : "${MCPCTL:=mcpctl}" "${MCPD:=mcpd}"
     stranger=$BATS_TEST_DIRNAME/support/stranger
     esc=$'\e'
+    export NO_COLOR=1 HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME= XDG_STATE_HOME=
 }
 
 # Its output on a terminal, without the carriage returns that the terminal adds.
@@ -26,7 +27,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *"mcpctl --help"* ]]
     run "$MCPCTL" ls
     [ "$status" -eq 2 ]
-    [[ $output == *"mcpctl ls -- mcpd"* ]]
+    [[ $output == *"mcpctl ls [GLOB...] -- mcpd"* ]]
     run "$MCPCTL" ls --
     [ "$status" -eq 2 ]
     run "$MCPCTL" lss -- "$stranger"
@@ -38,7 +39,7 @@ bats_require_minimum_version 1.5.0
     run "$MCPCTL" ls --force -- "$stranger"
     [ "$status" -eq 2 ]
     [[ $output == *"ls has no option --force"* ]]
-    run "$MCPCTL" ls there -- "$stranger"
+    run "$MCPCTL" info there -- "$stranger"
     [ "$status" -eq 2 ]
     run "$MCPCTL" read -- "$stranger"
     [ "$status" -eq 2 ]
@@ -99,8 +100,8 @@ bats_require_minimum_version 1.5.0
     [ "$status" -eq 0 ]
     [ "$output" = $'mem:-1\nmem:-2\nmem:next-1\nmem:next-2' ]
     run "$MCPCTL" ls --long -- "$stranger"
-    [ "${lines[0]}" = $'mem:-1\t5\ttext/plain\tone\\x1b[31m\u202e' ]
-    [ "${lines[1]}" = $'mem:-2\t\t\ta\\tb' ]
+    [ "${lines[0]}" = $'mem:-1\t5\ttext/plain\tone\\x1b[31m\u202e\t\t' ]
+    [ "${lines[1]}" = $'mem:-2\t\t\ta\\tb\t\t' ]
     run "$MCPCTL" ls --json -- "$stranger"
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 6 ]

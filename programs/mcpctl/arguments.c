@@ -1,0 +1,332 @@
+/* arguments.c: words name=value as the JSON that a tool's schema wants.
+ *
+ * A word is a text, and only the schema says whether "7" is one or a number. What may surprise: where it does
+ * not say, "7" stays a text; name:=7 is always JSON.
+ */
+#define _GNU_SOURCE
+#include "arguments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <mcp/schema.h>
+
+#define BIT(type) (1u << MCP_JSON_##type)
+
+/* ---- what a schema allows --------------------------------------------------------------------------- */
+
+static unsigned named_type(mcp_str name)
+{
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } types[] = {{"string", BIT(STRING)}, {"integer", BIT(INT)}, {"number", BIT(INT) | BIT(REAL)},
+                 {"boolean", BIT(BOOL)},  {"null", BIT(NULL)},   {"array", BIT(ARRAY)},
+                 {"object", BIT(OBJECT)}};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (mcp_str_eq(name, mcp_str_from(types[i].name)))
+            return types[i].bits;
+    return 0;
+}
+
+/* "#/$defs/name": names with escapes are rare, and then the type is simply not known. */
+static const mcp_json *follow(const mcp_json *root, mcp_str ref)
+{
+    const mcp_json *at = root;
+    if (!ref.len || ref.ptr[0] != '#')
+        return NULL;
+    for (size_t i = 1; at && i < ref.len;) {
+        size_t begin = ++i;
+        while (i < ref.len && ref.ptr[i] != '/')
+            i++;
+        at = mcp_json_get_str(at, (mcp_str){ref.ptr + begin, i - begin});
+    }
+    return at;
+}
+
+static unsigned types_within(const mcp_json *root, const mcp_json *schema, int depth)
+{
+    static const char *const alternatives[] = {"anyOf", "oneOf", "allOf"};
+    const mcp_json *type = mcp_json_get(schema, "type");
+    unsigned bits = named_type(mcp_json_string(type));
+    mcp_json_iter it = {0};
+    if (depth > 16)
+        return 0;
+    if (mcp_json_is(type, MCP_JSON_ARRAY))
+        for (const mcp_json *v; (v = mcp_json_next(type, &it, NULL)) != NULL;)
+            bits |= named_type(mcp_json_string(v));
+    if (type)
+        return bits;
+    mcp_str ref = mcp_json_string(mcp_json_get(schema, "$ref"));
+    if (ref.len)
+        return types_within(root, follow(root, ref), depth + 1);
+    for (size_t i = 0; i < 3; i++) {
+        const mcp_json *list = mcp_json_get(schema, alternatives[i]);
+        mcp_json_iter each = {0};
+        for (const mcp_json *v; (v = mcp_json_next(list, &each, NULL)) != NULL;)
+            bits |= types_within(root, v, depth + 1);
+    }
+    mcp_json_iter values = {0};
+    const mcp_json *list = mcp_json_get(schema, "enum");
+    for (const mcp_json *v; (v = mcp_json_next(list, &values, NULL)) != NULL;)
+        bits |= 1u << mcp_json_typeof(v);
+    if (mcp_json_get(schema, "const"))
+        bits |= 1u << mcp_json_typeof(mcp_json_get(schema, "const"));
+    return bits;
+}
+
+unsigned schema_types(const mcp_json *root, const mcp_json *schema)
+{
+    return types_within(root, schema, 0);
+}
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
+/* "a,b" where an array is wanted. */
+static void add_list(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema,
+                     const char *text)
+{
+    const mcp_json *items = mcp_json_get(schema, "items");
+    mcp_json_begin_array(w);
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        char *item = text_dup((mcp_str){text, len});
+        if (item)
+            add_typed(w, root, items, item);
+        free(item);
+        text += len;
+        text += *text == ',';
+    }
+    mcp_json_end(w);
+}
+
+void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema, const char *text)
+{
+    unsigned types = schema_types(root, schema);
+    mcp_json_doc *doc = NULL;
+    mcp_json_parse(mcp_str_from(text), NULL, NULL, &doc, NULL);
+    const mcp_json *value = mcp_json_root(doc);
+    mcp_json_type is = mcp_json_typeof(value);
+    bool wide = is == MCP_JSON_BIGINT && (types & (BIT(INT) | BIT(REAL)));
+    bool whole = is == MCP_JSON_REAL && (types & BIT(INT)); /* 1.0, 1e3 */
+    if (is != MCP_JSON_STRING && value && ((types & (1u << is)) || wide || whole))
+        mcp_json_add_value(w, value);
+    else if (types == 0 || (types & BIT(STRING)))
+        mcp_json_add_string(w, text);
+    else if (types & BIT(ARRAY))
+        add_list(w, root, schema, text);
+    else if (value)
+        mcp_json_add_value(w, value);
+    else
+        mcp_json_add_string(w, text);
+    mcp_json_free(doc);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------ */
+
+bool argument_parse(const char *word, argument *ret)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word) {
+        say("'%s' is no argument: it has to be name=value, or name:=JSON", word);
+        return false;
+    }
+    ret->is_json = equals > word + 1 && equals[-1] == ':';
+    ret->name = (mcp_str){word, (size_t)(equals - word) - ret->is_json};
+    ret->value = equals + 1;
+    return true;
+}
+
+const char *argument_value(const char *const *words, size_t count, mcp_str name)
+{
+    for (size_t i = count; i-- > 0;) {
+        const char *equals = strchr(words[i], '=');
+        size_t len = equals ? (size_t)(equals - words[i]) : 0;
+        if (equals && mcp_str_eq((mcp_str){words[i], len}, name))
+            return equals + 1;
+    }
+    return NULL;
+}
+
+static bool add_json(mcp_json_writer *w, const argument *a)
+{
+    mcp_json_doc *doc = NULL;
+    mcp_error error = {0};
+    if (mcp_json_parse(mcp_str_from(a->value), NULL, NULL, &doc, &error) != MCP_OK) {
+        say("%.*s:= is not followed by JSON: %s", (int)a->name.len, a->name.ptr, error.text);
+        return false;
+    }
+    mcp_json_add_value(w, mcp_json_root(doc));
+    mcp_json_free(doc);
+    return true;
+}
+
+static bool add_value(mcp_json_writer *w, const argument *a, const mcp_json *root,
+                      const mcp_json *schema)
+{
+    if (a->is_json)
+        return add_json(w, a);
+    add_typed(w, root, schema, a->value);
+    return true;
+}
+
+/* All words with the name of word i: several make an array. */
+static bool add_words(mcp_json_writer *w, const char *const *words, size_t count, size_t i,
+                      const mcp_json *root)
+{
+    argument a, b;
+    size_t same = 0;
+    if (!argument_parse(words[i], &a))
+        return false;
+    for (size_t k = i; k < count; k++)
+        same += argument_parse(words[k], &b) && mcp_str_eq(a.name, b.name);
+    const mcp_json *schema = mcp_json_get_str(mcp_json_get(root, "properties"), a.name);
+    mcp_json_key_str(w, a.name);
+    if (same < 2)
+        return add_value(w, &a, root, schema);
+    mcp_json_begin_array(w);
+    for (size_t k = i; k < count; k++)
+        if (argument_parse(words[k], &b) && mcp_str_eq(a.name, b.name) &&
+            !add_value(w, &b, root, mcp_json_get(schema, "items")))
+            return false;
+    mcp_json_end(w);
+    return true;
+}
+
+/* Whether a word before the i-th has its name. */
+static bool is_repeated(const char *const *words, size_t i)
+{
+    argument a, b;
+    if (!argument_parse(words[i], &a))
+        return false;
+    for (size_t k = 0; k < i; k++)
+        if (argument_parse(words[k], &b) && mcp_str_eq(a.name, b.name))
+            return true;
+    return false;
+}
+
+/* ---- --args ----------------------------------------------------------------------------------------- */
+
+static char *read_all(FILE *f)
+{
+    enum { MOST = 64 << 20 };
+    size_t len = 0, room = 0;
+    char *text = NULL;
+    for (size_t n = 1; n && len < MOST;) {
+        if (len + 4096 > room) {
+            char *grown = realloc(text, (room = room ? room * 2 : 8192) + 1);
+            if (!grown)
+                break;
+            text = grown;
+        }
+        n = fread(text + len, 1, room - len, f);
+        len += n;
+        text[len] = 0;
+    }
+    return text;
+}
+
+/* Its object, or NULL after saying why not; without --args an empty one. */
+static mcp_json_doc *given_object(const ctl *c)
+{
+    const char *from = c->set.args;
+    char *text = NULL;
+    mcp_json_doc *doc = NULL;
+    mcp_error error = {0};
+    if (!from) {
+        text = strdup("{}");
+    } else if (*from == '@' || strcmp(from, "-") == 0) {
+        FILE *f = *from == '@' ? fopen(from + 1, "re") : stdin;
+        if (!f) {
+            say("--args %s: %s", from, strerror(errno));
+            return NULL;
+        }
+        text = read_all(f);
+        if (f != stdin)
+            fclose(f);
+    } else {
+        text = strdup(from);
+    }
+    int rc = text ? mcp_json_parse(mcp_str_from(text), NULL, NULL, &doc, &error) : MCP_ENOMEM;
+    free(text);
+    if (rc == MCP_OK && mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT))
+        return doc;
+    say("--args is no JSON object: %s",
+        rc == MCP_OK ? mcp_json_type_name(mcp_json_typeof(mcp_json_root(doc))) : error.text);
+    mcp_json_free(doc);
+    return NULL;
+}
+
+static bool has_word(const char *const *words, size_t count, mcp_str name)
+{
+    argument a;
+    for (size_t i = 0; i < count; i++)
+        if (argument_parse(words[i], &a) && mcp_str_eq(a.name, name))
+            return true;
+    return false;
+}
+
+char *arguments_make(const ctl *c, const char *const *words, size_t count, const mcp_json *schema)
+{
+    argument a;
+    for (size_t i = 0; i < count; i++)
+        if (!argument_parse(words[i], &a))
+            return NULL;
+    mcp_json_doc *given = given_object(c);
+    if (!given)
+        return NULL;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_iter it = {0};
+    mcp_str key;
+    bool ok = true;
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(mcp_json_root(given), &it, &key)) != NULL;)
+        if (!has_word(words, count, key))
+            mcp_json_key_str(w, key), mcp_json_add_value(w, v);
+    for (size_t i = 0; ok && i < count; i++)
+        if (!is_repeated(words, i))
+            ok = add_words(w, words, count, i, schema);
+    mcp_json_end(w);
+    mcp_json_free(given);
+    if (ok)
+        return take_written(c->command->name, w);
+    mcp_json_writer_free(w);
+    return NULL;
+}
+
+/* ---- checking --------------------------------------------------------------------------------------- */
+
+static void on_issue(const mcp_schema_issue *issue, void *user)
+{
+    (void)user;
+    hint("%.*s: %.*s", issue->path.len ? (int)issue->path.len : 13,
+         issue->path.len ? issue->path.ptr : "the arguments", (int)issue->expected.len,
+         issue->expected.ptr);
+}
+
+int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema)
+{
+    mcp_schema *compiled = NULL;
+    mcp_json_doc *doc = NULL;
+    mcp_error error = {0};
+    if (!schema)
+        return EXIT_OK;
+    int rc = mcp_schema_compile(NULL, schema, NULL, &compiled, &error);
+    if (rc != MCP_OK) {
+        if (!c->set.quiet)
+            say("warning: the arguments of %s are not checked: its schema: %s", what, error.text);
+        return EXIT_OK;
+    }
+    rc = mcp_json_parse(mcp_str_from(arguments), NULL, NULL, &doc, &error);
+    if (rc == MCP_OK)
+        rc = mcp_schema_validate(compiled, mcp_json_root(doc), &error);
+    if (rc == MCP_EINVAL) {
+        say("the arguments do not fit what %s wants:", what);
+        mcp_schema_validate_all(compiled, mcp_json_root(doc), 8, on_issue, NULL, NULL);
+    } else if (rc != MCP_OK && !c->set.quiet) {
+        say("warning: the arguments of %s could not be checked: %s", what, error.text);
+    }
+    mcp_json_free(doc);
+    mcp_schema_free(compiled);
+    return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_OK;
+}

@@ -1,0 +1,200 @@
+/* call.c: mcpctl tools, and mcpctl call NAME.
+ *
+ * What a tool says about itself (that it only reads, say) are hints of a stranger and no permission: a call is
+ * shown and asked about, unless --yes is given or the user's own configuration trusts the server.
+ */
+#include <stdlib.h>
+
+#include "arguments.h"
+#include "content.h"
+#include "definitions.h"
+#include "servers.h"
+#include "terminal.h"
+
+/* ---- hints ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *key;
+    bool fallback; /* what holds when the server does not say */
+    const char *if_true, *if_false;
+} hints[] = {
+    {"readOnlyHint", false, "read-only", "may change things"},
+    {"destructiveHint", true, "may destroy", "does not destroy"},
+    {"idempotentHint", false, "may be repeated", NULL},
+    {"openWorldHint", true, "reaches out", "stays inside"},
+};
+
+/* "read-only, stays inside": what the server says, not what is so. False: it says nothing. */
+static bool put_hints(FILE *to, const mcp_json *tool)
+{
+    const mcp_json *annotations = mcp_json_get(tool, "annotations");
+    const char *before = "";
+    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
+        const mcp_json *v = mcp_json_get(annotations, hints[i].key);
+        if (!mcp_json_is(v, MCP_JSON_BOOL))
+            continue;
+        const char *text = mcp_json_bool(v, false) ? hints[i].if_true : hints[i].if_false;
+        if (text)
+            fprintf(to, "%s%s", before, text), before = ", ";
+    }
+    return *before != 0;
+}
+
+static bool is_required(const mcp_json *schema, mcp_str name)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(schema, "required");
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
+        if (mcp_str_eq(mcp_json_string(v), name))
+            return true;
+    return false;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------- */
+
+static void put_parameters(const ctl *c, const mcp_json *tool, const char *before)
+{
+    const mcp_json *schema = mcp_json_get(tool, "inputSchema");
+    mcp_json_iter it = {0};
+    mcp_str name;
+    const mcp_json *list = mcp_json_get(schema, "properties");
+    for (; mcp_json_next(list, &it, &name) != NULL; before = " ") {
+        bool required = is_required(schema, name);
+        fputs(before, stdout);
+        fputs(required ? "" : "[", stdout);
+        put_field(c, name);
+        fputs(required ? "=" : "=]", stdout);
+    }
+}
+
+static void put_tool(const ctl *c, const mcp_json *tool)
+{
+    mcp_str about = mcp_json_string(mcp_json_get(tool, "description"));
+    put_styled(c, STYLE_NAME, mcp_json_string(mcp_json_get(tool, "name")));
+    put_parameters(c, tool, " ");
+    if (mcp_json_count(mcp_json_get(tool, "annotations"))) {
+        printf("  %s(the server says: ", style_of(c, STYLE_DIM));
+        if (!put_hints(stdout, tool))
+            fputs("nothing", stdout);
+        printf(")%s", style_of(c, STYLE_NONE));
+    }
+    if (about.len)
+        fputs("\n    ", stdout), put_field(c, about);
+    putchar('\n');
+}
+
+static void put_tool_fields(const ctl *c, const mcp_json *tool)
+{
+    putchar('\t');
+    put_parameters(c, tool, "");
+    putchar('\t');
+    put_hints(stdout, tool);
+    putchar('\t');
+    put_field(c, mcp_json_string(mcp_json_get(tool, "description")));
+}
+
+const definitions tool_definitions = {
+    .capability = "tools",
+    .method = "tools/list",
+    .kind = "tool",
+    .put = put_tool,
+    .put_fields = put_tool_fields,
+};
+
+int run_tools(ctl *c)
+{
+    return definitions_list(c, &tool_definitions);
+}
+
+/* ---- the question ----------------------------------------------------------------------------------- */
+
+static void show_line(const char *label, mcp_str text)
+{
+    fprintf(stderr, "  %-10s", label);
+    text_put(stderr, text, TEXT_LINE);
+    fputc('\n', stderr);
+}
+
+static void show_call(const ctl *c, const mcp_json *tool, const char *arguments)
+{
+    const server *s = c->session->server;
+    const mcp_json *info = mcp_client_server_info(c->session->client);
+    fflush(stdout);
+    say("this is to be called:");
+    show_line("server", s->name  ? mcp_str_from(s->name)
+                        : s->url ? mcp_str_from(s->url)
+                                 : mcp_json_string(mcp_json_get(info, "name")));
+    show_line("tool", mcp_json_string(mcp_json_get(tool, "name")));
+    fputs("  arguments ", stderr);
+    text_put_json(stderr, mcp_str_from(arguments));
+    fputc('\n', stderr);
+    if (mcp_json_count(mcp_json_get(tool, "annotations"))) {
+        fputs("  it says   ", stderr);
+        put_hints(stderr, tool);
+        fputc('\n', stderr);
+    }
+}
+
+static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
+{
+    if (c->set.yes || c->session->server->trusted)
+        return EXIT_OK;
+    show_call(c, tool, arguments);
+    if (!terminal_can_ask()) {
+        hint("nobody can be asked whether that is right: --yes calls without asking");
+        return EXIT_REFUSED;
+    }
+    return terminal_ask_yes("Call it? [y/N] ") ? EXIT_OK : EXIT_REFUSED;
+}
+
+/* ---- the call --------------------------------------------------------------------------------------- */
+
+static int put_result(ctl *c, const mcp_json *result, void *user)
+{
+    const char *name = user;
+    bool failed = mcp_json_bool(mcp_json_get(result, "isError"), false);
+    const mcp_json *content = mcp_json_get(result, "content");
+    const mcp_json *structured = mcp_json_get(result, "structuredContent");
+    mcp_json_iter it = {0};
+    if (c->set.json) {
+        int code = put_json_line(c, result);
+        return code == EXIT_OK && failed ? EXIT_REMOTE : code;
+    }
+    if (failed)
+        say("call %s: the tool says that it failed:", name);
+    for (const mcp_json *v; (v = mcp_json_next(content, &it, NULL)) != NULL;)
+        put_content_block(c, failed ? stderr : stdout, v);
+    if (!mcp_json_count(content) && structured)
+        put_json_line(c, structured);
+    return failed ? EXIT_REMOTE : EXIT_OK;
+}
+
+static int call_tool(ctl *c, const mcp_json *tool)
+{
+    const char *name = c->args[0];
+    const mcp_json *schema = mcp_json_get(tool, "inputSchema");
+    char *arguments = arguments_make(c, c->args + 1, c->n_args - 1, schema);
+    if (!arguments)
+        return EXIT_USAGE;
+    int code = arguments_check(c, name, arguments, schema);
+    if (code == EXIT_USAGE && c->set.force)
+        code = EXIT_OK;
+    else if (code == EXIT_USAGE)
+        hint("--force calls all the same");
+    if (code == EXIT_OK)
+        code = confirm(c, tool, arguments);
+    if (code == EXIT_OK)
+        code = session_call_tool(c, name, arguments, put_result, (void *)(uintptr_t)name);
+    free(arguments);
+    return code;
+}
+
+int run_call(ctl *c)
+{
+    mcp_json_doc *tool = NULL;
+    int code = definitions_find(c, &tool_definitions, c->args[0], &tool);
+    if (code == EXIT_OK)
+        code = call_tool(c, mcp_json_root(tool));
+    mcp_json_free(tool);
+    return code;
+}

@@ -1,0 +1,129 @@
+/* complete.c: mcpctl complete, and questions for values that the server can help with. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "arguments.h"
+#include "completion.h"
+#include "terminal.h"
+
+/* ---- asking the server ------------------------------------------------------------------------------ */
+
+static char *make_params(const completion_query *q)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "ref"), mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, q->prompt ? "ref/prompt" : "ref/resource");
+    mcp_json_key(w, q->prompt ? "name" : "uri");
+    mcp_json_add_string(w, q->prompt ? q->prompt : q->uri_template);
+    mcp_json_end(w);
+    mcp_json_key(w, "argument"), mcp_json_begin_object(w);
+    mcp_json_key(w, "name"), mcp_json_add_str(w, q->argument);
+    mcp_json_key(w, "value"), mcp_json_add_string(w, q->value ? q->value : "");
+    mcp_json_end(w);
+    if (q->n_words) {
+        mcp_json_key(w, "context"), mcp_json_begin_object(w);
+        mcp_json_key(w, "arguments"), mcp_json_begin_object(w);
+        for (size_t i = 0; i < q->n_words; i++) {
+            argument a;
+            if (argument_parse(q->words[i], &a))
+                mcp_json_key_str(w, a.name), mcp_json_add_string(w, a.value);
+        }
+        mcp_json_end(w), mcp_json_end(w);
+    }
+    mcp_json_end(w);
+    return take_written("complete", w);
+}
+
+int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user)
+{
+    char *params = make_params(q);
+    if (!params)
+        return EXIT_LOCAL;
+    int code = q->quietly ? session_call_quietly(c, "completion/complete", params, fn, user)
+                          : session_call(c, "complete", "completion/complete", params, fn, user);
+    free(params);
+    return code;
+}
+
+static int show_proposals(ctl *c, const mcp_json *result, void *user)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *values = mcp_json_get(mcp_json_get(result, "completion"), "values");
+    (void)c, (void)user;
+    for (const mcp_json *v; (v = mcp_json_next(values, &it, NULL)) != NULL;)
+        terminal_show(mcp_json_string(v), 4);
+    return EXIT_OK;
+}
+
+char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required)
+{
+    bool helps = session_offers(c, "completions");
+    char label[512];
+    snprintf(label, sizeof(label), "%.*s%s%s: ", (int)q->argument.len, q->argument.ptr,
+             required ? "" : " (may be empty)", helps ? " [? shows proposals]" : "");
+    if (about.len)
+        terminal_show(about, 0);
+    for (;;) {
+        char *line = terminal_ask(label, false);
+        size_t len = line ? strlen(line) : 0;
+        if (!line || (len && (line[len - 1] != '?' || !helps)) || (!len && !required))
+            return line;
+        if (len) {
+            line[len - 1] = 0;
+            completion_query ask = *q;
+            ask.value = line;
+            ask.quietly = true;
+            completion_ask(c, &ask, show_proposals, NULL);
+        }
+        free(line);
+    }
+}
+
+/* ---- complete --------------------------------------------------------------------------------------- */
+
+static int put_values(ctl *c, const mcp_json *result, void *user)
+{
+    const mcp_json *completion = mcp_json_get(result, "completion");
+    const mcp_json *values = mcp_json_get(completion, "values");
+    mcp_json_iter it = {0};
+    size_t count = 0;
+    (void)user;
+    if (!mcp_json_is(values, MCP_JSON_ARRAY)) {
+        say("complete: an answer without \"values\": the server breaks the protocol");
+        return EXIT_PROTOCOL;
+    }
+    if (c->set.json)
+        return put_json_line(c, completion);
+    for (const mcp_json *v; (v = mcp_json_next(values, &it, NULL)) != NULL;) {
+        if (c->set.limit && count++ == c->set.limit)
+            break;
+        put_field(c, mcp_json_string(v));
+        putchar('\n');
+    }
+    if (mcp_json_bool(mcp_json_get(completion, "hasMore"), false) && !c->set.quiet)
+        hint("there are more");
+    return EXIT_OK;
+}
+
+int run_complete(ctl *c)
+{
+    const char *reference = c->args[0];
+    bool has_value = c->n_args > 2 && !strchr(c->args[2], '=');
+    completion_query q = {
+        .argument = mcp_str_from(c->args[1]),
+        .value = has_value ? c->args[2] : "",
+        .words = (const char *const *)c->args + 2 + has_value,
+        .n_words = c->n_args > 2 ? c->n_args - 2 - has_value : 0,
+    };
+    if (strpbrk(reference, "{:"))
+        q.uri_template = reference;
+    else
+        q.prompt = reference;
+    for (size_t i = 0; i < q.n_words; i++) {
+        argument a;
+        if (!argument_parse(q.words[i], &a))
+            return EXIT_USAGE;
+    }
+    return completion_ask(c, &q, put_values, NULL);
+}

@@ -1,0 +1,57 @@
+/* servers.h: which server is meant: a command line behind "--", an address, or a name in the configuration files
+ * of Claude Desktop and Code, VS Code, Cursor and our own.
+ */
+#ifndef MCPCTL_SERVERS_H
+#define MCPCTL_SERVERS_H
+
+#include "mcpctl.h"
+
+/* Texts that are ours; the last of `items` is followed by NULL. */
+typedef struct words {
+    char **items;
+    size_t count;
+} words;
+
+/* False: no memory. Takes `text`, which may be NULL (then it fails). */
+bool words_add(words *w, char *text);
+void words_clear(words *w);
+
+typedef struct server {
+    const char *name;        /* NULL: it was not named in a file */
+    char *file;              /* where its entry was found */
+    bool from_project;       /* in a file of the present folder, which may be a stranger's */
+    bool trusted;            /* its tools are called without a question */
+    const char *const *argv; /* NULL: an address */
+    char *url;
+    bool sse; /* the entry says that it is HTTP+SSE of 2024-11-05 */
+    char *cwd;
+    words line;    /* argv, when it is from a file */
+    words env;     /* NAME=value, beside ours */
+    words headers; /* "Name: value" */
+    words
+        shown; /* the command line, environment and headers as a person is shown them and as they are
+                      remembered: with ${input:x} where a secret is */
+} server;
+
+/* EXIT_OK, or after saying why not. */
+int server_find(ctl *c, server **ret);
+void server_free(server *s);
+
+/* Visits every file there may be, in the order in which they are looked at. fn returning false stops. */
+typedef bool server_file_fn(const char *path, bool project, const mcp_json *root, void *user);
+int server_files(const ctl *c, server_file_fn *fn, void *user);
+/* The object with the servers of a file, whoever wrote it; NULL: it has none. */
+const mcp_json *server_entries(const mcp_json *root);
+
+/* confirm.c: shows what is to be started and asks, unless that was answered before. */
+int server_confirm(ctl *c, const server *s);
+
+/* expand.c: a text of a file with ${env:NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome}, ${input:id}.
+ * *shown is the same without what is secret. Both to be freed. EXIT_OK or after saying why not. */
+typedef struct expansion {
+    const mcp_json *inputs; /* of the file; may be NULL */
+    words asked;            /* id, answer, id, answer, … */
+} expansion;
+int expand_text(expansion *e, mcp_str text, char **ret, char **shown);
+
+#endif

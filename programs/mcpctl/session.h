@@ -1,0 +1,23 @@
+/* session.h: the inside of a session, for the few files that are part of it. */
+#ifndef MCPCTL_SESSION_H
+#define MCPCTL_SESSION_H
+
+#include "mcpctl.h"
+
+/* False when a server that was started has ended. */
+bool session_is_connected(const session *s);
+/* Starts or connects once more, and waits for the answer. EXIT_OK or after saying why not. */
+int session_restart(ctl *c);
+/* Ends the server and all calls; session_close() is due all the same. */
+void session_end(session *s);
+
+/* questions.c: what the server asks. The first is the client's callback, which only takes it; the second asks the
+ * person, outside of all callbacks. */
+void question_take(mcp_client *client, mcp_question *question, void *user);
+void questions_answer(ctl *c);
+
+/* trace.c: FILE, or stderr for "-"; NULL after saying why. A message is one line of JSON. */
+FILE *trace_open(const char *path);
+void trace_message(FILE *to, bool sent, mcp_str message);
+
+#endif

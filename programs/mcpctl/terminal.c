@@ -1,0 +1,80 @@
+/* terminal.c: questions on the terminal. A line is read byte by byte: nothing may stay in a buffer that somebody
+ * else (the shell's editor, a command that reads stdin) would miss.
+ */
+#define _GNU_SOURCE
+#include "terminal.h"
+
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+bool terminal_can_ask(void)
+{
+    return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
+}
+
+/* False: end of input before a newline, or a signal. */
+static bool read_line(char **line, size_t *len)
+{
+    enum { LONGEST = 1 << 20 };
+    size_t room = 0;
+    for (;;) {
+        if (*len + 1 >= room) {
+            char *grown = room < LONGEST ? realloc(*line, room = room ? room * 2 : 128) : NULL;
+            if (!grown)
+                return false;
+            *line = grown;
+        }
+        ssize_t n = read(STDIN_FILENO, *line + *len, 1);
+        if (n != 1 || (*line)[*len] == '\n') {
+            (*line)[*len] = 0;
+            return n == 1;
+        }
+        ++*len;
+    }
+}
+
+char *terminal_ask(const char *prompt, bool secret)
+{
+    struct termios old;
+    char *line = NULL;
+    size_t len = 0;
+    bool hidden = secret && tcgetattr(STDIN_FILENO, &old) == 0;
+    fflush(stdout);
+    text_put(stderr, mcp_str_from(prompt), TEXT_LINE);
+    if (hidden) {
+        struct termios off = old;
+        off.c_lflag &= (tcflag_t)~ECHO;
+        tcsetattr(STDIN_FILENO, TCSANOW, &off);
+    }
+    bool ok = read_line(&line, &len);
+    if (hidden)
+        tcsetattr(STDIN_FILENO, TCSANOW, &old);
+    if (hidden || !ok)
+        fputc('\n', stderr);
+    if (ok)
+        return line;
+    free(line);
+    return NULL;
+}
+
+bool terminal_ask_yes(const char *question)
+{
+    char *line = terminal_ask(question, false);
+    bool yes = line && (line[0] == 'y' || line[0] == 'Y');
+    free(line);
+    return yes;
+}
+
+void terminal_show(mcp_str text, int indent)
+{
+    while (text.len) {
+        const char *newline = memchr(text.ptr, '\n', text.len);
+        size_t len = newline ? (size_t)(newline - text.ptr) : text.len;
+        fprintf(stderr, "%*s", indent, "");
+        text_put(stderr, (mcp_str){text.ptr, len}, TEXT_LINE);
+        fputc('\n', stderr);
+        len += newline != NULL;
+        text = (mcp_str){text.ptr + len, text.len - len};
+    }
+}

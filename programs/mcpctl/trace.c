@@ -1,0 +1,202 @@
+/* trace.c: every message as a line of JSON: of our own session (--trace), or of a host's with its server, between
+ * which `mcpctl trace FILE -- SERVER` stands.
+ *
+ * As a go-between it passes on bytes as they come and understands nothing, so that what is recorded is what was
+ * said. A line that is no JSON is recorded as text.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+/* ---- lines ------------------------------------------------------------------------------------------ */
+
+FILE *trace_open(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return stderr;
+    FILE *f = fopen(path, "ae");
+    if (!f)
+        say("cannot write the trace to %s: %s", path, strerror(errno));
+    return f;
+}
+
+static void format_now(char to[40])
+{
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t n = strftime(to, 40, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(to + n, 40 - n, ".%06ldZ", now.tv_nsec / 1000);
+}
+
+static void put_member(FILE *to, const char *name, mcp_str text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json = {0};
+    mcp_json_add_str(w, text);
+    if (mcp_json_writer_finish(w, &json) != MCP_OK) /* not even UTF-8 */
+        json = MCP_STR("null");
+    fprintf(to, "\"%s\":%.*s", name, (int)json.len, json.ptr);
+    mcp_json_writer_free(w);
+}
+
+static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool is_json)
+{
+    char now[40];
+    format_now(now);
+    fprintf(to, "{\"time\":\"%s\",\"from\":\"%s\",", now, sent ? "client" : "server");
+    if (is_json) {
+        fprintf(to, "\"%s\":", name);
+        fwrite(text.ptr, 1, text.len, to);
+    } else {
+        put_member(to, name, text);
+    }
+    fputs("}\n", to);
+    fflush(to);
+}
+
+void trace_message(FILE *to, bool sent, mcp_str message)
+{
+    put_line(to, sent, "message", message, true);
+}
+
+/* ---- the go-between --------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    int from, to;
+    bool sent, is_stderr, open;
+    char *line; /* what there is of it */
+    size_t len, room;
+} stream;
+
+static void put_whole_line(FILE *trace, const stream *s)
+{
+    mcp_json_doc *doc = NULL;
+    mcp_str text = {s->line, s->len};
+    if (text.len && text.ptr[text.len - 1] == '\r')
+        text.len--;
+    bool is_json = !s->is_stderr && mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK;
+    mcp_json_free(doc);
+    if (s->is_stderr)
+        put_line(trace, false, "stderr", text, false);
+    else if (is_json || text.len)
+        put_line(trace, s->sent, is_json ? "message" : "text", text, is_json);
+}
+
+/* A line beyond 64 MiB is recorded in pieces. */
+static void record(FILE *trace, stream *s, const char *bytes, size_t len)
+{
+    enum { LONGEST = 64 << 20 };
+    for (size_t i = 0; i < len; i++) {
+        if (s->len == s->room && s->room < LONGEST) {
+            size_t room = s->room ? s->room * 2 : 4096;
+            char *grown = realloc(s->line, room);
+            if (grown)
+                s->line = grown, s->room = room;
+        }
+        if (bytes[i] != '\n' && s->len < s->room)
+            s->line[s->len++] = bytes[i];
+        if (bytes[i] == '\n' || s->len == s->room) {
+            if (bytes[i] == '\n' || s->room >= LONGEST) {
+                put_whole_line(trace, s);
+                s->len = 0;
+            }
+        }
+    }
+}
+
+static bool write_all(int to, const char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t n = write(to, bytes, len);
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0)
+            bytes += n, len -= (size_t)n;
+    }
+    return true;
+}
+
+static void pass_on(FILE *trace, stream *s)
+{
+    static char bytes[1 << 16];
+    ssize_t n = read(s->from, bytes, sizeof(bytes));
+    if (n < 0 && errno == EINTR)
+        return;
+    if (n <= 0 || !write_all(s->to, bytes, (size_t)n)) {
+        s->open = false;
+        if (s->sent)
+            close(s->to); /* the server sees the end of its input */
+    }
+    if (n > 0)
+        record(trace, s, bytes, (size_t)n);
+}
+
+static void pump(FILE *trace, stream streams[3])
+{
+    while (streams[1].open || streams[2].open) {
+        struct pollfd p[3];
+        for (size_t i = 0; i < 3; i++)
+            p[i] = (struct pollfd){.fd = streams[i].open ? streams[i].from : -1, .events = POLLIN};
+        if (poll(p, 3, -1) < 0 && errno != EINTR)
+            break;
+        for (size_t i = 0; i < 3; i++)
+            if (p[i].revents)
+                pass_on(trace, &streams[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (streams[i].len)
+            put_whole_line(trace, &streams[i]);
+        free(streams[i].line);
+    }
+}
+
+static pid_t start(const ctl *c, const int in[2], const int out[2], const int err[2])
+{
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(c->server[0], (char *const *)(uintptr_t)c->server);
+    dprintf(2, "mcpctl: cannot start %s: %s\n", c->server[0], strerror(errno));
+    _exit(127);
+}
+
+int run_trace(ctl *c)
+{
+    int in[2], out[2], err[2], status = 0;
+    if (!c->server || !c->server[0]) {
+        say("trace needs the server's command behind --");
+        hint("to record a session of mcpctl itself use --trace FILE with its command");
+        return EXIT_USAGE;
+    }
+    FILE *trace = trace_open(c->args[0]);
+    if (!trace || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+        return EXIT_LOCAL;
+    signal(SIGPIPE, SIG_IGN);
+    /* A signal is for the server too, which ends by it; then so do we. */
+    signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
+    pid_t pid = start(c, in, out, err);
+    close(in[0]), close(out[1]), close(err[1]);
+    stream streams[3] = {{.from = 0, .to = in[1], .sent = true, .open = pid > 0},
+                         {.from = out[0], .to = 1, .open = pid > 0},
+                         {.from = err[0], .to = 2, .is_stderr = true, .open = pid > 0}};
+    pump(trace, streams);
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    if (trace != stderr)
+        fclose(trace);
+    if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+        return EXIT_CONNECT;
+    return EXIT_OK;
+}

@@ -1,0 +1,191 @@
+/* watch.c: mcpctl watch: one line for each change.
+ *
+ * The library listens again after a lost connection; what is left to do here is to start a server that died once
+ * more. What may surprise: after a gap every resource counts as changed with --read, unless its contents are
+ * the same as before.
+ */
+#include <stdlib.h>
+
+#include "entries.h"
+#include "read.h"
+#include "session.h"
+#include "terminal.h"
+
+typedef struct change {
+    mcp_change kind;
+    char *uri;
+} change;
+
+typedef struct watching {
+    ctl *c;
+    change *queue; /* not printed yet: that may need calls, which a callback should not wait for */
+    size_t waiting, room;
+    uint64_t told;
+    bool awake, active, refused, gap;
+} watching;
+
+static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
+
+/* ---- callbacks -------------------------------------------------------------------------------------- */
+
+static void note(watching *w, mcp_change kind, mcp_str uri)
+{
+    if (w->waiting == w->room) {
+        size_t room = w->room ? w->room * 2 : 16;
+        change *grown = realloc(w->queue, room * sizeof(*grown));
+        if (!grown)
+            return;
+        w->queue = grown;
+        w->room = room;
+    }
+    for (size_t i = 0; i < w->waiting; i++)
+        if (w->queue[i].kind == kind && mcp_str_eq(mcp_str_from(w->queue[i].uri), uri))
+            return;
+    char *copy = text_dup(uri);
+    if (copy)
+        w->queue[w->waiting++] = (change){kind, copy};
+    w->awake = true;
+}
+
+static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change kind,
+                       mcp_str uri, void *user)
+{
+    (void)client, (void)subscription;
+    note(user, kind, uri);
+}
+
+static void on_state(mcp_client *client, mcp_subscription *subscription,
+                     mcp_subscription_state state, const mcp_error *error, void *user)
+{
+    watching *w = user;
+    const ctl *c = w->c;
+    (void)client, (void)subscription;
+    w->awake = true;
+    bar_clear();
+    if (c->session->interrupted)
+        return;
+    switch (state) {
+    case MCP_SUBSCRIPTION_ACTIVE:
+        if (w->gap && !c->set.quiet)
+            say("listening again; what changed meanwhile was not told");
+        w->active = true;
+        w->gap = false;
+        break;
+    case MCP_SUBSCRIPTION_LOST:
+        if (!w->gap && !c->set.quiet)
+            say("the connection was lost: %s; trying again", error ? error->text : "");
+        w->gap = true;
+        break;
+    case MCP_SUBSCRIPTION_REFUSED:
+        say("the server does not tell of changes: %s", error ? error->text : "");
+        w->refused = true;
+        break;
+    }
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------ */
+
+static int put_json_change(ctl *c, const change *k, const char *now)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "time"), mcp_json_add_string(w, now);
+    mcp_json_key(w, "changed"), mcp_json_add_string(w, kinds[k->kind]);
+    if (k->kind == MCP_CHANGE_RESOURCE)
+        mcp_json_key(w, "uri"), mcp_json_add_string(w, k->uri);
+    mcp_json_end(w);
+    return put_written(c, "watch", w);
+}
+
+static int put_change(watching *w, const change *k)
+{
+    ctl *c = w->c;
+    char now[32];
+    int code = EXIT_OK;
+    time_format(time_now(), now);
+    w->told++;
+    if (c->set.json) {
+        code = put_json_change(c, k, now);
+    } else {
+        printf("%s\t%s\t", now, kinds[k->kind]);
+        put_field(c, mcp_str_from(k->uri));
+        putchar('\n');
+    }
+    if (code == EXIT_OK && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
+        /* What is gone, or cannot be read now, is no reason to stop. */
+        read_resource(c, k->uri, NULL);
+    return flush_stdout(c) ? code : EXIT_LOCAL;
+}
+
+static int put_changes(watching *w)
+{
+    int code = EXIT_OK;
+    bool enough = false;
+    while (w->waiting && code == EXIT_OK && !enough) {
+        change k = w->queue[0];
+        memmove(w->queue, w->queue + 1, --w->waiting * sizeof(*w->queue));
+        code = put_change(w, &k);
+        free(k.uri);
+        enough = w->c->set.count && w->told >= w->c->set.count;
+    }
+    return code;
+}
+
+/* ---- the connection --------------------------------------------------------------------------------- */
+
+/* A server that was started and died is started again: at once, then after ever longer waits. */
+static int keep_alive(watching *w)
+{
+    ctl *c = w->c;
+    bool stop = false;
+    for (uint64_t ms = 100; !session_is_connected(c->session) && !c->session->interrupted;
+         ms = ms < 30000 ? ms * 2 : 60000) {
+        if (!c->set.quiet)
+            say("the server ended; starting it again");
+        w->gap = true;
+        if (session_restart(c) == EXIT_OK)
+            return EXIT_OK;
+        session_wait(c, &stop, ms);
+    }
+    return EXIT_OK;
+}
+
+static int run_until_enough(watching *w)
+{
+    ctl *c = w->c;
+    int code = EXIT_OK;
+    while (code == EXIT_OK && !c->session->interrupted && !w->refused) {
+        if (c->set.count && w->told >= c->set.count)
+            break;
+        w->awake = false;
+        session_wait(c, &w->awake, 1000);
+        code = put_changes(w);
+        if (code == EXIT_OK)
+            code = keep_alive(w);
+    }
+    return w->refused ? EXIT_REMOTE : code;
+}
+
+int run_watch(ctl *c)
+{
+    watching w = {.c = c};
+    mcp_subscription *subscription = NULL;
+    bool lists = c->n_args == 0;
+    int rc = mcp_client_subscribe(
+        c->session->client,
+        MCP_OPTIONS(mcp_subscription_options, .uris = (const char *const *)c->args,
+                    .n_uris = c->n_args, .resources = lists, .prompts = lists, .tools = lists,
+                    .changed = on_changed, .state = on_state, .user = &w),
+        &subscription);
+    if (rc != MCP_OK) {
+        say("watch: %s", mcp_error_text(rc));
+        return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_LOCAL;
+    }
+    int code = run_until_enough(&w);
+    if (c->session->client)
+        mcp_subscription_end(subscription);
+    for (size_t i = 0; i < w.waiting; i++)
+        free(w.queue[i].uri);
+    free(w.queue);
+    return code;
+}
