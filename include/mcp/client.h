@@ -476,6 +476,9 @@ typedef struct mcp_exchange_end {
 MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                        const mcp_exchange_end *end, int64_t now);
 
+/* Whether a request of that exchange is still unanswered. From anywhere but `send`. */
+MCP_API bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange);
+
 /* Whose authorization the requests carry from now on: a name for the token's owner, not the token; NULL:
  * nobody's. What was kept for another one and is not public is not used any more. Begins with the
  * channel's principal. MCP_OK, MCP_ENOMEM (then nothing is kept from now on). */

@@ -149,6 +149,8 @@ int mcp__channel_notify(mcp_channel *channel, mcp_exchange exchange, mcp_str met
                         mcp_str params);
 /* Forgets a request of ours: its fn is not called any more. False: there is none. */
 bool mcp__channel_forget(mcp_channel *channel, int64_t id);
+/* Whether one is still without its answer. */
+bool mcp__channel_awaits(const mcp_channel *channel, int64_t id);
 /* Ends one with a code of our own, as if it were the answer. False: there is none. */
 bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json *result);
 /* Moves the time-out of one; INT64_MAX: none. False: there is none. */

@@ -13,7 +13,7 @@ typedef struct outgoing {
     void *user;
 } outgoing;
 
-static outgoing *find(mcp_channel *channel, int64_t id)
+static outgoing *find(const mcp_channel *channel, int64_t id)
 {
     for (mcp__link *l = channel->outgoing.next; l != &channel->outgoing; l = l->next) {
         outgoing *o = mcp__container(l, outgoing, link);
@@ -95,6 +95,11 @@ bool mcp__channel_forget(mcp_channel *channel, int64_t id)
     mcp__list_remove(&o->link);
     mcp__release(channel->allocator, o);
     return true;
+}
+
+bool mcp__channel_awaits(const mcp_channel *channel, int64_t id)
+{
+    return find(channel, id) != NULL;
 }
 
 bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json *result)

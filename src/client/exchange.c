@@ -188,6 +188,12 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     mcp_json_free(doc);
 }
 
+bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange)
+{
+    return client && client->channel && client->transport.exchanges && exchange &&
+           exchange <= INT64_MAX && mcp__channel_awaits(client->channel, (int64_t)exchange);
+}
+
 int mcp_client_set_authorization(mcp_client *client, const char *who)
 {
     char *copy = who ? mcp__strdup(client->allocator, mcp_str_from(who)) : NULL;
