@@ -49,6 +49,10 @@ typedef struct mcp_channel_options {
     bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user);
 
+    /* A handler wants the stream of an exchange ended before its answer is there, see mcp_request_end_stream().
+     * NULL: the transport cannot. Called from within a handler. */
+    void (*end_stream)(mcp_channel *channel, mcp_exchange exchange, void *user);
+
     /* Who the peer is, where the transport knows it; copied. NULL: nobody in particular. What is
      * remembered for a peer (cursors, subscriptions) is bound to it. */
     const char *principal;

@@ -5,11 +5,13 @@
 #include <mcp/base.h>
 #include <mcp/channel.h>
 #include <mcp/client.h>
+#include <mcp/input.h>
 #include <mcp/json.h>
 #include <mcp/provider.h>
 #include <mcp/request.h>
 #include <mcp/schema.h>
 #include <mcp/server.h>
+#include <mcp/task.h>
 #include <mcp/uri.h>
 
 #endif

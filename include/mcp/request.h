@@ -205,6 +205,11 @@ MCP_API void mcp_request_log(mcp_request *req, mcp_log_level level, const char *
 MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
                               const char *format, ...) MCP_PRINTF(4, 5);
 
+/* For an answer that takes long: ends the connection that waits for it, where the peer can come back for what
+ * it missed (HTTP of 2025-11-25 within a session: it asks again with Last-Event-ID). The request goes on, and what
+ * it says is kept. Elsewhere it does nothing. 2025-11-25, basic/transports, "Sending Messages to the Server". */
+MCP_API void mcp_request_end_stream(mcp_request *req);
+
 /* Ends a request whose handler returned MCP_PENDING; `outcome` is what the handler would have returned.
  * The request is gone afterwards. Call it once in every case, also after a cancel. */
 MCP_API void mcp_reply_finish(mcp_request *req, int outcome);

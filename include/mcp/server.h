@@ -54,6 +54,15 @@ typedef struct mcp_server_options {
     /* Declare that handlers send log messages to the peer, with mcp_request_log(). */
     bool logging;
 
+    /* How long a client may take to answer what it is asked (mcp/input.h), where it is asked by requests
+     * (before 2026-07-28); 10 minutes. */
+    uint64_t input_timeout_ms;
+    /* Fills bytes with cryptographic randomness (MCP_OK or a negative code), and milliseconds since 1970;
+     * NULL: the system's. */
+    int (*random)(void *user, void *bytes, size_t len);
+    int64_t (*clock)(void *user);
+    void *user; /* for these two */
+
     const struct mcp_host *host; /* lends worker threads and timers; may be set later */
     const mcp_allocator *allocator;
 
@@ -183,6 +192,13 @@ typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint
  * none. A problem that the model can mend is mcp_reply_tool_error(), not a negative code. */
 typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user);
 
+/* Whether calls may go on as tasks: see mcp/task.h. */
+typedef enum mcp_task_support {
+    MCP_TASK_FORBIDDEN = 0,
+    MCP_TASK_OPTIONAL,
+    MCP_TASK_REQUIRED, /* a peer that cannot have tasks is refused before the handler runs */
+} mcp_task_support;
+
 typedef struct mcp_tool {
     size_t size;
     const char *name; /* required; 1 to 128 of A-Z a-z 0-9 _ - . */
@@ -200,6 +216,7 @@ typedef struct mcp_tool {
     const char *meta;
 
     mcp_call_fn *call; /* required */
+    mcp_task_support task_support;
     /* Instead of the server's handler_timeout_ms; UINT64_MAX: for ever. */
     uint64_t timeout_ms;
 } mcp_tool;

@@ -379,6 +379,7 @@ void mcp__http_delete(mcp_http_connection *c);
 
 void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                             void *user);
+void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, void *user);
 mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_stream_free(mcp__http_stream *stream);
 /* Ends streams whose request will not be answered any more. */

@@ -57,7 +57,9 @@ int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__htt
     mcp__list_init(&s->general.link);
     s->general.session = s;
     rc = set_id(s);
-    mcp_channel_options options = {.size = sizeof(options), .send = mcp__http_session_send};
+    mcp_channel_options options = {.size = sizeof(options),
+                                   .send = mcp__http_session_send,
+                                   .end_stream = mcp__http_session_end_stream};
     if (rc == MCP_OK)
         rc = mcp__http_peer_new(http, &options, c, &s->peer);
     if (rc == MCP_OK) {

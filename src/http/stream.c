@@ -177,6 +177,22 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
         mcp__http_flush(c);
 }
 
+void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, void *user)
+{
+    mcp__http_peer *peer = user;
+    mcp__http_session *s = peer->session;
+    mcp__http_stream *stream = s && exchange ? find_exchange(s, exchange) : NULL;
+    (void)channel;
+    if (!stream || !stream->connection)
+        return;
+    mcp__http_stream_begin(stream);
+    mcp_http_connection *c = stream->connection;
+    if (c->phase != MCP__HTTP_STREAMING)
+        return; /* only JSON will do for it */
+    mcp__http_session_detach(c);
+    mcp__http_sse_end(c, 0);
+}
+
 /* ---- going on ------------------------------------------------------------------------------------------------- */
 
 static bool read_number(mcp_str *s, uint64_t *ret)

@@ -15,6 +15,9 @@ const char *mcp__mirror_name(mcp_str method)
         {"tools/call", "name"},
         {"prompts/get", "name"},
         {"resources/read", "uri"},
+        {"tasks/get", "taskId"},
+        {"tasks/update", "taskId"},
+        {"tasks/cancel", "taskId"},
     };
     for (size_t i = 0; i < MCP__COUNT(named); i++) {
         if (mcp_str_eq(method, mcp_str_from(named[i].method)))

@@ -1,4 +1,5 @@
 /* dispatch.c: the table of methods, and the way from a request to its handler. */
+#include "server/input.h"
 #include "server/server.h"
 
 static const mcp__method methods[] = {
@@ -7,7 +8,8 @@ static const mcp__method methods[] = {
      .needs = MCP__RESOURCES,
      .array = "contents",
      .cacheable = true,
-     .run = mcp__run_read},
+     .run = mcp__run_read,
+     .again = mcp__again_read},
     {.name = "tools/call",
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
@@ -16,6 +18,7 @@ static const mcp__method methods[] = {
      .limited = true,
      .rate = MCP__RATE_CALLS,
      .run = mcp__run_tool,
+     .again = mcp__again_tool,
      .check = mcp__tool_check,
      .tail = mcp__tool_tail},
     {.name = "resources/list",
@@ -56,6 +59,7 @@ static const mcp__method methods[] = {
      .needs = MCP__PROMPTS,
      .array = "messages",
      .run = mcp__run_prompt,
+     .again = mcp__again_prompt,
      .tail = mcp__prompt_tail},
     {.name = "completion/complete",
      .revisions = MCP__IN_ALL,
@@ -127,6 +131,8 @@ void mcp__dispatch(mcp_request *req)
     if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
         req->method = method;
         outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
+        if (outcome == MCP_OK && method->again)
+            outcome = mcp__input_open(req);
         if (outcome == MCP_OK)
             outcome = method->run(req);
     } else {

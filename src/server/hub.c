@@ -129,6 +129,7 @@ void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *l
     *stream = (mcp__stream){.session = session, .listen = listen};
     mcp__list_init(&stream->link);
     mcp__list_init(&stream->subscriptions);
+    mcp__list_init(&stream->tasks);
     uint64_t seed = (uintptr_t)session;
     mcp__map_init(&stream->by_uri, &session->server->allocator, seed, ~seed);
 }
@@ -244,12 +245,13 @@ void mcp__stream_clear(mcp__stream *stream)
     stream->dirty_lists = 0;
     while (!mcp__list_empty(&stream->subscriptions))
         subscription_free(mcp__container(stream->subscriptions.next, mcp__subscription, in_stream));
+    mcp__task_stream_clear(stream);
     mcp__map_free(&stream->by_uri);
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------------ */
 
-static void arm(mcp__session *session)
+void mcp__hub_arm(mcp__session *session)
 {
     if (session->due != INT64_MAX)
         return;
@@ -266,7 +268,7 @@ void mcp_server_resource_updated(mcp_server *server, const char *uri)
         mcp__subscription *s = mcp__container(l, mcp__subscription, in_topic);
         if (mcp__list_empty(&s->in_dirty))
             mcp__list_append(&s->stream->session->dirty, &s->in_dirty);
-        arm(s->stream->session);
+        mcp__hub_arm(s->stream->session);
     }
 }
 
@@ -276,7 +278,7 @@ static void mark_list(mcp__stream *stream, unsigned list)
         return;
     stream->dirty_lists |= list;
     stream->session->lists_dirty = true;
-    arm(stream->session);
+    mcp__hub_arm(stream->session);
 }
 
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind)
@@ -363,7 +365,7 @@ static bool tell(mcp__session *session)
             return false;
         mcp__list_remove(&s->in_dirty);
     }
-    return !session->lists_dirty;
+    return !session->lists_dirty && mcp__task_tell(session);
 }
 
 void mcp__hub_tick(mcp__session *session, int64_t now)

@@ -85,7 +85,7 @@ static int subscribe_all(mcp_request *req, const mcp_json *uris, mcp__object *ho
     return MCP_OK;
 }
 
-static int acknowledge(mcp_request *req, const mcp_json *uris, unsigned lists, mcp__buf *b)
+static int acknowledge(mcp_request *req, const mcp_json *filter, unsigned lists, mcp__buf *b)
 {
     mcp__put_notification_head(b, MCP_STR("notifications/subscriptions/acknowledged"));
     mcp__buf_lit(b, "{\"_meta\":{\"" MCP__META_SUBSCRIPTION "\":");
@@ -93,7 +93,9 @@ static int acknowledge(mcp_request *req, const mcp_json *uris, unsigned lists, m
     mcp__buf_lit(b, "},\"notifications\":");
     mcp__object honoured = mcp__object_begin(b, req->revision);
     put_lists(&honoured, lists);
-    int rc = subscribe_all(req, uris, &honoured);
+    int rc = subscribe_all(req, mcp_json_get(filter, "resourceSubscriptions"), &honoured);
+    if (rc == MCP_OK)
+        rc = mcp__task_listen(req, filter, &honoured);
     mcp__object_end(&honoured);
     mcp__buf_lit(b, "}}");
     return rc == MCP_OK ? b->failed : rc;
@@ -128,6 +130,9 @@ int mcp__listen_open(mcp_request *req)
                               "Invalid params: \"notifications\" must be an object");
     if (!read_lists(req, filter, &lists) || !check_uris(req, uris))
         return MCP_EINVAL;
+    int rc = mcp__task_listen_check(req, filter);
+    if (rc != MCP_OK)
+        return rc;
     /* An open stream costs memory also when it asks for nothing. */
     if (session->n_listens >= req->in.channel->options.max_subscriptions)
         return too_many(req);
@@ -140,7 +145,7 @@ int mcp__listen_open(mcp_request *req)
     lists &= mcp__hub_lists(req->server);
 
     mcp__buf b = mcp__channel_take_buf(req->in.channel);
-    int rc = acknowledge(req, uris, lists, &b);
+    rc = acknowledge(req, filter, lists, &b);
     if (rc == MCP_OK) {
         mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
                           (mcp_output_info){0});

@@ -1,4 +1,4 @@
-/* notice.c: what accompanies a request while it is being answered: progress and log messages
+/* notice.c: what accompanies a request while it is being answered: progress, log messages, the connection
  * (2026-07-28, basic/patterns/progress and server/utilities/logging).
  *
  * Both are limited in number: a handler may report as often as it likes.
@@ -6,14 +6,18 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "server/server.h"
+#include "server/seal.h"
+#include "server/task.h"
 
 enum { MAX_PER_SECOND = 20 };
 
 static int64_t now_of(const mcp_request *req)
 {
     const mcp_host *host = &req->server->host;
-    return req->server->has_host && host->now ? host->now(host->user) : req->in.channel->now;
+    if (req->server->has_host && host->now)
+        return host->now(host->user);
+    const mcp_channel *channel = mcp__request_channel(req);
+    return channel ? channel->now : mcp__server_clock(req->server);
 }
 
 /* Whether one more may be sent in this second; counts it. */
@@ -27,11 +31,25 @@ static bool take(const mcp_request *req, mcp__notice_rate *rate)
 
 static void send_notice(mcp_request *req, mcp__buf *b)
 {
-    mcp_channel *channel = req->in.channel;
+    mcp_channel *channel = mcp__request_channel(req);
     mcp__buf_char(b, '}');
-    if (!b->failed)
-        mcp__channel_send(channel, req->in.exchange, mcp__buf_view(b), (mcp_output_info){0});
+    if (!b->failed) /* the exchange of a task's request is over */
+        mcp__channel_send(channel, req->task ? 0 : req->in.exchange, mcp__buf_view(b),
+                          (mcp_output_info){0});
     mcp__channel_give_buf(channel, b);
+}
+
+/* Notices of a task say so. */
+static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
+{
+    mcp__object o = mcp__object_begin(b, req->revision);
+    if (req->task) {
+        mcp__object_key(&o, "_meta");
+        mcp__buf_lit(b, "{\"" MCP__META_RELATED_TASK "\":{\"taskId\":");
+        mcp__json_put_str(b, mcp__task_id(req->task));
+        mcp__buf_lit(b, "}}");
+    }
+    return o;
 }
 
 /* ---- progress --------------------------------------------------------------------------------------- */
@@ -52,13 +70,17 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
 {
     req->deadline.alive = true;
     const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
-    if (!mcp__is_id(token) || req->cancelled || !req->in.channel)
+    mcp_channel *channel = mcp__request_channel(req);
+    bool notices = mcp__is_id(token) && channel;
+    if (req->cancelled || !(notices || req->task) || !progress_is_due(req, progress, total))
         return;
-    if (!progress_is_due(req, progress, total))
+    if (!notices) {
+        mcp_request_task_message(req, message);
         return;
-    mcp__buf b = mcp__channel_take_buf(req->in.channel);
+    }
+    mcp__buf b = mcp__channel_take_buf(channel);
     mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
-    mcp__object o = mcp__object_begin(&b, req->revision);
+    mcp__object o = begin_params(req, &b);
     mcp__object_key(&o, "progressToken");
     mcp__json_put_value(&b, token);
     mcp__object_key(&o, "progress");
@@ -91,8 +113,7 @@ int mcp__log_level(mcp_str name)
 static int wanted_level(const mcp_request *req)
 {
     if (!req->revision->modern) {
-        const mcp__session *session = req->in.channel->state;
-        return session->log_level;
+        return mcp__request_session(req)->log_level;
     }
     const mcp_json *level = mcp_json_get(mcp_request_meta(req), MCP__META_LOG_LEVEL);
     int wanted = mcp__log_level(mcp_json_string(level));
@@ -101,14 +122,14 @@ static int wanted_level(const mcp_request *req)
 
 static bool wants(mcp_request *req, mcp_log_level level)
 {
-    return req->server->options.logging && req->in.channel && !req->cancelled &&
+    return req->server->options.logging && mcp__request_channel(req) && !req->cancelled &&
            (int)level >= wanted_level(req) && (size_t)level < MCP__COUNT(level_names);
 }
 
 static void put_log_head(mcp_request *req, mcp__buf *b, mcp_log_level level, const char *logger)
 {
     mcp__put_notification_head(b, MCP_STR("notifications/message"));
-    mcp__object o = mcp__object_begin(b, req->revision);
+    mcp__object o = begin_params(req, b);
     mcp__object_str(&o, "level", level_names[level]);
     mcp__object_str(&o, "logger", logger);
     mcp__object_key(&o, "data");
@@ -118,7 +139,7 @@ void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, 
 {
     if (!wants(req, level) || !take(req, &req->log_rate))
         return;
-    mcp__buf b = mcp__channel_take_buf(req->in.channel);
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
     put_log_head(req, &b, level, logger);
     if (mcp__json_put_checked(&b, data, MCP_JSON_NONE, NULL) != MCP_OK && !b.failed)
         b.failed = MCP_EINVAL;
@@ -137,7 +158,7 @@ void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t len = mcp__utf8_valid(text, strlen(text));
-    mcp__buf b = mcp__channel_take_buf(req->in.channel);
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
     put_log_head(req, &b, level, logger);
     mcp__json_put_str(&b, (mcp_str){text, len});
     mcp__buf_char(&b, '}');
@@ -158,4 +179,13 @@ int mcp__run_set_level(mcp_request *req)
             "critical, alert or emergency");
     session->log_level = level;
     return MCP_OK;
+}
+
+/* ---- the connection ----------------------------------------------------------------------------------- */
+
+void mcp_request_end_stream(mcp_request *req)
+{
+    mcp_channel *channel = req->in.channel;
+    if (channel && channel->options.end_stream && req->revision->primes && !req->cancelled)
+        channel->options.end_stream(channel, req->in.exchange, channel->options.user);
 }

@@ -38,6 +38,12 @@ int mcp__run_prompt(mcp_request *req)
     return rc == MCP_OK ? entry->get(req, arguments, entry->user) : rc;
 }
 
+int mcp__again_prompt(mcp_request *req)
+{
+    return req->entry->get(req, mcp_json_get(req->in.message.params, "arguments"),
+                           req->entry->user);
+}
+
 void mcp__prompt_tail(mcp_request *req, mcp__buf *b)
 {
     if (!req->description.ptr)

@@ -49,3 +49,14 @@ int mcp__run_read(mcp_request *req)
         return rc;
     return mount ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
 }
+
+int mcp__again_read(mcp_request *req)
+{
+    /* Whoever answered may have gone meanwhile. */
+    if (req->entry)
+        mcp__entry_unref(req->entry);
+    mcp_uri_match_free(req->match);
+    req->entry = NULL;
+    req->match = NULL;
+    return mcp__run_read(req);
+}

@@ -5,7 +5,7 @@
  * but what answering needs.
  */
 #include "server/mirror.h"
-#include "server/server.h"
+#include "server/task.h"
 
 static void entry_free(mcp__entry *e)
 {
@@ -446,6 +446,18 @@ static void put_output_schema(mcp__object *o, const char *json)
         o->buf->failed = rc;
 }
 
+/* Where the peer asks for tasks, it has to know of which tools. */
+static void put_execution(mcp__object *o, const mcp_tool *d)
+{
+    if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)
+        return;
+    mcp__object_key(o, "execution");
+    mcp__object execution = mcp__object_begin(o->buf, o->revision);
+    mcp__object_str(&execution, "taskSupport",
+                    d->task_support == MCP_TASK_REQUIRED ? "required" : "optional");
+    mcp__object_end(&execution);
+}
+
 static void render_tool(mcp__object *o, const void *descriptor)
 {
     const mcp_tool *d = descriptor;
@@ -454,6 +466,7 @@ static void render_tool(mcp__object *o, const void *descriptor)
     put_schema(o, "inputSchema", d->input_schema);
     put_output_schema(o, d->output_schema);
     put_hints(o, d);
+    put_execution(o, d);
     mcp__object_icons(o, d->icons, d->n_icons);
     mcp__object_meta(o, d->meta);
 }
@@ -488,6 +501,7 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
         return no_memory(error);
     e->call = d.call;
     e->timeout_ms = d.timeout_ms;
+    e->task_support = d.task_support;
     mcp_error why = {0};
     rc = mcp__tool_compile(e, &d, &why);
     if (rc != MCP_OK && rc != MCP_ENOMEM) {
@@ -496,6 +510,8 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     }
     if (rc == MCP_OK)
         rc = render_all(e, render_tool, &d);
+    if (rc == MCP_OK && d.task_support != MCP_TASK_FORBIDDEN)
+        rc = mcp__tasks_need(server);
     return add(server, e, rc, error);
 }
 

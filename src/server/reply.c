@@ -4,6 +4,7 @@
  * revision wants behind it. An error throws away what was written. So a handler pays for no tree in
  * between, and nothing is copied twice.
  */
+#include "server/input.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -29,13 +30,16 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
     if (req->begun)
         return b;
     req->begun = true;
-    if (!req->in.channel) {
+    if (req->task) {
+        mcp__task_take_buf(req->task, b); /* the result alone */
+    } else if (req->in.channel) {
+        *b = mcp__channel_take_buf(req->in.channel);
+        mcp__put_result_head(b, mcp__request_id(req));
+    } else {
         /* The channel is gone, its handler still adds: what it says goes nowhere. */
         b->failed = MCP_ECLOSED;
         return b;
     }
-    *b = mcp__channel_take_buf(req->in.channel);
-    mcp__put_result_head(b, mcp__request_id(req));
     if (req->method->array) {
         mcp__buf_str(b, mcp_str_from(req->method->within ? req->method->within : "{"));
         mcp__buf_char(b, '"');
@@ -50,7 +54,7 @@ static mcp__buf *next_entry(mcp_request *req)
 {
     if (closed(req) != MCP_OK)
         return NULL;
-    if (!req->in.channel || !req->method || !req->method->array) {
+    if ((!req->in.channel && !req->task) || !req->method || !req->method->array) {
         remember(req, MCP_ESTATE);
         return NULL;
     }
@@ -314,6 +318,9 @@ static void set_error(mcp_request *req, int rc)
     } else if (rc == MCP_ENOTFOUND) {
         req->error_code = MCP__INVALID_PARAMS;
         req->error_message = MCP_STR("Not found");
+    } else if (rc == MCP_EREMOTE && req->refusal.ptr) {
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = req->refusal;
     } else {
         req->error_code = MCP__INTERNAL_ERROR;
         req->error_message = rc == MCP_ELIMIT
@@ -328,6 +335,10 @@ static void send_error(mcp_request *req)
     size_t valid = mcp__utf8_valid(message.ptr, message.len);
     mcp__incoming *in = &req->in;
     int code = req->error_code;
+    if (req->task) {
+        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error_data);
+        return;
+    }
     mcp__buf b = mcp__channel_take_buf(in->channel);
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
                    req->error_data);
@@ -407,25 +418,42 @@ static void close_result(mcp_request *req)
         memmove(b->ptr + brace + 1, b->ptr + brace + 2, b->len - brace - 2);
         b->len--;
     }
-    mcp__buf_lit(b, "}}");
+    mcp__buf_str(b, req->task ? MCP_STR("}") : MCP_STR("}}"));
+}
+
+void mcp__request_send(mcp_request *req, mcp__buf *message)
+{
+    mcp__incoming *in = &req->in;
+    mcp_channel *channel = in->channel;
+    mcp__buf out = *message;
+    int rc = out.failed;
+    mcp__request_clear(req);
+    if (rc == MCP_OK)
+        mcp__incoming_reply(in, mcp__buf_view(&out), 0);
+    else
+        mcp__incoming_error(in, MCP__INTERNAL_ERROR, mcp_str_from(mcp_error_text(rc)),
+                            (mcp_str){0});
+    mcp__channel_give_buf(channel, &out);
 }
 
 static void send_result(mcp_request *req)
 {
+    int rc = req->task ? mcp__task_add_meta(req) : MCP_OK;
     close_result(req);
-    int rc = req->out.failed;
+    if (rc == MCP_OK)
+        rc = req->out.failed;
     if (rc != MCP_OK) {
         set_error(req, rc);
         send_error(req);
         return;
     }
-    mcp__incoming *in = &req->in;
-    mcp_channel *channel = in->channel;
+    if (req->task) {
+        mcp__task_complete(req);
+        return;
+    }
     mcp__buf out = req->out;
     mcp__buf_init(&req->out, out.allocator, 0);
-    mcp__request_clear(req);
-    mcp__incoming_reply(in, mcp__buf_view(&out), 0);
-    mcp__channel_give_buf(channel, &out);
+    mcp__request_send(req, &out);
 }
 
 static void drop(mcp_request *req)
@@ -441,19 +469,24 @@ void mcp__request_finish(mcp_request *req, int outcome)
         outcome = req->outcome;
     }
     if (outcome == MCP_PENDING) {
-        req->state = req->stream ? MCP__REQUEST_LISTENING : MCP__REQUEST_PENDING;
+        req->state = req->stream        ? MCP__REQUEST_LISTENING
+                     : req->waiter.prev ? MCP__REQUEST_WAITING
+                                        : MCP__REQUEST_PENDING;
         if (req->stream)
             mcp__listen_shrink(req);
-        else
+        else if (!req->waiter.prev)
             mcp__deadline_start(req);
         return;
     }
-    if (req->cancelled || !req->in.channel || req->in.channel->closed) {
+    bool gone = !req->task && (!req->in.channel || req->in.channel->closed);
+    if (req->cancelled || gone) {
         drop(req);
         return;
     }
-    if (outcome == MCP_INPUT_REQUIRED)
-        outcome = MCP_EUNSUPPORTED;
+    if (outcome == MCP_INPUT_REQUIRED && !req->error_code) {
+        mcp__input_deliver(req);
+        return;
+    }
     if (outcome >= 0 && req->failed)
         outcome = req->failed;
     if (outcome >= 0 && !req->error_code && req->method->check)

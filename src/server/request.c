@@ -1,4 +1,5 @@
 /* request.c: what a handler may ask of its request, its life, work elsewhere. */
+#include "server/input.h"
 #include "server/server.h"
 
 const char *mcp_request_revision(const mcp_request *req)
@@ -21,15 +22,27 @@ const mcp_json *mcp_request_meta(const mcp_request *req)
     return mcp_json_get(req->in.message.params, "_meta");
 }
 
+mcp__session *mcp__request_session(const mcp_request *req)
+{
+    if (req->task)
+        return mcp__task_session(req->task);
+    return req->in.channel ? req->in.channel->state : NULL;
+}
+
+mcp_channel *mcp__request_channel(const mcp_request *req)
+{
+    const mcp__session *session = mcp__request_session(req);
+    return session && !session->channel->closed ? session->channel : NULL;
+}
+
 const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
 {
     if (req->revision->modern)
         return mcp_json_get(mcp_request_meta(req), MCP__META_CAPABILITIES);
-    if (!req->in.channel)
-        return NULL;
-    const mcp__session *session = req->in.channel->state;
-    return session->initialize ? mcp_json_get(mcp_json_root(session->initialize), "capabilities")
-                               : NULL;
+    const mcp__session *session = mcp__request_session(req);
+    return session && session->initialize
+               ? mcp_json_get(mcp_json_root(session->initialize), "capabilities")
+               : NULL;
 }
 
 /* An object, however empty; roots.listChanged of legacy revisions is a boolean. */
@@ -38,16 +51,47 @@ static bool is_declared(const mcp_json *capability)
     return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
 }
 
-static bool declares(const mcp_json *capabilities, mcp_str group, mcp_str member)
+/* What a revision does not have is not there, whatever a client says. */
+static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
 {
-    const mcp_json *found = mcp_json_get_str(capabilities, group);
+    if (mcp_str_eq(group, MCP_STR("elicitation")))
+        return r->elicitation && (r->elicitation_modes || !mcp_str_eq(member, MCP_STR("url")));
+    if (mcp_str_eq(group, MCP_STR("sampling")) && mcp_str_eq(member, MCP_STR("tools")))
+        return r->sampling_tools;
+    return true;
+}
+
+static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
+{
+    const mcp_json *found = mcp_json_get_str(mcp_request_client_capabilities(req), group);
+    if (!exists(req->revision, group, member))
+        return false;
     if (!is_declared(found) || !member.len)
         return is_declared(found);
     /* As clients said it before there were modes (2026-07-28, client/elicitation, "Capabilities"). */
     if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
-        mcp_json_count(found) == 0)
+        (mcp_json_count(found) == 0 || !req->revision->elicitation_modes))
         return true;
     return is_declared(mcp_json_get_str(found, member));
+}
+
+/* "elicitation.url": the group, and what is behind the first dot. False: there is no name. */
+static bool split_capability(const char *capability, mcp_str *group, mcp_str *member)
+{
+    *group = mcp_str_from(capability);
+    *member = (mcp_str){0};
+    const char *dot = group->len ? memchr(group->ptr, '.', group->len) : NULL;
+    if (dot) {
+        *member = mcp__str_sub(*group, (size_t)(dot - group->ptr) + 1);
+        group->len = (size_t)(dot - group->ptr);
+    }
+    return group->len && (!dot || member->len);
+}
+
+bool mcp_request_can(const mcp_request *req, const char *capability)
+{
+    mcp_str group, member;
+    return split_capability(capability, &group, &member) && declares(req, group, member);
 }
 
 /* {"requiredCapabilities":{"sampling":{"tools":{}}}} */
@@ -72,15 +116,10 @@ static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
 
 int mcp_request_require(mcp_request *req, const char *capability)
 {
-    mcp_str name = mcp_str_from(capability), group = name, member = {0};
-    const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
-    if (dot) {
-        group.len = (size_t)(dot - name.ptr);
-        member = mcp__str_sub(name, group.len + 1);
-    }
-    if (!group.len || (dot && !member.len))
+    mcp_str group, member;
+    if (!split_capability(capability, &group, &member))
         return MCP_EINVAL;
-    if (declares(mcp_request_client_capabilities(req), group, member))
+    if (declares(req, group, member))
         return MCP_OK;
     /* Without its data the error would not be what the specification says that it is. */
     mcp_str data = required_data(req, group, member);
@@ -93,6 +132,8 @@ int mcp_request_require(mcp_request *req, const char *capability)
 
 const char *mcp_request_principal(const mcp_request *req)
 {
+    if (req->task)
+        return mcp__task_principal(req->task);
     return req->in.channel ? req->in.channel->options.principal : NULL;
 }
 
@@ -149,11 +190,17 @@ void mcp__request_clear(mcp_request *req)
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);
+    mcp__input_clear(req);
     if (req->in.channel)
         mcp__channel_give_buf(req->in.channel, &req->out);
     else
         mcp__buf_free(&req->out);
     mcp__buf_free(&req->meta);
+    if (req->waiter.prev)
+        mcp__list_remove(&req->waiter);
+    if (req->task)
+        mcp__task_release(req->task);
+    req->task = NULL;
     mcp__arena_free(&req->arena);
 }
 

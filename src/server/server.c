@@ -1,4 +1,5 @@
 /* server.c: the server object: options, identity, capabilities, its providers' mounts, its host. */
+#include "server/seal.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@ enum {
     DEFAULT_HANDLER_TIMEOUT_MS = 600 * 1000,
     DEFAULT_LIST_TTL_MS = 5000,
     DEFAULT_COALESCE_MS = 100,
+    DEFAULT_INPUT_TIMEOUT_MS = 10 * 60 * 1000,
     MAX_COALESCE_MS = 3600 * 1000,
 };
 
@@ -47,6 +49,8 @@ static void set_defaults(mcp_server_options *o)
         o->list_ttl_ms = DEFAULT_LIST_TTL_MS;
     if (o->coalesce_ms == 0)
         o->coalesce_ms = DEFAULT_COALESCE_MS;
+    if (o->input_timeout_ms == 0)
+        o->input_timeout_ms = DEFAULT_INPUT_TIMEOUT_MS;
     o->coalesce_ms = MCP__MIN(o->coalesce_ms, (uint64_t)MAX_COALESCE_MS);
     if (o->handler_timeout_ms == 0)
         o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
@@ -125,9 +129,11 @@ void mcp_server_free(mcp_server *server)
         mcp__release(&server->allocator, m);
     }
     mcp__release(&server->allocator, server->mounts);
+    mcp__tasks_free(server);
     mcp__hub_free(server);
     mcp__rate_free(server);
     mcp__registry_free(server);
+    mcp__seal_free(server);
     mcp__buf_free(&server->info_text);
     mcp_json_free(server->no_arguments);
     mcp__release(&server->allocator, server->instructions);
@@ -185,8 +191,10 @@ static void put_capability(mcp__object *o, const mcp_server *server, mcp__kind k
     mcp__object_end(&inner);
 }
 
-void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__revision *revision)
+void mcp__put_capabilities(mcp__buf *b, const mcp_channel *channel, const mcp__revision *revision)
 {
+    const mcp__session *session = channel->state;
+    const mcp_server *server = session->server;
     mcp__object o = mcp__object_begin(b, revision);
     put_capability(&o, server, MCP__RESOURCES, "resources");
     put_capability(&o, server, MCP__PROMPTS, "prompts");
@@ -199,6 +207,7 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__rev
         mcp__object_key(&o, "completions");
         mcp__buf_lit(b, "{}");
     }
+    mcp__task_capabilities(&o, channel);
     mcp__object_end(&o);
 }
 

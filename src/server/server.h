@@ -8,7 +8,9 @@
  *
  * server.c life and options, registry.c what is registered, session.c the role of a channel and the
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
- * reply.c, request.c and notice.c what handlers call, hub.c subscriptions and notices.
+ * reply.c, request.c and notice.c what handlers call, input.c, deliver.c, elicit.c and sample.c what they ask
+ * the client, seal.c what it keeps for us meanwhile, hub.c subscriptions and notices, task*.c calls that go on
+ * after their answer.
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -58,8 +60,9 @@ typedef struct mcp__entry {
     uint64_t timeout_ms;        /* tools; 0: as the server's */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
-    mcp_schema *input;  /* tools: of the arguments */
-    mcp_schema *output; /* tools: of the structured content; NULL: none was given */
+    mcp_schema *input;             /* tools: of the arguments */
+    mcp_schema *output;            /* tools: of the structured content; NULL: none was given */
+    mcp_task_support task_support; /* tools */
     const mcp_allocator *allocator;
 } mcp__entry;
 
@@ -129,6 +132,7 @@ struct mcp_server {
     mcp__buf info_text;           /* what `info` points into */
     mcp_host host;
     bool has_host;
+    struct mcp__seal *seal; /* NULL: not needed yet */
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */
@@ -137,14 +141,15 @@ struct mcp_server {
     size_t n_mounts;
 
     mcp__link sessions;
-    mcp__map topics;       /* canonical URI to mcp__topic */
-    size_t n_list_streams; /* streams that want changes of the list of resources */
+    mcp__map topics;          /* canonical URI to mcp__topic */
+    size_t n_list_streams;    /* streams that want changes of the list of resources */
+    struct mcp__tasks *tasks; /* NULL: none are offered */
 };
 
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
-/* {"resources":{…},…} in the form of a revision. */
-void mcp__put_capabilities(mcp__buf *b, const mcp_server *server, const mcp__revision *revision);
+/* {"resources":{…},…} in the form of a revision, for the peer of a channel. */
+void mcp__put_capabilities(mcp__buf *b, const mcp_channel *channel, const mcp__revision *revision);
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
 
@@ -161,6 +166,7 @@ typedef struct mcp__stream {
     unsigned dirty_lists; /* which of them changed */
     mcp__link subscriptions;
     mcp__map by_uri; /* the same, by their spelling */
+    mcp__link tasks; /* mcp__task_watch */
 } mcp__stream;
 
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);
@@ -173,6 +179,8 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri);
 void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind);
+/* There is something to tell. */
+void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);
 int64_t mcp__hub_deadline(const mcp__session *session);
 void mcp__hub_free(mcp_server *server);
@@ -189,10 +197,13 @@ struct mcp__session {
     bool initialized;              /* the notification came */
     int log_level;                 /* logging/setLevel */
     mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
+    mcp__link elicitations;        /* in URL mode, not complete */
+    size_t n_elicitations;
     mcp__stream legacy;
 
     mcp__link streams;
-    mcp__link dirty; /* mcp__subscription whose resource changed */
+    mcp__link dirty;       /* mcp__subscription whose resource changed */
+    mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
     bool lists_dirty;
     int64_t
         due; /* when to tell: INT64_MAX nothing to tell, INT64_MIN as soon as the time is known */
@@ -227,7 +238,8 @@ typedef struct mcp__method mcp__method;
 typedef enum mcp__request_state {
     MCP__REQUEST_RUNNING = 0, /* its handler is on the stack */
     MCP__REQUEST_PENDING,     /* mcp_reply_finish() is to come */
-    MCP__REQUEST_LISTENING,   /* an open subscription */
+    MCP__REQUEST_WAITING, /* for the client's answers to what it was asked, or for the end of a task */
+    MCP__REQUEST_LISTENING, /* an open subscription */
 } mcp__request_state;
 
 /* How many notices of a kind a request sent in the second that began at `since`. */
@@ -262,6 +274,7 @@ struct mcp_request {
     size_t count; /* entries of the method's array */
     int error_code;
     mcp_str error_message, error_data; /* in the arena */
+    mcp_str refusal;                   /* what a client said that did not answer a question */
     bool is_error;                     /* tools/call */
     mcp_str structured;                /* tools/call, JSON in the arena */
     bool has_structured;               /* it was given, whatever the revision made of it */
@@ -286,7 +299,11 @@ struct mcp_request {
     double progress_last;
     mcp__notice_rate progress_rate, log_rate;
 
-    mcp__stream *stream; /* subscriptions/listen */
+    mcp__stream *stream;    /* subscriptions/listen */
+    struct mcp__task *task; /* what it became: then it has no channel any more */
+    mcp__link waiter;       /* tasks/result: in the task's waiters; .prev NULL: it does not wait */
+
+    struct mcp__input *input; /* what it asks its client; NULL: nothing */
 };
 
 static inline unsigned mcp__revision_index(const mcp__revision *r)
@@ -298,9 +315,15 @@ static inline mcp_str mcp__request_id(const mcp_request *req)
     return mcp__incoming_id(&req->in);
 }
 mcp_str mcp__request_principal_str(const mcp_request *req);
+/* The session that it came by, of a task of 2025-11-25 while that is there; else NULL. */
+mcp__session *mcp__request_session(const mcp_request *req);
+/* Its channel; NULL: there is none any more. */
+mcp_channel *mcp__request_channel(const mcp_request *req);
 
 /* Ends a request with what a handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
+/* Ends a request with a whole message, whose buffer came from the channel and is given back. */
+void mcp__request_send(mcp_request *req, mcp__buf *message);
 /* Gives back what the request holds besides mcp__incoming. */
 void mcp__request_clear(mcp_request *req);
 /* The reply's buffer, after its head and the beginning of its array have been written. */
@@ -331,6 +354,8 @@ struct mcp__method {
     bool limited; /* only so often, by `rate` */
     mcp__rate rate;
     int (*run)(mcp_request *req);
+    /* Runs the handler once more, from its start, with the client's answers; NULL: it may not ask. */
+    int (*again)(mcp_request *req);
     /* Goes on after a part of it was answered later; NULL: nothing more to do. */
     int (*resume)(mcp_request *req);
     /* Has the last word before a result is sent: MCP_OK, or what a handler would return. NULL: nothing. */
@@ -343,6 +368,7 @@ enum {
     MCP__NEEDS_SUBSCRIBE = -2,
     MCP__NEEDS_COMPLETION = -3,
     MCP__NEEDS_LOGGING = -4,
+    MCP__NEEDS_TASKS = -5,
 };
 
 /* Runs a request whose revision is known. */
@@ -361,9 +387,12 @@ int mcp__resume_list(mcp_request *req);
 void mcp__list_tail(mcp_request *req, mcp__buf *b);
 /* read.c, prompt.c, tool.c, complete.c */
 int mcp__run_read(mcp_request *req);
+int mcp__again_read(mcp_request *req);
 int mcp__run_prompt(mcp_request *req);
+int mcp__again_prompt(mcp_request *req);
 void mcp__prompt_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_tool(mcp_request *req);
+int mcp__again_tool(mcp_request *req);
 int mcp__tool_check(mcp_request *req);
 /* What a tool's schemas say is checked in every call: compiled at registration. error names the schema. */
 int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error);
@@ -376,6 +405,53 @@ void mcp__complete_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_set_level(mcp_request *req);
 /* debug is 0; negative: no such level. */
 int mcp__log_level(mcp_str name);
+
+/* ---- task*.c: calls that go on after their answer; see task.h --------------------------------------------- */
+
+int mcp__run_task_get(mcp_request *req);
+int mcp__run_task_update(mcp_request *req);
+int mcp__run_task_cancel(mcp_request *req);
+int mcp__run_task_result(mcp_request *req);
+int mcp__run_task_list(mcp_request *req);
+void mcp__task_tail(mcp_request *req, mcp__buf *b);
+void mcp__task_list_tail(mcp_request *req, mcp__buf *b);
+/* For tools/call, once the tool is known: whether it can be called so; makes the task that the peer asked for. */
+int mcp__task_begin(mcp_request *req);
+/* The end of a request that is a task. error: the error object; else req->out is the result. The request is
+ * gone then. */
+void mcp__task_complete(mcp_request *req);
+void mcp__task_fail(mcp_request *req, int code, mcp_str message, mcp_str data);
+/* An empty buffer for its result. */
+void mcp__task_take_buf(const struct mcp__task *task, mcp__buf *b);
+/* The handler of a task asks its client. */
+void mcp__task_park(mcp_request *req);
+/* What a task's result needs in its _meta. */
+int mcp__task_add_meta(mcp_request *req);
+/* The request of a task is being cleared. */
+void mcp__task_release(struct mcp__task *task);
+const char *mcp__task_principal(const struct mcp__task *task);
+mcp_str mcp__task_id(const struct mcp__task *task);
+/* The session of 2025-11-25 that made the task, while it is there. */
+mcp__session *mcp__task_session(const struct mcp__task *task);
+
+/* Whether tasks can be listed for who is on this channel: he is known, or is the only one. */
+bool mcp__tasks_listed(const mcp_channel *channel);
+/* What an object of capabilities says of them. */
+void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel);
+void mcp__tasks_forget(mcp_server *server, const mcp__session *session);
+/* What is over goes, and INT64_MAX or a time of the channel's clock when to look again. */
+void mcp__tasks_tick(mcp_server *server);
+int64_t mcp__tasks_deadline(const mcp_channel *channel);
+void mcp__tasks_free(mcp_server *server);
+
+/* subscriptions/listen: checks what is wanted (MCP_OK, or a negative code after mcp_reply_fail()), subscribes
+ * to what can be and names it in the acknowledgement. */
+int mcp__task_listen_check(mcp_request *req, const mcp_json *filter);
+int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *honoured);
+void mcp__task_stream_clear(mcp__stream *stream);
+/* True: everything was told. */
+bool mcp__task_tell(mcp__session *session);
+
 /* listen.c */
 int mcp__listen_open(mcp_request *req);
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */

@@ -3,6 +3,7 @@
  * A modern request says everything about itself in its _meta; a legacy one is understood by what
  * `initialize` agreed on. One channel serves both at once.
  */
+#include "server/input.h"
 #include "server/mirror.h"
 #include "server/server.h"
 
@@ -19,6 +20,8 @@ int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, m
     session->log_level = MCP_LOG_INFO;
     mcp__list_init(&session->streams);
     mcp__list_init(&session->dirty);
+    mcp__list_init(&session->dirty_tasks);
+    mcp__list_init(&session->elicitations);
     mcp__stream_init(&session->legacy, session, NULL);
     int rc = mcp__channel_new(&mcp__server_role, session, options, &server->allocator,
                               &session->channel, error);
@@ -36,7 +39,9 @@ static void role_release(mcp_channel *channel)
     mcp__session *session = channel->state;
     mcp__stream_clear(&session->legacy);
     mcp__deadline_stop_all(session);
+    mcp__tasks_forget(session->server, session);
     mcp__list_remove(&session->link);
+    mcp__elicitations_free(session);
     mcp_json_free(session->initialize);
     mcp__release(channel->allocator, session);
 }
@@ -188,8 +193,12 @@ static void role_cancel(mcp__incoming *in)
     if (req->cancelled)
         return;
     req->cancelled = true;
-    if (req->on_cancel)
+    if (req->state == MCP__REQUEST_WAITING) {
+        mcp__input_abandon(req);
+        mcp__request_finish(req, MCP_ECANCELLED); /* no handler has it now */
+    } else if (req->on_cancel) {
         req->on_cancel(req, req->on_cancel_user);
+    }
 }
 
 static void note_cancelled(mcp_channel *channel, const mcp_json *params)
@@ -219,15 +228,18 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
 
 static void role_tick(mcp_channel *channel, int64_t now)
 {
-    mcp__hub_tick(channel->state, now);
-    mcp__deadline_tick(channel->state, now);
+    mcp__session *session = channel->state;
+    mcp__tasks_tick(session->server);
+    mcp__hub_tick(session, now);
+    mcp__deadline_tick(session, now);
 }
 
 static int64_t role_deadline(const mcp_channel *channel)
 {
     int64_t hub = mcp__hub_deadline(channel->state);
     int64_t handlers = mcp__deadline_next(channel->state);
-    return MCP__MIN(hub, handlers);
+    int64_t tasks = mcp__tasks_deadline(channel);
+    return MCP__MIN(MCP__MIN(hub, handlers), tasks);
 }
 
 static bool role_batches(const mcp_channel *channel)
@@ -288,7 +300,7 @@ static void initialize_tail(mcp_request *req, mcp__buf *b)
     mcp__buf_lit(b, ",\"protocolVersion\":");
     mcp__json_put_str(b, mcp_str_from(req->revision->name));
     mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req->server, req->revision);
+    mcp__put_capabilities(b, req->in.channel, req->revision);
     mcp__buf_lit(b, ",\"serverInfo\":");
     mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
     put_instructions(req, b);
@@ -339,7 +351,7 @@ static void discover_tail(mcp_request *req, mcp__buf *b)
     mcp__buf_lit(b, ",\"supportedVersions\":");
     mcp__put_modern_revisions(b);
     mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req->server, req->revision);
+    mcp__put_capabilities(b, req->in.channel, req->revision);
     put_instructions(req, b);
 }
 

@@ -97,9 +97,17 @@ int mcp__run_tool(mcp_request *req)
                               "Invalid params: \"arguments\" must be an object");
     req->entry = mcp__entry_ref(entry);
     int rc = entry->mirror ? mcp__mirror_check_tool(req, entry->mirror, arguments) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = mcp__task_begin(req);
     if (rc != MCP_OK || !arguments_fit(req, arguments, &rc))
         return rc;
     return entry->call(req, arguments, entry->user);
+}
+
+int mcp__again_tool(mcp_request *req)
+{
+    return req->entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
+                            req->entry->user);
 }
 
 /* ---- its result ------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ extern const unsigned char fixture_wav[FIXTURE_WAV_SIZE];
 int fixture_add_tools(mcp_server *server, mcp_error *error);
 int fixture_add_resources(mcp_server *server, mcp_error *error);
 int fixture_add_prompts(mcp_server *server, mcp_error *error);
+int fixture_add_asks(mcp_server *server, mcp_error *error);
 
 /* For test_trigger_prompt_change: tells those who listen that the list changed. */
 int fixture_change_prompts(mcp_server *server);

@@ -16,6 +16,8 @@ static int offer(mcp_server *server, mcp_error *error)
         rc = fixture_add_resources(server, error);
     if (rc == MCP_OK)
         rc = fixture_add_prompts(server, error);
+    if (rc == MCP_OK)
+        rc = fixture_add_asks(server, error);
     return rc;
 }
 

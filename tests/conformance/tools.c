@@ -120,6 +120,29 @@ static int call_with_logging(mcp_request *req, const mcp_json *arguments, void *
     return call_slowly(req, log_message, "The messages were logged.", user);
 }
 
+/* The connection ends before the answer, which comes when the client is back. */
+static void finish_later(void *arg)
+{
+    slow_call *call = arg;
+    call->host->timer_stop(call->host->user, call->timer);
+    mcp_reply_finish(call->req, mcp_reply_text(call->req, call->text));
+}
+
+static int call_reconnecting(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    slow_call *call = mcp_request_alloc(req, sizeof(*call));
+    (void)arguments;
+    if (!call)
+        return MCP_ENOMEM;
+    *call = (slow_call){
+        .req = req, .host = mcp_server_host(user), .text = "The client came back for this."};
+    call->timer = call->host->timer_start(call->host->user, 2L * PAUSE_MS, finish_later, call);
+    if (!call->timer)
+        return MCP_ENOMEM;
+    mcp_request_end_stream(req);
+    return MCP_PENDING;
+}
+
 /* ---- rules of the protocol -------------------------------------------------------------------------------- */
 
 static int call_without_capability(mcp_request *req, const mcp_json *arguments, void *user)
@@ -209,6 +232,7 @@ static const mcp_tool tools[] = {
     TOOL("test_error_handling", call_fails, "Returns an error that the model gets to see"),
     TOOL("test_tool_with_progress", call_with_progress, "Reports progress and takes its time"),
     TOOL("test_tool_with_logging", call_with_logging, "Logs messages and takes its time"),
+    TOOL("test_reconnection", call_reconnecting, "Answers when the client comes back"),
     TOOL("test_missing_capability", call_without_capability, "Needs a client that can sample"),
     TOOL("test_streaming_elicitation", call_streaming, "Answers on a stream, asking nothing"),
     TOOL("test_logging_tool", call_logging, "Logs, for who asked for it"),

@@ -9,6 +9,7 @@ enum { MAX_PENDING = 64, MAX_URI = 256 };
 typedef struct waiting {
     mcp_request *req;
     int (*answer)(fixture *f, struct waiting *w); /* the outcome */
+    int (*speak)(mcp_request *req, const char *text);
     char text[MAX_URI];
     size_t max;
 } waiting;
@@ -20,6 +21,7 @@ struct fixture {
     size_t n_waiting;
     size_t n_cancelled;
     size_t n_watched, n_list_watched;
+    int64_t now;
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -44,6 +46,21 @@ static int wait_for(fixture *f, mcp_request *req, mcp_str text, size_t max,
         memcpy(w->text, text.ptr, text.len);
     mcp_request_on_cancel(req, count_cancel, f);
     return MCP_PENDING;
+}
+
+static int speak(fixture *f, waiting *w)
+{
+    (void)f;
+    return w->speak(w->req, w->text);
+}
+
+int fixture_wait(fixture *f, mcp_request *req, mcp_str text,
+                 int (*answer)(mcp_request *req, const char *text))
+{
+    int rc = wait_for(f, req, text, 0, speak);
+    if (rc == MCP_PENDING)
+        f->waiting[f->n_waiting - 1].speak = answer;
+    return rc;
 }
 
 static void finish_one(fixture *f, size_t at)
@@ -632,6 +649,17 @@ static int register_all(fixture *f, bool no_provider, mcp_error *error)
     return rc;
 }
 
+static int64_t calendar(void *user)
+{
+    const fixture *f = user;
+    return 1767225600000 + f->now;
+}
+
+void fixture_set_time(fixture *f, int64_t ms)
+{
+    f->now = ms;
+}
+
 int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
 {
     fixture *f = calloc(1, sizeof(*f));
@@ -660,11 +688,17 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
         .declare_tools = o->declare,
         .cache_public = o->cache_public,
         .logging = o->logging,
+        .clock = calendar,
+        .user = f,
         .allocator = o->allocator,
     };
     int rc = mcp_server_new(&options, &f->server, error);
     if (rc == MCP_OK && o->strict)
         rc = register_strict(f, error);
+    if (rc == MCP_OK && o->tasks)
+        rc = fixture_add_tasks(f, o, error);
+    else if (rc == MCP_OK && o->asks)
+        rc = fixture_add_asks(f->server, error);
     else if (rc == MCP_OK && !o->empty)
         rc = register_all(f, o->no_provider, error);
     if (rc != MCP_OK) {

@@ -20,6 +20,7 @@ typedef struct fixture_options {
     bool no_provider;   /* nothing is mounted */
     bool deferred_list; /* the provider lists later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
+    bool asks;        /* what asks the client is registered too */
     size_t page_size; /* 4 */
     uint32_t
         calls_burst; /* of each caller, one more a second; 0: no limits, since time hardly passes here */
@@ -30,6 +31,19 @@ int fixture_new(const fixture_options *options, fixture **ret, mcp_error *error)
 /* Ends what is pending, then frees the server; its channels have to be gone. */
 void fixture_free(fixture *f);
 mcp_server *fixture_server(fixture *f);
+
+/* fixture_asks.c; how often what is done once was done since. */
+int fixture_add_asks(mcp_server *server, mcp_error *error);
+int fixture_once_count(void);
+
+/* fixture_tasks.c: tools that may be called as tasks. */
+int fixture_add_tasks(fixture *f, const fixture_options *o, mcp_error *error);
+/* The request waits until fixture_finish(), which answers it with `answer`, given `text`. */
+int fixture_wait(fixture *f, mcp_request *req, mcp_str text,
+                 int (*answer)(mcp_request *req, const char *text));
+
+/* The calendar: milliseconds since the beginning of 2026. */
+void fixture_set_time(fixture *f, int64_t ms);
 
 /* Answers what waits: the n-th (from 1), or all for 0. */
 void fixture_finish(fixture *f, size_t n);

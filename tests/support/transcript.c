@@ -112,6 +112,14 @@ static void look_at(run *r, const mcp_json *message)
     mcp_str cursor = mcp_json_string(mcp_json_get(result, "nextCursor"));
     if (cursor.ptr)
         text_set(&r->scene.cursor, cursor.ptr, cursor.len);
+    mcp_str task = mcp_json_string(mcp_json_get(result, "taskId"));
+    if (!task.ptr)
+        task = mcp_json_string(mcp_json_get(mcp_json_get(result, "task"), "taskId"));
+    if (task.ptr)
+        text_set(&r->scene.task, task.ptr, task.len);
+    mcp_str state = mcp_json_string(mcp_json_get(result, "requestState"));
+    if (state.ptr)
+        text_set(&r->scene.state, state.ptr, state.len);
     mcp_str id = mcp_json_string(mcp_json_get(message, "id"));
     if (mcp_str_eq(id, MCP_STR("the last question")) && result)
         r->served = true;
@@ -171,6 +179,7 @@ static void no_more_outputs(run *r)
 
 static void tick(run *r)
 {
+    fixture_set_time(r->fixture, r->now);
     for (int i = 0; i < 4 && !r->closed && mcp_channel_deadline(r->channel) <= r->now; i++)
         mcp_channel_tick(r->channel, r->now);
 }
@@ -181,9 +190,11 @@ static void pass_time(run *r, int64_t ms)
     while (!r->closed && mcp_channel_deadline(r->channel) <= end) {
         int64_t due = mcp_channel_deadline(r->channel);
         r->now = due > r->now ? due : r->now;
+        fixture_set_time(r->fixture, r->now);
         mcp_channel_tick(r->channel, r->now);
     }
     r->now = end;
+    fixture_set_time(r->fixture, r->now);
 }
 
 static void remember_request(run *r, const mcp_json *message)
@@ -266,6 +277,14 @@ static void direct(run *r, const char *directive)
     }
     if (strcmp(what, "cancelled") == 0) {
         expect_number(r, fixture_cancelled(r->fixture), argument);
+        return;
+    }
+    if (strcmp(what, "once") == 0) {
+        expect_number(r, (size_t)fixture_once_count(), argument);
+        return;
+    }
+    if (strcmp(what, "complete") == 0) {
+        mcp_server_elicitation_complete(server, argument);
         return;
     }
     if (strcmp(what, "in-flight") == 0) {
@@ -365,6 +384,8 @@ static void clear(run *r)
         text_free(&r->asked[i].method);
     }
     text_free(&r->scene.cursor);
+    text_free(&r->scene.state);
+    text_free(&r->scene.task);
 }
 
 static bool connect_peer(run *r, const settings *s)
@@ -467,6 +488,10 @@ static bool read_settings(char *words, settings *ret)
             {"public", &ret->server.cache_public, NULL},
             {"logging", &ret->server.logging, NULL},
             {"strict", &ret->server.strict, NULL},
+            {"asks", &ret->server.asks, NULL},
+            {"tasks", &ret->server.tasks, NULL},
+            {"max_tasks", NULL, &ret->server.max_tasks},
+            {"max_task_bytes", NULL, &ret->server.max_task_bytes},
             {"page", NULL, &ret->server.page_size},
             {"max_message", NULL, &ret->channel.max_message},
             {"max_reply", NULL, &ret->channel.max_reply},

@@ -24,6 +24,8 @@ typedef struct scene {
     const char *revision; /* "2026-07-28", …; "none" before any handshake */
     bool modern;
     text cursor; /* the nextCursor seen last */
+    text state;  /* the requestState seen last */
+    text task;   /* the taskId seen last */
 } scene;
 
 /* Expands the macros of one line. False: *problem says what is wrong. */

@@ -36,17 +36,24 @@ static void add(text *t, const char *s)
 }
 
 #define META(name) "io.modelcontextprotocol/" name
-#define META_WITH_REVISION(revision)                                                  \
-    "{\"" META("protocolVersion") "\":\"" revision                                    \
-                                  "\",\"" META("clientCapabilities") "\":{},\"" META( \
-                                      "clientInfo") "\":{"                            \
-                                                    "\"name\":\"transcript\",\"version\":\"1\"}}"
+#define META_WITH(revision, capabilities)                        \
+    "{\"" META("protocolVersion") "\":\"" revision "\",\"" META( \
+        "clientCapabilities") "\":" capabilities                 \
+                              ",\"" META(                        \
+                                  "clientInfo") "\":{\"name\":\"transcript\",\"version\":\"1\"}}"
+#define ALL                                                                  \
+    "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{\"tools\":{}}," \
+    "\"roots\":{\"listChanged\":true}}"
+#define TASKS "{\"extensions\":{\"" META("tasks") "\":{}},\"elicitation\":{},\"sampling\":{}}"
 #define END ",\"resultType\":\"complete\",\"_meta\":{\"" META("serverInfo") "\":...}"
 
 static const struct {
     const char *name, *modern, *legacy;
 } macros[] = {
-    {"meta", META_WITH_REVISION("2026-07-28"), "{}"},
+    {"meta", META_WITH("2026-07-28", "{}"), "{}"},
+    {"all", META_WITH("2026-07-28", ALL), ALL},
+    {"caps", ALL, ALL},
+    {"tasks", META_WITH("2026-07-28", TASKS), "{}"},
     {"end", END, ""},
     {"list", ",\"ttlMs\":5000,\"cacheScope\":\"private\"" END, ""},
     {"read", ",\"ttlMs\":0,\"cacheScope\":\"private\"" END, ""},
@@ -63,6 +70,14 @@ static bool expand_named(const scene *at, const char *name, size_t len, text *re
     }
     if (len == 6 && memcmp(name, "cursor", 6) == 0) {
         text_add(ret, at->cursor.ptr, at->cursor.len);
+        return true;
+    }
+    if (len == 4 && memcmp(name, "task", 4) == 0) {
+        text_add(ret, at->task.ptr, at->task.len);
+        return true;
+    }
+    if (len == 5 && memcmp(name, "state", 5) == 0) {
+        text_add(ret, at->state.ptr, at->state.len);
         return true;
     }
     if (len == 8 && memcmp(name, "revision", 8) == 0) {

@@ -342,7 +342,8 @@ static inline bool rig_matches(const char *text, const char *expected)
 /* ---- sessions -------------------------------------------------------------------------------------------- */
 
 /* Begins a legacy session on a connection of its own; r->session is its id. */
-static inline void rig_initialize(rig *r, const char *revision, const char *more_headers)
+static inline void rig_initialize_as(rig *r, const char *revision, const char *more_headers,
+                                     const char *capabilities)
 {
     wire w;
     char request[1024];
@@ -351,9 +352,9 @@ static inline void rig_initialize(rig *r, const char *revision, const char *more
     snprintf(request, sizeof(request),
              "POST /mcp HTTP/1.1\n{{std}}%sContent-Length: {{len}}\n\n"
              "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
-             "\"protocolVersion\":\"%s\",\"capabilities\":{},"
+             "\"protocolVersion\":\"%s\",\"capabilities\":{ %s },"
              "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"} } }",
-             more_headers, revision);
+             more_headers, revision, capabilities);
     wire_send(&w, request);
     const char *id = strstr(wire_text(&w), "Mcp-Session-Id: ");
     r->session[0] = 0;
@@ -366,6 +367,11 @@ static inline void rig_initialize(rig *r, const char *revision, const char *more
     if (id)
         wire_send(&w, request);
     wire_end(&w);
+}
+
+static inline void rig_initialize(rig *r, const char *revision, const char *more_headers)
+{
+    rig_initialize_as(r, revision, more_headers, "");
 }
 
 #endif

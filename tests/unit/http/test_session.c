@@ -317,6 +317,79 @@ static void test_away(void **state)
     rig_end(&r);
 }
 
+static mcp_request *held;
+
+static int leave(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    held = req;
+    mcp_request_end_stream(req);
+    mcp_request_end_stream(req);
+    return MCP_PENDING;
+}
+
+/* A handler lets go of the connection, and its answer waits for who comes back: in sessions of 2025-11-25, for
+ * who takes a stream. */
+static void test_ended_stream(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *revision, *request, *expected, *answered;
+    } rows[] = {
+        {"2025-11-25", POST(CALL("tools/call", "\"name\":\"leave\"")),
+         SSE_HEAD PRIME("2-0") "~0\n\n", NULL},
+        {"2025-06-18", POST(CALL("tools/call", "\"name\":\"leave\"")), "", JSON_HEAD "~back~"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        rig r;
+        begin_session(&r, NULL, rows[i].revision);
+        assert_int_equal(mcp_server_add_tool(fixture_server(r.fixture),
+                                             MCP_OPTIONS(mcp_tool, .name = "leave", .call = leave),
+                                             NULL, NULL),
+                         MCP_OK);
+        wire w;
+        wire_open(&w, &r);
+        wire_send(&w, rows[i].request);
+        wire_expect(&w, rows[i].expected);
+        if (rows[i].answered) {
+            mcp_reply_text(held, "back");
+            mcp_reply_finish(held, MCP_OK);
+            wire_expect(&w, rows[i].answered);
+        } else {
+            wire again;
+            wire_open(&again, &r);
+            wire_send(&again, GET("Last-Event-ID: 2-0\n"));
+            wire_expect(&again, SSE_HEAD);
+            mcp_reply_text(held, "back");
+            mcp_reply_finish(held, MCP_OK);
+            wire_expect(&again, SSE_HEAD "~id: 2-1\ndata: {~back~}\n\n\n0\n\n");
+            wire_end(&again);
+        }
+        wire_end(&w);
+        rig_end(&r);
+    }
+}
+
+/* What a handler asks comes on the stream of its call, and the answer as a POST of its own. */
+static void test_asking(void **state)
+{
+    (void)state;
+    rig r;
+    rig_begin(&r, NULL);
+    assert_int_equal(fixture_add_asks(fixture_server(r.fixture), NULL), MCP_OK);
+    rig_initialize_as(&r, "2025-11-25", "", "\"roots\":{}");
+    wire w;
+    wire_open(&w, &r);
+    wire_send(&w, POST(CALL("tools/call", "\"name\":\"list_roots\"")));
+    wire_expect(&w, SSE_HEAD PRIME("2-0") "~id: 2-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,"
+                                          "\"method\":\"roots/list\",\"params\":{}}\n\n\n");
+    expect_once(&r, POST("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]} }"),
+                "HTTP/1.1 202 Accepted\n~");
+    wire_expect(&w, "~id: 2-2\ndata: {~\"text\":\"0\"~}\n\n\n0\n\n");
+    wire_end(&w);
+    rig_end(&r);
+}
+
 static void test_get_stream(void **state)
 {
     (void)state;
@@ -501,14 +574,15 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_life),        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_principal),   cmocka_unit_test(test_changing_principal),
-        cmocka_unit_test(test_cap),         cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_idle),        cmocka_unit_test(test_post_stream),
-        cmocka_unit_test(test_replay),      cmocka_unit_test(test_away),
-        cmocka_unit_test(test_get_stream),  cmocka_unit_test(test_subscribe),
-        cmocka_unit_test(test_max_streams), cmocka_unit_test(test_end),
-        cmocka_unit_test(test_cancel),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_life),         cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_principal),    cmocka_unit_test(test_changing_principal),
+        cmocka_unit_test(test_cap),          cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_idle),         cmocka_unit_test(test_post_stream),
+        cmocka_unit_test(test_replay),       cmocka_unit_test(test_away),
+        cmocka_unit_test(test_ended_stream), cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_get_stream),   cmocka_unit_test(test_subscribe),
+        cmocka_unit_test(test_max_streams),  cmocka_unit_test(test_end),
+        cmocka_unit_test(test_cancel),       cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
