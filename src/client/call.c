@@ -87,7 +87,7 @@ static int read_options(mcp__call *call, const mcp_call_options *given)
     if (given)
         mcp__copy_options(o, sizeof(*o), given);
     if (o->log_level) {
-        call->log_level = mcp__log_level(o->log_level);
+        call->log_level = mcp__client_log_level(o->log_level);
         o->log_level = NULL;
         if (!call->log_level)
             return MCP_EINVAL;

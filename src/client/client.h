@@ -207,7 +207,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error);
 /* How long server/discover may take. */
 uint64_t mcp__client_probe_ms(const mcp_client *client);
 /* The level's name in static storage, or NULL. */
-const char *mcp__log_level(const char *name);
+const char *mcp__client_log_level(const char *name);
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 /* Appends the members of _meta that revision r wants in every request, without braces. */

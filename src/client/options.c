@@ -22,7 +22,7 @@ enum {
     DEFAULT_MAX_RETRY_MS = 60000,
 };
 
-const char *mcp__log_level(const char *name)
+const char *mcp__client_log_level(const char *name)
 {
     static const char *const levels[] = {"debug", "info",     "notice", "warning",
                                          "error", "critical", "alert",  "emergency"};

@@ -125,7 +125,7 @@ int mcp_client_set_log_level(mcp_client *client, const char *level)
 {
     if (!client)
         return MCP_EINVAL;
-    const char *known = mcp__log_level(level);
+    const char *known = mcp__client_log_level(level);
     if (level && !known)
         return MCP_EINVAL;
     client->log_level = known;
