@@ -51,8 +51,8 @@ static const option table[] = {
      .kind = OPTION_FLAG,
      .at = AT(resource_tools),
      .help =
-         "Offer the resources as the tools list_resources and read_resource too, for hosts that "
-         "know only tools."},
+         "Offer folders and files as the tools list_resources, find_resources (by name), "
+         "search_resources (by content) and read_resource too, for hosts that know only tools."},
     {.name = "no-watch",
      .kind = OPTION_FLAG,
      .at = AT(no_watch),

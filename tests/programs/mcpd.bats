@@ -238,12 +238,50 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
         "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/none\"}}" 4)" \
         "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/hello.txt\",\"tail\":0}}" 5)")
     [ "$(jq -c '[.[0].result.tools[] | [.name, .annotations.readOnlyHint, .annotations.openWorldHint]]' <<< "$out")" = \
-        '[["list_resources",true,false],["read_resource",true,false]]' ]
+        '[["list_resources",true,false],["find_resources",true,false],["search_resources",true,false],["read_resource",true,false]]' ]
     [ "$(jq -r '.[1].result.content[0].text' <<< "$out")" = $'file\t16\tfile://'"$T/src/main.c" ]
     [ "$(jq -r '.[2].result.content[0].text' <<< "$out")" = hello ]
     # in this revision arguments that fail the schema are an error of the request
     [ "$(jq -c '[.[3].result.isError, .[4].error.code]' <<< "$out")" = '[true,-32602]' ]
     [[ "$(jq -r '.[3].result.content[0].text' <<< "$out")" == *list_resources* ]]
+}
+
+@test "--resource-tools: find and search, over all sources" {
+    mkdir -p "$BATS_TEST_TMPDIR/other"
+    printf 'one\nint x;\n' > "$BATS_TEST_TMPDIR/other/notes.txt"
+    out=$(legacy --resource-tools "$T" "$BATS_TEST_TMPDIR/other" -- \
+        "$(request tools/call '{"name":"find_resources","arguments":{"name":"MAIN"}}' 1)" \
+        "$(request tools/call '{"name":"search_resources","arguments":{"query":"^int \\w+","regex":true}}' 2)")
+    [ "$(jq -c '.[0].result.structuredContent.entries' <<< "$out")" = \
+        "[{\"kind\":\"file\",\"uri\":\"file://$T/src/main.c\",\"size\":16}]" ]
+    [ "$(jq -c '[.[1].result.structuredContent.files[] | [.uri, .matches[0].line]]' <<< "$out")" = \
+        "[[\"file://$T/src/main.c\",1],[\"file://$BATS_TEST_TMPDIR/other/notes.txt\",2]]" ]
+    [[ "$(jq -r '.[1].result.content[0].text' <<< "$out")" == *$'notes.txt\n2: int x;\n'* ]]
+}
+
+@test "--resource-tools: a search through many files tells its progress, and can be cancelled" {
+    mkdir "$T/many"
+    line=$(printf 'a%.0s' $(seq 60))b
+    for i in $(seq 400); do echo "$line" > "$T/many/$i"; done
+    start --resource-tools "$T"
+    printf '%s\n' "$initialize" >&7
+    until_out '"id":"i"'
+    search='"name":"search_resources","arguments":{"query":"^(a+)+$","regex":true}'
+    request tools/call "{\"_meta\":{\"progressToken\":1},$search}" 1 >&7
+    printf '\n' >&7
+    request resources/read "{\"uri\":\"file://$T/hello.txt\"}" 2 >&7
+    printf '\n' >&7
+    until_out '"id":2,"result"'
+    until_out notifications/progress
+    until_out '"slow":400'
+    request tools/call "{$search}" 3 >&7
+    printf '\n{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}\n' >&7
+    request resources/read "{\"uri\":\"file://$T/hello.txt\"}" 4 >&7
+    printf '\n' >&7
+    until_out '"id":4,"result"'
+    exec 7>&-
+    wait $pid
+    [ "$(grep -c '"id":3' "$out")" = 0 ]
 }
 
 @test "capabilities follow --no-watch, --no-subscribe, --no-list-changed" {

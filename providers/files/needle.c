@@ -1,0 +1,167 @@
+/* needle.c: see needle.h. */
+#define _GNU_SOURCE
+#include "needle.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+
+#include "buffer.h"
+
+enum {
+    MATCH_LIMIT = 200 * 1000, /* steps of one line: some milliseconds */
+    HEAP_LIMIT_KIB = 4096,
+    NESTING_LIMIT = 50,
+    LINES_AT_ONCE = 16, /* between two questions whether to stop */
+};
+
+struct files_needle {
+    mcp_allocator alloc;
+    char *literal; /* NULL: `code` matches */
+    size_t len;
+    bool by_line; /* an expression could match over the end of a line, characters cannot */
+    pcre2_general_context *general;
+    pcre2_match_context *context;
+    pcre2_match_data *data;
+    pcre2_code *code;
+};
+
+static void *pcre_malloc(size_t size, void *user)
+{
+    return files_alloc(user, size);
+}
+
+static void pcre_free(void *ptr, void *user)
+{
+    files_release(user, ptr);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int wrong(char why[200], size_t at, int code)
+{
+    char text[120] = "";
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
+    snprintf(why, 200, "the regular expression is wrong at byte %zu: %s", at, text);
+    return code == PCRE2_ERROR_HEAP_FAILED ? MCP_ENOMEM : MCP_EINVAL;
+}
+
+static int compile(files_needle *n, const files_needle_options *o, char why[200])
+{
+    uint32_t flags = PCRE2_UTF | PCRE2_NO_UTF_CHECK | (o->ignore_case ? PCRE2_CASELESS : 0) |
+                     (o->regex ? PCRE2_NEVER_BACKSLASH_C : PCRE2_LITERAL);
+    int code = 0;
+    size_t at = 0;
+    pcre2_compile_context *context = pcre2_compile_context_create(n->general);
+    if (!context)
+        return MCP_ENOMEM;
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_set_parens_nest_limit(context, NESTING_LIMIT);
+    n->code = pcre2_compile((PCRE2_SPTR)o->text.ptr, o->text.len, flags, &code, &at, context);
+    pcre2_compile_context_free(context);
+    return n->code ? MCP_OK : wrong(why, at, code);
+}
+
+static int set_up(files_needle *n, const files_needle_options *o, char why[200])
+{
+    n->by_line = o->regex;
+    if (!o->regex && !o->ignore_case) {
+        n->len = o->text.len;
+        n->literal = files_copy(&n->alloc, o->text.ptr, o->text.len);
+        return n->literal ? MCP_OK : MCP_ENOMEM;
+    }
+    n->general = pcre2_general_context_create(pcre_malloc, pcre_free, &n->alloc);
+    n->context = n->general ? pcre2_match_context_create(n->general) : NULL;
+    n->data = n->general ? pcre2_match_data_create(1, n->general) : NULL;
+    if (!n->context || !n->data)
+        return MCP_ENOMEM;
+    pcre2_set_match_limit(n->context, MATCH_LIMIT);
+    pcre2_set_heap_limit(n->context, HEAP_LIMIT_KIB);
+    return compile(n, o, why);
+}
+
+int files_needle_new(const files_needle_options *o, const mcp_allocator *alloc, files_needle **ret,
+                     char why[200])
+{
+    mcp_allocator a = files_allocator(alloc);
+    if (!o->text.len || o->text.len > FILES_NEEDLE_MAX)
+        return snprintf(why, 200, "what to look for has 1 to %zu bytes", FILES_NEEDLE_MAX),
+               MCP_EINVAL;
+    if (memchr(o->text.ptr, '\n', o->text.len) || memchr(o->text.ptr, '\0', o->text.len))
+        return snprintf(why, 200, "a match lies on one line: leave line ends and NUL out"),
+               MCP_EINVAL;
+    files_needle *n = files_alloc(&a, sizeof *n);
+    if (!n)
+        return MCP_ENOMEM;
+    *n = (files_needle){.alloc = a};
+    int rc = set_up(n, o, why);
+    if (rc == MCP_OK)
+        *ret = n;
+    else
+        files_needle_free(n);
+    return rc;
+}
+
+void files_needle_free(files_needle *n)
+{
+    if (!n)
+        return;
+    pcre2_code_free(n->code);
+    pcre2_match_data_free(n->data);
+    pcre2_match_context_free(n->context);
+    pcre2_general_context_free(n->general);
+    files_release(&n->alloc, n->literal);
+    mcp_allocator a = n->alloc;
+    files_release(&a, n);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* Within text[from..to), whose surroundings do not exist for the expression. */
+static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t *begin, size_t *end)
+{
+    int rc = pcre2_match(n->code, (PCRE2_SPTR)text.ptr + from, to - from, 0, PCRE2_NO_UTF_CHECK,
+                         n->data, n->context);
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return MCP_ENOTFOUND;
+    if (rc == PCRE2_ERROR_NOMEMORY)
+        return MCP_ENOMEM;
+    if (rc < 0)
+        return MCP_ELIMIT;
+    const PCRE2_SIZE *found = pcre2_get_ovector_pointer(n->data);
+    *begin = from + found[0];
+    *end = from + (found[1] > found[0] ? found[1] : found[0]); /* \K may turn them round */
+    return MCP_OK;
+}
+
+static int find_literal(const files_needle *n, mcp_str text, size_t from, size_t *begin,
+                        size_t *end)
+{
+    const char *found = memmem(text.ptr + from, text.len - from, n->literal, n->len);
+    if (!found)
+        return MCP_ENOTFOUND;
+    *begin = (size_t)(found - text.ptr);
+    *end = *begin + n->len;
+    return MCP_OK;
+}
+
+int files_needle_find(files_needle *n, mcp_str text, size_t from, bool (*stop)(void *user),
+                      void *user, size_t *begin, size_t *end)
+{
+    int rc = MCP_ENOTFOUND;
+    if (from >= text.len)
+        return rc;
+    if (n->literal)
+        return find_literal(n, text, from, begin, end);
+    if (!n->by_line)
+        return match(n, text, from, text.len, begin, end);
+    for (unsigned line = 1; rc == MCP_ENOTFOUND && from < text.len; line++) {
+        const char *lf = memchr(text.ptr + from, '\n', text.len - from);
+        size_t to = lf ? (size_t)(lf - text.ptr) : text.len;
+        if (line % LINES_AT_ONCE == 0 && stop && stop(user))
+            return MCP_ECANCELLED;
+        rc = match(n, text, from, to > from && text.ptr[to - 1] == '\r' ? to - 1 : to, begin, end);
+        from = to + 1;
+    }
+    return rc;
+}

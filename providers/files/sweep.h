@@ -1,0 +1,73 @@
+/* sweep.h: a tool's way through everything that is served: from a position on, in slices on a worker.
+ *
+ * Between two slices the peer gets its progress, a cancel is seen, and other requests get their turn at
+ * the workers. A sweep ends when there is nothing more, when it has enough, or when it took too long for one
+ * call; then it says where the next call may go on.
+ */
+#ifndef FILES_SWEEP_H
+#define FILES_SWEEP_H
+
+#include <stdatomic.h>
+
+#include "provider.h"
+
+/* What visit() answers when it wants no more entries; no code of the walk's. */
+enum { FILES_SWEEP_ENOUGH = 1 };
+
+typedef struct files_sweep files_sweep;
+
+struct files_sweep {
+    /* To be set. */
+    files *f;
+    mcp_request *req;
+    files_cursor at; /* where to begin; later: what the next call goes on after */
+    size_t page;     /* entries after which the folders on the way may be read again */
+    /* On a worker, for each entry: MCP_OK; FILES_SWEEP_ENOUGH: not this one, and no other; a code. */
+    int (*visit)(files_sweep *s, const files_entry *entry);
+    /* On the server's thread, once: replies by s->rc and gives back what it took. As a handler returns. */
+    int (*done)(files_sweep *s);
+    const char *what; /* for progress: "files searched" */
+
+    /* Outcome. */
+    int rc;
+    bool more;
+    size_t seen; /* entries visited */
+
+    /* Its own. */
+    atomic_bool stop;
+    bool sliced, over;
+    size_t examined;
+    int64_t began, slice_began; /* of the slice: when its first entry came; 0: not yet */
+};
+
+/* The handler returns what this returns; the sweep is of the request, and done() is called in every
+ * case. */
+int files_sweep_run(files_sweep *s);
+
+/* For visit(): whether the call was cancelled. Any thread. */
+bool files_sweep_stopped(const files_sweep *s);
+
+/* Nanoseconds of a monotonic clock. */
+int64_t files_sweep_now(void);
+
+/* A position as a word that a model can repeat, and back; false: it is none. */
+int files_sweep_put_cursor(const files_cursor *cursor, files_buffer *out);
+bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
+
+/* Whether a path is wanted by a glob as a line of a .gitignore has it: without a slash the name
+ * counts, else the path. An empty glob wants all. */
+bool files_sweep_wants(mcp_str glob, const files_entry *entry);
+
+/* As text and as a member of the structured content: where to go on. */
+int files_sweep_put_more(const files_sweep *s, const char *tool, files_buffer *out);
+int files_sweep_add_cursor(const files_sweep *s, mcp_json_writer *w);
+
+/* Takes `glob` and `cursor` out of the arguments. MCP_OK, or as mcp_reply_tool_error() after saying what is
+ * wrong; then *told is true. */
+int files_sweep_arguments(files_sweep *s, const mcp_json *arguments, const char *tool,
+                          const char *glob_name, mcp_str *glob, bool *told);
+/* A whole number of the arguments within [1, max]. */
+int files_sweep_number(mcp_request *req, const mcp_json *arguments, const char *name, size_t usual,
+                       size_t max, size_t *ret, bool *told);
+
+#endif

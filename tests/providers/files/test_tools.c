@@ -1,0 +1,356 @@
+/* find_resources, search_resources and the structured content of list_resources, as a peer sees them; and
+ * that a long search comes in slices, with progress, and ends when nobody waits any more. */
+#define _GNU_SOURCE
+#include "tree.h"
+
+#include "failalloc.h"
+#include "files.h"
+
+typedef struct job {
+    void (*work)(void *arg), (*done)(void *arg);
+    void *arg;
+} job;
+
+typedef struct peer {
+    tree t;
+    char second[80]; /* another source, beneath the first's folder */
+    mcp_host host;
+    job job; /* waits */
+    mcp_server *server;
+    mcp_channel *channel;
+    size_t notices;
+    char reply[256 << 10];
+} peer;
+
+static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    peer *p = user;
+    (void)exchange;
+    if (mcp_channel_output_info(channel).kind == MCP_OUTPUT_NOTIFICATION) {
+        p->notices++;
+        return;
+    }
+    assert_true(message.len < sizeof p->reply);
+    memcpy(p->reply, message.ptr, message.len);
+    p->reply[message.len] = 0;
+}
+
+static int defer(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+{
+    peer *p = user;
+    assert_null(p->job.work);
+    p->job = (job){work, done, arg};
+    return MCP_OK;
+}
+
+static int64_t now(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+static void make_tree(peer *p)
+{
+    char large[5000];
+    tree_make(&p->t);
+    tree_file(&p->t, "a/README.md", "# Read me\nneedle one\nnothing\nand a NEEDLE two\r\nneedle\n");
+    tree_file(&p->t, "a/src/main.c", "int main(void)\n{\n    return needle;\n}\n");
+    tree_file(&p->t, "a/src/sub/deep.c", "x\ny needle z");
+    tree_bytes(&p->t, "a/binary", "needle\0needle", 13);
+    tree_file(&p->t, "a/invalid.txt", "needle \xff");
+    memset(large, 'a', sizeof large);
+    memcpy(large, "needle", 6);
+    tree_bytes(&p->t, "a/large.txt", large, sizeof large);
+    tree_file(&p->t, "a/.hidden", "needle");
+    tree_file(&p->t, "a/.gitignore", "*.o\n");
+    tree_file(&p->t, "a/ignored.o", "needle");
+    tree_file(&p->t, "a/secret.txt", "needle");
+    tree_file(&p->t, "b/other.md", "another needle\n");
+    tree_link(&p->t, "a/out.md", "../b/other.md");
+    snprintf(p->second, sizeof p->second, "%s/b", p->t.path);
+}
+
+static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
+{
+    char first[80];
+    const char *sources[] = {first, p->second}, *exclude[] = {"secret*"};
+    mcp_error error;
+    snprintf(first, sizeof first, "%s/a", p->t.path);
+    p->host = (mcp_host){.size = sizeof p->host, .user = p, .now = now, .work = defer};
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
+                                                .host = workers ? &p->host : NULL),
+                                    &p->server, &error),
+                     MCP_OK);
+    int rc = mcp_files_mount(p->server,
+                             MCP_OPTIONS(mcp_files_options, .sources = sources, .n_sources = 2,
+                                         .exclude = exclude, .n_exclude = 1, .max_read = 4000,
+                                         .tools = true, .allocator = alloc),
+                             &error);
+    if (rc == MCP_OK)
+        assert_int_equal(
+            mcp_server_connect(p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
+                               &p->channel, &error),
+            MCP_OK);
+    return rc;
+}
+
+static void close_peer(peer *p)
+{
+    mcp_channel_free(p->channel);
+    mcp_server_free(p->server);
+    p->channel = NULL;
+    p->server = NULL;
+}
+
+/* "$T" in the arguments is the tree. */
+static const char *call(peer *p, const char *tool, const char *arguments)
+{
+    char message[4096], *to = message;
+    to += sprintf(to,
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+                  "\"progressToken\":7,\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                  "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"%s\","
+                  "\"arguments\":{",
+                  tool);
+    for (; *arguments; arguments++) {
+        if (strncmp(arguments, "$T", 2) == 0)
+            to += sprintf(to, "%s", p->t.path), arguments++;
+        else
+            *to++ = *arguments;
+    }
+    to += sprintf(to, "}}}");
+    p->reply[0] = 0;
+    mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)(to - message)}, 0);
+    return p->reply;
+}
+
+static void expect(peer *p, const char *part)
+{
+    char text[2000], *to = text;
+    bool absent = *part == '!';
+    for (const char *from = part + absent; *from; from++) {
+        if (strncmp(from, "$T", 2) == 0)
+            to += sprintf(to, "%s", p->t.path), from++;
+        else
+            *to++ = *from;
+    }
+    *to = 0;
+    if ((strstr(p->reply, text) == NULL) != absent)
+        fail_msg("%s\nin %s", text, p->reply);
+}
+
+#define FIND(a)     "find_resources", a
+#define SEARCH(a)   "search_resources", a
+#define ENTRY(path) "\"uri\":\"file://$T/" path "\""
+#define LINE(n, t)  "{\"line\":" n ",\"text\":\"" t "\"}"
+#define IS_ERROR    "\"isError\":true"
+
+static const struct {
+    const char *tool, *arguments;
+    const char *has[6]; /* "!" before what must not be there */
+} calls[] = {
+    /* structured content beside the text */
+    {"list_resources",
+     "",
+     {"{\"kind\":\"folder\"," ENTRY("a") "}",
+      "{\"kind\":\"file\"," ENTRY("a/binary") ",\"size\":13}", ENTRY("b/other.md"),
+      "file\\t13\\tfile://$T/a/binary\\n", "!cursor", "!hidden"}},
+    {"list_resources",
+     "\"limit\":1",
+     {"\"structuredContent\":{\"entries\":[{\"kind\":\"folder\"," ENTRY(
+         "a") "}],\"cursor\":\"0.1.\"}"}},
+    {"list_resources", "\"pattern\":\"*.none\"", {"Nothing was found", "{\"entries\":[]}"}},
+    /* by name */
+    {FIND("\"name\":\"readme\""),
+     {"\"entries\":[{\"kind\":\"file\"," ENTRY("a/README.md"), "!main.c"}},
+    {FIND("\"name\":\"SRC\""), {"[{\"kind\":\"folder\"," ENTRY("a/src") "}]"}},
+    {FIND("\"name\":\"src/\""), {ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c"), "!README"}},
+    {FIND("\"name\":\"src/**/*.c\""), {ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c")}},
+    {FIND("\"name\":\"*.md\""), {ENTRY("a/README.md"), ENTRY("b/other.md"), "!out.md"}},
+    {FIND("\"name\":\"sub\",\"kind\":\"file\""), {"Nothing was found"}},
+    {FIND("\"name\":\"e\",\"kind\":\"folder\""), {"!README"}},
+    {FIND("\"name\":\"secret\""), {"Nothing was found"}},
+    {FIND("\"name\":\"m\",\"limit\":1"), {"find_resources again with cursor: 0.1.src\\n"}},
+    {FIND("\"name\":\"m\",\"limit\":1,\"cursor\":\"0.1.src\""), {ENTRY("a/src/main.c"), "!README"}},
+    {FIND("\"name\":\"m\",\"cursor\":\"1.1.../x\""), {IS_ERROR, "not one of find_resources"}},
+    {FIND(""), {IS_ERROR, "name"}},
+    {FIND("\"name\":\"\""), {IS_ERROR}},
+    {FIND("\"name\":\"m\",\"limit\":1001"), {IS_ERROR}},
+    /* by content */
+    {SEARCH("\"query\":\"needle\""),
+     {"{" ENTRY("a/README.md") ",\"matches\":[" LINE("2", "needle one") "," LINE("5",
+                                                                                 "needle") "]}",
+      "{" ENTRY("a/src/sub/deep.c") ",\"matches\":[" LINE("2", "y needle z") "]}",
+      ENTRY("b/other.md"), "\"searched\":4,\"skipped\":{\"binary\":2,\"large\":1}", "!secret",
+      "!ignored"}},
+    {SEARCH("\"query\":\"needle\""),
+     {"file://$T/a/README.md\\n2: needle one\\n5: needle\\nfile://",
+      "4 files searched, 2 binary, 1 large.\\n", "!hidden", "!out.md",
+      "{\"type\":\"resource_link\"," ENTRY("a/src/main.c"), "!cursor"}},
+    {SEARCH("\"query\":\"needle\",\"ignore_case\":true,\"pattern\":\"README.md\""),
+     {LINE("2", "needle one") "," LINE("4", "and a NEEDLE two") "," LINE("5", "needle"),
+      "\"searched\":1"}},
+    {SEARCH("\"query\":\"^needle$\",\"regex\":true"), {LINE("5", "needle") "]}]", "!main.c"}},
+    {SEARCH("\"query\":\"^needle$\""), {"Nothing was found. 4 files searched"}},
+    {SEARCH("\"query\":\"needle\",\"per_file\":1,\"pattern\":\"*.md\""),
+     {LINE("2", "needle one") "],\"more\":true}", "(and more in this file)", "other.md"}},
+    {SEARCH("\"query\":\"needle\",\"limit\":1,\"pattern\":\"*.md\""),
+     {"\"more\":true", "search_resources again with cursor: 1.1.\\n", "!other.md",
+      "\"cursor\":\"1.1.\""}},
+    {SEARCH("\"query\":\"needle\",\"limit\":2,\"pattern\":\"/src/**\""),
+     {ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c"), "!README"}},
+    {SEARCH("\"query\":\"needle\",\"cursor\":\"0.2.src\""), {ENTRY("b/other.md"), "!main.c"}},
+    {SEARCH("\"query\":\"(a\",\"regex\":true"),
+     {IS_ERROR, "query: the regular expression is wrong"}},
+    {SEARCH("\"query\":\"a\\nb\""), {IS_ERROR, "query: a match lies on one line"}},
+    {SEARCH("\"query\":\"x\",\"cursor\":\"zzz\""), {IS_ERROR, "not one of search_resources"}},
+    {SEARCH("\"query\":\"x\",\"cursor\":\"0.1.../x\""), {IS_ERROR, "not one of search_resources"}},
+    {SEARCH("\"query\":\"\""), {IS_ERROR}},
+    {SEARCH(""), {IS_ERROR}},
+};
+
+static void all_calls(peer *p)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        call(p, calls[i].tool, calls[i].arguments);
+        for (size_t j = 0; j < 6 && calls[i].has[j]; j++)
+            expect(p, calls[i].has[j]);
+    }
+}
+
+static void test_calls(void **state)
+{
+    static peer p;
+    (void)state;
+    make_tree(&p);
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    all_calls(&p);
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+/* Lines that are too long to be shown whole show what is around the match. */
+static void test_long_lines(void **state)
+{
+    static peer p;
+    char text[3000];
+    (void)state;
+    make_tree(&p);
+    memset(text, 'x', sizeof text);
+    memcpy(text + 1500, "needle", 6);
+    for (size_t i = 1; i < 1400; i += 2) /* é, whose halves must stay together */
+        memcpy(text + i, "\xc3\xa9", 2);
+    tree_bytes(&p.t, "b/long.txt", text, sizeof text);
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    call(&p, SEARCH("\"query\":\"needle\",\"pattern\":\"long.txt\""));
+    expect(&p, "\"text\":\"\xe2\x80\xa6xx");
+    expect(&p, "xneedlex");
+    expect(&p, "xx\xe2\x80\xa6\"}");
+    assert_true(strlen(p.reply) < 1500);
+    call(&p, SEARCH("\"query\":\"^x\",\"regex\":true,\"pattern\":\"long.txt\""));
+    expect(&p, "\"text\":\"x\xc3\xa9\xc3\xa9");
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+/* One slice. */
+static void work_once(peer *p)
+{
+    job j = p->job;
+    p->job = (job){0};
+    assert_non_null(j.work);
+    j.work(j.arg);
+    j.done(j.arg);
+}
+
+enum { SLOW_FILES = 300 };
+
+/* Files on each of which the expression uses up what it may. */
+static void make_slow(peer *p)
+{
+    char name[32];
+    make_tree(p);
+    for (int i = 0; i < SLOW_FILES; i++) {
+        snprintf(name, sizeof name, "b/slow%03d", i);
+        tree_file(&p->t, name, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+    }
+}
+
+#define SLOW SEARCH("\"query\":\"^(a+)+$\",\"regex\":true,\"pattern\":\"slow*\"")
+
+static void test_slices(void **state)
+{
+    static peer p;
+    size_t slices = 0;
+    (void)state;
+    make_slow(&p);
+    assert_int_equal(open_peer(&p, true, NULL), MCP_OK);
+    assert_string_equal(call(&p, SLOW), "");
+    for (; p.job.work; slices++)
+        work_once(&p);
+    assert_true(slices > 1);
+    assert_in_range(p.notices, 1, slices - 1);
+    expect(&p, "\"searched\":0,\"skipped\":{\"slow\":300}");
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+static void test_cancel(void **state)
+{
+    static const char cancelled[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                                    "\"params\":{\"requestId\":1}}";
+    static peer p;
+    (void)state;
+    make_slow(&p);
+    assert_int_equal(open_peer(&p, true, NULL), MCP_OK);
+    call(&p, SLOW);
+    work_once(&p);
+    assert_non_null(p.job.work);
+    mcp_channel_receive(p.channel, 0, mcp_str_from(cancelled), 0);
+    work_once(&p);
+    assert_null(p.job.work);
+    assert_string_equal(p.reply, "");
+    /* and when the channel goes */
+    call(&p, SLOW);
+    work_once(&p);
+    mcp_channel_free(p.channel);
+    p.channel = NULL;
+    while (p.job.work)
+        work_once(&p);
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+static void test_no_memory(void **state)
+{
+    static peer p;
+    (void)state;
+    make_tree(&p);
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator alloc = failalloc_allocator(&f);
+        int rc = open_peer(&p, false, &alloc);
+        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+        if (rc == MCP_OK) {
+            call(&p, SEARCH("\"query\":\"n(e+)dle\",\"regex\":true,\"per_file\":1"));
+            assert_non_null(strstr(p.reply, "\"id\":1"));
+            call(&p, FIND("\"name\":\"m\",\"limit\":2"));
+            assert_non_null(strstr(p.reply, "\"id\":1"));
+        }
+        close_peer(&p);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n)
+            break;
+    }
+    tree_remove(&p.t);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),     cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_slices),    cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
