@@ -21,9 +21,11 @@ typedef struct fixture_options {
     bool deferred_list; /* the provider lists later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
     bool asks;        /* what asks the client is registered too */
+    bool tasks;       /* what may be called as a task is registered too */
     size_t page_size; /* 4 */
-    uint32_t
-        calls_burst; /* of each caller, one more a second; 0: no limits, since time hardly passes here */
+    size_t max_tasks, max_task_bytes;
+    /* Tool calls of each caller, one more a second; 0: no limit, since time hardly passes here. */
+    uint32_t calls_burst;
     uint64_t coalesce_ms;
 } fixture_options;
 
