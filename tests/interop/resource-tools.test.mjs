@@ -21,9 +21,10 @@ describe('mcpd --resource-tools DIR', { concurrency: 3 }, () => {
                 tree?.remove();
             });
 
-            it('offers two tools that only read', async () => {
+            it('offers four tools that only read', async () => {
                 const tools = await peer.tools();
-                assert.deepEqual(tools.map(t => t.name).sort(), ['list_resources', 'read_resource']);
+                assert.deepEqual(tools.map(t => t.name).sort(),
+                    ['find_resources', 'list_resources', 'read_resource', 'search_resources']);
                 for (const tool of tools) {
                     assert.equal(tool.inputSchema.type, 'object');
                     assert.equal(tool.annotations?.readOnlyHint, true, tool.name);
@@ -34,6 +35,53 @@ describe('mcpd --resource-tools DIR', { concurrency: 3 }, () => {
                 const result = await peer.call('list_resources', {});
                 assert.ok(!result.isError, textOf(result));
                 assert.ok(textOf(result).includes(tree.uri('README.md')));
+                assert.ok(result.structuredContent.entries.some(e => e.uri === tree.uri('README.md') && e.kind === 'file'));
+            });
+
+            it('goes on where it ended', async () => {
+                const seen = [];
+                let cursor;
+                do {
+                    const args = { pattern: 'names/*', limit: 3, ...(cursor && { cursor }) };
+                    const { structuredContent } = await peer.call('list_resources', args);
+                    assert.ok(structuredContent.entries.length <= 3);
+                    seen.push(...structuredContent.entries.map(e => e.uri));
+                    cursor = structuredContent.cursor;
+                } while (cursor);
+                assert.equal(seen.length, new Set(seen).size);
+                assert.equal(seen.length, Object.keys(tree.files).filter(path => path.startsWith('names/')).length);
+            });
+
+            it('finds resources by name', async () => {
+                for (const [args, path] of [
+                    [{ name: 'readme' }, 'README.md'],
+                    [{ name: 'GRöße' }, 'names/größe.txt'],
+                    [{ name: 'data/blob' }, 'data/blob.bin'],
+                    [{ name: '**/lines.*', kind: 'file' }, 'data/lines.txt'],
+                ]) {
+                    const result = await peer.call('find_resources', args);
+                    assert.ok(!result.isError, textOf(result));
+                    assert.deepEqual(result.structuredContent.entries.map(e => e.uri), [tree.uri(path)], args.name);
+                }
+            });
+
+            it('searches in files', async () => {
+                const uri = tree.uri('data/lines.txt');
+                const result = await peer.call('search_resources', { query: '^line 50[0-2] ', regex: true });
+                assert.ok(!result.isError, textOf(result));
+                const { files, skipped } = result.structuredContent;
+                assert.deepEqual(files, [{ uri, matches: [500, 501, 502].map(n => ({ line: n, text: line(n) })) }]);
+                assert.ok(skipped.binary >= 1);
+                assert.ok(textOf(result).includes(`501: ${line(501)}\n`));
+                assert.ok(result.content.some(c => c.type === 'resource_link' && c.uri === uri));
+                const other = await peer.call('search_resources', { query: 'GRÜßE', ignore_case: true });
+                assert.deepEqual(other.structuredContent.files.map(f => f.uri), [tree.uri('README.md')]);
+            });
+
+            it('says in a result what is wrong with an expression', async () => {
+                const result = await peer.call('search_resources', { query: '(', regex: true });
+                assert.equal(result.isError, true);
+                assert.match(textOf(result), /regular expression/);
             });
 
             it('reads a resource', async () => {

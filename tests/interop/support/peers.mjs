@@ -8,6 +8,7 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { UriTemplate as Template1 } from '@modelcontextprotocol/sdk/shared/uriTemplate.js';
 import {
+    PromptListChangedNotificationSchema,
     ResourceListChangedNotificationSchema,
     ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -51,6 +52,8 @@ const commonCalls = client => ({
     complete: params => client.complete(params).then(r => r.completion),
     tools: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
+    prompts: async () => (await client.listPrompts()).prompts,
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
     version: () => client.getServerVersion(),
     capabilities: () => client.getServerCapabilities(),
     close: () => client.close(),
@@ -72,6 +75,7 @@ async function connect1(transport) {
     const events = [];
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, n => void events.push(n));
     client.setNotificationHandler(ResourceListChangedNotificationSchema, n => void events.push(n));
+    client.setNotificationHandler(PromptListChangedNotificationSchema, n => void events.push(n));
     await client.connect(transport);
     return {
         ...commonCalls(client), wire, events, transport,
@@ -87,7 +91,9 @@ async function connect2(transport, mode) {
     const client = new Client2(info, { versionNegotiation: { mode } });
     const wire = tap(transport);
     const events = [];
-    for (const method of ['notifications/resources/updated', 'notifications/resources/list_changed']) {
+    for (const method of [
+        'notifications/resources/updated', 'notifications/resources/list_changed', 'notifications/prompts/list_changed',
+    ]) {
         client.setNotificationHandler(method, n => void events.push(n));
     }
     await client.connect(transport);
@@ -98,9 +104,10 @@ async function connect2(transport, mode) {
         walk: async () => (await client.listResources(undefined, { cacheMode: 'bypass' })).resources,
         read: uri => client.readResource({ uri }, { cacheMode: 'bypass' }).then(r => r.contents),
         ping: () => client.ping(),
-        watch: mode === 'legacy' ? legacyWatch(client) : ({ uris, list }) => client.listen({
+        watch: mode === 'legacy' ? legacyWatch(client) : ({ uris, list, prompts }) => client.listen({
             ...(uris && { resourceSubscriptions: uris }),
             ...(list && { resourcesListChanged: true }),
+            ...(prompts && { promptsListChanged: true }),
         }),
         expand: (template, values) => new Template2(template).expand(values),
     };
