@@ -13,6 +13,7 @@ option(MCP_BUILD_BENCH "Build the benchmarks" OFF)
 option(MCP_WERROR "Treat warnings as errors" OFF)
 option(MCP_COVERAGE "Count which lines run" OFF)
 option(MCP_TLS_LINK "Link OpenSSL instead of loading it with the first certificate" OFF)
+option(MCP_CURL_LINK "Link libcurl instead of loading it with the first HTTP client" OFF)
 option(MCP_LTO "Optimize across files (gcc)" OFF)
 set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")
 

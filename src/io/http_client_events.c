@@ -13,38 +13,16 @@
 #include <stdio.h>
 
 #include "io/http_client.h"
-#include "jsonrpc/envelope.h"
 
 enum {
     MOST_FAILURES = 5, /* in a row, to resume what a POST began */
     LEAST_DELAY_MS = 20,
-    ANSWERED_MS = 1000, /* after the answer, for the server to end the stream */
+    ANSWERED_MS = 500, /* after the answer, for the server to end the stream */
 };
 
 static bool is_session_stream(const mcp__exchange *e)
 {
     return e == e->http->stream;
-}
-
-/* Whether a message, or one of a batch, is an answer. */
-static bool is_answer(const mcp_http_client *http, mcp_str text)
-{
-    mcp_json_doc *doc = NULL;
-    mcp_json_iter it = {0};
-    mcp__message m;
-
-    if (mcp_json_parse(text, NULL, http->allocator, &doc, NULL) < 0)
-        return false;
-    const mcp_json *root = mcp_json_root(doc), *one = root;
-    bool is_batch = mcp_json_is(root, MCP_JSON_ARRAY), found = false;
-    if (is_batch)
-        one = mcp_json_next(root, &it, NULL);
-    for (; one && !found; one = is_batch ? mcp_json_next(root, &it, NULL) : NULL) {
-        mcp__message_read(one, &m);
-        found = m.kind == MCP__RESULT || m.kind == MCP__ERROR;
-    }
-    mcp_json_free(doc);
-    return found;
 }
 
 /* ---- events --------------------------------------------------------------------------------------------- */
@@ -61,7 +39,7 @@ static void receive(mcp__exchange *e, const mcp__sse_event *event)
         (void)mcp_channel_receive(http->drive.channel, number, event->data, now);
     if (e->stage == MCP__GONE || e->answered || !number)
         return;
-    e->answered = is_answer(http, event->data);
+    e->answered = !mcp_client_awaits(http->drive.client, number);
     if (!e->answered)
         return;
     e->due = now + ANSWERED_MS;

@@ -38,7 +38,8 @@ typedef struct script_connection {
     int number;
     char in[16384];
     size_t len;
-    bool closed;
+    bool closed, ending;
+    int pending; /* pieces that come later */
     uv_timer_t timer;
     void (*later)(struct script_connection *c);
     script_request request; /* the last */
@@ -67,6 +68,8 @@ typedef struct script_piece {
     size_t len;
 } script_piece;
 
+static void script_shutdown(script_connection *c);
+
 static void script_written(uv_write_t *write, int status)
 {
     script_piece *p = write->data;
@@ -87,7 +90,12 @@ static void script_send_piece(script_piece *p)
 
 static void script_timer_gone(uv_handle_t *handle)
 {
-    script_send_piece(handle->data);
+    script_piece *p = handle->data;
+    script_connection *c = p->c;
+
+    script_send_piece(p);
+    if (--c->pending == 0 && c->ending)
+        script_shutdown(c);
 }
 
 static void script_piece_due(uv_timer_t *timer)
@@ -118,6 +126,7 @@ static inline void script_write_bytes(script_connection *c, const char *bytes, s
     script_piece *rest = script_piece_of(c, bytes + first, len - first);
     uv_timer_init(c->tcp.loop, &rest->timer);
     rest->timer.data = rest;
+    c->pending++;
     uv_timer_start(&rest->timer, script_piece_due, 1, 0);
 }
 
@@ -175,8 +184,7 @@ static void script_shut(uv_shutdown_t *shutdown, int status)
     script_close(c);
 }
 
-/* After what was written (but for the rest of a split). */
-static inline void script_end(script_connection *c)
+static void script_shutdown(script_connection *c)
 {
     uv_shutdown_t *shutdown = calloc(1, sizeof(*shutdown));
 
@@ -184,6 +192,14 @@ static inline void script_end(script_connection *c)
     shutdown->data = c;
     if (c->closed || uv_shutdown(shutdown, (uv_stream_t *)&c->tcp, script_shut) < 0)
         free(shutdown);
+}
+
+/* After what was written. */
+static inline void script_end(script_connection *c)
+{
+    c->ending = true;
+    if (!c->pending)
+        script_shutdown(c);
 }
 
 static void script_timer_due(uv_timer_t *timer)
