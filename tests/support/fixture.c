@@ -695,7 +695,7 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
     int rc = mcp_server_new(&options, &f->server, error);
     if (rc == MCP_OK && o->strict)
         rc = register_strict(f, error);
-    if (rc == MCP_OK && o->tasks)
+    else if (rc == MCP_OK && o->tasks)
         rc = fixture_add_tasks(f, o, error);
     else if (rc == MCP_OK && o->asks)
         rc = fixture_add_asks(f->server, error);
