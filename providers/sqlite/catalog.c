@@ -1,0 +1,245 @@
+/* catalog.c: see catalog.h. */
+#include "catalog.h"
+
+#include "buffer.h"
+
+#include <ctype.h>
+
+int sqlite_prepare(sqlite_conn *c, const char *sql, sqlite3_stmt **ret)
+{
+    return sqlite3_prepare_v3(c->db, sql, -1, 0, ret, NULL);
+}
+
+int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
+{
+    char *text = sqlite3_str_finish(sql);
+    int rc = text ? sqlite_prepare(c, text, ret) : SQLITE_NOMEM;
+    sqlite3_free(text);
+    return rc;
+}
+
+#define LIST_SQL                                                                     \
+    "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND " \
+    "(name > ?1 OR (?3 AND name = ?1)) AND substr(name, 1, 7) <> 'sqlite_' "
+
+/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered. */
+int sqlite_prepare_list(sqlite_conn *c, sqlite3_stmt **ret)
+{
+    static const char *const sql[] = {
+        LIST_SQL "ORDER BY name LIMIT ?2",
+        LIST_SQL "AND name NOT IN (SELECT name FROM pragma_table_list WHERE schema = 'main' AND "
+                 "type = 'shadow') ORDER BY name LIMIT ?2"};
+    if (!c->virtual_known) {
+        sqlite3_stmt *stmt = NULL;
+        int rc = sqlite_prepare(c,
+                                "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND "
+                                "rootpage = 0 LIMIT 1",
+                                &stmt);
+        if (rc == SQLITE_OK)
+            rc = sqlite3_step(stmt);
+        sqlite3_finalize(stmt);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            return rc;
+        c->virtual_known = true;
+        c->has_virtual = rc == SQLITE_ROW;
+    }
+    return sqlite_prepare(c, sql[c->has_virtual], ret);
+}
+
+mcp_str sqlite_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return (mcp_str){text ? text : "", (size_t)sqlite3_column_bytes(stmt, column)};
+}
+
+const char *sqlite_table_kind_name(const sqlite_table *t)
+{
+    static const char *const names[] = {"table", "view", "virtual table"};
+    return names[t->kind];
+}
+
+void sqlite_table_free(sqlite_table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_column; i++) {
+        files_release(t->alloc, t->column[i].name);
+        files_release(t->alloc, t->column[i].type);
+        files_release(t->alloc, t->column[i].value);
+    }
+    files_release(t->alloc, t->column);
+    files_release(t->alloc, t->name);
+    files_release(t->alloc, t->sql);
+    files_release(t->alloc, t);
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+static bool contains(const char *type, const char *word)
+{
+    size_t len = strlen(word);
+    for (; *type; type++)
+        if (sqlite3_strnicmp(type, word, (int)len) == 0)
+            return true;
+    return false;
+}
+
+/* "Determination Of Column Affinity" in SQLite's datatype3.html, as far as comparing goes. */
+static sqlite_affinity affinity_of(const char *type)
+{
+    if (contains(type, "INT"))
+        return SQLITE_AFFINITY_NUMBER;
+    if (contains(type, "CHAR") || contains(type, "CLOB") || contains(type, "TEXT"))
+        return SQLITE_AFFINITY_TEXT;
+    return !*type || contains(type, "BLOB") ? SQLITE_AFFINITY_NONE : SQLITE_AFFINITY_NUMBER;
+}
+
+static char *copy_column(const sqlite_table *t, sqlite3_stmt *stmt, int i, bool *ok)
+{
+    if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
+        return NULL;
+    mcp_str text = sqlite_text(stmt, i);
+    char *copy = files_copy(t->alloc, text.ptr, text.len);
+    *ok = *ok && copy;
+    return copy;
+}
+
+static int add_column(sqlite_table *t, sqlite3_stmt *stmt)
+{
+    size_t n = t->n_column;
+    bool ok = true;
+    if ((n & (n - 1)) == 0) {
+        size_t cap = n ? n * 2 : 1;
+        void *grown = t->column
+                          ? t->alloc->resize(t->column, cap * sizeof *t->column, t->alloc->user)
+                          : files_alloc(t->alloc, cap * sizeof *t->column);
+        if (!grown)
+            return SQLITE_NOMEM;
+        t->column = grown;
+    }
+    sqlite_column *c = &t->column[t->n_column++];
+    *c = (sqlite_column){.not_null = sqlite3_column_int(stmt, 2) != 0,
+                         .key = sqlite3_column_int(stmt, 4),
+                         .hidden = sqlite3_column_int(stmt, 5)};
+    c->name = copy_column(t, stmt, 0, &ok);
+    c->type = copy_column(t, stmt, 1, &ok);
+    c->value = copy_column(t, stmt, 3, &ok);
+    if (!ok || !c->name)
+        return SQLITE_NOMEM;
+    c->affinity = affinity_of(c->type ? c->type : "");
+    if (c->key > 0 && c->key <= SQLITE_MAX_KEY) {
+        t->key[c->key - 1] = n;
+        t->n_key = t->n_key > (size_t)c->key ? t->n_key : (size_t)c->key;
+    }
+    return SQLITE_OK;
+}
+
+static int load_columns(sqlite_conn *c, sqlite_table *t)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare(c,
+                            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM "
+                            "pragma_table_xinfo(?1, 'main')",
+                            &stmt);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(stmt, 1, t->name, -1, SQLITE_STATIC);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        rc = add_column(t, stmt);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- the rowid ----------------------------------------------------------------------------------- */
+
+static bool is_column(const sqlite_table *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_column; i++)
+        if (sqlite3_stricmp(t->column[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A table WITHOUT ROWID has none: then the statement is none. */
+static int find_rowid(sqlite_conn *c, sqlite_table *t)
+{
+    static const char *const names[] = {"rowid", "_rowid_", "oid"};
+    sqlite3_stmt *stmt = NULL;
+    size_t i = 0;
+    while (i < 3 && is_column(t, names[i]))
+        i++;
+    if (i == 3 || t->kind == SQLITE_IS_VIEW)
+        return SQLITE_OK;
+    sqlite3_str *sql = sqlite3_str_new(c->db);
+    sqlite3_str_appendf(sql, "SELECT %s FROM main.\"%w\"", names[i], t->name);
+    int rc = sqlite_prepare_str(c, sql, &stmt);
+    sqlite3_finalize(stmt);
+    if (rc == SQLITE_OK)
+        t->rowid = names[i];
+    return (rc & 0xff) == SQLITE_ERROR ? SQLITE_OK : rc;
+}
+
+static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
+{
+    bool ok = true;
+    bool view = sqlite3_stricmp((const char *)sqlite3_column_text(stmt, 1), "view") == 0;
+    t->name = copy_column(t, stmt, 0, &ok);
+    t->sql = copy_column(t, stmt, 2, &ok);
+    t->kind = view                               ? SQLITE_IS_VIEW
+              : sqlite3_column_int(stmt, 3) == 0 ? SQLITE_IS_VIRTUAL
+                                                 : SQLITE_IS_TABLE;
+    if (!ok || !t->name)
+        return SQLITE_NOMEM;
+    int rc = load_columns(c, t);
+    return rc == SQLITE_OK ? find_rowid(c, t) : rc;
+}
+
+int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, sqlite_table **ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite_table *t = NULL;
+    *ret = NULL;
+    int rc = sqlite_prepare(
+        c,
+        "SELECT name, type, sql, rootpage FROM main.sqlite_schema WHERE name = ?1 AND "
+        "type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'",
+        &stmt);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(stmt, 1, name.ptr, name.len, SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        t = files_alloc(alloc, sizeof *t);
+        if (t)
+            *t = (sqlite_table){.alloc = alloc};
+        rc = t ? fill(c, t, stmt) : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(stmt);
+    if (rc == SQLITE_OK)
+        *ret = t;
+    else
+        sqlite_table_free(t);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------- */
+
+bool sqlite_table_has_key(const sqlite_table *t)
+{
+    return sqlite_table_key_count(t) > 0;
+}
+
+size_t sqlite_table_key_count(const sqlite_table *t)
+{
+    return t->n_key ? t->n_key : t->rowid != NULL;
+}
+
+const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i)
+{
+    return t->n_key ? &t->column[t->key[i]] : NULL;
+}
+
+const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name)
+{
+    for (size_t i = 0; i < t->n_column; i++)
+        if (mcp_str_eq(mcp_str_from(t->column[i].name), name))
+            return &t->column[i];
+    return NULL;
+}

@@ -1,0 +1,299 @@
+/* cell.c: one cell as a resource, and as a value in a row.
+ *
+ * A BLOB or text of a table with rowids is read through SQLite's incremental BLOB I/O: its size is known
+ * without reading it, and a part of it costs what the part costs (and the way there: SQLite follows a list
+ * of pages). Elsewhere the value is read whole, up to the limit.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+#include "text.h"
+
+/* ---- keys -------------------------------------------------------------------------------------------- */
+
+void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t)
+{
+    for (size_t i = 0; i < sqlite_table_key_count(t); i++) {
+        const sqlite_column *c = sqlite_table_key(t, i);
+        if (c)
+            sqlite3_str_appendf(sql, ", \"%w\"", c->name);
+        else
+            sqlite3_str_appendf(sql, ", %s", t->rowid);
+    }
+}
+
+void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target)
+{
+    for (size_t i = 0; i < target->n_key; i++) {
+        sqlite3_str_appendall(sql, i ? " AND " : " WHERE ");
+        sqlite_put_equal(sql, t, sqlite_table_key(t, i), 1 + (int)i * SQLITE_EQUAL_PARAMS,
+                         target->key[i]);
+    }
+}
+
+int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < target->n_key; i++)
+        rc = sqlite_bind_equal(stmt, sqlite_table_key(t, i), 1 + (int)i * SQLITE_EQUAL_PARAMS,
+                               target->key[i]);
+    return rc;
+}
+
+int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
+{
+    int rc = sqlite_table_load(c, j->target.table, &j->s->alloc, ret);
+    if (rc == SQLITE_OK && *ret && sqlite_table_key_count(*ret) != j->target.n_key) {
+        sqlite_table_free(*ret);
+        *ret = NULL;
+    }
+    return rc;
+}
+
+/* ---- as a value in a row --------------------------------------------------------------------------------- */
+
+static bool can_probe(const sqlite_table *t, const sqlite_column *c)
+{
+    return t->kind == SQLITE_IS_TABLE && t->rowid && c->hidden == 0;
+}
+
+void sqlite_put_column(sqlite3_str *sql, const sqlite_column *c, bool probed)
+{
+    if (probed)
+        sqlite3_str_appendf(
+            sql,
+            "CASE WHEN typeof(\"%w\") IN ('text', 'blob') THEN NULL ELSE \"%w\" END, "
+            "typeof(\"%w\")",
+            c->name, c->name, c->name);
+    else
+        sqlite3_str_appendf(sql, "\"%w\"", c->name);
+}
+
+static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_column *c)
+{
+    const sqlite_target *target = &r->job->target;
+    sqlite3_str_appendall(to, r->job->s->prefix);
+    sqlite_uri_put_text(to, mcp_str_from(r->table->name));
+    sqlite3_str_appendall(to, "/cell/");
+    sqlite_uri_put_text(to, mcp_str_from(c->name));
+    for (size_t i = 0; i < sqlite_table_key_count(r->table); i++) {
+        sqlite3_str *key = sqlite3_str_new(r->conn->db);
+        sqlite3_str_appendchar(to, 1, '/');
+        if (r->key < 0)
+            sqlite3_str_append(key, target->key[i].ptr, (int)target->key[i].len);
+        else
+            sqlite_put_key_text(key, r->stmt, r->key + (int)i);
+        sqlite_uri_put_text(to, (mcp_str){sqlite3_str_value(key) ? sqlite3_str_value(key) : "",
+                                          (size_t)sqlite3_str_length(key)});
+        sqlite3_free(sqlite3_str_finish(key));
+    }
+}
+
+/* What stands for a value that is not put itself. */
+static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type,
+                         sqlite3_int64 size)
+{
+    mcp_json_writer *w = r->job->json;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, type);
+    mcp_json_key(w, "size"), mcp_json_add_int(w, size);
+    r->size += 60;
+    if (sqlite_table_has_key(r->table)) {
+        sqlite3_str *uri = sqlite3_str_new(r->conn->db);
+        put_cell_uri(uri, r, c);
+        char *text = sqlite3_str_finish(uri);
+        if (!text)
+            return SQLITE_NOMEM;
+        mcp_json_key(w, "uri"), mcp_json_add_string(w, text);
+        r->size += strlen(text);
+        sqlite3_free(text);
+    }
+    mcp_json_end(w);
+    return SQLITE_OK;
+}
+
+/* A text or BLOB that is not in the result, by its row. */
+static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
+{
+    sqlite3_blob *blob = NULL;
+    int rc = sqlite3_blob_open(r->conn->db, "main", r->table->name, c->name,
+                               sqlite3_column_int64(r->stmt, r->rowid), 0, &blob);
+    if (rc != SQLITE_OK)
+        return rc;
+    size_t size = (size_t)sqlite3_blob_bytes(blob);
+    char *text = *type == 't' && size <= r->longest ? sqlite3_malloc64(size + 1) : NULL;
+    if (text)
+        rc = sqlite3_blob_read(blob, text, (int)size, 0);
+    sqlite3_blob_close(blob);
+    if (rc == SQLITE_OK && text && files_text_utf8((mcp_str){text, size})) {
+        mcp_json_add_str(r->job->json, (mcp_str){text, size});
+        r->size += size;
+    } else if (rc == SQLITE_OK) {
+        rc = put_reference(r, c, type, (sqlite3_int64)size);
+    }
+    sqlite3_free(text);
+    return rc;
+}
+
+int sqlite_put_cell(sqlite_row *r, const sqlite_column *c, int at)
+{
+    const char *type = r->probed ? (const char *)sqlite3_column_text(r->stmt, at + 1) : NULL;
+    if (type && (*type == 't' || *type == 'b'))
+        return put_probed(r, c, *type == 't' ? "text" : "blob");
+    if (sqlite_put_plain(r->job->json, r->stmt, at, r->longest, &r->size))
+        return SQLITE_OK;
+    bool blob = sqlite3_column_type(r->stmt, at) == SQLITE_BLOB;
+    return put_reference(r, c, blob ? "blob" : "text", sqlite3_column_bytes(r->stmt, at));
+}
+
+/* ---- as a resource ----------------------------------------------------------------------------------------- */
+
+typedef struct part {
+    uint64_t offset, length; /* length 0: all of it */
+} part;
+
+static bool read_part(sqlite_job *j, part *ret)
+{
+    return sqlite_job_number(j, "offset", 0, INT32_MAX, 0, &ret->offset) &&
+           sqlite_job_number(j, "length", 1, j->s->max_read, 0, &ret->length);
+}
+
+/* Of `size` bytes the part that is wanted; false: it is too large. */
+static bool clip(sqlite_job *j, const part *p, size_t size, size_t *from, size_t *len)
+{
+    *from = p->offset < size ? (size_t)p->offset : size;
+    *len = size - *from;
+    if (p->length && p->length < *len)
+        *len = (size_t)p->length;
+    if (*len <= j->s->max_read)
+        return true;
+    j->too_large = true;
+    j->size = (sqlite3_int64)size;
+    return false;
+}
+
+/* The first bytes of what hosts can show. */
+static const char *mime_of_blob(const char *bytes, size_t len)
+{
+    static const struct {
+        size_t at;
+        mcp_str magic;
+        const char *mime;
+    } known[] = {
+        {0, {"\x89PNG\r\n\x1a\n", 8}, "image/png"},
+        {0, {"\xff\xd8\xff", 3}, "image/jpeg"},
+        {0, {"GIF8", 4}, "image/gif"},
+        {8, {"WEBP", 4}, "image/webp"},
+        {0, {"%PDF-", 5}, "application/pdf"},
+        {0, {"PK\3\4", 4}, "application/zip"},
+        {0, {"\x1f\x8b", 2}, "application/gzip"},
+        {0, {"SQLite format 3", 16}, "application/vnd.sqlite3"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (len >= known[i].at + known[i].magic.len &&
+            memcmp(bytes + known[i].at, known[i].magic.ptr, known[i].magic.len) == 0)
+            return known[i].mime;
+    return "application/octet-stream";
+}
+
+/* Bytes that are the answer; taken over. */
+static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const part *p)
+{
+    j->bytes = bytes;
+    j->len = len;
+    j->is_text = text && files_text_utf8((mcp_str){bytes, len});
+    j->mime = j->is_text          ? "text/plain"
+              : p->offset || text ? "application/octet-stream"
+                                  : mime_of_blob(bytes, len);
+}
+
+static int read_blob(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, sqlite3_int64 rowid,
+                     bool text, const part *p)
+{
+    sqlite3_blob *blob = NULL;
+    size_t from, len;
+    char *bytes = NULL;
+    int rc = sqlite3_blob_open(c->db, "main", t->name, j->target.column.ptr, rowid, 0, &blob);
+    if (rc == SQLITE_OK && clip(j, p, (size_t)sqlite3_blob_bytes(blob), &from, &len)) {
+        bytes = sqlite3_malloc64(len + 1);
+        rc = bytes ? sqlite3_blob_read(blob, bytes, (int)len, (int)from) : SQLITE_NOMEM;
+    }
+    sqlite3_blob_close(blob);
+    if (rc == SQLITE_OK && bytes)
+        set_bytes(j, bytes, len, text, p);
+    else
+        sqlite3_free(bytes);
+    return rc;
+}
+
+/* A value that is in the result. NULL reads as JSON has it; numbers as text. */
+static int read_value(sqlite_job *j, sqlite3_stmt *stmt, const part *p)
+{
+    size_t from, len;
+    int type = sqlite3_column_type(stmt, 0);
+    if (type == SQLITE_NULL) {
+        mcp_json_add_null(j->json);
+        return SQLITE_OK;
+    }
+    const char *value = type == SQLITE_BLOB ? sqlite3_column_blob(stmt, 0)
+                                            : (const char *)sqlite3_column_text(stmt, 0);
+    if (!clip(j, p, (size_t)sqlite3_column_bytes(stmt, 0), &from, &len))
+        return SQLITE_OK;
+    char *bytes = sqlite3_malloc64(len + 1);
+    if (!bytes)
+        return SQLITE_NOMEM;
+    if (len)
+        memcpy(bytes, value + from, len);
+    set_bytes(j, bytes, len, type != SQLITE_BLOB, p);
+    return SQLITE_OK;
+}
+
+/* Columns: the value, where it is no text or BLOB to be probed; its type; the rowid. */
+static int prepare(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
+                   const sqlite_column *column, bool probed, sqlite3_stmt **ret)
+{
+    sqlite3_str *sql = sqlite3_str_new(c->db);
+    sqlite3_str_appendall(sql, "SELECT ");
+    sqlite_put_column(sql, column, probed);
+    if (probed)
+        sqlite3_str_appendf(sql, ", %s", t->rowid);
+    sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
+    sqlite_put_where_key(sql, t, &j->target);
+    sqlite3_str_appendall(sql, " LIMIT 1");
+    int rc = sqlite_prepare_str(c, sql, ret);
+    return rc == SQLITE_OK ? sqlite_bind_key(*ret, t, &j->target) : rc;
+}
+
+static int read_cell(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
+                     const sqlite_column *column, const part *p)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool probed = can_probe(t, column);
+    int rc = prepare(c, j, t, column, probed, &stmt);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *type = probed ? (const char *)sqlite3_column_text(stmt, 1) : "";
+        j->found = true;
+        rc = type && (*type == 't' || *type == 'b')
+                 ? read_blob(c, j, t, sqlite3_column_int64(stmt, 2), *type == 't', p)
+                 : read_value(j, stmt, p);
+    }
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int sqlite_run_cell(sqlite_conn *c, sqlite_job *j)
+{
+    sqlite_table *t = NULL;
+    part p;
+    if (!read_part(j, &p))
+        return SQLITE_OK;
+    int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite_load_keyed(c, j, &t);
+    const sqlite_column *column = t ? sqlite_table_column(t, j->target.column) : NULL;
+    if (rc == SQLITE_OK && column)
+        rc = read_cell(c, j, t, column, &p);
+    sqlite_table_free(t);
+    return rc;
+}

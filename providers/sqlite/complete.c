@@ -1,0 +1,221 @@
+/* complete.c: names of tables and columns, and beginnings of keys.
+ *
+ * A key's values are looked for in the order of the key, so that its index leads there: numbers by decades
+ * (4, 40 to 49, 400 to 499, ...), texts from the first one that is not before the prefix.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+#include "text.h"
+
+enum { MOST = 100, LOOKED_AT = 500 };
+
+typedef struct completion {
+    sqlite *s;
+    mcp_str name, value, table; /* of the request */
+    sqlite3_str *values;        /* each with a NUL behind it */
+    size_t count;
+    atomic_bool stop;
+    sqlite_conn *running;
+    int rc, code;
+    char text[256];
+} completion;
+
+/* False: enough. */
+static bool keep(completion *c, mcp_str value)
+{
+    if (value.len < c->value.len || (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len)))
+        return true;
+    if (memchr(value.ptr, 0, value.len) || !files_text_utf8(value))
+        return true; /* it can be asked for, but not typed */
+    sqlite3_str_append(c->values, value.ptr, (int)value.len);
+    sqlite3_str_appendchar(c->values, 1, 0);
+    return ++c->count <= MOST;
+}
+
+static int complete_tables(sqlite_conn *conn, completion *c)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare_list(conn, &stmt);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text64(stmt, 1, c->value.len ? c->value.ptr : "", c->value.len,
+                                 SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int(stmt, 2, MOST + 1);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int(stmt, 3, 1);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        rc = keep(c, sqlite_text(stmt, 0)) ? SQLITE_OK : SQLITE_DONE;
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------------------------- */
+
+/* "SELECT key FROM table WHERE key ... ORDER BY key". */
+static int prepare_keys(sqlite_conn *conn, const sqlite_table *t, const char *where,
+                        sqlite3_stmt **ret)
+{
+    const sqlite_column *key = sqlite_table_key(t, 0);
+    char *name = key ? sqlite3_mprintf("\"%w\"", key->name) : sqlite3_mprintf("%s", t->rowid);
+    if (!name)
+        return SQLITE_NOMEM;
+    sqlite3_str *sql = sqlite3_str_new(conn->db);
+    sqlite3_str_appendf(sql, "SELECT DISTINCT %s FROM main.\"%w\" WHERE %s ", name, t->name, name);
+    sqlite3_str_appendf(sql, where, name);
+    sqlite3_str_appendf(sql, " ORDER BY %s LIMIT %d", name, LOOKED_AT);
+    sqlite3_free(name);
+    return sqlite_prepare_str(conn, sql, ret);
+}
+
+static int keep_keys(sqlite_conn *conn, completion *c, sqlite3_stmt *stmt)
+{
+    int rc = SQLITE_OK;
+    bool more = true;
+    while (more && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        sqlite3_str *text = sqlite3_str_new(conn->db);
+        sqlite_put_key_text(text, stmt, 0);
+        if (sqlite3_str_value(text))
+            more = keep(c, (mcp_str){sqlite3_str_value(text), (size_t)sqlite3_str_length(text)});
+        sqlite3_free(sqlite3_str_finish(text));
+    }
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+static int complete_numbers(sqlite_conn *conn, completion *c, const sqlite_table *t,
+                            sqlite3_int64 n)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = prepare_keys(conn, t, "BETWEEN ?1 AND ?2", &stmt);
+    sqlite3_int64 low = n, high = n;
+    while (rc == SQLITE_OK && c->count <= MOST) {
+        sqlite3_bind_int64(stmt, 1, low < high ? low : high);
+        sqlite3_bind_int64(stmt, 2, low < high ? high : low);
+        rc = keep_keys(conn, c, stmt);
+        sqlite3_reset(stmt);
+        if (n == 0 || low > INT64_MAX / 10 - 1 || low < INT64_MIN / 10 + 1 ||
+            high > INT64_MAX / 10 - 1 || high < INT64_MIN / 10 + 1)
+            break;
+        low = low * 10;
+        high = high * 10 + (n < 0 ? -9 : 9);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int complete_texts(sqlite_conn *conn, completion *c, const sqlite_table *t)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = prepare_keys(conn, t, c->value.len ? ">= ?1" : "IS NOT NULL", &stmt);
+    if (rc == SQLITE_OK && c->value.len)
+        rc = sqlite3_bind_text64(stmt, 1, c->value.ptr, c->value.len, SQLITE_STATIC, SQLITE_UTF8);
+    if (rc == SQLITE_OK)
+        rc = keep_keys(conn, c, stmt);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int complete_keys(sqlite_conn *conn, completion *c, const sqlite_table *t)
+{
+    bool is_int;
+    sqlite3_int64 n;
+    double d;
+    const sqlite_column *key = sqlite_table_has_key(t) ? sqlite_table_key(t, 0) : NULL;
+    if (!sqlite_table_has_key(t))
+        return SQLITE_OK;
+    bool numbers = !key || key->affinity == SQLITE_AFFINITY_NUMBER;
+    if (numbers && c->value.len && sqlite_number(c->value, &is_int, &n, &d) && is_int)
+        return complete_numbers(conn, c, t, n);
+    return complete_texts(conn, c, t);
+}
+
+static int complete_use(sqlite_conn *conn, void *user)
+{
+    completion *c = user;
+    sqlite_table *t = NULL;
+    sqlite3_str_reset(c->values);
+    c->count = 0;
+    if (mcp_str_eq(c->name, MCP_STR("table")))
+        return complete_tables(conn, c);
+    int rc = sqlite_table_load(conn, c->table, &c->s->alloc, &t);
+    if (rc == SQLITE_OK && t && mcp_str_eq(c->name, MCP_STR("key")))
+        rc = complete_keys(conn, c, t);
+    else if (rc == SQLITE_OK && t)
+        for (size_t i = 0; i < t->n_column; i++)
+            keep(c, mcp_str_from(t->column[i].name));
+    sqlite_table_free(t);
+    return rc;
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------ */
+
+/* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
+static int reply(mcp_request *req, completion *c)
+{
+    int rc = c->rc == MCP_ENOMEM || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
+    const char *p = sqlite3_str_value(c->values), *end = p + sqlite3_str_length(c->values);
+    while (rc == MCP_OK && p && p < end) {
+        rc = mcp_reply_completion(req, mcp_str_from(p));
+        p += strlen(p) + 1;
+    }
+    sqlite3_free(sqlite3_str_finish(c->values));
+    return rc;
+}
+
+static void work(void *user)
+{
+    completion *c = user;
+    sqlite_bounds bounds = {.stop = &c->stop, .timeout_ms = c->s->timeout_ms};
+    c->rc =
+        sqlite_use_pooled(&c->s->file, &bounds, complete_use, c, &c->running, &c->code, c->text);
+}
+
+static void done(mcp_request *req, void *user)
+{
+    mcp_request_on_cancel(req, NULL, NULL);
+    mcp_reply_finish(req, reply(req, user));
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    completion *c = user;
+    (void)req;
+    atomic_store_explicit(&c->stop, true, memory_order_relaxed);
+    sqlite_interrupt(&c->s->file, &c->running);
+}
+
+static int complete_far(mcp_request *req, completion *c)
+{
+    c->rc = MCP_ECANCELLED; /* should it never be begun */
+    mcp_request_on_cancel(req, on_cancel, c);
+    int rc = mcp_request_work(req, work, done, c);
+    if (rc < 0) {
+        mcp_request_on_cancel(req, NULL, NULL);
+        sqlite3_free(sqlite3_str_finish(c->values));
+    }
+    return rc;
+}
+
+int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                    void *user)
+{
+    static const sqlite_bounds near = {.near = true};
+    sqlite *s = user;
+    bool table = mcp_str_eq(name, MCP_STR("table"));
+    if (!table && !mcp_str_eq(name, MCP_STR("key")) && !mcp_str_eq(name, MCP_STR("column")))
+        return MCP_OK;
+    completion *c = mcp_request_alloc(req, sizeof *c);
+    if (!c)
+        return MCP_ENOMEM;
+    memset(c, 0, sizeof *c);
+    c->s = s;
+    c->name = name;
+    c->value = value;
+    c->table = mcp_json_string(mcp_json_get(context, "table"));
+    if (!table && !c->table.len)
+        return MCP_OK;
+    c->values = sqlite3_str_new(NULL);
+    c->rc = sqlite_use(&s->file, &s->near, &near, complete_use, c, &c->code, c->text);
+    return c->rc == MCP_PENDING ? complete_far(req, c) : reply(req, c);
+}

@@ -1,0 +1,403 @@
+/* conn.c: see conn.h. */
+#define _GNU_SOURCE
+#include "conn.h"
+
+#include "buffer.h"
+#include "catalog.h"
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mcp/uri.h>
+
+enum {
+    TICK_OPS = 1000,        /* instructions of SQLite's machine between two looks at the bounds */
+    NEAR_TICKS = 20,        /* some hundred microseconds */
+    NEAR_VALUE = 256 << 10, /* bytes of a value that is read on the server's thread */
+    CACHE_KIB = 1024,
+    ATTEMPTS = 5,
+};
+
+/* What all queries of the process may use for sorting and the like; the one that is seen above it ends. */
+#define SOFT_MEMORY ((sqlite3_int64)96 << 20)
+#define HARD_MEMORY ((sqlite3_int64)256 << 20)
+
+int64_t sqlite_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static int64_t nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static sqlite_stamp stamp_of(const struct stat *st)
+{
+    return (sqlite_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (int64_t)st->st_size,
+                          nanoseconds(st->st_mtim), nanoseconds(st->st_ctim)};
+}
+
+static bool same_file(const sqlite_stamp *a, const sqlite_stamp *b)
+{
+    return a->dev == b->dev && a->ino == b->ino;
+}
+
+static bool same_stamp(const sqlite_stamp *a, const sqlite_stamp *b)
+{
+    return same_file(a, b) && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+           a->ctime_ns == b->ctime_ns;
+}
+
+static bool look(const char *path, sqlite_stamp *ret)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return false;
+    *ret = stamp_of(&st);
+    return true;
+}
+
+void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    look(f->path, &ret->file);
+    look(f->wal, &ret->wal);
+}
+
+/* Bytes 18 and 19 of the header are 2 in WAL mode. False also when it is too short to say. */
+static bool is_wal_mode(sqlite_file *f, const sqlite_stamp *now)
+{
+    unsigned char version[2] = {0, 0};
+    pthread_mutex_lock(&f->lock);
+    if (f->fd < 0 || !same_file(&f->fd_stamp, now)) {
+        if (f->fd >= 0)
+            close(f->fd);
+        f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        f->fd_stamp = *now;
+    }
+    bool read_it = f->fd >= 0 && pread(f->fd, version, 2, 18) == 2;
+    pthread_mutex_unlock(&f->lock);
+    return read_it && version[0] == 2 && version[1] == 2;
+}
+
+static int refuse(mcp_error *error, int code, const char *path, const char *why)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.180s: %s", path, why);
+    }
+    return code;
+}
+
+int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc, mcp_error *error)
+{
+    struct stat st;
+    *f = (sqlite_file){.alloc = alloc, .fd = -1};
+    pthread_mutex_init(&f->lock, NULL);
+    char *real = realpath(path, NULL);
+    if (!real || stat(real, &st) != 0) {
+        int code = errno == ENOMEM                       ? MCP_ENOMEM
+                   : errno == ENOENT || errno == ENOTDIR ? MCP_ENOTFOUND
+                                                         : MCP_EACCESS;
+        free(real);
+        return refuse(error, code, path, strerror(errno));
+    }
+    f->path = files_copy(alloc, real, strlen(real));
+    f->wal = files_alloc(alloc, strlen(real) + 5);
+    if (f->wal)
+        sprintf(f->wal, "%s-wal", real);
+    free(real);
+    if (!f->path || !f->wal)
+        return refuse(error, MCP_ENOMEM, path, "out of memory");
+    if (!S_ISREG(st.st_mode))
+        return refuse(error, MCP_EACCESS, path, "not a regular file");
+    if (access(f->path, R_OK) != 0)
+        return refuse(error, MCP_EACCESS, path, strerror(errno));
+    return MCP_OK;
+}
+
+void sqlite_file_clear(sqlite_file *f)
+{
+    while (f->n_idle)
+        sqlite_conn_free(f->idle[--f->n_idle]);
+    if (f->fd >= 0)
+        close(f->fd);
+    files_release(f->alloc, f->path);
+    files_release(f->alloc, f->wal);
+    pthread_mutex_destroy(&f->lock);
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------ */
+
+static int stopped(sqlite_conn *c)
+{
+    if (c->stop && atomic_load_explicit(c->stop, memory_order_relaxed))
+        return c->reason = MCP_ECANCELLED;
+    return sqlite_now() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
+}
+
+static int on_progress(void *user)
+{
+    sqlite_conn *c = user;
+    if (c->near)
+        return ++c->ticks > NEAR_TICKS ? (c->reason = MCP_PENDING) : 0;
+    if (sqlite3_memory_used() > SOFT_MEMORY)
+        return c->reason = MCP_ELIMIT;
+    return stopped(c);
+}
+
+/* Somebody else has the database for himself. */
+static int on_busy(void *user, int tries)
+{
+    sqlite_conn *c = user;
+    struct timespec pause = {0, (tries < 5 ? 1 : 10) * 1000000};
+    if (c->near) {
+        c->reason = MCP_PENDING;
+        return 0;
+    }
+    if (stopped(c))
+        return 0;
+    nanosleep(&pause, NULL);
+    return 1;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------ */
+
+static int configure(sqlite_conn *c)
+{
+    static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE};
+    static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                              SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+                              SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER};
+    char sql[200];
+    int rc = SQLITE_OK;
+    sqlite3_busy_handler(c->db, on_busy, c);
+    sqlite3_progress_handler(c->db, TICK_OPS, on_progress, c);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof on / sizeof *on; i++)
+        rc = sqlite3_db_config(c->db, on[i], 1, NULL);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof off / sizeof *off; i++)
+        rc = sqlite3_db_config(c->db, off[i], 0, NULL);
+    sqlite3_limit(c->db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(c->db, SQLITE_LIMIT_WORKER_THREADS, 0);
+    sqlite3_limit(c->db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+    sqlite3_limit(c->db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
+    sqlite3_hard_heap_limit64(HARD_MEMORY);
+    snprintf(sql, sizeof sql,
+             "PRAGMA query_only=1; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; "
+             "PRAGMA mmap_size=0; PRAGMA cell_size_check=1",
+             CACHE_KIB);
+    return rc == SQLITE_OK ? sqlite3_exec(c->db, sql, NULL, NULL, NULL) : rc;
+}
+
+/* "file:PATH?mode=ro", in which PATH is encoded. */
+static char *open_name(const sqlite_conn *c)
+{
+    const char *path = c->file->path;
+    char *encoded = sqlite3_malloc64(MCP_URI_ENCODED_SIZE(strlen(path)) + 1);
+    if (!encoded)
+        return NULL;
+    encoded[mcp_uri_encode_path(mcp_str_from(path), encoded)] = 0;
+    char *name = sqlite3_mprintf("file:%s?mode=ro%s", encoded, c->immutable ? "&immutable=1" : "");
+    sqlite3_free(encoded);
+    return name;
+}
+
+static void begin(sqlite_conn *c, const sqlite_bounds *b)
+{
+    c->near = b->near;
+    c->stop = b->stop;
+    c->deadline = sqlite_now() + (int64_t)b->timeout_ms;
+    c->ticks = 0;
+    c->reason = 0;
+    size_t value = b->near ? NEAR_VALUE : c->file->max_value;
+    sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, value > INT32_MAX ? INT32_MAX : (int)value);
+}
+
+static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, char text[256])
+{
+    struct stat wal;
+    sqlite_stamp now;
+    if (!look(f->path, &now)) {
+        snprintf(text, 256, "the database is gone: %s", strerror(errno));
+        return errno == ENOENT ? SQLITE_NOTFOUND : SQLITE_CANTOPEN;
+    }
+    sqlite_conn *c = files_alloc(f->alloc, sizeof *c);
+    if (!c)
+        return SQLITE_NOMEM;
+    *c = (sqlite_conn){.file = f, .stamp = now};
+    pthread_mutex_lock(&f->lock);
+    c->number = ++f->opened;
+    pthread_mutex_unlock(&f->lock);
+    c->immutable = is_wal_mode(f, &now) && lstat(f->wal, &wal) != 0 && errno == ENOENT;
+    char *name = open_name(c);
+    int rc = name ? sqlite3_open_v2(name, &c->db,
+                                    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+                                        SQLITE_OPEN_EXRESCODE,
+                                    NULL)
+                  : SQLITE_NOMEM;
+    sqlite3_free(name);
+    if (rc == SQLITE_OK) {
+        begin(c, bounds);
+        rc = configure(c);
+    }
+    if (rc == SQLITE_OK)
+        rc = sqlite_guard_install(c);
+    if (rc == SQLITE_OK) {
+        *ret = c;
+        return SQLITE_OK;
+    }
+    snprintf(text, 256, "%s", c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
+    if (c->reason == MCP_PENDING)
+        rc = SQLITE_BUSY;
+    sqlite_conn_free(c);
+    return rc;
+}
+
+void sqlite_cached_clear(sqlite_cached *cached)
+{
+    sqlite3_finalize(cached->row);
+    sqlite_table_free(cached->table);
+    *cached = (sqlite_cached){0};
+}
+
+void sqlite_conn_free(sqlite_conn *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < SQLITE_CACHED; i++)
+        sqlite_cached_clear(&c->cached[i]);
+    sqlite3_close_v2(c->db);
+    files_release(c->file->alloc, c);
+}
+
+/* ---- using ---------------------------------------------------------------------------------------- */
+
+/* Whether the file is still the one that is open; of an immutable one also, whether it is still that. */
+static bool is_current(const sqlite_conn *c)
+{
+    struct stat wal;
+    sqlite_stamp now;
+    if (!look(c->file->path, &now) || !same_file(&now, &c->stamp))
+        return false;
+    return !c->immutable || (same_stamp(&now, &c->stamp) && stat(c->file->wal, &wal) != 0);
+}
+
+static void drop(sqlite_conn **conn)
+{
+    sqlite_conn_free(*conn);
+    *conn = NULL;
+}
+
+static int outcome(const sqlite_conn *c, int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_OK: return MCP_OK;
+    case SQLITE_NOMEM: return MCP_ENOMEM;
+    case SQLITE_NOTFOUND: return MCP_ENOTFOUND;
+    case SQLITE_INTERRUPT: return c && c->reason ? c->reason : MCP_ECANCELLED;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return c && c->reason ? c->reason : MCP_ETIMEOUT;
+    default: return MCP_EREMOTE;
+    }
+}
+
+int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
+               void *user, int *sql_code, char text[256])
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int rc = SQLITE_OK;
+        if (*conn && !is_current(*conn))
+            drop(conn);
+        text[0] = 0;
+        if (!*conn && (rc = open_conn(f, bounds, conn, text)) != SQLITE_OK)
+            return *sql_code = rc,
+                   bounds->near && rc == SQLITE_BUSY ? MCP_PENDING : outcome(NULL, rc);
+        sqlite_conn *c = *conn;
+        begin(c, bounds);
+        rc = use(c, user);
+        if (rc != SQLITE_OK && !text[0])
+            snprintf(text, 256, "%s", sqlite3_errmsg(c->db));
+        if (!sqlite3_get_autocommit(c->db))
+            sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+        c->guarded = false;
+        if (bounds->near && (rc & 0xff) == SQLITE_TOOBIG)
+            return MCP_PENDING;
+        *sql_code = rc;
+        if (!c->immutable || c->reason || is_current(c))
+            return outcome(c, rc);
+    }
+    return MCP_ETIMEOUT; /* it changed each time while it was read */
+}
+
+static sqlite_conn *take(sqlite_file *f)
+{
+    pthread_mutex_lock(&f->lock);
+    sqlite_conn *c = f->n_idle ? f->idle[--f->n_idle] : NULL;
+    pthread_mutex_unlock(&f->lock);
+    return c;
+}
+
+static void give(sqlite_file *f, sqlite_conn *c)
+{
+    pthread_mutex_lock(&f->lock);
+    bool kept = c && f->n_idle < SQLITE_POOL;
+    if (kept)
+        f->idle[f->n_idle++] = c;
+    pthread_mutex_unlock(&f->lock);
+    if (!kept)
+        sqlite_conn_free(c);
+}
+
+/* What `running` needs around a use. */
+typedef struct pooled {
+    sqlite_file *file;
+    sqlite_conn **running;
+    sqlite_use_fn *use;
+    void *user;
+} pooled;
+
+static void set_running(const pooled *p, sqlite_conn *c)
+{
+    pthread_mutex_lock(&p->file->lock);
+    *p->running = c;
+    pthread_mutex_unlock(&p->file->lock);
+}
+
+static int use_running(sqlite_conn *c, void *user)
+{
+    pooled *p = user;
+    set_running(p, c);
+    int rc = stopped(c) ? SQLITE_INTERRUPT : p->use(c, p->user);
+    set_running(p, NULL);
+    return rc;
+}
+
+int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
+                      sqlite_conn **running, int *sql_code, char text[256])
+{
+    pooled p = {f, running, use, user};
+    sqlite_conn *c = take(f);
+    int rc = sqlite_use(f, &c, bounds, use_running, &p, sql_code, text);
+    give(f, c);
+    return rc;
+}
+
+void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running)
+{
+    pthread_mutex_lock(&f->lock);
+    if (*running)
+        sqlite3_interrupt((*running)->db);
+    pthread_mutex_unlock(&f->lock);
+}

@@ -1,0 +1,124 @@
+/* guard.c: see guard.h. */
+#include "guard.h"
+
+#include <stdio.h>
+
+/* PRAGMAs that tell something about the schema, and those that tell a number but could also set it. */
+static const struct {
+    const char *name;
+    bool argument;
+} pragmas[] = {
+    {"table_info", true},       {"table_xinfo", true},     {"table_list", true},
+    {"index_list", true},       {"index_info", true},      {"index_xinfo", true},
+    {"foreign_key_list", true}, {"collation_list", false}, {"function_list", false},
+    {"module_list", false},     {"pragma_list", false},    {"user_version", false},
+    {"application_id", false},  {"encoding", false},       {"page_size", false},
+    {"page_count", false},      {"freelist_count", false}, {"schema_version", false},
+    {"data_version", false},
+};
+
+/* They are off already; this says so at once. */
+static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
+                                        "writefile",      "edit",           "sqlite_log"};
+
+static bool pragma_allowed(const char *name, const char *argument)
+{
+    for (size_t i = 0; name && i < sizeof pragmas / sizeof *pragmas; i++)
+        if (sqlite3_stricmp(name, pragmas[i].name) == 0)
+            return pragmas[i].argument || !argument;
+    return false;
+}
+
+static bool function_allowed(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof functions / sizeof *functions; i++)
+        if (sqlite3_stricmp(name, functions[i]) == 0)
+            return false;
+    return true;
+}
+
+static int authorize(void *user, int action, const char *first, const char *second, const char *db,
+                     const char *within)
+{
+    const sqlite_conn *c = user;
+    (void)db, (void)within;
+    if (!c->guarded)
+        return SQLITE_OK;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_FUNCTION: return function_allowed(second) ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_PRAGMA: return pragma_allowed(first, second) ? SQLITE_OK : SQLITE_DENY;
+    default: return SQLITE_DENY;
+    }
+}
+
+/* A virtual table prepares statements of its own when it is first used, writing ones too, which the guard
+ * would take for the stranger's: so all of them are used once before. */
+static int warm_virtual_tables(sqlite_conn *c)
+{
+    sqlite3_stmt *tables, *one;
+    int rc =
+        sqlite3_prepare_v2(c->db,
+                           "SELECT printf('SELECT 1 FROM main.\"%w\" LIMIT 0', name) FROM "
+                           "main.sqlite_schema WHERE type = 'table' AND rootpage = 0 LIMIT 100",
+                           -1, &tables, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(tables)) == SQLITE_ROW) {
+        rc =
+            sqlite3_prepare_v2(c->db, (const char *)sqlite3_column_text(tables, 0), -1, &one, NULL);
+        sqlite3_finalize(one);
+        rc = rc == SQLITE_NOMEM ? rc
+                                : SQLITE_OK; /* a module that is not there is no reason to stop */
+    }
+    sqlite3_finalize(tables);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int sqlite_guard_install(sqlite_conn *c)
+{
+    int rc = sqlite3_set_authorizer(c->db, authorize, c);
+    return rc == SQLITE_OK && !c->near ? warm_virtual_tables(c) : rc;
+}
+
+static bool is_blank(const char *s)
+{
+    return s[strspn(s, " \t\r\n\f;")] == 0;
+}
+
+/* Whether what follows the statement is a statement too; SQLite knows comments. */
+static bool has_more(sqlite_conn *c, const char *tail)
+{
+    sqlite3_stmt *next = NULL;
+    if (is_blank(tail))
+        return false;
+    int rc = sqlite3_prepare_v2(c->db, tail, -1, &next, NULL);
+    sqlite3_finalize(next);
+    return rc != SQLITE_OK || next;
+}
+
+int sqlite_guard_prepare(sqlite_conn *c, mcp_str sql, sqlite3_stmt **ret, char why[256])
+{
+    const char *tail = "";
+    sqlite3_stmt *stmt = NULL;
+    c->guarded = true;
+    int rc = sqlite3_prepare_v2(c->db, sql.ptr, (int)sql.len + 1, &stmt, &tail);
+    const char *reason = NULL;
+    if (rc == SQLITE_OK && !stmt)
+        reason = "there is no statement";
+    else if (rc == SQLITE_OK && has_more(c, tail))
+        reason = "only one statement is allowed";
+    else if (rc == SQLITE_OK && !sqlite3_stmt_readonly(stmt))
+        reason = "only statements that read are allowed";
+    else if ((rc & 0xff) == SQLITE_AUTH)
+        reason = "only SELECT, EXPLAIN and PRAGMAs about the schema are allowed";
+    if (reason) {
+        snprintf(why, 256, "%s", reason);
+        rc = SQLITE_AUTH;
+    }
+    if (rc == SQLITE_OK)
+        *ret = stmt;
+    else
+        sqlite3_finalize(stmt);
+    return rc;
+}

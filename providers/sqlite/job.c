@@ -1,0 +1,279 @@
+/* job.c: one read, from its URI to its reply: here and now if that is quick, else on a worker. */
+#include "provider.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- from the URI on --------------------------------------------------------------------------------- */
+
+static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
+    [SQLITE_KIND_DATABASE] = sqlite_run_database, [SQLITE_KIND_TABLE] = sqlite_run_table,
+    [SQLITE_KIND_ROWS] = sqlite_run_rows,         [SQLITE_KIND_ROW] = sqlite_run_row,
+    [SQLITE_KIND_CELL] = sqlite_run_cell,         [SQLITE_KIND_QUERY] = sqlite_run_saved,
+};
+
+bool sqlite_is_ours(const sqlite *s, mcp_str uri)
+{
+    static const size_t scheme = sizeof "sqlite:" - 1;
+    size_t prefix = strlen(s->prefix);
+    return uri.len >= prefix && sqlite3_strnicmp(uri.ptr, s->prefix, (int)scheme) == 0 &&
+           memcmp(uri.ptr + scheme, s->prefix + scheme, prefix - scheme) == 0;
+}
+
+sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
+{
+    size_t prefix = strlen(s->prefix);
+    *rc = uri.len && !sqlite_is_ours(s, uri) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    if (*rc == MCP_ENOTFOUND)
+        return NULL;
+    sqlite_job *j = mcp_request_alloc(req, sizeof *j + uri.len + SQLITE_URI_ROOM);
+    if (!j)
+        return NULL;
+    memset(j, 0, offsetof(sqlite_job, target));
+    memset(&j->saved, 0, sizeof *j - offsetof(sqlite_job, saved));
+    j->s = s;
+    j->req = req;
+    j->limit = s->max_rows;
+    j->target.kind = SQLITE_KIND_DATABASE;
+    j->uri = uri;
+    if (!uri.len) /* the tool's */
+        return j;
+    *rc = sqlite_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    if (*rc != MCP_OK)
+        return NULL;
+    j->run = runs[j->target.kind];
+    return j;
+}
+
+int sqlite_job_fail(sqlite_job *j, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(j->message, sizeof j->message, format, args);
+    va_end(args);
+    j->code = code;
+    j->found = true;
+    return SQLITE_OK;
+}
+
+bool sqlite_job_number(sqlite_job *j, const char *name, uint64_t min, uint64_t max,
+                       uint64_t fallback, uint64_t *ret)
+{
+    const mcp_str *text = sqlite_uri_param(&j->target, name);
+    uint64_t value = 0;
+    bool ok = text && text->len > 0 && text->len <= 18;
+    *ret = fallback;
+    if (!text)
+        return true;
+    for (size_t i = 0; ok && i < text->len; i++) {
+        ok = text->ptr[i] >= '0' && text->ptr[i] <= '9';
+        value = value * 10 + (uint64_t)(text->ptr[i] - '0');
+    }
+    *ret = value;
+    if (ok && value >= min && value <= max)
+        return true;
+    sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu", name,
+                    (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+/* ---- replying ---------------------------------------------------------------------------------------- */
+
+static int fail(const sqlite_job *j, int code, const char *data, const char *text)
+{
+    return j->as_tool ? mcp_reply_tool_error(j->req, "%s", text)
+                      : mcp_reply_fail_data(j->req, code, data, "%s", text);
+}
+
+static void log_failure(const sqlite_job *j)
+{
+    char line[600];
+    const mcp_host *host = mcp_server_host(j->s->server);
+    if (!host || !host->log)
+        return;
+    snprintf(line, sizeof line, "%.250s: %.250s", j->s->file.path,
+             j->sql_text[0] ? j->sql_text : mcp_error_text(j->rc));
+    host->log(host->user, "warning", line);
+}
+
+static int too_large(const sqlite_job *j)
+{
+    mcp_str data;
+    char text[400];
+    mcp_json_writer *w = mcp_json_writer_new(&j->s->alloc, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, j->uri);
+    if (j->size)
+        mcp_json_key(w, "size"), mcp_json_add_int(w, j->size);
+    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->s->max_read);
+    mcp_json_key(w, "uriTemplate");
+    snprintf(text, sizeof text, "%.300s{table}/cell/{column}{/key*}{?offset,length}", j->s->prefix);
+    mcp_json_add_string(w, text);
+    mcp_json_end(w);
+    int rc = mcp_json_writer_finish(w, &data);
+    snprintf(
+        text, sizeof text,
+        "A value has %s%lld bytes, more than the limit of %zu for one read. Read it in parts, with "
+        "?offset=0&length=65536 behind the URI of the cell",
+        j->size ? "" : "more than ", j->size ? (long long)j->size : (long long)j->s->max_read,
+        j->s->max_read);
+    if (rc == MCP_OK)
+        rc = fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data), text);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+/* SQLite's own words about a statement from outside are for who wrote it; others are for the operator. */
+static int failed_in_sqlite(const sqlite_job *j)
+{
+    char text[400];
+    if ((j->sql_code & 0xff) == SQLITE_TOOBIG)
+        return too_large(j);
+    log_failure(j);
+    if (j->as_tool)
+        return mcp_reply_tool_error(j->req, "%s", j->sql_text);
+    snprintf(text, sizeof text, "The database %.100s cannot be read now: %.200s", j->s->name,
+             j->sql_text);
+    return mcp_reply_fail(j->req, MCP_CODE_INTERNAL, "%s", text);
+}
+
+static int failed(const sqlite_job *j)
+{
+    switch (j->rc) {
+    case MCP_EREMOTE: return failed_in_sqlite(j);
+    case MCP_PENDING: /* nobody but this thread could go on */
+    case MCP_ETIMEOUT:
+        log_failure(j);
+        return fail(
+            j, MCP_CODE_INTERNAL, NULL,
+            "It took too long: the database is locked by somebody else, or too much has to be "
+            "looked at. Ask for less, or by a key or an indexed column");
+    case MCP_ELIMIT:
+        log_failure(j);
+        return fail(j, MCP_CODE_INTERNAL, NULL,
+                    "It needs too much memory: sort or group fewer rows");
+    case MCP_ENOTFOUND: log_failure(j); return MCP_ENOTFOUND;
+    default: return j->rc;
+    }
+}
+
+static int reply_json(const sqlite_job *j)
+{
+    mcp_str text;
+    int rc = mcp_json_writer_finish(j->json, &text);
+    if (rc != MCP_OK)
+        return rc;
+    return j->as_tool ? mcp_reply_structured(j->req, text)
+                      : mcp_reply_str(j->req, text, "application/json");
+}
+
+static int reply(const sqlite_job *j)
+{
+    if (j->rc != MCP_OK)
+        return failed(j);
+    if (!j->found)
+        return MCP_ENOTFOUND;
+    if (j->too_large)
+        return too_large(j);
+    if (j->code)
+        return fail(j, j->code, NULL, j->message);
+    if (!j->bytes)
+        return reply_json(j);
+    return j->is_text ? mcp_reply_str(j->req, (mcp_str){j->bytes, j->len}, j->mime)
+                      : mcp_reply_bytes(j->req, j->bytes, j->len, j->mime);
+}
+
+static void reset(sqlite_job *j)
+{
+    j->found = j->too_large = false;
+    j->code = 0;
+    j->size = 0;
+    sqlite3_free(j->bytes);
+    j->bytes = NULL;
+    j->len = 0;
+    if (j->json)
+        mcp_json_writer_reset(j->json);
+}
+
+static int finish(sqlite_job *j)
+{
+    int rc = reply(j);
+    mcp_json_writer_free(j->json);
+    sqlite3_free(j->bytes);
+    return rc;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+
+static int run(sqlite_conn *conn, void *user)
+{
+    sqlite_job *j = user;
+    reset(j);
+    if (!j->json)
+        j->json = mcp_json_writer_new(&j->s->alloc, 4 * j->s->max_read);
+    return j->json ? j->run(conn, j) : SQLITE_NOMEM;
+}
+
+static void work(void *user)
+{
+    sqlite_job *j = user;
+    sqlite_bounds bounds = {.stop = &j->stop, .timeout_ms = j->s->timeout_ms};
+    j->rc = sqlite_use_pooled(&j->s->file, &bounds, run, j, &j->running, &j->sql_code, j->sql_text);
+}
+
+static void done(mcp_request *req, void *user)
+{
+    mcp_request_on_cancel(req, NULL, NULL);
+    mcp_reply_finish(req, finish(user));
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    sqlite_job *j = user;
+    (void)req;
+    atomic_store_explicit(&j->stop, true, memory_order_relaxed);
+    sqlite_interrupt(&j->s->file, &j->running);
+}
+
+static int run_far(sqlite_job *j)
+{
+    j->rc = MCP_ECANCELLED; /* should it never be begun */
+    j->sql_text[0] = 0;
+    mcp_request_on_cancel(j->req, on_cancel, j);
+    int rc = mcp_request_work(j->req, work, done, j);
+    if (rc < 0) {
+        mcp_request_on_cancel(j->req, NULL, NULL);
+        mcp_json_writer_free(j->json);
+        sqlite3_free(j->bytes);
+    }
+    return rc;
+}
+
+int sqlite_job_start(sqlite_job *j, bool far)
+{
+    static const sqlite_bounds bounds = {.near = true};
+    if (!far)
+        j->rc = sqlite_use(&j->s->file, &j->s->near, &bounds, run, j, &j->sql_code, j->sql_text);
+    return far || j->rc == MCP_PENDING ? run_far(j) : finish(j);
+}
+
+/* ---- as the engine calls it ------------------------------------------------------------------------------ */
+
+/* Pages of rows and saved queries look at much; the rest is tried here first. */
+static bool is_long(const sqlite_job *j)
+{
+    return j->target.kind == SQLITE_KIND_ROWS || j->target.kind == SQLITE_KIND_QUERY;
+}
+
+int sqlite_read(mcp_request *req, mcp_str uri, void *user)
+{
+    int rc;
+    sqlite_job *j = sqlite_job_new(user, req, uri, &rc);
+    return j ? sqlite_job_start(j, is_long(j)) : rc;
+}
+
+int sqlite_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    return sqlite_read(req, uri, user);
+}

@@ -1,0 +1,13 @@
+/* module.c: the provider as a module that mcpd loads for "sqlite:FILE". */
+#include <mcp/module.h>
+
+#include "sqlite.h"
+
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
+                 mcp_error *error)
+{
+    return mcp_sqlite_mount_json(server, source, options, name, NULL, error);
+}
+
+MCP_MODULE(sqlite, .about = "SQLite databases", .options_schema = mcp_sqlite_schema,
+           .source_is_path = true, .mount = mount);

@@ -1,0 +1,158 @@
+/* provider.h: what the parts of the provider share: a mounted database, and one request for it.
+ *
+ * A read becomes a job: it is tried on the server's thread with little time and without waiting, and goes
+ * to a worker when that does not do. What a job does (rows.c, cell.c, describe.c, query.c) is the same
+ * on both, touches nothing but its job and its connection, and may begin anew: whatever it writes is
+ * reset before.
+ */
+#ifndef SQLITE_PROVIDER_H
+#define SQLITE_PROVIDER_H
+
+#include "buffer.h"
+#include "catalog.h"
+#include "conn.h"
+#include "sqlite.h"
+#include "uri.h"
+#include "value.h"
+
+typedef struct sqlite_watch sqlite_watch;
+typedef struct sqlite_saved sqlite_saved;
+typedef struct sqlite_tool sqlite_tool;
+
+typedef struct sqlite {
+    mcp_allocator alloc;
+    mcp_server *server;
+    sqlite_file file;
+    sqlite_conn *near;   /* of the server's thread */
+    char *name, *prefix; /* "sqlite://NAME/" */
+    size_t max_rows, max_bytes, max_read;
+    uint64_t timeout_ms;
+    sqlite_saved *saved; /* saved queries, in the order of the options */
+    size_t n_saved;
+    sqlite_watch *watch; /* made for the first who wants to know */
+    sqlite_tool *tool;   /* shared by the databases of a server */
+} sqlite;
+
+typedef struct sqlite_job sqlite_job;
+struct sqlite_job {
+    sqlite *s;
+    mcp_request *req;
+    int (*run)(sqlite_conn *conn, sqlite_job *job); /* SQLite's code */
+    bool as_tool;
+    mcp_str uri; /* as it was asked for, NUL-terminated; of the request */
+    sqlite_target target;
+    const sqlite_saved *saved;
+    mcp_str sql;               /* of the tool */
+    const mcp_json *arguments; /* of the tool: parameters */
+    size_t limit;
+
+    /* What came of it. */
+    bool found; /* false: there is no such thing */
+    int code;   /* of an error that is the asker's, or the size's; 0: none */
+    char message[400];
+    bool too_large; /* `size` bytes of a value, or 0 where it is not known */
+    sqlite3_int64 size;
+    mcp_json_writer *json; /* the answer, or else: */
+    char *bytes;           /* sqlite3_free() */
+    size_t len;
+    bool is_text;
+    const char *mime;
+
+    /* Running. */
+    bool near_only; /* there are no workers, or it is not worth one */
+    atomic_bool stop;
+    sqlite_conn *running;
+    int rc, sql_code;
+    char sql_text[256];
+    char room[]; /* for target's texts */
+};
+
+/* Whether the URI begins with the prefix; the scheme's case does not matter. */
+bool sqlite_is_ours(const sqlite *s, mcp_str uri);
+
+/* The request for a URI of this database ("": for the tool). NULL: *rc says that there is no such URI, or
+ * no memory. */
+sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc);
+/* Runs it and replies: what a handler returns. `far`: at once on a worker. */
+int sqlite_job_start(sqlite_job *job, bool far);
+/* Fails it: an answer, not a failure of SQLite's. Returns SQLITE_OK. */
+int sqlite_job_fail(sqlite_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
+
+/* What a job may do. */
+int sqlite_run_database(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_table(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_rows(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_row(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_cell(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_saved(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_sql(sqlite_conn *conn, sqlite_job *job);
+
+/* mcp_provider's and mcp_resource_template's. */
+int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
+int sqlite_read(mcp_request *req, mcp_str uri, void *user);
+int sqlite_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
+int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                    void *user);
+
+/* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
+bool sqlite_job_number(sqlite_job *job, const char *name, uint64_t min, uint64_t max,
+                       uint64_t fallback, uint64_t *ret);
+
+/* ---- rows and cells ------------------------------------------------------------------------------------ */
+
+/* What one cell's value in a result needs. */
+typedef struct sqlite_row {
+    sqlite_conn *conn;
+    sqlite_job *job;
+    const sqlite_table *table;
+    sqlite3_stmt *stmt;
+    int key;     /* where the parts of the key stand in the result; -1: the key is the target's */
+    bool probed; /* texts and BLOBs are not in the result, but their types, each behind its value */
+    int rowid;   /* probed: where the rowid stands */
+    size_t longest; /* bytes of a text that is put itself */
+    size_t size;    /* about how many bytes were put */
+} sqlite_row;
+
+/* One value; a BLOB or a long text is told by type, size and URI. SQLite's code. */
+int sqlite_put_cell(sqlite_row *row, const sqlite_column *column, int at);
+/* Appends what has to be selected for a column. */
+void sqlite_put_column(sqlite3_str *sql, const sqlite_column *column, bool probed);
+/* Appends ", key, key". */
+void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t);
+
+/* Appends " WHERE" and the key, and binds it from 1 on. */
+void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target);
+int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target);
+
+/* Loads the target's table. *ret is NULL when there is none, or when its rows cannot be named so. */
+int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);
+
+/* ---- saved queries and the tool (query.c, saved.c, tool.c) ------------------------------------------------ */
+
+int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
+void sqlite_saved_free(sqlite *s);
+const sqlite_saved *sqlite_saved_find(const sqlite *s, mcp_str name);
+/* Registers the templates. */
+int sqlite_saved_register(sqlite *s, mcp_error *error);
+/* The entry of the list; none is made of a query that needs parameters. */
+int sqlite_saved_reply(mcp_request *req, const sqlite *s, size_t i);
+
+/* A result of any statement, from its first row on; parameters are bound. SQLite's code. */
+int sqlite_put_result(sqlite_conn *conn, sqlite_job *job, sqlite3_stmt *stmt);
+/* Prepares a statement from outside. `ret` stays NULL after failing the job. SQLite's code. */
+int sqlite_prepare_query(sqlite_conn *conn, sqlite_job *job, mcp_str sql, sqlite3_stmt **ret);
+
+/* Joins the tool of the server, or makes it. */
+int sqlite_tool_join(sqlite *s, const char *name, mcp_error *error);
+void sqlite_tool_leave(sqlite *s);
+
+/* ---- watching (watch.c) ------------------------------------------------------------------------------------ */
+
+int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user);
+int sqlite_watch_add(const char *canonical, void *user);
+void sqlite_watch_remove(const char *canonical, void *user);
+int sqlite_watch_list(void *user);
+void sqlite_unwatch_list(void *user);
+void sqlite_watch_free(sqlite *s);
+
+#endif

@@ -1,0 +1,253 @@
+/* query.c: statements from outside: what the tool runs, and saved queries.
+ *
+ * They run on workers alone, one at a time on their connection, under the guard (guard.h) and the bounds of
+ * a use (conn.h). An answer ends at the limits of rows and bytes and says that it does.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+#include "guard.h"
+#include "saved.h"
+#include "text.h"
+
+enum {
+    LONGEST_SQL = 64 << 10,
+    LONGEST_BLOB = 4 << 10, /* bytes that are told, in Base64 */
+    LONGEST_TEXT = 64 << 10,
+};
+
+int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
+{
+    char why[256];
+    if (sql.len > LONGEST_SQL || memchr(sql.ptr, 0, sql.len))
+        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                               "The statement is longer than %d bytes, or contains NUL",
+                               LONGEST_SQL);
+    int rc = sqlite_guard_prepare(c, sql, ret, why);
+    if ((rc & 0xff) == SQLITE_AUTH)
+        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: %s", why);
+    if ((rc & 0xff) == SQLITE_ERROR)
+        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
+    return rc;
+}
+
+/* ---- results -------------------------------------------------------------------------------------------------- */
+
+/* Of the rest of a text: how long it is, and its beginning. */
+static void put_cut_text(mcp_json_writer *w, mcp_str text)
+{
+    size_t len = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
+    while (len && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
+        len--;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, "text");
+    mcp_json_key(w, "size"), mcp_json_add_uint(w, text.len);
+    if (files_text_utf8((mcp_str){text.ptr, len}))
+        mcp_json_key(w, "beginning"), mcp_json_add_str(w, (mcp_str){text.ptr, len});
+    mcp_json_end(w);
+}
+
+static void put_blob(mcp_json_writer *w, const void *bytes, size_t len)
+{
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, "blob");
+    mcp_json_key(w, "size"), mcp_json_add_uint(w, len);
+    if (len <= LONGEST_BLOB)
+        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytes, len);
+    mcp_json_end(w);
+}
+
+static void put_value(mcp_json_writer *w, sqlite3_stmt *stmt, int i, size_t *size)
+{
+    if (sqlite_put_plain(w, stmt, i, LONGEST_TEXT, size))
+        return;
+    size_t len = (size_t)sqlite3_column_bytes(stmt, i);
+    if (sqlite3_column_type(stmt, i) == SQLITE_TEXT && len > LONGEST_TEXT)
+        put_cut_text(w, sqlite_text(stmt, i));
+    else
+        put_blob(w, sqlite3_column_blob(stmt, i), len);
+    *size += len < LONGEST_TEXT ? 2 * len : LONGEST_TEXT;
+}
+
+static void put_names(mcp_json_writer *w, sqlite3_stmt *stmt)
+{
+    mcp_json_key(w, "columns");
+    mcp_json_begin_array(w);
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        mcp_str name = mcp_str_from(sqlite3_column_name(stmt, i));
+        mcp_json_add_str(w, files_text_utf8(name) ? name : MCP_STR("?"));
+    }
+    mcp_json_end(w);
+}
+
+static void put_values(mcp_json_writer *w, sqlite3_stmt *stmt, size_t *size)
+{
+    mcp_json_begin_array(w);
+    for (int i = 0; i < sqlite3_column_count(stmt); i++)
+        put_value(w, stmt, i, size);
+    mcp_json_end(w);
+}
+
+/* A mistake that shows only while it runs (a bad JSON path, an overflow) is the asker's too. */
+static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
+{
+    if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+        return SQLITE_OK;
+    if ((rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_MISMATCH)
+        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
+    if ((rc & 0xff) == SQLITE_TOOBIG)
+        return sqlite_job_fail(j, MCP_CODE_INTERNAL,
+                               "A value is larger than %zu bytes: select less of it, with substr()",
+                               j->s->max_read);
+    return rc;
+}
+
+int sqlite_put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
+{
+    mcp_json_writer *w = j->json;
+    size_t rows = 0, size = 0;
+    int rc;
+    j->found = true;
+    mcp_json_begin_object(w);
+    put_names(w, stmt);
+    mcp_json_key(w, "rows");
+    mcp_json_begin_array(w);
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && rows < j->limit && size <= j->s->max_bytes) {
+        put_values(w, stmt, &size);
+        rows++;
+    }
+    mcp_json_end(w);
+    mcp_json_key(w, "truncated"), mcp_json_add_bool(w, rc == SQLITE_ROW);
+    mcp_json_end(w);
+    return end_result(c, j, rc);
+}
+
+/* ---- the tool's -------------------------------------------------------------------------------------------------- */
+
+static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
+{
+    mcp_str text = mcp_json_string(value);
+    switch (mcp_json_typeof(value)) {
+    case MCP_JSON_NULL: return sqlite3_bind_null(stmt, at);
+    case MCP_JSON_BOOL: return sqlite3_bind_int(stmt, at, mcp_json_bool(value, false));
+    case MCP_JSON_INT: return sqlite3_bind_int64(stmt, at, mcp_json_int(value, INT64_MAX));
+    case MCP_JSON_REAL: return sqlite3_bind_double(stmt, at, mcp_json_number(value, 0));
+    case MCP_JSON_STRING:
+        return sqlite3_bind_text64(stmt, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
+    default: return SQLITE_MISMATCH;
+    }
+}
+
+/* The value for a parameter: by place in an array, by name (without ":", "@" or "$") in an object. */
+static const mcp_json *argument_for(const mcp_json *arguments, sqlite3_stmt *stmt, int at)
+{
+    const char *name = sqlite3_bind_parameter_name(stmt, at);
+    if (mcp_json_is(arguments, MCP_JSON_ARRAY))
+        return mcp_json_at(arguments, (size_t)at - 1);
+    return name ? mcp_json_get(arguments, name + 1) : NULL;
+}
+
+static int bind_arguments(sqlite_job *j, sqlite3_stmt *stmt, bool *ok)
+{
+    int rc = SQLITE_OK;
+    *ok = true;
+    for (int i = 1; rc == SQLITE_OK && i <= sqlite3_bind_parameter_count(stmt); i++) {
+        const char *name = sqlite3_bind_parameter_name(stmt, i);
+        const mcp_json *value = argument_for(j->arguments, stmt, i);
+        rc = value ? bind_json(stmt, i, value) : SQLITE_MISMATCH;
+        if (rc == SQLITE_MISMATCH) {
+            *ok = false;
+            return sqlite_job_fail(
+                j, MCP_CODE_INVALID_PARAMS,
+                "Parameter %d (%.100s) has no value that is a text, a number, true, "
+                "false or null",
+                i, name ? name : "?");
+        }
+    }
+    return rc;
+}
+
+int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
+{
+    bool ok;
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare_query(c, j, j->sql, &stmt);
+    if (rc == SQLITE_OK && stmt)
+        rc = bind_arguments(j, stmt, &ok);
+    if (rc == SQLITE_OK && stmt && ok)
+        rc = sqlite_put_result(c, j, stmt);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* ---- saved ones --------------------------------------------------------------------------------------------------- */
+
+/* The text for a parameter as a value of its type. False after failing the job. */
+static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const sqlite_parameter *p,
+                       mcp_str text, int *rc)
+{
+    bool is_int, number;
+    sqlite3_int64 i;
+    double d;
+    if (p->type == SQLITE_PARAMETER_TEXT) {
+        *rc = sqlite3_bind_text64(stmt, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
+        return true;
+    }
+    number = sqlite_number(text, &is_int, &i, &d);
+    if (!number || (p->type == SQLITE_PARAMETER_INTEGER && !is_int)) {
+        sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.100s must be %s", p->name,
+                        p->type == SQLITE_PARAMETER_INTEGER ? "an integer" : "a number");
+        return false;
+    }
+    *rc = is_int ? sqlite3_bind_int64(stmt, at, i) : sqlite3_bind_double(stmt, at, d);
+    return true;
+}
+
+static bool bind_saved(sqlite_job *j, sqlite3_stmt *stmt, const sqlite_parameter *p, int *rc)
+{
+    char name[80];
+    const mcp_str *given = sqlite_uri_param(&j->target, p->name);
+    snprintf(name, sizeof name, ":%s", p->name);
+    int at = sqlite3_bind_parameter_index(stmt, name);
+    mcp_str text = given ? *given : mcp_str_from(p->value);
+    if (!given && !p->value && p->required) {
+        sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.100s is missing: ?%.100s=", p->name,
+                        p->name);
+        return false;
+    }
+    if (!given && !p->value) {
+        *rc = sqlite3_bind_null(stmt, at);
+        return true;
+    }
+    return bind_typed(j, stmt, at, p, text, rc);
+}
+
+static bool all_known(sqlite_job *j)
+{
+    for (size_t i = 0; i < j->target.n_param; i++) {
+        mcp_str name = j->target.param[i].name;
+        if (sqlite_saved_parameter(j->saved, name))
+            continue;
+        sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "The query %.100s has no parameter %.100s",
+                        j->saved->name, name.ptr);
+        return false;
+    }
+    return true;
+}
+
+int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
+{
+    sqlite3_stmt *stmt = NULL;
+    j->saved = sqlite_saved_find(j->s, j->target.table);
+    if (!j->saved || !all_known(j))
+        return SQLITE_OK;
+    int rc = sqlite_prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
+    bool ok = stmt != NULL;
+    for (size_t i = 0; ok && rc == SQLITE_OK && i < j->saved->n_parameter; i++)
+        ok = bind_saved(j, stmt, &j->saved->parameter[i], &rc);
+    if (ok && rc == SQLITE_OK)
+        rc = sqlite_put_result(c, j, stmt);
+    sqlite3_finalize(stmt);
+    return rc;
+}

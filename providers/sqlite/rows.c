@@ -1,0 +1,388 @@
+/* rows.c: a row by its key, and pages of rows.
+ *
+ * A row is read on the server's thread with a statement that is kept from the last time its table was
+ * asked for; SQLite tells when the schema changed under it. Values too large to be read whole make SQLite
+ * give up on the row: it is then read once more without texts and BLOBs, which are told by their size.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+enum {
+    DEFAULT_LIMIT = 100,
+    LONGEST_IN_ROW = 256 << 10, /* bytes of a text */
+    LONGEST_IN_ROWS = 16 << 10,
+};
+
+#define MAX_OFFSET ((uint64_t)1 << 53)
+
+/* Without a primary key the rowid is a column like the others, or nobody could ask for the row. */
+static bool shows_rowid(const sqlite_table *t)
+{
+    return !t->n_key && t->rowid;
+}
+
+/* ", a, b" without the comma: what stands in front of the key's columns. Returns how many there are. */
+static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
+{
+    int n = 0;
+    sqlite3_str_appendall(sql, "SELECT ");
+    if (shows_rowid(t))
+        sqlite3_str_appendall(sql, t->rowid), n++;
+    for (size_t i = 0; i < t->n_column; i++) {
+        if (n)
+            sqlite3_str_appendall(sql, ", ");
+        sqlite_put_column(sql, &t->column[i], probed);
+        n += probed ? 2 : 1;
+    }
+    return n;
+}
+
+static bool can_probe(const sqlite_table *t)
+{
+    return t->kind == SQLITE_IS_TABLE && t->rowid;
+}
+
+/* ---- one row --------------------------------------------------------------------------------------------- */
+
+static int put_row(sqlite_row *r)
+{
+    int at = 0, rc = SQLITE_OK;
+    mcp_json_writer *w = r->job->json;
+    mcp_json_begin_object(w);
+    if (shows_rowid(r->table)) {
+        mcp_json_key(w, r->table->rowid);
+        mcp_json_add_int(w, sqlite3_column_int64(r->stmt, at++));
+    }
+    for (size_t i = 0; rc == SQLITE_OK && i < r->table->n_column; i++) {
+        mcp_json_key(w, r->table->column[i].name);
+        rc = sqlite_put_cell(r, &r->table->column[i], at);
+        at += r->probed ? 2 : 1;
+    }
+    mcp_json_end(w);
+    return rc;
+}
+
+static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *t, bool probed,
+                       int *rowid, sqlite3_stmt **ret)
+{
+    sqlite3_str *sql = sqlite3_str_new(c->db);
+    *rowid = put_select(sql, t, probed);
+    if (probed)
+        sqlite3_str_appendf(sql, ", %s", t->rowid);
+    sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
+    sqlite_put_where_key(sql, t, &j->target);
+    sqlite3_str_appendall(sql, " LIMIT 1");
+    return sqlite_prepare_str(c, sql, ret);
+}
+
+/* Steps once and puts the row. The statement is left reset, without what was bound. */
+static int fetch_row(sqlite_row *r)
+{
+    sqlite_job *j = r->job;
+    int rc = sqlite_bind_key(r->stmt, r->table, &j->target);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW) {
+        j->found = true;
+        rc = put_row(r);
+    }
+    sqlite3_reset(r->stmt);
+    sqlite3_clear_bindings(r->stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int row_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, bool probed)
+{
+    sqlite_row r = {
+        .conn = c, .job = j, .table = t, .key = -1, .probed = probed, .longest = LONGEST_IN_ROW};
+    int rc = prepare_row(c, j, t, probed, &r.rowid, &r.stmt);
+    if (rc == SQLITE_OK)
+        rc = fetch_row(&r);
+    sqlite3_finalize(r.stmt);
+    return rc;
+}
+
+static int row_anew(sqlite_conn *c, sqlite_job *j)
+{
+    sqlite_table *t = NULL;
+    int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite_load_keyed(c, j, &t);
+    if (rc == SQLITE_OK && t)
+        rc = row_of(c, j, t, false);
+    if ((rc & 0xff) == SQLITE_TOOBIG && !c->near && t && can_probe(t)) {
+        mcp_json_writer_reset(j->json);
+        rc = row_of(c, j, t, true);
+    }
+    sqlite_table_free(t);
+    return rc;
+}
+
+/* The kept statement for the table, or the place for one: the least recently used. */
+static sqlite_cached *cached_for(sqlite_conn *c, mcp_str table, bool *hit)
+{
+    sqlite_cached *oldest = &c->cached[0];
+    for (size_t i = 0; i < SQLITE_CACHED; i++) {
+        sqlite_cached *k = &c->cached[i];
+        if ((*hit = k->table && mcp_str_eq(mcp_str_from(k->table->name), table)))
+            return k;
+        if (k->used < oldest->used)
+            oldest = k;
+    }
+    return oldest;
+}
+
+static int fill_cached(sqlite_conn *c, const sqlite_job *j, sqlite_cached *k)
+{
+    int rowid;
+    sqlite_cached_clear(k);
+    int rc = sqlite_load_keyed(c, j, &k->table);
+    if (rc == SQLITE_OK && k->table)
+        rc = prepare_row(c, j, k->table, false, &rowid, &k->row);
+    if (rc != SQLITE_OK || !k->table)
+        sqlite_cached_clear(k);
+    return rc;
+}
+
+static bool is_plain_key(const sqlite_target *t)
+{
+    for (size_t i = 0; i < t->n_key; i++)
+        if (sqlite_is_blob_text(t->key[i]))
+            return false;
+    return true;
+}
+
+static int row_cached(sqlite_conn *c, sqlite_job *j)
+{
+    bool hit;
+    int rc = SQLITE_OK;
+    sqlite_cached *k = cached_for(c, j->target.table, &hit);
+    if (hit && sqlite_table_key_count(k->table) != j->target.n_key)
+        return row_anew(c, j);
+    if (!hit)
+        rc = fill_cached(c, j, k);
+    if (rc != SQLITE_OK || !k->row)
+        return rc;
+    k->used = ++c->clock;
+    sqlite_row r = {.conn = c,
+                    .job = j,
+                    .table = k->table,
+                    .stmt = k->row,
+                    .key = -1,
+                    .longest = LONGEST_IN_ROW};
+    rc = fetch_row(&r);
+    if (rc == SQLITE_OK && sqlite3_stmt_status(k->row, SQLITE_STMTSTATUS_REPREPARE, 1) == 0)
+        return rc;
+    sqlite_cached_clear(k); /* the schema is not what it was made for */
+    mcp_json_writer_reset(j->json);
+    j->found = false;
+    return rc == SQLITE_OK || (rc & 0xff) == SQLITE_ERROR ? row_anew(c, j) : rc;
+}
+
+int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
+{
+    return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_anew(c, j);
+}
+
+/* ---- pages of rows ------------------------------------------------------------------------------------------- */
+
+/* "limit" and "offset" are columns too, in quotes: ?%22limit%22=1. */
+static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)
+{
+    if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
+        name = (mcp_str){name.ptr + 1, name.len - 2};
+    return sqlite_table_column(t, name);
+}
+
+static bool is_number_param(mcp_str name)
+{
+    return mcp_str_eq(name, MCP_STR("limit")) || mcp_str_eq(name, MCP_STR("offset"));
+}
+
+typedef struct page {
+    uint64_t limit, offset;
+    const sqlite_column *column[SQLITE_URI_PARAMS]; /* of each parameter; NULL: no column */
+    bool rowid[SQLITE_URI_PARAMS];
+} page;
+
+static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    for (size_t i = 0; i < j->target.n_param; i++) {
+        mcp_str name = j->target.param[i].name;
+        if (is_number_param(name))
+            continue;
+        ret->column[i] = column_of(t, name);
+        ret->rowid[i] =
+            !ret->column[i] && shows_rowid(t) && mcp_str_eq(name, mcp_str_from(t->rowid));
+        if (!ret->column[i] && !ret->rowid[i]) {
+            sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                            "%.100s has no column %.100s; read %.150s for its columns", t->name,
+                            name.ptr, t->name);
+            return false;
+        }
+    }
+    return sqlite_job_number(j, "limit", 1, j->s->max_rows,
+                             j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT,
+                             &ret->limit) &&
+           sqlite_job_number(j, "offset", 0, MAX_OFFSET, 0, &ret->offset);
+}
+
+/* In an order that stays: a page goes on where the one before ended. */
+static void put_order(sqlite3_str *sql, const sqlite_table *t)
+{
+    if (t->kind != SQLITE_IS_TABLE)
+        return;
+    sqlite3_str_appendall(sql, " ORDER BY ");
+    if (t->rowid) {
+        sqlite3_str_appendall(sql, t->rowid);
+        return;
+    }
+    for (size_t i = 0; i < t->n_key; i++)
+        sqlite3_str_appendf(sql, "%s\"%w\"", i ? ", " : "", t->column[t->key[i]].name);
+}
+
+/* Parameters 1 and 2 are limit and offset. */
+static int prepare_page(sqlite_row *r, const page *p)
+{
+    const sqlite_target *target = &r->job->target;
+    sqlite3_str *sql = sqlite3_str_new(r->conn->db);
+    const char *before = " WHERE ";
+    r->key = put_select(sql, r->table, r->probed);
+    sqlite_put_key_columns(sql, r->table);
+    r->rowid = r->key + (int)sqlite_table_key_count(r->table);
+    if (r->probed)
+        sqlite3_str_appendf(sql, ", %s", r->table->rowid);
+    sqlite3_str_appendf(sql, " FROM main.\"%w\"", r->table->name);
+    for (size_t i = 0; i < target->n_param; i++) {
+        if (!p->column[i] && !p->rowid[i])
+            continue;
+        sqlite3_str_appendall(sql, before);
+        sqlite_put_equal(sql, r->table, p->column[i], 3 + (int)i * SQLITE_EQUAL_PARAMS,
+                         target->param[i].value);
+        before = " AND ";
+    }
+    put_order(sql, r->table);
+    sqlite3_str_appendall(sql, " LIMIT ?1 OFFSET ?2");
+    return sqlite_prepare_str(r->conn, sql, &r->stmt);
+}
+
+static int bind_page(const sqlite_row *r, const page *p)
+{
+    const sqlite_target *target = &r->job->target;
+    int rc = sqlite3_bind_int64(r->stmt, 1, (sqlite3_int64)p->limit + 1);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(r->stmt, 2, (sqlite3_int64)p->offset);
+    for (size_t i = 0; rc == SQLITE_OK && i < target->n_param; i++)
+        if (p->column[i] || p->rowid[i])
+            rc = sqlite_bind_equal(r->stmt, p->column[i], 3 + (int)i * SQLITE_EQUAL_PARAMS,
+                                   target->param[i].value);
+    return rc;
+}
+
+static void put_columns(const sqlite_row *r)
+{
+    mcp_json_writer *w = r->job->json;
+    mcp_json_key(w, "columns");
+    mcp_json_begin_array(w);
+    if (shows_rowid(r->table))
+        mcp_json_add_string(w, r->table->rowid);
+    for (size_t i = 0; i < r->table->n_column; i++)
+        mcp_json_add_string(w, r->table->column[i].name);
+    mcp_json_end(w);
+}
+
+static int put_values(sqlite_row *r)
+{
+    int at = 0, rc = SQLITE_OK;
+    mcp_json_writer *w = r->job->json;
+    mcp_json_begin_array(w);
+    if (shows_rowid(r->table))
+        mcp_json_add_int(w, sqlite3_column_int64(r->stmt, at++));
+    for (size_t i = 0; rc == SQLITE_OK && i < r->table->n_column; i++) {
+        rc = sqlite_put_cell(r, &r->table->column[i], at);
+        at += r->probed ? 2 : 1;
+    }
+    mcp_json_end(w);
+    return rc;
+}
+
+/* The URI of the next page: the same with another offset. */
+static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
+{
+    char number[2][24];
+    sqlite_target next = r->job->target;
+    size_t n = 0;
+    for (size_t i = 0; i < next.n_param; i++)
+        if (!is_number_param(next.param[i].name))
+            next.param[n++] = next.param[i];
+    if (n + 2 > SQLITE_URI_PARAMS)
+        return SQLITE_OK;
+    snprintf(number[0], sizeof number[0], "%llu", (unsigned long long)p->limit);
+    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)(p->offset + rows));
+    next.param[n++] = (sqlite_param){MCP_STR("limit"), mcp_str_from(number[0])};
+    next.param[n++] = (sqlite_param){MCP_STR("offset"), mcp_str_from(number[1])};
+    next.n_param = n;
+    sqlite3_str *uri = sqlite3_str_new(r->conn->db);
+    sqlite_uri_put(uri, r->job->s->prefix, &next);
+    char *text = sqlite3_str_finish(uri);
+    if (!text)
+        return SQLITE_NOMEM;
+    mcp_json_key(r->job->json, "next"), mcp_json_add_string(r->job->json, text);
+    sqlite3_free(text);
+    return SQLITE_OK;
+}
+
+static int put_page(sqlite_row *r, const page *p)
+{
+    mcp_json_writer *w = r->job->json;
+    uint64_t rows = 0;
+    int rc;
+    mcp_json_begin_object(w);
+    put_columns(r);
+    mcp_json_key(w, "rows");
+    mcp_json_begin_array(w);
+    while ((rc = sqlite3_step(r->stmt)) == SQLITE_ROW) {
+        if (rows == p->limit || (rows && r->size > r->job->s->max_bytes))
+            break;
+        if ((rc = put_values(r)) != SQLITE_OK)
+            return rc;
+        rows++;
+    }
+    mcp_json_end(w);
+    if (rc == SQLITE_ROW)
+        rc = put_next(r, p, rows);
+    mcp_json_end(w);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int page_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, const page *p, bool probed)
+{
+    sqlite_row r = {.conn = c, .job = j, .table = t, .probed = probed, .longest = LONGEST_IN_ROWS};
+    int rc = prepare_page(&r, p);
+    if (rc == SQLITE_OK)
+        rc = bind_page(&r, p);
+    if (rc == SQLITE_OK)
+        rc = put_page(&r, p);
+    sqlite3_finalize(r.stmt);
+    return rc;
+}
+
+int sqlite_run_rows(sqlite_conn *c, sqlite_job *j)
+{
+    sqlite_table *t = NULL;
+    page p;
+    int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite_table_load(c, j->target.table, &j->s->alloc, &t);
+    if (rc == SQLITE_OK && t) {
+        j->found = true;
+        if (read_page(j, t, &p))
+            rc = page_of(c, j, t, &p, false);
+        if ((rc & 0xff) == SQLITE_TOOBIG && can_probe(t)) {
+            mcp_json_writer_reset(j->json);
+            rc = page_of(c, j, t, &p, true);
+        }
+    }
+    sqlite_table_free(t);
+    return rc;
+}

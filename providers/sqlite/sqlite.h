@@ -1,0 +1,47 @@
+/* sqlite.h: a SQLite database as MCP resources with sqlite:// URIs. The provider's only header for
+ * programs; everything else in this folder is its own business.
+ *
+ * One call mounts one database at "sqlite://NAME/"; docs/sqlite.md has what is there. Nothing is ever
+ * written: neither to the database nor, but for what SQLite itself needs to read beside a running
+ * writer, to its folder.
+ */
+#ifndef MCP_SQLITE_H
+#define MCP_SQLITE_H
+
+#include <mcp/mcp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero is the default everywhere. Everything is copied. */
+typedef struct mcp_sqlite_options {
+    size_t size;
+    const char *path; /* the database; required */
+    const char *name; /* in URIs; default: the file's name without .db, .db3, .sqlite or .sqlite3 */
+
+    uint64_t max_rows;       /* rows in one answer; 1000 */
+    uint64_t max_bytes;      /* of rows in one answer; 1 MiB. What is beyond is on the next page */
+    uint64_t max_read;       /* bytes of one cell that one read returns; 10 MiB */
+    uint64_t timeout_ms;     /* how long one request may take; 5000 */
+    const char *tool;        /* name of the tool for queries; default "query"; "": none */
+    const mcp_json *queries; /* saved queries, as mcp_sqlite_schema has them; NULL: none */
+
+    const mcp_allocator *allocator; /* also called from the host's worker threads */
+} mcp_sqlite_options;
+
+/* Checks that the database is there and is one, then mounts it. Watching uses the server's host (timers
+ * and descriptors), whatever may take long its workers. Several databases of one server share a tool.
+ * MCP_EINVAL (no database, a saved query is wrong), MCP_ENOTFOUND, MCP_EACCESS, MCP_EEXIST (the name is
+ * taken), MCP_ENOMEM; error->text says which and why. */
+int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error);
+
+/* JSON Schema of the same options as JSON, without path and name; and a mount with them. */
+extern const char mcp_sqlite_schema[];
+int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
+                          const char *name, const mcp_allocator *allocator, mcp_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* uri.h: sqlite:// URIs, taken apart and put together.
+ *
+ *     sqlite://NAME/                                the database
+ *     sqlite://NAME/TABLE                           a table or view
+ *     sqlite://NAME/TABLE/rows?COLUMN=VALUE&limit=N&offset=N
+ *     sqlite://NAME/TABLE/row/KEY[/KEY...]          one row by its key
+ *     sqlite://NAME/TABLE/cell/COLUMN/KEY[/KEY...]  one cell
+ *     sqlite://NAME/$query/QUERY?PARAMETER=VALUE    a saved query
+ *
+ * Each piece is one segment, with everything percent-encoded but unreserved characters: any name makes
+ * the round trip. "$query" is no table, because a table of that name is spelled %24query. Whether a table
+ * exists is not looked at here.
+ */
+#ifndef SQLITE_URI_H
+#define SQLITE_URI_H
+
+#include <mcp/base.h>
+#include <sqlite3.h>
+
+enum { SQLITE_URI_KEYS = 16, SQLITE_URI_PARAMS = 32 };
+
+typedef enum sqlite_kind {
+    SQLITE_KIND_DATABASE,
+    SQLITE_KIND_TABLE,
+    SQLITE_KIND_ROWS,
+    SQLITE_KIND_ROW,
+    SQLITE_KIND_CELL,
+    SQLITE_KIND_QUERY,
+} sqlite_kind;
+
+typedef struct sqlite_param {
+    mcp_str name, value;
+} sqlite_param;
+
+/* All texts are decoded, NUL-terminated, and may contain NUL too. */
+typedef struct sqlite_target {
+    sqlite_kind kind;
+    mcp_str table; /* of a saved query its name */
+    mcp_str column;
+    mcp_str key[SQLITE_URI_KEYS];
+    size_t n_key;
+    sqlite_param param[SQLITE_URI_PARAMS];
+    size_t n_param;
+} sqlite_target;
+
+/* Takes apart what stands behind "sqlite://NAME/". `room` holds at least rest.len + SQLITE_URI_ROOM bytes
+ * and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", too many keys
+ * or parameters, a fragment). */
+enum { SQLITE_URI_ROOM = SQLITE_URI_KEYS + 2 * SQLITE_URI_PARAMS + 8 };
+int sqlite_uri_parse(mcp_str rest, char *room, sqlite_target *ret);
+
+/* The way back: the one canonical spelling, behind a prefix. Failures stay in `to`. */
+void sqlite_uri_put(sqlite3_str *to, const char *prefix, const sqlite_target *target);
+
+/* One piece, encoded. */
+void sqlite_uri_put_text(sqlite3_str *to, mcp_str text);
+
+/* The parameter of a name; NULL: none. */
+const mcp_str *sqlite_uri_param(const sqlite_target *target, const char *name);
+
+#endif

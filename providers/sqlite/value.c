@@ -1,0 +1,142 @@
+/* value.c: see value.h. */
+#include "value.h"
+
+#include "text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
+{
+    sqlite3_str_appendall(to, "x'");
+    for (int i = 0; i < len; i++)
+        sqlite3_str_appendf(to, "%02x", bytes[i]);
+    sqlite3_str_appendall(to, "'");
+}
+
+void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column)
+{
+    mcp_str text;
+    char real[40];
+    switch (sqlite3_column_type(stmt, column)) {
+    case SQLITE_BLOB:
+        put_hex(to, sqlite3_column_blob(stmt, column), sqlite3_column_bytes(stmt, column));
+        return;
+    case SQLITE_FLOAT: /* all digits, so that it is found again */
+        snprintf(real, sizeof real, "%.17g", sqlite3_column_double(stmt, column));
+        sqlite3_str_appendall(to, real);
+        return;
+    default: text = sqlite_text(stmt, column); sqlite3_str_append(to, text.ptr, (int)text.len);
+    }
+}
+
+static void put_real(mcp_json_writer *w, double value)
+{
+    if (isfinite(value))
+        mcp_json_add_real(w, value);
+    else
+        mcp_json_add_string(w, value > 0 ? "Inf" : "-Inf"); /* SQLite knows no NaN */
+}
+
+bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t longest,
+                      size_t *size)
+{
+    mcp_str text;
+    *size += 24;
+    switch (sqlite3_column_type(stmt, column)) {
+    case SQLITE_NULL: mcp_json_add_null(w); return true;
+    case SQLITE_INTEGER: mcp_json_add_int(w, sqlite3_column_int64(stmt, column)); return true;
+    case SQLITE_FLOAT: put_real(w, sqlite3_column_double(stmt, column)); return true;
+    case SQLITE_TEXT:
+        text = sqlite_text(stmt, column);
+        if (text.len > longest || !files_text_utf8(text))
+            return false;
+        mcp_json_add_str(w, text);
+        *size += text.len;
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- the way back -------------------------------------------------------------------------------- */
+
+bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d)
+{
+    char copy[64], *end;
+    if (!text.len || text.len >= sizeof copy || strspn(text.ptr, "+-.0123456789eE") < text.len)
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = 0;
+    errno = 0;
+    *i = strtoll(copy, &end, 10);
+    *is_int = !*end && !errno;
+    if (*is_int)
+        return true;
+    *d = strtod(copy, &end);
+    return !*end;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool sqlite_is_blob_text(mcp_str text)
+{
+    if (text.len < 3 || text.len % 2 == 0 || text.ptr[0] != 'x' || text.ptr[1] != '\'' ||
+        text.ptr[text.len - 1] != '\'')
+        return false;
+    for (size_t i = 2; i + 1 < text.len; i++)
+        if (hex_digit(text.ptr[i]) < 0)
+            return false;
+    return true;
+}
+
+static int bind_blob(sqlite3_stmt *stmt, int at, mcp_str text)
+{
+    size_t len = (text.len - 3) / 2;
+    unsigned char *bytes = sqlite3_malloc64(len + 1);
+    if (!bytes)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < len; i++)
+        bytes[i] =
+            (unsigned char)(hex_digit(text.ptr[2 + 2 * i]) << 4 | hex_digit(text.ptr[3 + 2 * i]));
+    return sqlite3_bind_blob64(stmt, at, bytes, len, sqlite3_free);
+}
+
+static bool is_pair(const sqlite_column *column, mcp_str text)
+{
+    return column && (column->affinity == SQLITE_AFFINITY_NONE || sqlite_is_blob_text(text));
+}
+
+void sqlite_put_equal(sqlite3_str *sql, const sqlite_table *t, const sqlite_column *column,
+                      int first, mcp_str text)
+{
+    if (!column)
+        sqlite3_str_appendf(sql, "%s = ?%d", t->rowid, first);
+    else if (is_pair(column, text))
+        sqlite3_str_appendf(sql, "\"%w\" IN (?%d, ?%d)", column->name, first, first + 1);
+    else
+        sqlite3_str_appendf(sql, "\"%w\" = ?%d", column->name, first);
+}
+
+int sqlite_bind_equal(sqlite3_stmt *stmt, const sqlite_column *column, int first, mcp_str text)
+{
+    bool is_int;
+    sqlite3_int64 i;
+    double d;
+    int rc = sqlite3_bind_text64(stmt, first, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
+    if (rc != SQLITE_OK || !is_pair(column, text))
+        return rc;
+    if (sqlite_is_blob_text(text))
+        return bind_blob(stmt, first + 1, text);
+    if (!sqlite_number(text, &is_int, &i, &d)) /* twice the same */
+        return sqlite3_bind_text64(stmt, first + 1, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
+    return is_int ? sqlite3_bind_int64(stmt, first + 1, i)
+                  : sqlite3_bind_double(stmt, first + 1, d);
+}
