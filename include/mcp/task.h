@@ -74,10 +74,10 @@ typedef enum mcp_task_status {
 /* A task as it is kept. Texts are UTF-8. */
 typedef struct mcp_task {
     size_t size;
-    uint64_t sequence;  /* its place in the order of creation, above 0: the store's to give */
-    mcp_str id;         /* 22 letters, digits, - and _ */
-    mcp_str principal;  /* .ptr NULL: nobody in particular */
-    mcp_str revision;   /* "2026-07-28" */
+    uint64_t sequence; /* its place in the order of creation, above 0: the store's to give */
+    mcp_str id;        /* 22 letters, digits, - and _ */
+    mcp_str principal; /* .ptr NULL: nobody in particular */
+    mcp_str revision;  /* "2026-07-28" */
     mcp_task_status status;
     mcp_str message;    /* empty: none */
     int64_t created_ms; /* since 1970 */

@@ -70,6 +70,30 @@ static const mcp__method methods[] = {
      .rate = MCP__RATE_COMPLETIONS,
      .run = mcp__run_complete,
      .tail = mcp__complete_tail},
+    {.name = "tasks/get",
+     .revisions = MCP__IN_TASKS,
+     .needs = MCP__NEEDS_TASKS,
+     .run = mcp__run_task_get,
+     .tail = mcp__task_tail},
+    {.name = "tasks/update",
+     .revisions = MCP__IN_MODERN,
+     .needs = MCP__NEEDS_TASKS,
+     .run = mcp__run_task_update},
+    {.name = "tasks/cancel",
+     .revisions = MCP__IN_TASKS,
+     .needs = MCP__NEEDS_TASKS,
+     .run = mcp__run_task_cancel,
+     .tail = mcp__task_tail},
+    {.name = "tasks/result",
+     .revisions = MCP__IN_2025_11_25,
+     .needs = MCP__NEEDS_TASKS,
+     .run = mcp__run_task_result,
+     .tail = mcp__task_tail},
+    {.name = "tasks/list",
+     .revisions = MCP__IN_2025_11_25,
+     .needs = MCP__NEEDS_TASKS,
+     .run = mcp__run_task_list,
+     .tail = mcp__task_list_tail},
     {.name = "server/discover",
      .revisions = MCP__IN_MODERN,
      .needs = MCP__NEEDS_NOTHING,
@@ -118,6 +142,7 @@ static bool offered(const mcp_server *server, const mcp__method *method)
     case MCP__NEEDS_SUBSCRIBE:
         return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
     case MCP__NEEDS_LOGGING: return server->options.logging;
+    case MCP__NEEDS_TASKS: return server->tasks != NULL;
     case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
     default: return mcp__server_offers(server, (mcp__kind)method->needs);
     }

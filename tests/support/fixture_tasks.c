@@ -120,8 +120,8 @@ static int call_asks_before(mcp_request *req, const mcp_json *arguments, void *u
     return rc == MCP_OK ? greet(req, &name) : rc;
 }
 
-#define TOOL(its_name, its_call, support)                                             \
-    {                                                                                 \
+#define TOOL(its_name, its_call, support)                                                     \
+    {                                                                                         \
         .size = sizeof(mcp_tool), .name = its_name, .call = its_call, .task_support = support \
     }
 
@@ -142,10 +142,10 @@ static const mcp_tool tools[] = {
 int fixture_add_tasks(fixture *f, const fixture_options *o, mcp_error *error)
 {
     mcp_server *server = fixture_server(f);
-    int rc = mcp_server_set_tasks(server,
-                                  MCP_OPTIONS(mcp_task_settings, .max_tasks = o->max_tasks,
-                                              .max_bytes = o->max_task_bytes),
-                                  error);
+    int rc = mcp_server_set_tasks(
+        server,
+        MCP_OPTIONS(mcp_task_settings, .max_tasks = o->max_tasks, .max_bytes = o->max_task_bytes),
+        error);
     for (size_t i = 0; i < COUNT(tools) && rc == MCP_OK; i++)
         rc = mcp_server_add_tool(server, &tools[i], f, error);
     return rc;

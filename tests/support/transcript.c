@@ -399,6 +399,7 @@ static bool connect_peer(run *r, const settings *s)
         complain(r, "the fixture", error.text);
         return false;
     }
+    fixture_set_time(r->fixture, r->now);
     if (r->failing)
         r->memory.fail_at = r->memory.calls + r->failing;
     channel.size = sizeof(channel);
