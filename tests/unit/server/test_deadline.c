@@ -173,6 +173,62 @@ static void test_parts_are_life(void **state)
     end();
 }
 
+static int ask_then_keep(rig *self, mcp_request *req)
+{
+    const mcp_json *roots;
+    int rc = mcp_request_roots(req, "roots", &roots);
+    return rc == MCP_OK ? rig_keep(self, req) : rc;
+}
+
+static int keep_always(rig *self, mcp_request *req)
+{
+    r.n_kept = 0;
+    return rig_keep(self, req);
+}
+
+/* While the client is asked, it is not the handler's time that passes; later: it began to before it asked. */
+static void wait_for_the_client(bool later)
+{
+    begin(100, later ? keep_always : ask_then_keep);
+    rig_say(
+        &r, channel,
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\",\"capabilities\":{\"roots\":{}},\"clientInfo\":{\"name\":\"c\","
+        "\"version\":\"1\"}}}");
+    rig_say(&r, channel, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    rig_sent(&r);
+    rig_say(&r, channel,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}");
+    if (later) {
+        const mcp_json *roots;
+        assert_int_equal(mcp_request_roots(r.kept[0], "roots", &roots), MCP_INPUT_REQUIRED);
+        mcp_reply_finish(r.kept[0], MCP_INPUT_REQUIRED);
+    }
+    const char *text = rig_sent(&r);
+    assert_has(text, "\"method\":\"roots/list\"");
+    int question = atoi(strstr(text, "\"id\":") + 5);
+    for (int64_t now = 1010; now < 5000; now += 10)
+        assert_string_equal(at(now), "");
+    char answer[100];
+    snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"roots\":[]}}",
+             question);
+    rig_say(&r, channel, answer);
+    assert_int_equal(r.n_kept, 1);
+    for (; r.now < 5090; r.now++)
+        assert_string_equal(at(r.now), "");
+    assert_has(at(5200), "\"id\":1," LATE);
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    assert_string_equal(rig_sent(&r), "");
+    end();
+}
+
+static void test_waiting_for_the_client(void **state)
+{
+    (void)state;
+    wait_for_the_client(false);
+    wait_for_the_client(true);
+}
+
 static void test_channel_goes_first(void **state)
 {
     (void)state;
@@ -342,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_never_for_the_whole_server),
         cmocka_unit_test(test_progress_is_life),
         cmocka_unit_test(test_parts_are_life),
+        cmocka_unit_test(test_waiting_for_the_client),
         cmocka_unit_test(test_channel_goes_first),
         cmocka_unit_test(test_hanging_handlers_are_bounded),
         cmocka_unit_test(test_many),
