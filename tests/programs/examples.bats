@@ -1,21 +1,334 @@
-# The examples do what their first comments say.
+# The examples do what their first comments say, in both eras.
 
 bats_require_minimum_version 1.5.0
 
 setup() {
     : "${MCPCTL:=mcpctl}" "${MCP_BUILD_DIR:=build/release}"
     examples=$MCP_BUILD_DIR/examples
+    load support/talk
+}
+
+# eras FUNCTION EXAMPLE: a conversation in each era
+eras() {
+    local each
+    for each in modern legacy; do
+        echo "$each:"
+        talk "$each" "$examples/$2"
+        "$1"
+        hush
+    done
+}
+
+# call NAME [ARGUMENTS]: the result of tools/call
+call() { result tools/call "{\"name\":\"$1\",\"arguments\":${2:-{\}}}"; }
+# text [WANTED]: the first text of that result
+text() { is "\"$1\"" '.content[0].text'; }
+
+# complete REF ARGUMENT VALUE [CONTEXT]: its values
+complete() {
+    result completion/complete "{\"ref\":$1,\"argument\":{\"name\":\"$2\",\"value\":\"$3\"},
+        \"context\":{\"arguments\":${4:-{\}}}}"
+    heard=$(jq -c .completion.values <<<"$heard")
 }
 
 @test "hello: a resource, a template and a tool" {
     [ "$("$MCPCTL" ls -- "$examples/hello")" = hello:world ]
     [ "$("$MCPCTL" read hello:world -- "$examples/hello")" = 'Hello, world!' ]
     [ "$("$MCPCTL" read hello:name/J%C3%B6 -- "$examples/hello")" = 'Hello, Jö!' ]
-    out=$(printf '%s\n' \
-        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
-        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
-        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}' \
-        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"greet","arguments":{}}}' |
-        "$examples/hello" | jq -sc '[.[1,2].result | [.content[0].text, .isError]]')
-    [ "$out" = '[["Hello, Ada!",null],["Invalid arguments for tool greet: (root): missing property \"name\" (required)",true]]' ]
+    hello() {
+        call greet '{"name":"Ada"}'
+        is '[[{"type":"text","text":"Hello, Ada!"}],null]' '[.content, .isError]'
+        call greet
+        is '["Invalid arguments for tool greet: (root): missing property \"name\" (required)",true]' \
+            '[.content[0].text, .isError]'
+    }
+    eras hello hello
+}
+
+@test "tool: arguments and results that have schemas" {
+    converts() {
+        result tools/list '{}'
+        is '["convert","Convert units",true,["value","from","to"],["value","unit"]]' \
+            '.tools[0] | [.name, .title, .annotations.readOnlyHint, .inputSchema.required, .outputSchema.required]'
+        call convert '{"value":1,"from":"mile","to":"km"}'
+        is '[{"value":1.609344,"unit":"km"},{"value":1.609344,"unit":"km"},null]' \
+            '[.structuredContent, (.content[0].text | fromjson), .isError]'
+        call convert '{"value":212,"from":"fahrenheit","to":"celsius"}'
+        is 100 '.structuredContent.value | round'
+    }
+    eras converts tool
+}
+
+@test "tool: what is wrong with a call is said so that it can be mended" {
+    complains() {
+        call convert '{"value":"1","from":"mile","to":"km"}'
+        is '["Invalid arguments for tool convert: /value: expected number, got string (type)",true]' \
+            '[.content[0].text, .isError]'
+        call convert '{"value":1,"from":"mile","to":"parsec"}'
+        is '[true,true]' '[.isError, (.content[0].text | test("/to: .*enum"))]'
+        call convert '{"value":1,"from":"mile","to":"kg"}'
+        is '["mile is a unit of length, kg of mass: choose two of one kind",true,null]' \
+            '[.content[0].text, .isError, .structuredContent]'
+    }
+    eras complains tool
+}
+
+@test "prompt: messages with a guide, or why there are none" {
+    prompts() {
+        result prompts/list '{}'
+        is '["review",[["language",true],["framework",null]]]' \
+            '.prompts[0] | [.name, [.arguments[] | [.name, .required]]]'
+        result prompts/get '{"name":"review","arguments":{"language":"python","framework":"flask"}}'
+        is '["A review by the rules of the house","guide:python","Review this python code, which uses flask.","assistant"]' \
+            '[.description, .messages[0].content.resource.uri, .messages[1].content.text, .messages[2].role]'
+        failure prompts/get '{"name":"review"}'
+        is -32602 .code
+        failure prompts/get '{"name":"review","arguments":{"language":"cobol"}}'
+        is '[-32602,"There is no guide for cobol, only for c, perl and python"]' '[.code, .message]'
+        result resources/read '{"uri":"guide:perl"}'
+        is '"use strict; use warnings;\n"' '.contents[0].text'
+    }
+    eras prompts prompt
+}
+
+@test "prompt: what completes an argument depends on the other one" {
+    completes() {
+        local ref='{"type":"ref/prompt","name":"review"}'
+        complete "$ref" language p
+        is '["perl","python"]'
+        complete "$ref" framework '' '{"language":"c"}'
+        is '["gtk","libuv"]'
+        complete "$ref" framework d
+        is '["dancer","django"]'
+        complete "$ref" framework x '{"language":"c"}'
+        is '[]'
+    }
+    eras completes prompt
+}
+
+@test "resources: a provider is listed and read, a template completed" {
+    notes() {
+        local uri ref='{"type":"ref/resource","uri":"notes:///{name}/{line}"}'
+        result resources/list '{}'
+        is '[["notes:///shopping",18],["notes:///todo",17]]' '[.resources[] | [.uri, .size]]'
+        result resources/read '{"uri":"notes:///shopping"}'
+        is '"milk\nbread\na cake\n"' '.contents[0].text'
+        result resources/read '{"uri":"notes:///shopping/3"}'
+        is '"a cake"' '.contents[0].text'
+        for uri in notes:///none notes:///none/1 notes:///shopping/0 notes:///shopping/4 notes:///shopping/-1; do
+            failure resources/read "{\"uri\":\"$uri\"}"
+            is "\"$uri\"" .data.uri
+        done
+        complete "$ref" name s
+        is '["shopping"]'
+        complete "$ref" line '' '{"name":"shopping"}'
+        is '["1","2","3"]'
+        call find_notes '{"word":"provider"}'
+        is '[["text",null],["resource_link","notes:///todo"]]' '[.content[] | [.type, .uri]]'
+    }
+    eras notes resources
+}
+
+@test "resources: pages are right when notes come while somebody reads them" {
+    pages() {
+        local i cursor
+        for ((i = 100; i < 250; i++)); do
+            request tools/call "{\"name\":\"write_note\",\"arguments\":{\"name\":\"n$i\",\"text\":\"x\"}}"
+        done
+        result resources/list '{}'
+        is '[100,"notes:///n199"]' '[(.resources | length), .resources[-1].uri]'
+        cursor=$(jq -c '{cursor: .nextCursor}' <<<"$heard")
+        call write_note '{"name":"a","text":"before"}'
+        call write_note '{"name":"n1995","text":"behind"}'
+        result resources/list "$cursor"
+        is '[53,"notes:///n1995",null]' '[(.resources | length), .resources[0].uri, .nextCursor]'
+    }
+    eras pages resources
+}
+
+@test "resources: changes are told" {
+    changes() {
+        local list=notifications/resources/list_changed one=notifications/resources/updated seen
+        if [ "$era" = modern ]; then
+            request subscriptions/listen '{"notifications":
+                {"resourcesListChanged":true,"resourceSubscriptions":["notes:///new"]}}'
+            hear '.method == "notifications/subscriptions/acknowledged"'
+        else
+            result resources/subscribe '{"uri":"notes:///new"}'
+        fi
+        request tools/call '{"name":"write_note","arguments":{"name":"new","text":"one"}}'
+        hear ".method == \"$list\" or .method == \"$one\" and .params.uri == \"notes:///new\""
+        seen=$(jq .method <<<"$heard")
+        hear ".method != $seen and (.method == \"$list\" or .method == \"$one\" and .params.uri == \"notes:///new\")"
+    }
+    eras changes resources
+}
+
+@test "long: a timer, with progress and a message" {
+    waits() {
+        local i meta='"progressToken":"p"'
+        [ "$era" = legacy ] || meta+=',"io.modelcontextprotocol/logLevel":"info"'
+        request tools/call '{"name":"wait","arguments":{"seconds":0.6}}'
+        hear '.method == "notifications/message"'
+        is '["info","wait","waiting for 0.6 s"]' '.params | [.level, .logger, .data]'
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+            hear '.method == "notifications/progress"'
+            is "[\"p\",$i,10]" '.params | [.progressToken, .progress, .total]'
+        done
+        answer
+        is '"Waited for 0.6 s"' '.result.content[0].text'
+    }
+    eras waits long
+}
+
+# cancelled ID: cancels the request, and all calls are over soon
+cancelled() {
+    local i
+    say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'"$1"'}}'
+    for ((i = 0; i < 200; i++)); do
+        call status
+        ! text '0 running, 1 cancelled' >/dev/null || return 0
+        sleep 0.02
+    done
+    text '0 running, 1 cancelled'
+}
+
+@test "long: who cancels is not waited for, nor who went away" {
+    cancels() {
+        request tools/call '{"name":"wait","arguments":{"seconds":3600}}'
+        cancelled "$last_id"
+        [ "$era" = modern ] || request tools/call '{"name":"wait","arguments":{"seconds":3600}}'
+    }
+    eras cancels long
+}
+
+@test "long: a worker thread, and others are answered meanwhile" {
+    counts() {
+        meta='"progressToken":1' request tools/call '{"name":"count_primes","arguments":{"below":1000000000}}'
+        local slow=$last_id
+        hear '.method == "notifications/progress" and .params.total == 1000000000'
+        call status
+        text '1 running, 0 cancelled'
+        call count_primes '{"below":100}'
+        text '25 primes below 100'
+        cancelled "$slow"
+    }
+    eras counts long
+}
+
+# asked KEY: waits until the last request, of $params, asks for something: $heard is with what.
+# reply ANSWER: a modern client makes that request again, with the answer.
+asked() {
+    key=$1
+    if [ "$era" = modern ]; then
+        answer
+        asks=$heard
+        heard=$(jq -ce ".result.inputRequests.$1.params" <<<"$asks")
+    else
+        hear 'has("method") and has("id")'
+        asks=$heard
+        heard=$(jq -c .params <<<"$asks")
+    fi
+}
+reply() {
+    if [ "$era" = modern ]; then
+        request tools/call "$(jq -cn --argjson asks "$asks" --argjson params "$params" --argjson answer "$1" --arg key "$key" \
+            '$params + {requestState: $asks.result.requestState, inputResponses: {($key): $answer}}')"
+    else
+        say "$(jq -c --argjson answer "$1" '{jsonrpc, id, result: $answer}' <<<"$asks")"
+    fi
+}
+
+# book DAY ANSWER: asks for a table, and answers the form
+book() {
+    params="{\"name\":\"book_table\",\"arguments\":{\"day\":\"$1\"}}"
+    request tools/call "$params"
+    asked table
+    is '["Which table shall I book?",2,["window","garden","bar"],false]' \
+        '[.message, (.requestedSchema.properties | .guests.default, .seats.enum, .highchair.default)]'
+    reply "$2"
+}
+
+@test "ask: a form, and what became of it" {
+    capabilities='{"elicitation":{}}'
+    asks_for_table() {
+        book Friday '{"action":"accept","content":{"guests":4,"seats":"garden"}}'
+        answer
+        is '"Table 1 is booked for Friday: 4 guests, garden. Enjoy your meal!"' '.result.content[0].text'
+        book Friday '{"action":"decline"}'
+        answer
+        is '"No table was booked: the user does not want one."' '.result.content[0].text'
+        book Friday '{"action":"cancel"}'
+        answer
+        is '"No table was booked: the user does not want one."' '.result.content[0].text'
+    }
+    eras asks_for_table ask
+}
+
+@test "ask: nobody there who could be asked" {
+    alone() {
+        failure tools/call '{"name":"book_table","arguments":{"day":"Friday"}}'
+        is '{"elicitation":{"form":{}}}' .data.requiredCapabilities
+    }
+    eras alone ask
+}
+
+@test "ask: the client's model has a word, and the table is booked once" {
+    capabilities='{"elicitation":{},"sampling":{}}'
+    samples() {
+        local day tables=0
+        for day in Friday Saturday; do
+            book "$day" '{"action":"accept","content":{"guests":1}}'
+            asked compliment
+            is '[60,"user"]' '[.maxTokens, .messages[0].role]'
+            reply '{"role":"assistant","model":"m","content":{"type":"text","text":"Bon appetit!"}}'
+            answer
+            is "\"Table $((++tables)) is booked for $day: 1 guests, any seats. Bon appetit!\"" \
+                '.result.content[0].text'
+        done
+    }
+    eras samples ask
+}
+
+@test "ask: a page to go to, another one for each call" {
+    capabilities='{"elicitation":{"url":{}}}'
+    pays() {
+        local url
+        params='{"name":"pay_deposit"}'
+        request tools/call "$params"
+        asked deposit
+        url=$(jq -r .url <<<"$heard")
+        [[ $url =~ ^https://pay\.example\.com/deposit/[0-9a-f]{32}$ ]]
+        reply '{"action":"accept"}'
+        answer
+        is "\"The user is on the way to $url\"" '.result.content[0].text'
+        request tools/call "$params"
+        asked deposit
+        [ "$(jq -r .url <<<"$heard")" != "$url" ]
+        reply '{"action":"cancel"}'
+        answer
+        is true '.result.isError'
+    }
+    eras pays ask
+}
+
+@test "all of them over HTTP" {
+    local name server i
+    for name in tool prompt ask long resources; do
+        "$examples/$name" --http "unix:$BATS_TEST_TMPDIR/$name" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+        server=$!
+        for ((i = 0; i < 500; i++)); do
+            [ ! -S "$BATS_TEST_TMPDIR/$name" ] || break
+            sleep 0.02
+        done
+        [ "$(curl -sS -m 10 --unix-socket "$BATS_TEST_TMPDIR/$name" -H 'Content-Type: application/json' \
+            -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+            -H 'Mcp-Method: server/discover' http://localhost/mcp -d '{"jsonrpc":"2.0","id":1,
+            "method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},
+            "io.modelcontextprotocol/clientCapabilities":{}}}}' |
+            jq -r '.result._meta."io.modelcontextprotocol/serverInfo".name')" = "$name" ]
+        kill -TERM "$server"
+        wait "$server"
+    done
 }
