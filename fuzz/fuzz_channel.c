@@ -7,6 +7,7 @@
 
 #include "../tests/support/failalloc.h"
 #include "../tests/support/fixture.c" /* the fuzzers are linked to the library alone */
+/* fixture_asks.c and fixture_tasks.c are compiled beside it. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -110,7 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     failalloc memory = {0};
     mcp_allocator allocator = failalloc_allocator(&memory);
-    const fixture_options options = {.allocator = &allocator, .deferred_list = size % 2};
+    const fixture_options options = {.allocator = &allocator,
+                                     .deferred_list = size % 2,
+                                     .asks = size % 4 >= 2,
+                                     .tasks = size % 8 >= 6};
     const mcp_channel_options channel = {.size = sizeof(channel),
                                          .send = on_send,
                                          .shared_stream = true,

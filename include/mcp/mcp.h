@@ -2,6 +2,7 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
+#include <mcp/access.h>
 #include <mcp/base.h>
 #include <mcp/channel.h>
 #include <mcp/client.h>

@@ -477,13 +477,13 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
                              .list = files_list,
                              .read = files_read_resource,
                              .recall = files_recall,
+                             .resolve = resolve, /* access rules want it too */
                              .release = release};
     files *f;
     int rc = make(server, options, &f, error);
     if (rc != MCP_OK)
         return rc;
     if (!f->no_watch) {
-        provider.resolve = resolve;
         provider.watch = watch, provider.unwatch = unwatch;
         provider.watch_list = watch_list, provider.unwatch_list = unwatch_list;
     }

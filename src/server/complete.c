@@ -1,4 +1,5 @@
 /* complete.c: completion/complete (2026-07-28, server/utilities/completion). */
+#include "server/access.h"
 #include "server/server.h"
 
 enum { MAX_VALUES = 100 };
@@ -32,9 +33,16 @@ static int find_ref(mcp_request *req, mcp__entry **entry)
             req, MCP__INVALID_PARAMS,
             "Invalid params: \"ref\" must be {\"type\":\"ref/prompt\",\"name\":…} or "
             "{\"type\":\"ref/resource\",\"uri\":…}");
-    *entry = mcp__registry_find(req->server, prompt ? MCP__PROMPTS : MCP__TEMPLATES, key);
-    if (*entry || (resource && mcp__registry_find(req->server, MCP__RESOURCES, key)))
+    const char *principal = mcp_request_principal(req);
+    mcp__entry *found =
+        mcp__registry_find(req->server, prompt ? MCP__PROMPTS : MCP__TEMPLATES, key);
+    bool plain = !found && resource;
+    if (plain)
+        found = mcp__registry_find(req->server, MCP__RESOURCES, key);
+    if (found && mcp__may_see(req->server, principal, found)) {
+        *entry = plain ? NULL : found;
         return MCP_OK;
+    }
     return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: unknown %s: %.*s",
                           prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
 }
@@ -76,7 +84,7 @@ int mcp_reply_completion(mcp_request *req, mcp_str value)
         return req->failed ? req->failed : MCP_ESTATE;
     if (!req->method || req->method->run != mcp__run_complete)
         return req->failed = MCP_ESTATE;
-    if (req->cancelled)
+    if (req->cancelled || !mcp__may_complete(req, value))
         return MCP_OK;
     mcp__reply_begin(req);
     if (req->count++ >= MAX_VALUES)
@@ -95,7 +103,9 @@ void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
-    uint64_t total = req->has_total ? MCP__MAX(req->total, req->count) : req->count;
+    /* What the handler counted may hold what this caller may not see. */
+    bool told = req->has_total && !req->server->access.may;
+    uint64_t total = told ? MCP__MAX(req->total, req->count) : req->count;
     mcp__buf_lit(b, ",\"total\":");
     mcp__json_put_uint(b, total);
     if (total > MCP__MIN(req->count, (size_t)MAX_VALUES))

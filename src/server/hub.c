@@ -5,6 +5,7 @@
  * over and its peer reads. So a storm of changes costs one notice per interval, and a peer that does not
  * read costs nothing that grows.
  */
+#include "server/access.h"
 #include "server/server.h"
 
 typedef struct mcp__topic {
@@ -166,12 +167,20 @@ static mcp__subscription *subscription_new(mcp__stream *stream, mcp__topic *topi
     return s;
 }
 
+static bool may_read(const mcp__stream *stream, mcp_str uri)
+{
+    const mcp__session *session = stream->session;
+    return mcp__may_read(session->server, session->channel->options.principal, uri);
+}
+
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
 {
     mcp__session *session = stream->session;
     mcp_server *server = session->server;
     if (mcp__map_get(&stream->by_uri, uri))
         return MCP_OK;
+    if (!may_read(stream, uri))
+        return MCP_ENOTFOUND;
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
     mcp__topic *topic;
@@ -281,12 +290,14 @@ static void mark_list(mcp__stream *stream, unsigned list)
     mcp__hub_arm(stream->session);
 }
 
-void mcp__hub_list_changed(mcp_server *server, mcp__kind kind)
+void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry)
 {
     /* Templates have no notice of their own: whoever lists resources lists them too. */
     unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
+        if (entry && !mcp__may_see(server, session->channel->options.principal, entry))
+            continue;
         mark_list(&session->legacy, list);
         for (mcp__link *k = session->streams.next; k != &session->streams; k = k->next)
             mark_list(mcp__container(k, mcp__stream, link), list);
@@ -295,7 +306,7 @@ void mcp__hub_list_changed(mcp_server *server, mcp__kind kind)
 
 void mcp_server_resources_changed(mcp_server *server)
 {
-    mcp__hub_list_changed(server, MCP__RESOURCES);
+    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
 }
 
 /* ---- notices -------------------------------------------------------------------------------------------------- */
@@ -361,7 +372,8 @@ static bool tell(mcp__session *session)
     while (!session->lists_dirty && !mcp__list_empty(&session->dirty)) {
         mcp__subscription *s = mcp__container(session->dirty.next, mcp__subscription, in_dirty);
         if (!session->channel->writable ||
-            !send_notice(s->stream, MCP_STR("notifications/resources/updated"), s->uri))
+            (may_read(s->stream, s->uri) &&
+             !send_notice(s->stream, MCP_STR("notifications/resources/updated"), s->uri)))
             return false;
         mcp__list_remove(&s->in_dirty);
     }

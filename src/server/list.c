@@ -5,6 +5,7 @@
  * added or removed meanwhile neither repeats nor hides anything else.
  */
 #include "protocol/cursor.h"
+#include "server/access.h"
 #include "server/server.h"
 
 static mcp__kind kind_of(const mcp_request *req)
@@ -74,11 +75,15 @@ static int add_registered(mcp_request *req)
     size_t at = mcp__registry_after(r, after);
     unsigned form = mcp__revision_index(req->revision);
     mcp__buf *b = mcp__reply_begin(req);
-    for (; at < r->count && req->room; at++, req->room--) {
+    const char *principal = mcp_request_principal(req);
+    for (; at < r->count && req->room; at++) {
+        after = r->items[at]->sequence;
+        if (!mcp__may_see(req->server, principal, r->items[at]))
+            continue;
         if (req->count++)
             mcp__buf_char(b, ',');
         mcp__buf_str(b, r->items[at]->rendered[form]);
-        after = r->items[at]->sequence;
+        req->room--;
     }
     if (at < r->count)
         return set_next(req, (mcp_str){(const char *)&after, sizeof(after)});
@@ -173,6 +178,8 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
         return MCP_ELIMIT;
     mcp_resource r;
     mcp__copy_options(&r, sizeof(r), resource);
+    if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
+        return MCP_OK;
     mcp__buf *b = mcp__reply_begin(req);
     size_t mark = b->len;
     if (req->count)

@@ -1,4 +1,5 @@
 /* prompt.c: prompts/get. */
+#include "server/access.h"
 #include "server/server.h"
 
 static int check_arguments(mcp_request *req, const mcp__entry *entry, const mcp_json *arguments)
@@ -29,7 +30,7 @@ int mcp__run_prompt(mcp_request *req)
     if (!name.ptr)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__PROMPTS, name);
-    if (!entry)
+    if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s", mcp__shown(name),
                               name.ptr);
     req->entry = mcp__entry_ref(entry);

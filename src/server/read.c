@@ -1,6 +1,7 @@
 /* read.c: resources/read: the exact URI first, then the most specific template, then the provider that
  * is mounted there.
  */
+#include "server/access.h"
 #include "server/server.h"
 
 static int read_registered(mcp_request *req, mcp__entry *entry)
@@ -27,6 +28,8 @@ int mcp__run_read(mcp_request *req)
     if (!uri.ptr)
         return MCP_EINVAL;
     req->uri = uri;
+    if (!mcp__may_read(req->server, mcp_request_principal(req), uri))
+        return MCP_ENOTFOUND;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
     if (entry)
         return read_registered(req, entry);

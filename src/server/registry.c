@@ -179,7 +179,7 @@ static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
     }
     e->sequence = ++server->next_sequence;
     r->items[r->count++] = e;
-    mcp__hub_list_changed(server, e->kind);
+    mcp__hub_list_changed(server, e->kind, e);
     return MCP_OK;
 }
 
@@ -199,7 +199,7 @@ static int remove_key(mcp_server *server, mcp__kind kind, const char *key)
                 (r->count - i - 1) * sizeof(*r->items));
     }
     r->count--;
-    mcp__hub_list_changed(server, kind);
+    mcp__hub_list_changed(server, kind, e);
     mcp__entry_unref(e);
     return MCP_OK;
 }

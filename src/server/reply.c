@@ -364,7 +364,7 @@ static void put_caching(const mcp_request *req, mcp__buf *b)
     }
     mcp__buf_lit(b, ",\"ttlMs\":");
     mcp__json_put_uint(b, ttl);
-    if (is_public)
+    if (is_public && !req->server->access.may)
         mcp__buf_lit(b, ",\"cacheScope\":\"public\"");
     else
         mcp__buf_lit(b, ",\"cacheScope\":\"private\"");

@@ -1,4 +1,5 @@
 /* server.c: the server object: options, identity, capabilities, its providers' mounts, its host. */
+#include "server/access.h"
 #include "server/seal.h"
 #include "server/server.h"
 
@@ -134,6 +135,7 @@ void mcp_server_free(mcp_server *server)
     mcp__rate_free(server);
     mcp__registry_free(server);
     mcp__seal_free(server);
+    mcp__access_free(server);
     mcp__buf_free(&server->info_text);
     mcp_json_free(server->no_arguments);
     mcp__release(&server->allocator, server->instructions);
@@ -285,7 +287,7 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
     }
     if (server->n_list_streams)
         mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
-    mcp__hub_list_changed(server, MCP__RESOURCES);
+    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
     return MCP_OK;
 }
 

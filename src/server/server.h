@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include <mcp/access.h>
 #include <mcp/provider.h>
 #include <mcp/schema.h>
 #include <mcp/server.h>
@@ -133,6 +134,7 @@ struct mcp_server {
     mcp_host host;
     bool has_host;
     struct mcp__seal *seal; /* NULL: not needed yet */
+    mcp_access access;      /* may NULL: everybody may see everything */
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */
@@ -178,7 +180,8 @@ void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri);
 void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 
-void mcp__hub_list_changed(mcp_server *server, mcp__kind kind);
+/* entry: what came or went, which only who may see it is told of; NULL: nobody knows. */
+void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
 /* There is something to tell. */
 void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);

@@ -2,6 +2,7 @@
  * structured content after (2026-07-28, server/tools).
  */
 #include "server/mirror.h"
+#include "server/access.h"
 #include "server/server.h"
 
 enum { MAX_STEPS = 500 * 1000 }; /* of one validation: arguments come from strangers */
@@ -88,7 +89,7 @@ int mcp__run_tool(mcp_request *req)
     if (!name.ptr)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__TOOLS, name);
-    if (!entry)
+    if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
                               name.ptr);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");

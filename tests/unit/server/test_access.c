@@ -1,0 +1,344 @@
+/* What a principal may not see is nowhere: not listed, read, called, completed, subscribed to or announced, and looks
+ * like what does not exist.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcp/mcp.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MODERN                                                               \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+typedef struct world {
+    mcp_server *server;
+    mcp_channel *channel;
+    char sent[16384];
+    size_t len;
+    int64_t now;
+    int released;
+} world;
+
+/* Everybody may see everything but bob, for whom nothing is there that has "secret" in its name. */
+static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+{
+    (void)user, (void)item;
+    assert_int_equal(name.ptr[name.len], 0);
+    return !principal || strcmp(principal, "bob") != 0 || !strstr(name.ptr, "secret");
+}
+
+static void release(void *user)
+{
+    ((world *)user)->released++;
+}
+
+/* ---- what is there ------------------------------------------------------------------------------------ */
+
+static int read_text(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)uri, (void)match, (void)user;
+    return mcp_reply_text(req, "here");
+}
+
+static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                    void *user)
+{
+    (void)name, (void)value, (void)context, (void)user;
+    mcp_reply_completion(req, MCP_STR("open"));
+    mcp_reply_completion(req, MCP_STR("secret"));
+    mcp_reply_completion_total(req, 2);
+    return MCP_OK;
+}
+
+static int call(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_textf(
+        req, "%s",
+        mcp_request_may(req, MCP_ITEM_RESOURCE, MCP_STR("mem:%73ecret")) ? "sees it" : "does not");
+}
+
+static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    (void)cursor, (void)max, (void)user;
+    mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = "mem:open", .name = "open"));
+    return mcp_reply_resource(req,
+                              MCP_OPTIONS(mcp_resource, .uri = "mem:secret", .name = "secret"));
+}
+
+static int read_mem(mcp_request *req, mcp_str uri, void *user)
+{
+    return read_text(req, uri, NULL, user);
+}
+
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    /* "mem:SECRET" is another way to say it that only the provider knows. */
+    bool secret = strncmp(uri.ptr, "mem:SECRET", uri.len) == 0 ||
+                  strncmp(uri.ptr, "mem:%73ecret", uri.len) == 0;
+    (void)user;
+    snprintf(canonical, room, "%.*s", (int)uri.len, uri.ptr);
+    if (secret)
+        snprintf(canonical, room, "mem:secret");
+    return MCP_OK;
+}
+
+static int watch(const char *canonical, void *user)
+{
+    (void)canonical, (void)user;
+    return MCP_OK;
+}
+
+static const mcp_provider provider = {.size = sizeof(mcp_provider),
+                                      .name = "mem",
+                                      .list = list,
+                                      .read = read_mem,
+                                      .resolve = resolve,
+                                      .watch = watch};
+
+static void add(world *w, const char *name)
+{
+    char uri[64], tmpl[64];
+    snprintf(uri, sizeof(uri), "app:/%s", name);
+    snprintf(tmpl, sizeof(tmpl), "tmpl:/%s/{name}", name);
+    assert_int_equal(mcp_server_add_resource(
+                         w->server,
+                         MCP_OPTIONS(mcp_resource, .uri = uri, .name = "r", .read = read_text),
+                         NULL, NULL),
+                     MCP_OK);
+    assert_int_equal(
+        mcp_server_add_template(w->server,
+                                MCP_OPTIONS(mcp_resource_template, .uri_template = tmpl,
+                                            .name = "t", .read = read_text, .complete = complete),
+                                NULL, NULL),
+        MCP_OK);
+    assert_int_equal(mcp_server_add_tool(
+                         w->server, MCP_OPTIONS(mcp_tool, .name = name, .call = call), NULL, NULL),
+                     MCP_OK);
+    assert_int_equal(
+        mcp_server_add_prompt(w->server,
+                              MCP_OPTIONS(mcp_prompt, .name = name, .get = (mcp_prompt_fn *)call,
+                                          .complete = complete),
+                              NULL, NULL),
+        MCP_OK);
+}
+
+static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    world *w = user;
+    (void)channel, (void)exchange;
+    assert_true(w->len + message.len + 2 < sizeof(w->sent));
+    w->len += (size_t)sprintf(w->sent + w->len, "%.*s\n", (int)message.len, message.ptr);
+}
+
+static void open_world(world *w, const char *principal)
+{
+    *w = (world){.now = 1};
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
+                                                .cache_public = true, .coalesce_ms = 10),
+                                    &w->server, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_server_set_access(w->server, MCP_OPTIONS(mcp_access, .user = w)),
+                     MCP_EINVAL);
+    assert_int_equal(mcp_server_set_access(w->server, MCP_OPTIONS(mcp_access, .may = may, .user = w,
+                                                                  .release = release)),
+                     MCP_OK);
+    add(w, "open");
+    add(w, "secret");
+    assert_int_equal(mcp_server_mount(w->server, "mem:", &provider, NULL, NULL), MCP_OK);
+    assert_int_equal(mcp_server_connect(w->server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = w,
+                                                    .principal = principal),
+                                        &w->channel, NULL),
+                     MCP_OK);
+}
+
+static void close_world(world *w)
+{
+    mcp_channel_free(w->channel);
+    mcp_server_free(w->server);
+    assert_int_equal(w->released, 1);
+}
+
+static const char *ask(world *w, const char *method, const char *params)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s" MODERN "}}", method,
+             params, *params ? "," : "");
+    w->len = 0;
+    w->sent[0] = 0;
+    assert_int_equal(mcp_channel_receive(w->channel, 0, mcp_str_from(text), w->now), MCP_OK);
+    return w->sent;
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------- */
+
+static void test_lists(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"resources/list", "resources/templates/list",
+                                          "prompts/list", "tools/list"};
+    static const struct {
+        const char *principal;
+        bool sees;
+    } who[] = {{"alice", true}, {NULL, true}, {"bob", false}};
+    for (size_t i = 0; i < COUNT(who); i++) {
+        world w;
+        open_world(&w, who[i].principal);
+        for (size_t k = 0; k < COUNT(methods); k++) {
+            const char *got = ask(&w, methods[k], "");
+            assert_non_null(strstr(got, "open"));
+            assert_int_equal(strstr(got, "secret") != NULL, who[i].sees);
+            assert_non_null(strstr(got, "\"cacheScope\":\"private\""));
+        }
+        assert_int_equal(strstr(ask(&w, "resources/list", ""), "mem:secret") != NULL, who[i].sees);
+        close_world(&w);
+    }
+}
+
+/* {what is hidden, what does not exist}: but for the name the answers are the same. */
+static void test_looks_like_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *hidden, *unknown, *open;
+    } rows[] = {
+        {"resources/read", "\"uri\":\"app:/secret\"", "\"uri\":\"app:/s3cret\"",
+         "\"uri\":\"app:/open\""},
+        {"resources/read", "\"uri\":\"app:/%73ecret\"", "\"uri\":\"app:/%73%33cret\"", NULL},
+        {"resources/read", "\"uri\":\"APP:/secret\"", "\"uri\":\"APP:/s3cret\"", NULL},
+        {"resources/read", "\"uri\":\"tmpl:/secret/a\"", "\"uri\":\"tmpl:/s3cret/a\"",
+         "\"uri\":\"tmpl:/open/a\""},
+        {"resources/read", "\"uri\":\"tmpl:/open/secret\"", "\"uri\":\"tmpl:/s3cret/a\"", NULL},
+        {"resources/read", "\"uri\":\"tmpl:/open/%73%65cret\"", "\"uri\":\"tmpl:/s3cret/a\"", NULL},
+        {"resources/read", "\"uri\":\"mem:secret\"", "\"uri\":\"nem:secret\"",
+         "\"uri\":\"mem:open\""},
+        {"resources/read", "\"uri\":\"mem:SECRET\"", "\"uri\":\"nem:SECRET\"", NULL},
+        {"tools/call", "\"name\":\"secret\"", "\"name\":\"s3cret\"", "\"name\":\"open\""},
+        {"prompts/get", "\"name\":\"secret\"", "\"name\":\"s3cret\"", "\"name\":\"open\""},
+        {"completion/complete",
+         "\"ref\":{\"type\":\"ref/"
+         "prompt\",\"name\":\"secret\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
+         "\"ref\":{\"type\":\"ref/"
+         "prompt\",\"name\":\"s3cret\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
+         NULL},
+        {"completion/complete",
+         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"app:/"
+         "secret\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
+         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"app:/"
+         "s3cret\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
+         NULL},
+    };
+    world bob, alice;
+    open_world(&bob, "bob");
+    open_world(&alice, "alice");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char hidden[1024], unknown[1024];
+        snprintf(hidden, sizeof(hidden), "%s", ask(&bob, rows[i].method, rows[i].hidden));
+        snprintf(unknown, sizeof(unknown), "%s", ask(&bob, rows[i].method, rows[i].unknown));
+        assert_non_null(strstr(hidden, "\"error\""));
+        assert_null(strstr(hidden, "here"));
+        const char *a = strstr(hidden, "\"code\""), *b = strstr(unknown, "\"code\"");
+        assert_int_equal(strncmp(a, b, strlen("\"code\":-32602,\"message\":\"123456")), 0);
+        assert_null(strstr(ask(&alice, rows[i].method, rows[i].hidden), "-32603"));
+        if (rows[i].open)
+            assert_null(strstr(ask(&bob, rows[i].method, rows[i].open), "\"error\""));
+    }
+    close_world(&alice);
+    close_world(&bob);
+}
+
+static void test_completion(void **state)
+{
+    (void)state;
+    static const char what[] = "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"tmpl:/open/{name}\"},"
+                               "\"argument\":{\"name\":\"name\",\"value\":\"\"}";
+    world w;
+    open_world(&w, "bob");
+    assert_non_null(strstr(ask(&w, "completion/complete", what),
+                           "\"values\":[\"open\"],\"total\":1,\"hasMore\":false"));
+    close_world(&w);
+    open_world(&w, "alice");
+    assert_non_null(strstr(ask(&w, "completion/complete", what), "[\"open\",\"secret\"]"));
+    close_world(&w);
+}
+
+static void pass(world *w)
+{
+    w->len = 0;
+    w->sent[0] = 0;
+    for (int i = 0; i < 2; i++)
+        mcp_channel_tick(w->channel, w->now += 20);
+}
+
+static void test_announcements(void **state)
+{
+    (void)state;
+    static const char listen[] =
+        "\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
+        "\"resourceSubscriptions\":[\"mem:open\",\"mem:SECRET\",\"app:/secret\"]}";
+    static const mcp_access all = {.size = sizeof(all), .may = may};
+    world w;
+    open_world(&w, "bob");
+    const char *got = ask(&w, "subscriptions/listen", listen);
+    assert_non_null(strstr(got, "\"resourceSubscriptions\":[\"mem:open\"]"));
+    add(&w, "secret2");
+    pass(&w);
+    assert_string_equal(w.sent, "");
+    add(&w, "open2");
+    pass(&w);
+    assert_non_null(strstr(w.sent, "tools/list_changed"));
+    mcp_server_remove_tool(w.server, "secret2");
+    pass(&w);
+    assert_string_equal(w.sent, "");
+    mcp_server_resource_updated(w.server, "mem:open");
+    pass(&w);
+    assert_non_null(strstr(w.sent, "mem:open"));
+    close_world(&w);
+
+    /* Rules that come later count for what is subscribed to. */
+    open_world(&w, "bob");
+    assert_int_equal(mcp_server_set_access(w.server, NULL), MCP_OK);
+    assert_int_equal(w.released, 1);
+    got = ask(&w, "subscriptions/listen", listen);
+    assert_non_null(strstr(got, "app:/secret"));
+    mcp_server_resource_updated(w.server, "app:/secret");
+    pass(&w);
+    assert_non_null(strstr(w.sent, "app:/secret"));
+    assert_int_equal(mcp_server_set_access(w.server, &all), MCP_OK);
+    mcp_server_resource_updated(w.server, "app:/secret");
+    mcp_server_resource_updated(w.server, "mem:secret");
+    pass(&w);
+    assert_string_equal(w.sent, "");
+    close_world(&w);
+}
+
+static void test_handlers_ask(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, "bob");
+    assert_non_null(strstr(ask(&w, "tools/call", "\"name\":\"open\""), "does not"));
+    close_world(&w);
+    open_world(&w, "alice");
+    assert_non_null(strstr(ask(&w, "tools/call", "\"name\":\"open\""), "sees it"));
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),        cmocka_unit_test(test_looks_like_nothing),
+        cmocka_unit_test(test_completion),   cmocka_unit_test(test_announcements),
+        cmocka_unit_test(test_handlers_ask),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
