@@ -1,7 +1,9 @@
 /* fake_server.h: a server that answers from a table, on a client's channel without I/O.
  *
  * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass when
- * nothing else happens. In an answer `$` stands for the id of the request.
+ * nothing else happens. In an answer `$` stands for the id of the request; several messages stand on lines
+ * of their own. Over exchanges (fake_open_http()) a line "!404 text" ends the exchange with that HTTP
+ * status and text as its body, "!404s" the same of a request with a session.
  */
 #ifndef MCP_TESTS_FAKE_SERVER_H
 #define MCP_TESTS_FAKE_SERVER_H
@@ -27,7 +29,7 @@ typedef struct fake_reply {
     const char *message;
 } fake_reply;
 
-enum { FAKE_REPLIES = 8 };
+enum { FAKE_REPLIES = 12 };
 
 typedef struct fake {
     const fake_reply *replies; /* up to FAKE_REPLIES, ended by an empty one */
@@ -35,7 +37,15 @@ typedef struct fake {
     mcp_client *client;
     mcp_channel *channel;
     char *sent[256]; /* every message of the client */
+    mcp_exchange exchange[256];
+    char *headers[256]; /* "Name: value\n" of each */
     size_t n_sent, n_answered;
+    bool http;
+    char abandoned[64]; /* "3 4 " */
+    bool falls_back;
+    size_t fall_backs;
+    bool stop, hang_up; /* what a step does instead */
+    int64_t until;      /* time does not pass beyond it; 0: it does */
     size_t wakes;
     int64_t now;
     char methods[512]; /* of what was sent: "server/discover initialize " */
@@ -57,16 +67,31 @@ static inline mcp_str fake_method(const char *message)
     return (mcp_str){m, strcspn(m, "\"")};
 }
 
+static inline char *fake_headers(fake *f)
+{
+    char *all = malloc(4096);
+    size_t at = 0;
+    mcp_str name, value;
+    all[0] = 0;
+    for (size_t i = 0; f->http && mcp_client_header(f->client, i, &name, &value); i++) {
+        at += (size_t)snprintf(all + at, 4096 - at, "%.*s: %.*s\n", (int)name.len, name.ptr,
+                               (int)value.len, value.ptr);
+        assert_true(at < 4096);
+    }
+    return all;
+}
+
 static void fake_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     fake *f = user;
     (void)channel;
-    (void)exchange;
     assert_true(f->n_sent < MCP__COUNT(f->sent));
     assert_null(memchr(message.ptr, '\n', message.len));
     char *copy = malloc(message.len + 1);
     memcpy(copy, message.ptr, message.len);
     copy[message.len] = 0;
+    f->exchange[f->n_sent] = exchange;
+    f->headers[f->n_sent] = fake_headers(f);
     f->sent[f->n_sent++] = copy;
     mcp_str m = fake_method(copy);
     size_t at = strlen(f->methods);
@@ -77,6 +102,22 @@ static void fake_wake(mcp_channel *channel, void *user)
 {
     (void)channel;
     ((fake *)user)->wakes++;
+}
+
+static void fake_abandon(mcp_channel *channel, mcp_exchange exchange, void *user)
+{
+    fake *f = user;
+    size_t at = strlen(f->abandoned);
+    (void)channel;
+    snprintf(f->abandoned + at, sizeof(f->abandoned) - at, "%u ", (unsigned)exchange);
+}
+
+static bool fake_fall_back(mcp_channel *channel, void *user)
+{
+    fake *f = user;
+    (void)channel;
+    f->fall_backs++;
+    return f->falls_back;
 }
 
 static const char *fake_find(fake *f, mcp_str method)
@@ -94,73 +135,130 @@ static const char *fake_find(fake *f, mcp_str method)
     return last;
 }
 
-/* Hands a message to the client, with `$` replaced. */
-static inline void fake_deliver(fake *f, const char *message, const char *id, size_t id_len)
+/* Hands one message to the client, with `$` replaced; or the end of the exchange. */
+static inline void fake_deliver_on(fake *f, mcp_exchange exchange, mcp_str message, mcp_str id)
 {
     mcp__buf b;
     mcp__buf_init(&b, &mcp__default_allocator, 0);
-    for (const char *p = message; *p; p++) {
-        if (*p == '$')
-            mcp__buf_add(&b, id, id_len);
+    for (size_t i = 0; i < message.len; i++) {
+        if (message.ptr[i] == '$')
+            mcp__buf_str(&b, id);
         else
-            mcp__buf_char(&b, *p);
+            mcp__buf_char(&b, message.ptr[i]);
     }
-    if (b.len > mcp_channel_max_message(f->channel))
-        mcp_channel_receive_oversized(f->channel, 0, (mcp_str){b.ptr, 128}, f->now);
-    else
-        mcp_channel_receive(f->channel, 0, mcp__buf_view(&b), f->now);
+    if (message.len && message.ptr[0] == '!') {
+        mcp_str body = b.len > 5 ? mcp__str_sub(mcp__buf_view(&b), 5) : (mcp_str){0};
+        mcp_exchange_end end = {.size = sizeof(end), .status = atoi(b.ptr + 1), .body = body};
+        end.session = b.len > 4 && b.ptr[4] == 's';
+        mcp_client_exchange_ended(f->client, exchange, &end, f->now);
+    } else if (b.len > mcp_channel_max_message(f->channel)) {
+        mcp_channel_receive_oversized(f->channel, exchange, (mcp_str){b.ptr, 128}, f->now);
+    } else {
+        mcp_channel_receive(f->channel, exchange, mcp__buf_view(&b), f->now);
+    }
     mcp__buf_free(&b);
 }
 
-static void fake_answer(fake *f, const char *request)
+static inline void fake_deliver(fake *f, const char *message, const char *id, size_t id_len)
 {
-    const char *id = strstr(request, "\"id\":");
+    fake_deliver_on(f, 0, mcp_str_from(message), (mcp_str){id, id_len});
+}
+
+static void fake_answer(fake *f, size_t i)
+{
+    const char *request = f->sent[i], *id = strstr(request, "\"id\":");
     if (!id)
         return;
     id += strlen("\"id\":");
     const char *message = fake_find(f, fake_method(request));
-    if (message)
-        fake_deliver(f, message, id, strcspn(id, ",}"));
+    while (message) {
+        const char *end = strchr(message, '\n');
+        mcp_str line = {message, end ? (size_t)(end - message) : strlen(message)};
+        fake_deliver_on(f, f->exchange[i], line, (mcp_str){id, strcspn(id, ",}")});
+        message = end ? end + 1 : NULL;
+    }
+}
+
+/* The next thing that happens. False: nothing does. */
+static inline bool fake_step(fake *f)
+{
+    int64_t due = mcp_channel_deadline(f->channel);
+    if (due <= f->now)
+        mcp_channel_tick(f->channel, f->now);
+    else if (f->n_answered < f->n_sent)
+        fake_answer(f, f->n_answered++);
+    else if (due < (f->until ? f->until : INT64_MAX))
+        f->now = due;
+    else
+        return false;
+    return true;
 }
 
 /* Until nothing happens any more, or 200 steps. */
 static inline void fake_run(fake *f)
 {
     for (size_t step = 0; step < 200; step++) {
-        if (mcp_channel_deadline(f->channel) <= f->now)
-            mcp_channel_tick(f->channel, f->now);
-        else if (f->n_answered < f->n_sent)
-            fake_answer(f, f->sent[f->n_answered++]);
-        else if (mcp_channel_deadline(f->channel) < INT64_MAX)
-            f->now = mcp_channel_deadline(f->channel);
-        else
+        if (!fake_step(f))
             return;
     }
     fail_msg("the client does not come to rest");
 }
 
-static inline int fake_open(fake *f, const fake_reply *replies, const mcp_client_options *options)
+static inline int fake_connect(fake *f)
 {
-    *f = (fake){.replies = replies, .now = 1000000};
+    return mcp_client_connect_transport(
+        f->client,
+        MCP_OPTIONS(mcp_channel_options, .send = fake_send, .wake = fake_wake, .user = f),
+        MCP_OPTIONS(mcp_transport_options, .exchanges = f->http, .abandon = fake_abandon,
+                    .fall_back = fake_fall_back),
+        &f->channel, NULL);
+}
+
+static inline int fake_open_as(fake *f, const fake_reply *replies,
+                               const mcp_client_options *options, bool http)
+{
+    *f = (fake){.replies = replies, .now = 1000000, .http = http};
     mcp_client_options o = *options;
     o.size = sizeof(o);
     o.name = "tester";
     o.version = "1";
-    mcp_error error = {0};
-    int rc = mcp_client_new(&o, &f->client, &error);
-    if (rc == MCP_OK)
-        rc = mcp_client_connect(
-            f->client,
-            MCP_OPTIONS(mcp_channel_options, .send = fake_send, .wake = fake_wake, .user = f),
-            &f->channel, &error);
-    return rc;
+    if (!o.user)
+        o.user = f;
+    int rc = mcp_client_new(&o, &f->client, NULL);
+    return rc == MCP_OK ? fake_connect(f) : rc;
+}
+
+static inline int fake_open(fake *f, const fake_reply *replies, const mcp_client_options *options)
+{
+    return fake_open_as(f, replies, options, false);
+}
+
+static inline int fake_open_http(fake *f, const fake_reply *replies,
+                                 const mcp_client_options *options)
+{
+    return fake_open_as(f, replies, options, true);
 }
 
 static inline void fake_close(fake *f)
 {
     mcp_client_free(f->client);
-    for (size_t i = 0; i < f->n_sent; i++)
+    for (size_t i = 0; i < f->n_sent; i++) {
         free(f->sent[i]);
+        free(f->headers[i]);
+    }
+}
+
+/* Forgets what was told so far. */
+static inline void fake_reset(fake *f)
+{
+    f->done = 0;
+    f->rc = 0;
+    f->methods[0] = f->result[0] = f->text[0] = f->abandoned[0] = 0;
+}
+
+static inline const char *fake_last(const fake *f)
+{
+    return f->sent[f->n_sent - 1];
 }
 
 /* A callback that keeps what it is told; user is the fake. */
@@ -186,6 +284,17 @@ static inline void fake_done(mcp_client *client, int rc, const mcp_json *result,
             snprintf(f->result, sizeof(f->result), "%.*s", (int)text.len, text.ptr);
     }
     mcp_json_writer_free(w);
+}
+
+/* Opens it and starts the client. */
+static inline void fake_ready(fake *f, const fake_reply *replies, const mcp_client_options *options,
+                              bool http)
+{
+    assert_int_equal(fake_open_as(f, replies, options, http), MCP_OK);
+    assert_int_equal(mcp_client_start(f->client, fake_done, f), MCP_OK);
+    fake_run(f);
+    assert_int_equal(f->rc, MCP_OK);
+    fake_reset(f);
 }
 
 static inline void assert_contains(const char *text, const char *part)

@@ -1,0 +1,708 @@
+/* What a server asks of the program: in a request (legacy), in a result (modern), in an error (2025-11-25),
+ * and how each is answered.
+ */
+#include "fake_server.h"
+
+#define MODERN                                                                \
+    {                                                                         \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+    }
+#define LEGACY(version)                                               \
+    {"server/discover", ERROR("-32601", "")},                         \
+    {                                                                 \
+        "initialize", RESULT("{\"protocolVersion\":\"" version "\"}") \
+    }
+#define FORM                                                                                       \
+    "{\"message\":\"who?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"name\":"     \
+    "{\"type\":\"string\"},\"age\":{\"type\":\"integer\",\"default\":7}},\"required\":[\"name\"]}" \
+    "}"
+#define URL                                                                 \
+    "{\"mode\":\"url\",\"message\":\"go\",\"url\":\"https://a.example/x\"," \
+    "\"elicitationId\":\"e1\"}"
+#define SAMPLE "{\"messages\":[{\"role\":\"user\",\"content\":{}}],\"maxTokens\":9}"
+#define SAMPLED \
+    "{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":\"t\"},\"model\":\"m\"}"
+#define ASK(id, method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
+
+/* What the program does with a question. */
+typedef enum act { LATER, ACCEPT, DECLINE, CANCEL, SAMPLED_IT, ROOTS, FAIL, SCRIPTED } act;
+
+typedef struct program {
+    fake fake;
+    act act;
+    mcp_question *open[8];
+    size_t asked, withdrawn;
+    char completed[32];
+} program;
+
+static void on_withdrawn(mcp_question *question, void *user)
+{
+    program *p = user;
+    assert_non_null(question);
+    p->withdrawn++;
+}
+
+static int answer(mcp_question *q, act how)
+{
+    static const mcp_root roots[] = {{.uri = "file:///a", .name = "A"}, {.uri = "file:///b"}};
+    mcp_error error = {0};
+    switch (how) {
+    case ACCEPT:
+        return mcp_question_accept(
+            q, mcp_question_kind_of(q) == MCP_QUESTION_FORM ? "{\"name\":\"n\"}" : NULL, &error);
+    case DECLINE: return mcp_question_decline(q);
+    case CANCEL: return mcp_question_cancel(q);
+    case SAMPLED_IT: return mcp_question_sampled(q, SAMPLED, &error);
+    case ROOTS: return mcp_question_roots(q, roots, 2, &error);
+    case FAIL: return mcp_question_fail(q, 0, NULL);
+    default: return MCP_OK;
+    }
+}
+
+static void on_question(mcp_client *client, mcp_question *question, void *user)
+{
+    program *p = user;
+    assert_ptr_equal(client, p->fake.client);
+    assert_non_null(mcp_question_params(question));
+    mcp_question_on_cancel(question, on_withdrawn, p);
+    if (p->act == LATER)
+        p->open[p->asked % MCP__COUNT(p->open)] = question;
+    else
+        assert_int_equal(answer(question, p->act), MCP_OK);
+    p->asked++;
+}
+
+static void on_completed(mcp_client *client, mcp_str id, void *user)
+{
+    program *p = user;
+    (void)client;
+    size_t at = strlen(p->completed);
+    snprintf(p->completed + at, sizeof(p->completed) - at, "%.*s ", (int)id.len, id.ptr);
+}
+
+static mcp_client_options options_of(program *p)
+{
+    *p = (program){0};
+    return (mcp_client_options){.size = sizeof(mcp_client_options),
+                                .user = p,
+                                .elicit_form = on_question,
+                                .elicit_url = on_question,
+                                .sample = on_question,
+                                .roots = on_question,
+                                .elicitation_complete = on_completed};
+}
+
+/* ---- capabilities -------------------------------------------------------------------------------------- */
+
+static void test_capabilities(void **state)
+{
+    (void)state;
+    static const mcp_root root = {.uri = "file:///"};
+    static const struct {
+        bool form, url, sample, tools, context, roots, list;
+        const char *revision, *expected;
+    } lines[] = {
+        {.revision = "2026-07-28", .expected = "{}"},
+        {true, .revision = "2026-07-28", .expected = "{\"elicitation\":{\"form\":{}}}"},
+        {true, true, .revision = "2025-11-25",
+         .expected = "{\"elicitation\":{\"form\":{},\"url\":{}}}"},
+        {.url = true, .revision = "2026-07-28", .expected = "{\"elicitation\":{\"url\":{}}}"},
+        {true, true, .revision = "2025-06-18", .expected = "{\"elicitation\":{}}"},
+        {.url = true, .revision = "2025-06-18", .expected = "{}"},
+        {true, true, .revision = "2025-03-26", .expected = "{}"},
+        {.sample = true,
+         .tools = true,
+         .context = true,
+         .revision = "2026-07-28",
+         .expected = "{\"sampling\":{\"tools\":{},\"context\":{}}}"},
+        {.sample = true, .tools = true, .revision = "2025-06-18", .expected = "{\"sampling\":{}}"},
+        {.tools = true, .revision = "2026-07-28", .expected = "{}"},
+        {.roots = true, .revision = "2026-07-28", .expected = "{\"roots\":{}}"},
+        {.roots = true, .revision = "2024-11-05", .expected = "{\"roots\":{\"listChanged\":true}}"},
+        {.list = true, .revision = "2025-11-25", .expected = "{\"roots\":{\"listChanged\":true}}"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+        fake f;
+        char expected[128];
+        fake_open(&f, NULL,
+                  MCP_OPTIONS(mcp_client_options, .elicit_form = lines[i].form ? on_question : NULL,
+                              .elicit_url = lines[i].url ? on_question : NULL,
+                              .sample = lines[i].sample ? on_question : NULL,
+                              .roots = lines[i].roots ? on_question : NULL,
+                              .sample_tools = lines[i].tools, .sample_context = lines[i].context,
+                              .revision = lines[i].revision, .timeout_ms = 1));
+        if (lines[i].list)
+            assert_int_equal(mcp_client_set_roots(f.client, &root, 1), MCP_OK);
+        mcp_client_start(f.client, NULL, NULL);
+        mcp_channel_tick(f.channel, f.now);
+        snprintf(expected, sizeof(expected), "apabilities\":%s", lines[i].expected);
+        assert_contains(f.sent[0], expected);
+        fake_close(&f);
+    }
+}
+
+static void test_declared_texts(void **state)
+{
+    (void)state;
+    static const mcp_icon icon = {.size = sizeof(icon), .src = "https://a.example/i.png"};
+    mcp_client_options o = {.size = sizeof(o),
+                            .description = "d",
+                            .website_url = "https://a.example",
+                            .icons = &icon,
+                            .n_icons = 1,
+                            .extensions = "{ \"a/b\" : {} }",
+                            .experimental = "{\"x\":{}}"};
+    static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18"};
+    for (size_t i = 0; i < 3; i++) {
+        fake f;
+        o.revision = revisions[i];
+        fake_open(&f, NULL, &o);
+        mcp_client_start(f.client, NULL, NULL);
+        mcp_channel_tick(f.channel, f.now);
+        assert_true((i < 2) == (strstr(f.sent[0], "\"description\":\"d\",\"websiteUrl\":"
+                                                  "\"https://a.example\",\"icons\":[{\"src\":"
+                                                  "\"https://a.example/i.png\"}]}") != NULL));
+        assert_contains(f.sent[0], "\"experimental\":{\"x\":{}}");
+        assert_true((i < 1) == (strstr(f.sent[0], "\"extensions\":{\"a/b\":{}}") != NULL));
+        fake_close(&f);
+    }
+    mcp_client *client = NULL;
+    mcp_error error = {0};
+    assert_int_equal(mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "n", .version = "1",
+                                                .extensions = "[]"),
+                                    &client, &error),
+                     MCP_EINVAL);
+    assert_contains(error.text, "\"extensions\"");
+}
+
+/* ---- legacy: requests ------------------------------------------------------------------------------------- */
+
+static void test_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        act act;
+        const char *ask, *answer;
+    } lines[] = {
+        {ACCEPT, ASK("\"x\"", "elicitation/create", FORM),
+         "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"action\":\"accept\",\"content\":{"
+         "\"name\":"
+         "\"n\",\"age\":7}}}"},
+        {DECLINE, ASK("-5", "elicitation/create", FORM),
+         "{\"jsonrpc\":\"2.0\",\"id\":-5,\"result\":{\"action\":\"decline\"}}"},
+        {CANCEL, ASK("12345678901234567890123", "elicitation/create", URL),
+         "{\"jsonrpc\":\"2.0\",\"id\":12345678901234567890123,\"result\":{\"action\":\"cancel\"}}"},
+        {ACCEPT, ASK("0", "elicitation/create", URL),
+         "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"action\":\"accept\"}}"},
+        {SAMPLED_IT, ASK("1", "sampling/createMessage", SAMPLE),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
+        {ROOTS, ASK("1", "roots/list", "{}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[{\"uri\":\"file:///a\",\"name\":"
+         "\"A\"},{\"uri\":\"file:///b\"}]}}"},
+        {FAIL, ASK("1", "sampling/createMessage", SAMPLE),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"rejected by the "
+         "user\"}}"},
+        /* what is refused without asking anybody */
+        {LATER, ASK("1", "elicitation/create", "{\"mode\":\"mind\",\"message\":\"\"}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+        {LATER, ASK("1", "elicitation/create", "{\"message\":\"\"}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+        {LATER, ASK("1", "elicitation/create", "{\"mode\":\"url\",\"message\":\"\"}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+        {LATER, ASK("1", "sampling/createMessage", "{\"messages\":{}}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+        {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[],\"tools\":[]}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+        {LATER, ASK("1", "tasks/list", "{}"),
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"},
+    };
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+        for (int later = 0; later < 2; later++) {
+            program p;
+            mcp_client_options o = options_of(&p);
+            fake *f = &p.fake;
+            assert_int_equal(fake_open(f, replies, &o), MCP_OK);
+            mcp_client_start(f->client, NULL, NULL);
+            fake_run(f);
+            p.act = later ? LATER : lines[i].act;
+            size_t before = f->n_sent;
+            fake_deliver(f, lines[i].ask, "", 0);
+            fake_run(f);
+            if (later && lines[i].act != LATER) {
+                assert_int_equal(f->n_sent, before);
+                assert_int_equal(p.asked, 1);
+                assert_int_equal(answer(p.open[0], lines[i].act), MCP_OK);
+                fake_run(f);
+            }
+            assert_int_equal(f->n_sent, before + 1);
+            assert_memory_equal(fake_last(f), lines[i].answer, strlen(lines[i].answer));
+            assert_int_equal(p.asked, lines[i].act != LATER);
+            assert_int_equal(p.withdrawn, 0);
+            fake_close(f);
+        }
+    }
+}
+
+/* The roots that were set answer by themselves; changes are told. */
+static void test_set_roots(void **state)
+{
+    (void)state;
+    static const mcp_root one[] = {{.uri = "file:///one"}}, bad[] = {{.name = "x"}};
+    static const fake_reply scripts[2][FAKE_REPLIES] = {{LEGACY("2025-06-18")}, {MODERN}};
+    for (int modern = 0; modern < 2; modern++) {
+        fake f;
+        fake_open(&f, scripts[modern], MCP_OPTIONS(mcp_client_options, .title = NULL));
+        assert_int_equal(mcp_client_set_roots(f.client, bad, 1), MCP_EINVAL);
+        assert_int_equal(mcp_client_set_roots(f.client, NULL, 0), MCP_OK);
+        mcp_client_start(f.client, NULL, NULL);
+        fake_run(&f);
+        size_t before = f.n_sent;
+        assert_int_equal(mcp_client_set_roots(f.client, one, 1), MCP_OK);
+        fake_run(&f);
+        assert_int_equal(f.n_sent, before + !modern);
+        if (!modern) {
+            assert_contains(fake_last(&f), "notifications/roots/list_changed");
+            fake_deliver(&f, ASK("4", "roots/list", "{}"), "", 0);
+            fake_run(&f);
+            assert_string_equal(fake_last(&f),
+                                "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"roots\":[{\"uri\":"
+                                "\"file:///one\"}]}}");
+        }
+        fake_close(&f);
+    }
+}
+
+/* Cancelled by the server, or the connection goes: the program is told, and answers all the same. */
+static void test_withdrawn(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    for (int how = 0; how < 3; how++) {
+        program p;
+        mcp_client_options o = options_of(&p);
+        fake *f = &p.fake;
+        fake_open(f, replies, &o);
+        mcp_client_start(f->client, NULL, NULL);
+        fake_run(f);
+        fake_deliver(f, ASK("\"q\"", "elicitation/create", FORM), "", 0);
+        size_t before = f->n_sent;
+        if (how == 0)
+            fake_deliver(f,
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+                         "{\"requestId\":\"q\"}}",
+                         "", 0);
+        else if (how == 1)
+            mcp_client_disconnected(f->client, NULL);
+        assert_int_equal(p.withdrawn, how < 2);
+        if (how < 2) {
+            assert_int_equal(mcp_question_call(p.open[0]), 0);
+            assert_int_equal(mcp_question_accept(p.open[0], "{\"name\":\"x\"}", NULL), MCP_OK);
+        }
+        if (how == 0)
+            fake_run(f);
+        assert_int_equal(f->n_sent, before);
+        fake_close(f); /* with the question open the third time */
+    }
+}
+
+static void test_wrong_answers(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    program p;
+    mcp_client_options o = options_of(&p);
+    mcp_error error = {0};
+    fake *f = &p.fake;
+    fake_open(f, replies, &o);
+    mcp_client_start(f->client, NULL, NULL);
+    fake_run(f);
+    fake_deliver(f, ASK("1", "elicitation/create", FORM), "", 0);
+    fake_deliver(f, ASK("2", "sampling/createMessage", SAMPLE), "", 0);
+    fake_deliver(f, ASK("3", "elicitation/create", URL), "", 0);
+    mcp_question *form = p.open[0], *sample = p.open[1], *url = p.open[2];
+    assert_int_equal(mcp_question_kind_of(form), MCP_QUESTION_FORM);
+    assert_string_equal(mcp_question_message(form).ptr, "who?");
+    assert_non_null(mcp_question_schema(form));
+    assert_null(mcp_question_schema(url));
+    assert_int_equal(mcp_question_message(sample).len, 0);
+    assert_true(mcp_str_eq(mcp_question_url(url), MCP_STR("https://a.example/x")));
+    assert_true(mcp_str_eq(mcp_question_elicitation_id(url), MCP_STR("e1")));
+    assert_int_equal(mcp_question_url(form).len, 0);
+
+    assert_int_equal(mcp_question_accept(form, "{}", &error), MCP_EINVAL);
+    assert_contains(error.text, "name");
+    assert_int_equal(mcp_question_accept(form, "{\"name\":7}", &error), MCP_EINVAL);
+    assert_int_equal(mcp_question_accept(form, "[]", &error), MCP_EINVAL);
+    assert_int_equal(mcp_question_accept(form, "{", &error), MCP_EPARSE);
+    assert_int_equal(mcp_question_sampled(form, SAMPLED, &error), MCP_ESTATE);
+    assert_int_equal(mcp_question_roots(form, NULL, 0, &error), MCP_ESTATE);
+    assert_int_equal(mcp_question_accept(sample, NULL, &error), MCP_ESTATE);
+    assert_int_equal(mcp_question_decline(sample), MCP_ESTATE);
+    assert_int_equal(mcp_question_accept(url, "{}", &error), MCP_ESTATE);
+    assert_int_equal(mcp_question_sampled(sample, "{\"role\":\"assistant\"}", &error), MCP_EINVAL);
+    assert_int_equal(mcp_question_sampled(sample, "[", &error), MCP_EPARSE);
+    /* They are open still. */
+    assert_int_equal(mcp_question_accept(form, "{\"name\":\"a\",\"age\":1}", &error), MCP_OK);
+    assert_int_equal(mcp_question_fail(sample, 17, "because"), MCP_OK);
+    size_t before = f->n_sent;
+    fake_run(f);
+    assert_int_equal(f->n_sent, before + 2);
+    assert_contains(f->sent[before], "{\"name\":\"a\",\"age\":1}");
+    assert_contains(f->sent[before + 1], "{\"code\":17,\"message\":\"because\"}");
+    fake_close(f);
+}
+
+static void test_rate(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    program p;
+    mcp_client_options o = options_of(&p);
+    fake *f = &p.fake;
+    o.questions_per_minute = 6;
+    o.max_questions = 2;
+    fake_open(f, replies, &o);
+    mcp_client_start(f->client, NULL, NULL);
+    fake_run(f);
+    for (int i = 0; i < 3; i++) {
+        fake_deliver(f, ASK("$", "elicitation/create", FORM), i ? i > 1 ? "2" : "1" : "0", 1);
+        fake_run(f);
+    }
+    assert_int_equal(p.asked, 2);
+    assert_contains(fake_last(f), "max_questions");
+    assert_contains(fake_last(f), "-32603");
+    assert_contains(fake_last(f), "\"retryAfterMs\":1000");
+    p.act = DECLINE;
+    answer(p.open[0], DECLINE), answer(p.open[1], DECLINE);
+    fake_run(f);
+    fake_deliver(f, ASK("5", "elicitation/create", FORM), "", 0); /* the third of three at once */
+    fake_deliver(f, ASK("6", "elicitation/create", FORM), "", 0);
+    fake_run(f);
+    assert_int_equal(p.asked, 3);
+    bool told = false;
+    for (size_t i = 0; i < f->n_sent; i++)
+        told |=
+            strstr(f->sent[i], "questions_per_minute") && strstr(f->sent[i], "retryAfterMs\":1000");
+    assert_true(told); /* 10 s for one question: */
+    f->now += 10000;
+    fake_deliver(f, ASK("7", "elicitation/create", FORM), "", 0);
+    assert_int_equal(p.asked, 4);
+    fake_close(f);
+}
+
+/* ---- modern: results --------------------------------------------------------------------------------------- */
+
+#define INPUT(members)               RESULT("{\"resultType\":\"input_required\"," members "}")
+#define REQUEST(key, method, params) "\"" key "\":{\"method\":\"" method "\",\"params\":" params "}"
+
+static void test_rounds(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"tools/call",
+         INPUT("\"requestState\":\"{\\\"a\\\":1}\\u0001é\",\"inputRequests\":{" REQUEST(
+             "k\\\"1", "elicitation/create",
+             FORM) "," REQUEST("k2", "sampling/createMessage",
+                               SAMPLE) "," REQUEST("k3", "roots/list", "{}") "}")},
+        {"tools/call", INPUT("\"requestState\":\"two\"")},
+        {"tools/call", INPUT("\"inputRequests\":{" REQUEST("u", "elicitation/create", URL) "}")},
+        {"tools/call", RESULT("{\"x\":1}")},
+    };
+    program p;
+    mcp_client_options o = options_of(&p);
+    mcp_call_id call = 0;
+    fake *f = &p.fake;
+    fake_open(f, replies, &o);
+    mcp_client_start(f->client, NULL, NULL);
+    fake_run(f);
+    mcp_client_call_tool(
+        f->client, "t", "{\"a\":1}",
+        MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f, .timeout_ms = 50), &call);
+    fake_run(f);
+    f->now += 1000000; /* a person may take his time */
+    fake_run(f);
+    assert_int_equal(p.asked, 3);
+    assert_int_equal(f->done, 0);
+    assert_int_equal(mcp_question_call(p.open[0]), call);
+    assert_int_equal(answer(p.open[2], ROOTS), MCP_OK);
+    assert_int_equal(answer(p.open[0], DECLINE), MCP_OK);
+    fake_run(f);
+    size_t before = f->n_sent;
+    p.act = ACCEPT;
+    assert_int_equal(answer(p.open[1], SAMPLED_IT), MCP_OK);
+    fake_run(f);
+    assert_int_equal(f->done, 1);
+    assert_int_equal(f->rc, MCP_OK);
+    assert_string_equal(f->result, "{\"x\":1}");
+    assert_int_equal(f->n_sent, before + 3);
+    assert_contains(f->sent[before],
+                    "\"params\":{\"name\":\"t\",\"arguments\":{\"a\":1},\"requestState\":"
+                    "\"{\\\"a\\\":1}\\u0001é\",\"inputResponses\":{\"k\\\"1\":{\"action\":"
+                    "\"decline\"},\"k2\":" SAMPLED
+                    ",\"k3\":{\"roots\":[{\"uri\":\"file:///a\",\"name\":\"A\"},{\"uri\":"
+                    "\"file:///b\"}]}},\"_meta\":{");
+    assert_contains(f->sent[before + 1],
+                    "\"arguments\":{\"a\":1},\"requestState\":\"two\",\"_meta\"");
+    assert_contains(f->sent[before + 2],
+                    "\"arguments\":{\"a\":1},\"inputResponses\":{\"u\":{\"action\":\"accept\"}},"
+                    "\"_meta\"");
+    for (size_t i = before; i < f->n_sent; i++) { /* each has an id of its own */
+        char id[32];
+        snprintf(id, sizeof(id), "\"id\":%zu,", i + 1);
+        assert_contains(f->sent[i], id);
+    }
+    fake_close(f);
+}
+
+static void test_rounds_that_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        act act;
+        int rc;
+        const char *text;
+    } lines[] = {
+        {INPUT("\"inputRequests\":{" REQUEST("a", "tools/call", "{}") "}"), LATER, MCP_EUNSUPPORTED,
+         "(tools/call)"},
+        {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", "{}") "}"), LATER,
+         MCP_EPROTOCOL, "\"message\""},
+        {INPUT("\"inputRequests\":{\"a\":7}"), LATER, MCP_EUNSUPPORTED, "()"},
+        {INPUT("\"inputRequests\":[]"), LATER, MCP_EPROTOCOL, "asks for input"},
+        {INPUT("\"requestState\":7"), LATER, MCP_EPROTOCOL, "asks for input"},
+        {INPUT("\"x\":7"), LATER, MCP_EPROTOCOL, "asks for input"},
+        {INPUT("\"requestState\":\"\""), LATER, MCP_ELIMIT, "max_rounds"},
+        {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}"), DECLINE,
+         MCP_ELIMIT, "max_rounds"},
+        {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "," REQUEST(
+             "b", "elicitation/create", FORM) "}"),
+         FAIL, MCP_ECANCELLED, "rejected by the user"},
+        {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "," REQUEST(
+             "b", "elicitation/create", FORM) "," REQUEST("c", "elicitation/create", FORM) "}"),
+         DECLINE, MCP_ELIMIT, "max_questions"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+        fake_reply replies[FAKE_REPLIES] = {MODERN, {"prompts/get", lines[i].answer}};
+        program p;
+        mcp_client_options o = options_of(&p);
+        fake *f = &p.fake;
+        o.max_rounds = 3;
+        o.max_questions = 2;
+        fake_open(f, replies, &o);
+        p.act = lines[i].act;
+        mcp_client_call(f->client, "prompts/get", "{\"name\":\"p\"}", fake_done, f);
+        fake_run(f);
+        assert_int_equal(f->done, 1);
+        assert_int_equal(f->rc, lines[i].rc);
+        assert_contains(f->text, lines[i].text);
+        fake_close(f);
+    }
+}
+
+/* Without a function for it nothing is answered. */
+static void test_not_declared(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN, {"m", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
+    fake f;
+    fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .elicit_url = on_question));
+    mcp_client_call(f.client, "m", NULL, fake_done, &f);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_EUNSUPPORTED);
+    fake_close(&f);
+}
+
+static void test_cancel_with_questions(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN, {"m", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
+    program p;
+    mcp_client_options o = options_of(&p);
+    mcp_call_id call = 0;
+    fake *f = &p.fake;
+    fake_open(f, replies, &o);
+    mcp_client_request(f->client, "m", NULL,
+                       MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f), &call);
+    fake_run(f);
+    mcp_client_cancel(f->client, call, NULL);
+    fake_run(f);
+    assert_int_equal(f->rc, MCP_ECANCELLED);
+    assert_int_equal(p.withdrawn, 1);
+    assert_string_equal(f->methods, "server/discover m ");
+    assert_int_equal(answer(p.open[0], ACCEPT), MCP_OK);
+    fake_run(f);
+    assert_string_equal(f->methods, "server/discover m ");
+    fake_close(f);
+}
+
+/* ---- 2025-11-25: the error that names addresses --------------------------------------------------------------- */
+
+#define REQUIRED(list) \
+    ERROR("-32042", ",\"message\":\"log in\",\"data\":{\"elicitations\":" list "}")
+#define COMPLETE(id)                                                                      \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{" \
+    "\"elicitationId\":\"" id "\"}}"
+
+static void test_urls(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        LEGACY("2025-11-25"), {"m", REQUIRED("[" URL "]")}, {"m", RESULT("{\"x\":1}")}};
+    for (int how = 0; how < 4; how++) {
+        program p;
+        mcp_client_options o = options_of(&p);
+        fake *f = &p.fake;
+        fake_open(f, replies, &o);
+        mcp_client_call(f->client, "m", NULL, fake_done, f);
+        p.act = how == 3 ? DECLINE : ACCEPT;
+        f->until = f->now + 1000;
+        fake_run(f);
+        assert_int_equal(p.asked, 1);
+        assert_int_equal(f->done, how == 3);
+        if (how == 0) { /* said to be over: at once */
+            fake_deliver(f, COMPLETE("other"), "", 0);
+            fake_run(f);
+            assert_int_equal(f->done, 0);
+            fake_deliver(f, COMPLETE("e1"), "", 0);
+            fake_deliver(f, COMPLETE("e1"), "", 0); /* once */
+        } else if (how == 1) {
+            f->until = 0; /* nobody says it: in the end */
+        } else if (how == 2) {
+            mcp_client_disconnected(f->client, NULL);
+            assert_int_equal(f->rc, MCP_ECLOSED);
+        }
+        if (how != 2)
+            fake_run(f);
+        assert_int_equal(f->done, 1);
+        assert_int_equal(f->rc, how < 2 ? MCP_OK : how == 2 ? MCP_ECLOSED : MCP_EREMOTE);
+        assert_string_equal(p.completed, how == 0 ? "e1 " : "");
+        if (how == 3)
+            assert_string_equal(f->text, "log in");
+        fake_close(f);
+    }
+}
+
+/* An address of a request of its own: its end is told. */
+static void test_url_of_a_request(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    program p;
+    mcp_client_options o = options_of(&p);
+    fake *f = &p.fake;
+    fake_open(f, replies, &o);
+    mcp_client_start(f->client, NULL, NULL);
+    fake_run(f);
+    p.act = ACCEPT;
+    fake_deliver(f, COMPLETE("e1"), "", 0); /* unknown */
+    fake_deliver(f, ASK("1", "elicitation/create", URL), "", 0);
+    fake_run(f);
+    fake_deliver(f, COMPLETE("e1"), "", 0);
+    fake_deliver(f, COMPLETE("e1"), "", 0);
+    assert_string_equal(p.completed, "e1 ");
+    fake_close(f);
+}
+
+static void test_urls_that_are_no_good(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {REQUIRED("[]"),
+                                          REQUIRED("7"),
+                                          REQUIRED("[7]"),
+                                          REQUIRED("[" FORM "]"),
+                                          ERROR("-32042", ",\"message\":\"log in\""),
+                                          REQUIRED("[{\"mode\":\"url\"}]")};
+    for (size_t i = 0; i < MCP__COUNT(answers); i++) {
+        fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25"), {"m", answers[i]}};
+        program p;
+        mcp_client_options o = options_of(&p);
+        fake *f = &p.fake;
+        fake_open(f, replies, &o);
+        mcp_client_call(f->client, "m", NULL, fake_done, f);
+        fake_run(f);
+        assert_int_equal(f->rc, MCP_EREMOTE);
+        assert_string_equal(f->text, "log in");
+        assert_int_equal(p.asked, 0);
+        fake_close(f);
+    }
+}
+
+/* ---- without memory ------------------------------------------------------------------------------------------- */
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    static const mcp_root root = {.uri = "file:///"};
+    static const fake_reply modern[FAKE_REPLIES] = {
+        MODERN,
+        {"tools/call",
+         INPUT("\"requestState\":\"s\",\"inputRequests\":{" REQUEST(
+             "a", "elicitation/create", FORM) "," REQUEST("b", "roots/list", "{}") "}")},
+        {"tools/call", RESULT("{}")}};
+    static const fake_reply legacy[FAKE_REPLIES] = {
+        LEGACY("2025-11-25"),
+        {"tools/call", ASK("\"q\"", "elicitation/create",
+                           FORM) "\n" ASK("\"r\"", "roots/list", "{}") "\n" REQUIRED("[" URL "]")},
+        {"tools/call", COMPLETE("e1") "\n" RESULT("{}")}};
+    const fake_reply *const scripts[] = {modern, legacy};
+    for (size_t s = 0; s < 2; s++) {
+        bool ended = false;
+        for (size_t n = 1; !ended; n++) {
+            failalloc a = {.fail_at = n};
+            mcp_allocator allocator = failalloc_allocator(&a);
+            program p;
+            mcp_client_options o = options_of(&p);
+            fake *f = &p.fake;
+            o.allocator = &allocator;
+            o.roots = NULL;
+            int rc = fake_open(f, scripts[s], &o);
+            if (rc == MCP_OK) {
+                (void)mcp_client_set_roots(f->client, &root, 1);
+                rc = mcp_client_call_tool(
+                    f->client, "t", NULL,
+                    MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f), NULL);
+                fake_run(f);
+                for (size_t i = 0; i < p.asked; i++) { /* an answer without memory is given again */
+                    int again = answer(p.open[i], ACCEPT);
+                    if (again == MCP_ENOMEM)
+                        again = answer(p.open[i], ACCEPT);
+                    assert_int_equal(again, MCP_OK);
+                }
+                fake_run(f);
+                assert_int_equal(f->done, rc == MCP_OK);
+            }
+            fake_close(f);
+            assert_int_equal(a.live, 0);
+            ended = a.calls < n;
+            if (ended)
+                assert_int_equal(f->rc, MCP_OK);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_capabilities),
+        cmocka_unit_test(test_declared_texts),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_set_roots),
+        cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_wrong_answers),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_rounds_that_fail),
+        cmocka_unit_test(test_not_declared),
+        cmocka_unit_test(test_cancel_with_questions),
+        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_url_of_a_request),
+        cmocka_unit_test(test_urls_that_are_no_good),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
