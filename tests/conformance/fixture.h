@@ -1,6 +1,6 @@
 /* fixture.h: what the official conformance suite wants to find on a server, on the public API alone.
  *
- * Names, texts and timing are the suite's: tools.c, resources.c and prompts.c say what each is for only
+ * Names, texts and timing are the suite's: tools.c, tasks.c, resources.c and prompts.c say what each is for only
  * where the name does not.
  */
 #ifndef CONFORMANCE_FIXTURE_H
@@ -20,6 +20,7 @@ int fixture_add_tools(mcp_server *server, mcp_error *error);
 int fixture_add_resources(mcp_server *server, mcp_error *error);
 int fixture_add_prompts(mcp_server *server, mcp_error *error);
 int fixture_add_asks(mcp_server *server, mcp_error *error);
+int fixture_add_task_tools(mcp_server *server, mcp_error *error);
 
 /* For test_trigger_prompt_change: tells those who listen that the list changed. */
 int fixture_change_prompts(mcp_server *server);

@@ -18,6 +18,8 @@ static int offer(mcp_server *server, mcp_error *error)
         rc = fixture_add_prompts(server, error);
     if (rc == MCP_OK)
         rc = fixture_add_asks(server, error);
+    if (rc == MCP_OK)
+        rc = fixture_add_task_tools(server, error);
     return rc;
 }
 
