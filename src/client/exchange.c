@@ -175,7 +175,8 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     mcp__copy_options(&e, sizeof(e), end);
     mcp_channel *channel = client->channel;
     const mcp_json *error = error_in(client, &e, &doc);
-    bool ended = e.status == 404 && e.session; /* whatever the body says (2025-11-25) */
+    /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of authorization. */
+    bool ended = (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;
     client->end = error && !ended ? NULL : &e;
