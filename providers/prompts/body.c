@@ -128,38 +128,63 @@ static mcp_str line_at(mcp_str s, size_t at)
     return (mcp_str){s.ptr + at, end ? (size_t)(end - s.ptr) - at : s.len - at};
 }
 
+/* Lines of text, being taken apart. */
+typedef struct lines {
+    mcp_str s;
+    size_t at, from; /* what lies between, from `from` on, is no piece yet */
+    size_t number;
+} lines;
+
+static int end_piece(body *b, const lines *l, size_t end)
+{
+    return add_text(b, (mcp_str){l->s.ptr + l->from, end - l->from});
+}
+
+/* The backslash of this line is left out, what follows it is text. */
+static int take_escaped_marker(body *b, lines *l)
+{
+    while (l->s.ptr[l->at] != '\\')
+        l->at++;
+    int rc = end_piece(b, l, l->at);
+    l->from = ++l->at;
+    return rc;
+}
+
+/* Two braces: an argument, or with an odd number of backslashes before them text. */
+static int take_braces(body *b, lines *l)
+{
+    size_t argument = 0, len = 0, n = backslashes(l->s, l->from, l->at);
+    int rc = end_piece(b, l, l->at - (n + 1) / 2);
+    l->from = l->at;
+    l->at += 2;
+    if (rc != MCP_OK || n % 2)
+        return rc;
+    rc = find_argument(b, sub(l->s, l->from), l->number, &argument, &len);
+    l->from += len;
+    l->at = l->from;
+    return rc == MCP_OK ? add_piece(b, (prompts_piece){.kind = PROMPTS_VALUE, .argument = argument})
+                        : rc;
+}
+
+static bool begins_line(const lines *l)
+{
+    return l->at == 0 || l->s.ptr[l->at - 1] == '\n';
+}
+
 /* Lines of text into pieces. */
 static int take_apart(body *b, mcp_str s, size_t number)
 {
-    size_t from = 0; /* where the text that is no piece yet begins */
+    lines l = {.s = s, .number = number};
     int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < s.len; i++) {
-        if ((i == 0 || s.ptr[i - 1] == '\n') && is_escaped_marker(line_at(s, i))) {
-            while (s.ptr[i] != '\\')
-                i++;
-            rc = add_text(b, (mcp_str){s.ptr + from, i - from});
-            from = i + 1;
-        } else if (s.ptr[i] == '{' && i + 1 < s.len && s.ptr[i + 1] == '{') {
-            size_t argument, end, n = backslashes(s, from, i);
-            rc = add_text(b, (mcp_str){s.ptr + from, i - from - (n + 1) / 2});
-            from = i;
-            if (n % 2) { /* text, and the second brace with it */
-                i++;
-                continue;
-            }
-            if (rc == MCP_OK)
-                rc = find_argument(b, sub(s, i), number, &argument, &end);
-            if (rc == MCP_OK)
-                rc = add_piece(b, (prompts_piece){.kind = PROMPTS_VALUE, .argument = argument});
-            if (rc != MCP_OK)
-                return rc;
-            i += end - 1;
-            from = i + 1;
-        } else if (s.ptr[i] == '\n') {
-            number++;
-        }
+    while (rc == MCP_OK && l.at < s.len) {
+        if (begins_line(&l) && is_escaped_marker(line_at(s, l.at)))
+            rc = take_escaped_marker(b, &l);
+        else if (begins_with(sub(s, l.at), MCP_STR("{{")))
+            rc = take_braces(b, &l);
+        else
+            l.number += s.ptr[l.at++] == '\n';
     }
-    return rc == MCP_OK ? add_text(b, sub(s, from)) : rc;
+    return rc == MCP_OK ? end_piece(b, &l, s.len) : rc;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -398,7 +398,7 @@ int prompts_front(prompts_parser *p)
     front f = {.p = p};
     unsigned seen = 0;
     mcp_str s;
-    line l;
+    line l = {0};
     int rc;
     prompts_parser before = *p;
     if (!prompts_next_line(p, &s) || !is_fence(s)) {

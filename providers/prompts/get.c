@@ -110,7 +110,7 @@ static int reply(mcp_request *req, const getting *g, const mcp_json *const *resu
     int rc = d->description ? mcp_reply_description(req, d->description) : MCP_OK;
     for (size_t at = 0, resource = 0; rc == MCP_OK && at < d->n_pieces;) {
         if (d->pieces[at].kind == PROMPTS_RESOURCE)
-            rc = reply_resource(req, g, &d->pieces[at++], results[resource++]);
+            rc = reply_resource(req, g, &d->pieces[at++], results ? results[resource++] : NULL);
         else
             rc = reply_text(req, g, &at);
     }
