@@ -80,19 +80,17 @@ static const char *const ab[] = {"a:1", "b:2"};
 static void test_listen(void **state)
 {
     (void)state;
-    static const fake_reply
-        replies
-            [FAKE_REPLIES] = {MODERN,
-                              {"subscriptions/listen",
-                               ACK("{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"a:1\"]"
-                                   "}") "\n" UPDATED("a:1") "\n" UPDATED("a:1/x") "\n" UPDATED("a:"
-                                                                                               "10") "\n" UPDATED(
-                                   "c:3") "\n" NOTICE("resources/list_changed",
-                                                      "{}") "\n" NOTICE("prompts/list_changed",
-                                                                        "{}") "\n" NOTICE("tools/"
-                                                                                          "list_"
-                                                                                          "changed",
-                                                                                          "{}")}};
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"subscriptions/listen",
+         ACK("{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"a:1\"]"
+             "}") "\n" UPDATED("a:1") "\n" UPDATED("a:1/x") "\n" UPDATED("a:"
+                                                                         "10") "\n" UPDATED("c:3") "\n" NOTICE("resources/list_changed",
+                                                                                                               "{}") "\n" NOTICE("prompts/list_changed",
+                                                                                                                                 "{}") "\n" NOTICE("tools/"
+                                                                                                                                                   "list_"
+                                                                                                                                                   "changed",
+                                                                                                                                                   "{}")}};
     fake f;
     listener l;
     fake_open(&f, replies, &plain);
