@@ -17,6 +17,7 @@ enum {
 static int send_probe(mcp_client *client, const mcp__revision *r);
 static int send_initialize(mcp_client *client, const mcp__revision *r);
 static const mcp__revision *first_legacy(const mcp_client *client);
+static void fall_back(mcp_client *client);
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
@@ -112,6 +113,20 @@ static const mcp__revision *choose(const mcp_client *client, const mcp_json *lis
     return best;
 }
 
+/* Whether `list` has only revisions of the legacy era that we may speak. */
+static bool is_legacy_only(const mcp_client *client, const mcp_json *list)
+{
+    bool legacy = false;
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
+        if (r && r->modern)
+            return false;
+        legacy |= r != NULL;
+    }
+    return legacy && !client->only;
+}
+
 /* "a, b, c" of what a server lists, cut. */
 static void put_list(char *to, size_t room, const mcp_json *list)
 {
@@ -150,6 +165,10 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
     mcp_error error = {0};
     const mcp_json *versions = mcp_json_get(result, "supportedVersions");
     const mcp__revision *r = choose(client, versions);
+    if (is_legacy_only(client, versions)) {
+        fall_back(client);
+        return;
+    }
     int rc = check_members(result, "server/discover", &error);
     if (rc == MCP_OK && !mcp_json_is(versions, MCP_JSON_ARRAY))
         rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
@@ -175,7 +194,9 @@ static void on_unsupported(mcp_client *client, const mcp_json *object)
     const mcp_json *list = mcp_json_get(mcp_json_get(object, "data"), "supported");
     const mcp__revision *r = choose(client, list);
     int rc;
-    if (!r)
+    if (is_legacy_only(client, list))
+        rc = send_initialize(client, first_legacy(client));
+    else if (!r)
         rc = none_in_common(client, list, &error);
     else if (client->probes >= MAX_PROBES)
         rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
