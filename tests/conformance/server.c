@@ -1,6 +1,7 @@
 /* server.c: the server that the official conformance suite is run against.
  *
  *     conformance-server PORT      http://127.0.0.1:PORT/mcp, both eras; 0 is a port that is free
+ *     conformance-server --stdio   for other clients than the suite's, which is for HTTP
  *
  * Says the URL on stdout once it listens, and ends on SIGTERM and SIGINT.
  */
@@ -26,6 +27,8 @@ static int offer(mcp_server *server, mcp_error *error)
 static int serve(mcp_loop *loop, mcp_server *server, const char *port, mcp_error *error)
 {
     char address[64];
+    if (strcmp(port, "--stdio") == 0)
+        return mcp_loop_serve_stdio(loop, server, NULL, error);
     snprintf(address, sizeof(address), "127.0.0.1:%s", port);
     mcp_listener *listener = NULL;
     int rc = mcp_loop_listen(loop, server, MCP_OPTIONS(mcp_listen_options, .address = address),
@@ -42,7 +45,7 @@ static int serve(mcp_loop *loop, mcp_server *server, const char *port, mcp_error
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fputs("usage: conformance-server PORT\n", stderr);
+        fputs("usage: conformance-server PORT | --stdio\n", stderr);
         return 2;
     }
     mcp_loop *loop = NULL;

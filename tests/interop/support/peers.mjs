@@ -7,21 +7,31 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { UriTemplate as Template1 } from '@modelcontextprotocol/sdk/shared/uriTemplate.js';
-import {
-    PromptListChangedNotificationSchema,
-    ResourceListChangedNotificationSchema,
-    ResourceUpdatedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import * as types1 from '@modelcontextprotocol/sdk/types.js';
 import {
     Client as Client2,
     StreamableHTTPClientTransport as Http2,
     UriTemplate as Template2,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
-import { serve } from './server.mjs';
+import { serve, serveAt } from './server.mjs';
 import { until } from './wait.mjs';
 
 const info = { name: 'interop', version: '1.0.0' };
+
+// What is recorded in peer.events, and what a client can be asked; with the schemas that 1.x names them by.
+const notices = {
+    'notifications/resources/updated': types1.ResourceUpdatedNotificationSchema,
+    'notifications/resources/list_changed': types1.ResourceListChangedNotificationSchema,
+    'notifications/prompts/list_changed': types1.PromptListChangedNotificationSchema,
+    'notifications/tools/list_changed': types1.ToolListChangedNotificationSchema,
+    'notifications/message': types1.LoggingMessageNotificationSchema,
+};
+const questions = {
+    'elicitation/create': types1.ElicitRequestSchema,
+    'sampling/createMessage': types1.CreateMessageRequestSchema,
+    'roots/list': types1.ListRootsRequestSchema,
+};
 
 // Records each reply with the method that it answers, and each notification.
 function tap(transport) {
@@ -54,6 +64,7 @@ const commonCalls = client => ({
     call: (name, args) => client.callTool({ name, arguments: args }),
     prompts: async () => (await client.listPrompts()).prompts,
     prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    level: level => client.setLoggingLevel(level),
     version: () => client.getServerVersion(),
     capabilities: () => client.getServerCapabilities(),
     close: () => client.close(),
@@ -69,16 +80,18 @@ const legacyWatch = client => async ({ uris = [] }) => {
     };
 };
 
-async function connect1(transport) {
-    const client = new Client1(info);
+// The second argument is what the client can be asked: its capabilities, and what answers each method.
+async function connect1(transport, { capabilities = {}, ...asks } = {}) {
+    const client = new Client1(info, { capabilities });
     const wire = tap(transport);
     const events = [];
-    client.setNotificationHandler(ResourceUpdatedNotificationSchema, n => void events.push(n));
-    client.setNotificationHandler(ResourceListChangedNotificationSchema, n => void events.push(n));
-    client.setNotificationHandler(PromptListChangedNotificationSchema, n => void events.push(n));
+    for (const schema of Object.values(notices)) client.setNotificationHandler(schema, n => void events.push(n));
+    for (const [method, answer] of Object.entries(asks)) client.setRequestHandler(questions[method], answer);
     await client.connect(transport);
     return {
-        ...commonCalls(client), wire, events, transport,
+        ...commonCalls(client), wire, events, transport, client,
+        // params may have _meta; options: signal, onprogress
+        callWith: (params, options) => client.callTool(params, undefined, options),
         page: cursor => client.listResources(cursor === undefined ? {} : { cursor }),
         read: uri => client.readResource({ uri }).then(r => r.contents),
         ping: () => client.ping(),
@@ -87,27 +100,26 @@ async function connect1(transport) {
     };
 }
 
-async function connect2(transport, mode) {
-    const client = new Client2(info, { versionNegotiation: { mode } });
+async function connect2(transport, mode, { capabilities = {}, ...asks } = {}) {
+    const client = new Client2(info, { versionNegotiation: { mode }, capabilities });
     const wire = tap(transport);
     const events = [];
-    for (const method of [
-        'notifications/resources/updated', 'notifications/resources/list_changed', 'notifications/prompts/list_changed',
-    ]) {
-        client.setNotificationHandler(method, n => void events.push(n));
-    }
+    for (const method of Object.keys(notices)) client.setNotificationHandler(method, n => void events.push(n));
+    for (const [method, answer] of Object.entries(asks)) client.setRequestHandler(method, answer);
     await client.connect(transport);
     return {
         ...commonCalls(client), wire, events, transport, client,
+        callWith: (params, options) => client.callTool(params, options),
         // listResources() without a cursor would walk all pages itself.
         page: cursor => client.request({ method: 'resources/list', params: cursor === undefined ? {} : { cursor } }),
         walk: async () => (await client.listResources(undefined, { cacheMode: 'bypass' })).resources,
         read: uri => client.readResource({ uri }, { cacheMode: 'bypass' }).then(r => r.contents),
         ping: () => client.ping(),
-        watch: mode === 'legacy' ? legacyWatch(client) : ({ uris, list, prompts }) => client.listen({
+        watch: mode === 'legacy' ? legacyWatch(client) : ({ uris, list, prompts, tools }) => client.listen({
             ...(uris && { resourceSubscriptions: uris }),
             ...(list && { resourcesListChanged: true }),
             ...(prompts && { promptsListChanged: true }),
+            ...(tools && { toolsListChanged: true }),
         }),
         expand: (template, values) => new Template2(template).expand(values),
     };
@@ -119,25 +131,25 @@ export const clients = [
     { name: 'sdk 1.32.2', era: 'legacy', Stdio: Stdio1, Http: Http1, connect: connect1 },
     {
         name: 'client 2.4.0, legacy', era: 'legacy', Stdio: Stdio2, Http: Http2,
-        connect: transport => connect2(transport, 'legacy'),
+        connect: (transport, asks) => connect2(transport, 'legacy', asks),
     },
     {
         name: `client 2.4.0, pinned to ${MODERN}`, era: 'modern', Stdio: Stdio2, Http: Http2,
-        connect: transport => connect2(transport, { pin: MODERN }),
+        connect: (transport, asks) => connect2(transport, { pin: MODERN }, asks),
     },
 ];
 
-async function openStdio({ Stdio, connect }, command, args) {
+async function openStdio({ Stdio, connect }, command, args, asks) {
     const transport = new Stdio({ command, args, stderr: 'pipe' });
     let stderr = '';
     transport.stderr.on('data', chunk => (stderr += chunk));
-    const peer = await connect(transport);
+    const peer = await connect(transport, asks);
     return { ...peer, stderr: () => stderr };
 }
 
 // Connects to a server that runs. peer.exchanges has what HTTP made of it; peer.cut() breaks the streams that
 // GET opened, as a bad network does.
-export async function dial({ era, Http, connect }, url, headers = {}) {
+export async function dial({ era, Http, connect }, url, headers = {}, asks = undefined) {
     const exchanges = [];
     let cut = new AbortController();
     const watched = async (to, init = {}) => {
@@ -150,7 +162,7 @@ export async function dial({ era, Http, connect }, url, headers = {}) {
     const transport = new Http(new URL(url), { fetch: watched, requestInit: { headers } });
     let peer;
     try {
-        peer = await connect(transport);
+        peer = await connect(transport, asks);
     } catch (error) {
         throw Object.assign(error, { exchanges });
     }
@@ -170,9 +182,8 @@ export async function dial({ era, Http, connect }, url, headers = {}) {
     };
 }
 
-async function openHttp(client, command, args) {
-    const server = await serve(command, args);
-    const peer = await dial(client, server.url);
+async function openHttp(client, server, asks) {
+    const peer = await dial(client, server.url, {}, asks);
     return {
         ...peer,
         stderr: () => server.stderr,
@@ -185,5 +196,20 @@ async function openHttp(client, command, args) {
 
 export const peers = clients.flatMap(client => [
     { ...client, name: `${client.name}, stdio`, open: (command, args) => openStdio(client, command, args) },
-    { ...client, name: `${client.name}, HTTP`, open: (command, args) => openHttp(client, command, args) },
+    {
+        ...client, name: `${client.name}, HTTP`,
+        open: async (command, args) => openHttp(client, await serve(command, args)),
+    },
+]);
+
+// The same for programs that are no mcpd: { path, stdio, http }, whose last two make the arguments.
+export const callers = clients.flatMap(client => [
+    {
+        ...client, name: `${client.name}, stdio`,
+        open: (server, asks) => openStdio(client, server.path, server.stdio(), asks),
+    },
+    {
+        ...client, name: `${client.name}, HTTP`,
+        open: async (server, asks) => openHttp(client, await serveAt(server.path, server.http), asks),
+    },
 ]);

@@ -3,27 +3,54 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { until } from './wait.mjs';
 
-export async function serve(command, args) {
-    const child = spawn(command, ['--http', '127.0.0.1:0', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+// `ready` says whether it listens by now.
+async function start(command, args, ready) {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     const server = { stderr: '', url: undefined };
-    const ended = once(child, 'exit');
-    await new Promise((resolve, reject) => {
-        child.stderr.on('data', chunk => {
-            server.stderr += chunk;
-            server.url ??= / at (http:\S+)\n/.exec(server.stderr)?.[1];
-            if (server.url) resolve();
-        });
-        child.once('exit', () => reject(new Error(`the server ended: ${server.stderr}`)));
-        child.once('error', reject);
-    });
+    let end;
+    child.stderr.on('data', chunk => (server.stderr += chunk));
+    const ended = once(child, 'exit').then(([status, signal]) => (end = signal ?? status), error => (end = error));
     // Whatever is still open, it ends soon and well; under a sanitizer that is also: nothing leaked.
     server.stop = async () => {
         child.kill('SIGTERM');
         const late = setTimeout(() => child.kill('SIGKILL'), 8000);
-        const [status, signal] = await ended;
+        await ended;
         clearTimeout(late);
-        assert.equal(signal ?? status, 0, server.stderr);
+        assert.equal(end, 0, server.stderr);
     };
+    await until(async () => end !== undefined || ready(server), () => `a server; ${server.stderr}`, 20_000);
+    assert.equal(end, undefined, `the server ended: ${server.stderr}`);
+    return server;
+}
+
+// mcpd, which chooses its port and says so.
+export const serve = (command, args) => start(command, ['--http', '127.0.0.1:0', ...args],
+    server => (server.url = / at (http:\S+)\n/.exec(server.stderr)?.[1]));
+
+async function freePort() {
+    const socket = createServer().listen(0, '127.0.0.1');
+    await once(socket, 'listening');
+    const { port } = socket.address();
+    await new Promise(resolve => socket.close(resolve));
+    return port;
+}
+
+const listens = port => new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1');
+    const end = so => {
+        socket.destroy();
+        resolve(so);
+    };
+    socket.once('connect', () => end(true)).once('error', () => end(false));
+});
+
+// Another program, whose arguments are made of a port.
+export async function serveAt(command, args) {
+    const port = await freePort();
+    const server = await start(command, args(port), () => listens(port));
+    server.url = `http://127.0.0.1:${port}/mcp`;
     return server;
 }
