@@ -591,15 +591,21 @@ void mcp__task_release(mcp__task *task)
 
 /* ---- sessions and servers go --------------------------------------------------------------------------------------- */
 
-void mcp__tasks_forget(mcp_server *server, const mcp__session *session)
+static void forget(mcp__link *list, const mcp__session *session)
 {
-    if (!server->tasks)
-        return;
-    for (mcp__link *l = server->tasks->live.next; l != &server->tasks->live; l = l->next) {
+    for (mcp__link *l = list->next; l != list; l = l->next) {
         mcp__task *task = mcp__container(l, mcp__task, link);
         if (task->session == session)
             task->session = NULL;
     }
+}
+
+void mcp__tasks_forget(mcp_server *server, const mcp__session *session)
+{
+    if (!server->tasks)
+        return;
+    forget(&server->tasks->live, session);
+    forget(&server->tasks->over, session);
 }
 
 void mcp__tasks_end(mcp_server *server)
