@@ -187,6 +187,90 @@ static void test_end_in_the_middle(void **state)
     fake_close(&f);
 }
 
+/* Without a function for pages: one object with the entries of all. */
+static void test_collected(void **state)
+{
+    (void)state;
+    static const struct {
+        fake_reply replies[FAKE_REPLIES];
+        const char *method;
+        size_t max_list;
+        int rc;
+        const char *expected; /* the result, or a part of the error's text */
+    } collected[] = {
+        {{MODERN,
+          {"resources/list", RESULT("{\"resources\":[1,{\"a\":2}],\"nextCursor\":\"c\",\"x\":1}")},
+          {"resources/list", RESULT("{\"resources\":[],\"nextCursor\":\"d\"}")},
+          {"resources/list", RESULT("{\"ttlMs\":0,\"resources\":[\"3\"],\"y\":null}")}},
+         "resources/list",
+         0,
+         MCP_OK,
+         "{\"resources\":[1,{\"a\":2},\"3\"],\"ttlMs\":0,\"y\":null}"},
+        {{MODERN,
+          {"x/list", RESULT("{\"n\":1,\"things\":[1],\"nextCursor\":\"c\"}")},
+          {"x/list", RESULT("{\"things\":[2]}")}},
+         "x/list",
+         0,
+         MCP_OK,
+         "{\"things\":[1,2]}"},
+        {{MODERN,
+          {"x/list", RESULT("{\"things\":[1],\"nextCursor\":\"c\"}")},
+          {"x/list", RESULT("{\"other\":[2]}")}},
+         "x/list",
+         0,
+         MCP_EPROTOCOL,
+         "\"things\" is nothing, not array"},
+        {{MODERN, {"x/list", RESULT("{\"n\":1}")}}, "x/list", 0, MCP_EPROTOCOL, "x/list"},
+        {{MODERN,
+          {"tools/list", RESULT("{\"tools\":[\"0123456789\"],\"nextCursor\":\"c\"}")},
+          {"tools/list", RESULT("{\"tools\":[\"0123456789\"]}")}},
+         "tools/list",
+         20,
+         MCP_ELIMIT,
+         "20 bytes (max_list)"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(collected); i++) {
+        fake f;
+        fake_ready(&f, collected[i].replies,
+                   MCP_OPTIONS(mcp_client_options, .max_list = collected[i].max_list), false);
+        mcp_client_list(f.client, collected[i].method, NULL, fake_done, &f);
+        fake_run(&f);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.rc, collected[i].rc);
+        if (f.rc == MCP_OK)
+            assert_string_equal(f.result, collected[i].expected);
+        else
+            assert_contains(f.text, collected[i].expected);
+        fake_close(&f);
+    }
+}
+
+/* A list has one handle for all of its pages, and each page the whole time. */
+static void test_handle(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"resources/list", PAGE(",\"nextCursor\":\"a\"")},
+        {"resources/list", PAGE(",\"nextCursor\":\"b\"")},
+        {"resources/list", NULL}};
+    fake f;
+    mcp_call_id call = 0;
+    fake_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .timeout_ms = 1000), false);
+    const mcp_call_options o = {.size = sizeof(o), .done = fake_done, .user = &f};
+    mcp_client_list_all(f.client, "resources/list", count_page, &o, &call);
+    f.until = f.now + 900;
+    fake_run(&f);
+    assert_int_equal(f.pages, 2);
+    assert_int_equal(f.done, 0);
+    assert_int_equal(mcp_client_cancel(f.client, call, NULL), MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_ECANCELLED);
+    assert_string_equal(f.methods,
+                        "resources/list resources/list resources/list notifications/cancelled ");
+    fake_close(&f);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -214,8 +298,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_end_in_the_middle),
+        cmocka_unit_test(test_pages),     cmocka_unit_test(test_end_in_the_middle),
+        cmocka_unit_test(test_collected), cmocka_unit_test(test_handle),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
