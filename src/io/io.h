@@ -49,7 +49,7 @@ typedef struct mcp__workers {
     mcp__link idle; /* the one used last is last */
     size_t max_threads, max_long, max_waiting;
     uint64_t idle_ms;         /* a thread without work ends after this time */
-    size_t threads, starting; /* that are there; that have not looked for work yet */
+    size_t threads, starting; /* that are there; that are on their way to look for work */
     size_t waiting, long_running;
     bool stopping, any_ended;
     uv_thread_t ended; /* the last one; nobody has joined it yet */

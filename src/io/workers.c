@@ -116,6 +116,7 @@ static bool wait_for_work(mcp__workers *w, idle *self)
     while (!self->called && !w->stopping && status != UV_ETIMEDOUT)
         status = uv_cond_timedwait(&self->wake, &w->lock, w->idle_ms * 1000000);
     mcp__list_remove(&self->link);
+    w->starting -= self->called;
     return self->called;
 }
 
@@ -225,6 +226,7 @@ static bool call_somebody(mcp__workers *w, mcp__lane lane)
         idle *i = mcp__container(w->idle.prev, idle, link);
         mcp__list_remove(&i->link);
         i->called = true;
+        w->starting++;
         uv_cond_signal(&i->wake);
         return true;
     }

@@ -20,6 +20,9 @@
 
 enum { SLOW = 200 };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
 static struct {
     mcp_loop *loop;
     mcp_server *server;
@@ -41,8 +44,10 @@ static void slow_work(void *user)
     int most = atomic_load(&s.slow_most);
     while (now > most && !atomic_compare_exchange_weak(&s.slow_most, &most, now))
         ;
+    pthread_mutex_lock(&lock);
     while (!atomic_load(&s.released))
-        usleep(500);
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
     atomic_fetch_sub(&s.slow_now, 1);
 }
 
@@ -283,7 +288,10 @@ static void test_slow_calls_delay_nobody(void **state)
         "read\",\"params\":{\"uri\":\"r:\"}}\n");
     assert_next("\"id\":1002,\"result\"");
     assert_true(quiet());
+    pthread_mutex_lock(&lock);
     atomic_store(&s.released, true);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
     for (int i = 0; i < SLOW; i++) {
         int id = -1;
         assert_int_equal(sscanf(next_line(), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\"", &id), 1);
@@ -406,11 +414,10 @@ static void test_changes(void **state)
         char *line = next_line();
         told_tools |= strstr(line, "notifications/tools/list_changed") != NULL;
         told_resource |= strstr(line, "notifications/resources/updated") != NULL;
-        if (!strstr(line, "\"id\":2"))
-            continue;
-        listed = true;
-        assert_non_null(strstr(line, "\"name\":\"a_49\""));
-        assert_non_null(strstr(line, "\"name\":\"d_49\""));
+        if (strstr(line, "\"id\":2"))
+            listed = strstr(line, "\"name\":\"a_49\"") && strstr(line, "\"name\":\"d_49\"");
+        if (strstr(line, "\"id\":2") && !listed) /* what was posted may come after what was said */
+            say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n");
     }
 }
 
