@@ -203,6 +203,23 @@ static int append_cut(job *j)
     return files_buffer_append(&j->out, line, (size_t)n);
 }
 
+/* On the server's thread: drops the lines, KIND tab SIZE tab URI, of what the caller may not see. */
+static void drop_unseen(job *j)
+{
+    size_t to = 0;
+    for (size_t at = 0, len; at < j->out.len; at += len) {
+        const char *line = j->out.ptr + at, *lf = memchr(line, '\n', j->out.len - at);
+        len = lf ? (size_t)(lf - line) + 1 : j->out.len - at;
+        const char *tab = memrchr(line, '\t', len);
+        if (tab && lf &&
+            !mcp_request_may(j->req, MCP_ITEM_RESOURCE, (mcp_str){tab + 1, (size_t)(lf - tab) - 1}))
+            continue;
+        memmove(j->out.ptr + to, line, len);
+        to += len;
+    }
+    j->out.len = to;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_file(job *j)
@@ -301,8 +318,10 @@ static void keep(job *j, const files_cached *content)
 
 static int reply(job *j)
 {
-    files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
     bool folder = S_ISDIR(j->st.st_mode);
+    if (folder)
+        drop_unseen(j);
+    files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
     content.text = folder || files_text_check(content.bytes);
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
     if (!content.type)
@@ -399,6 +418,8 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
         return MCP_ENOMEM;
     if (memchr(uri.ptr, 0, uri.len))
         return not_found(j, MCP_EPARSE);
+    if (as_tool && !mcp_request_may(req, MCP_ITEM_RESOURCE, uri))
+        return not_found(j, MCP_EACCESS);
     int rc = files_uri_parse(&f->roots, mcp_str_from(j->uri), &j->target);
     if (rc != MCP_OK)
         return not_found(j, rc);

@@ -7,12 +7,13 @@
 
 #include "glob.h"
 
-/* What emit answers when the slice is over; no code of the walk's either. */
+/* What on_entry() answers when the slice is over; no code of the walk's either. */
 enum { PAUSE = 2 };
 
 enum {
     MAX_GLOB = 256,              /* characters */
     MOST_EXAMINED = 1000 * 1000, /* names, of one call */
+    MOST_FOUND = 1024,           /* entries that wait to be taken */
 };
 
 static const int64_t slice_ns = 100 * 1000000LL, call_ns = 10 * 1000000000LL;
@@ -27,13 +28,6 @@ int64_t files_sweep_now(void)
 bool files_sweep_stopped(const files_sweep *s)
 {
     return atomic_load_explicit(&s->stop, memory_order_relaxed);
-}
-
-/* ---- on a worker ----------------------------------------------------------------------------- */
-
-static bool stopped(void *user)
-{
-    return files_sweep_stopped(user);
 }
 
 /* Enough for one call; but something has to come of it. */
@@ -51,13 +45,65 @@ static bool slice_over(files_sweep *s)
     return now - s->slice_began > slice_ns;
 }
 
-static void keep_place(files_sweep *s, const files_entry *e)
+static void set_place(files_cursor *c, const files_entry *e)
 {
-    s->at.root = e->root;
-    s->at.place = FILES_AFTER_ENTRY;
-    s->at.len = e->rel.len;
+    c->root = e->root;
+    c->place = FILES_AFTER_ENTRY;
+    c->len = e->rel.len;
     if (e->rel.len)
-        memcpy(s->at.path, e->rel.ptr, e->rel.len);
+        memcpy(c->path, e->rel.ptr, e->rel.len);
+}
+
+/* ---- records of entries ---------------------------------------------------------------------- */
+
+typedef struct record {
+    size_t root, len; /* of the path, which follows with a NUL */
+    uint64_t size;
+    bool is_dir;
+} record;
+
+static int add_record(files_sweep *s, const files_entry *e)
+{
+    record r = {.root = e->root, .len = e->rel.len, .size = e->size, .is_dir = e->is_dir};
+    int rc = files_buffer_reserve(&s->found, sizeof r + r.len + 1);
+    if (rc == MCP_OK)
+        rc = files_buffer_append(&s->found, &r, sizeof r);
+    if (rc == MCP_OK)
+        rc = files_buffer_append(&s->found, e->rel.ptr, r.len);
+    if (rc == MCP_OK)
+        rc = files_buffer_append(&s->found, "", 1);
+    s->n_found += rc == MCP_OK;
+    return rc;
+}
+
+static mcp_str last_component(mcp_str path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    if (!slash)
+        return path.len ? path : MCP_STR("/");
+    return (mcp_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
+}
+
+/* The entry of the record at `at`; the length of the record. */
+static size_t entry_at(const files_sweep *s, size_t at, files_entry *e)
+{
+    record r;
+    memcpy(&r, s->found.ptr + at, sizeof r);
+    const files_root *root = &s->f->roots.items[r.root];
+    mcp_str rel = {s->found.ptr + at + sizeof r, r.len};
+    *e = (files_entry){.root = r.root,
+                       .rel = rel,
+                       .name = last_component(r.len ? rel : (mcp_str){root->path, root->path_len}),
+                       .is_dir = r.is_dir,
+                       .size = r.size};
+    return sizeof r + r.len + 1;
+}
+
+/* ---- collecting: on a worker ----------------------------------------------------------------- */
+
+static bool stopped(void *user)
+{
+    return files_sweep_stopped(user);
 }
 
 static int on_entry(const files_entry *e, void *user)
@@ -65,13 +111,13 @@ static int on_entry(const files_entry *e, void *user)
     files_sweep *s = user;
     if (files_sweep_stopped(s))
         return MCP_ECANCELLED;
-    if (slice_over(s) && (s->sliced || spent(s)))
+    if (s->n_found == MOST_FOUND || slice_over(s))
         return PAUSE;
-    int rc = s->visit(s, e);
+    int rc = s->wants(s, e) ? add_record(s, e) : MCP_OK;
     if (rc != MCP_OK)
         return rc;
     s->seen++;
-    keep_place(s, e);
+    set_place(&s->at, e);
     return MCP_OK;
 }
 
@@ -85,23 +131,168 @@ static int one_page(files_sweep *s)
     s->examined += result.examined;
     if (rc == MCP_OK)
         s->at = next;
-    s->more = result.more || rc == PAUSE || rc == FILES_SWEEP_ENOUGH;
+    s->walked = rc == MCP_OK && !result.more;
     return rc;
 }
 
-static void work(void *user)
+/* Until there is something to take. */
+static void collect(void *user)
 {
     files_sweep *s = user;
     int rc;
+    s->found.len = s->n_found = s->taken = 0;
     s->slice_began = 0;
     do
         rc = one_page(s);
-    while (rc == MCP_OK && s->more && !spent(s) && (!s->sliced || !slice_over(s)));
-    s->over = (rc != MCP_OK && rc != PAUSE) || !s->more || spent(s);
+    while (rc == MCP_OK && !s->walked && !s->n_found && !spent(s) && !slice_over(s));
     s->rc = rc < 0 ? rc : MCP_OK;
 }
 
-/* ---- on the server's thread ------------------------------------------------------------------ */
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* On the server's thread: drops what the caller may not see. */
+static int drop_unseen(files_sweep *s)
+{
+    size_t to = 0;
+    for (size_t at = 0, len; at < s->found.len; at += len) {
+        files_entry e;
+        len = entry_at(s, at, &e);
+        s->uri.len = 0;
+        int rc = files_put_uri(s->f, e.root, e.rel, &s->uri);
+        if (rc != MCP_OK)
+            return rc;
+        if (!mcp_request_may(s->req, MCP_ITEM_RESOURCE, (mcp_str){s->uri.ptr, s->uri.len}))
+            continue;
+        memmove(s->found.ptr + to, s->found.ptr + at, len);
+        to += len;
+    }
+    s->found.len = to;
+    return MCP_OK;
+}
+
+static bool is_left(const files_sweep *s)
+{
+    return s->taken < s->found.len;
+}
+
+static void take_some(void *user)
+{
+    files_sweep *s = user;
+    s->slice_began = 0;
+    s->rc = MCP_OK;
+    while (is_left(s) && s->rc == MCP_OK && !s->enough) {
+        files_entry e;
+        size_t len = entry_at(s, s->taken, &e);
+        if (s->slow && (files_sweep_stopped(s) || slice_over(s)))
+            return;
+        int rc = s->take(s, &e);
+        s->enough = rc == FILES_SWEEP_ENOUGH;
+        s->rc = rc < 0 ? rc : MCP_OK;
+        if (rc != MCP_OK)
+            return;
+        set_place(&s->last, &e);
+        s->taken += len;
+    }
+}
+
+/* ---- the turns, on the server's thread --------------------------------------------------------- */
+
+static bool is_over(const files_sweep *s)
+{
+    return s->rc < 0 || s->enough || files_sweep_stopped(s) || (s->walked && !is_left(s)) ||
+           spent(s);
+}
+
+/* Whether the position is behind something that the caller may see. */
+static bool may_name(files_sweep *s, const files_cursor *c)
+{
+    s->uri.len = 0;
+    return c->root < s->f->roots.count &&
+           files_put_uri(s->f, c->root, (mcp_str){c->path, c->len}, &s->uri) == MCP_OK &&
+           mcp_request_may(s->req, MCP_ITEM_RESOURCE, (mcp_str){s->uri.ptr, s->uri.len});
+}
+
+static bool same_place(const files_cursor *a, const files_cursor *b)
+{
+    return a->root == b->root && a->place == b->place && a->len == b->len &&
+           memcmp(a->path, b->path, a->len) == 0;
+}
+
+/* Where the next call goes on. It takes what this one looked at in vain once more, rather than have a name in
+ * its cursor that is not to be seen; a call that saw no other names ends the search. */
+static void set_next(files_sweep *s)
+{
+    bool at_walk = !s->enough && !is_left(s) && may_name(s, &s->at);
+    s->more = s->enough || !s->walked || is_left(s);
+    s->next = at_walk ? s->at : s->last;
+    if (same_place(&s->next, &s->from))
+        s->more = false;
+}
+
+static int finish(files_sweep *s)
+{
+    mcp_request_on_cancel(s->req, NULL, NULL);
+    if (s->rc == MCP_OK)
+        set_next(s);
+    int rc = s->done(s);
+    files_buffer_free(&s->found);
+    files_buffer_free(&s->uri);
+    return rc;
+}
+
+static void go_on(files_sweep *s);
+
+static void on_taken(mcp_request *req, void *user)
+{
+    (void)req;
+    go_on(user);
+}
+
+static void on_collected(mcp_request *req, void *user)
+{
+    files_sweep *s = user;
+    (void)req;
+    if (s->rc == MCP_OK)
+        s->rc = drop_unseen(s);
+    if (s->rc == MCP_OK && !s->slow)
+        take_some(s);
+    go_on(s);
+}
+
+static int schedule(files_sweep *s)
+{
+    s->rc = MCP_ECANCELLED; /* should it never be begun */
+    if (is_left(s))
+        return mcp_request_work(s->req, take_some, on_taken, s);
+    return mcp_request_work(s->req, collect, on_collected, s);
+}
+
+static void go_on(files_sweep *s)
+{
+    char text[80];
+    if (!is_over(s)) {
+        snprintf(text, sizeof text, "%zu files and folders looked at", s->seen);
+        mcp_request_progress(s->req, (double)s->seen, 0, text);
+        int rc = schedule(s);
+        if (rc >= 0)
+            return;
+        s->rc = rc;
+    }
+    mcp_reply_finish(s->req, finish(s));
+}
+
+/* Without workers each turn would be taken within the one before. */
+static int run_here(files_sweep *s)
+{
+    do {
+        collect(s);
+        if (s->rc == MCP_OK)
+            s->rc = drop_unseen(s);
+        while (s->rc == MCP_OK && is_left(s) && !s->enough && !spent(s))
+            take_some(s);
+    } while (!is_over(s));
+    return finish(s);
+}
 
 static void on_cancel(mcp_request *req, void *user)
 {
@@ -109,51 +300,21 @@ static void on_cancel(mcp_request *req, void *user)
     atomic_store_explicit(&((files_sweep *)user)->stop, true, memory_order_relaxed);
 }
 
-static void done(mcp_request *req, void *user);
-
-static int slice(files_sweep *s)
-{
-    s->rc = MCP_ECANCELLED; /* should it never be begun */
-    s->over = true;
-    return mcp_request_work(s->req, work, done, s);
-}
-
-static void end(files_sweep *s)
-{
-    mcp_request_on_cancel(s->req, NULL, NULL);
-    mcp_reply_finish(s->req, s->done(s));
-}
-
-static void done(mcp_request *req, void *user)
-{
-    files_sweep *s = user;
-    char text[80];
-    if (s->over || files_sweep_stopped(s)) {
-        end(s);
-        return;
-    }
-    snprintf(text, sizeof text, "%zu %s", s->seen, s->what);
-    mcp_request_progress(req, (double)s->examined, 0, text);
-    int rc = slice(s);
-    if (rc < 0) {
-        s->rc = rc;
-        end(s);
-    }
-}
-
 int files_sweep_run(files_sweep *s)
 {
     const mcp_host *host = mcp_server_host(s->f->server);
-    s->sliced = host && host->work; /* without workers a slice would be done within the other */
     s->began = files_sweep_now();
+    s->at = s->last = s->from;
+    files_buffer_init(&s->found, &s->f->alloc);
+    files_buffer_init(&s->uri, &s->f->alloc);
+    if (!host || !host->work)
+        return run_here(s);
     mcp_request_on_cancel(s->req, on_cancel, s);
-    int rc = slice(s);
-    if (rc < 0) {
-        s->rc = rc;
-        mcp_request_on_cancel(s->req, NULL, NULL);
-        rc = s->done(s);
-    }
-    return rc;
+    int rc = schedule(s);
+    if (rc >= 0)
+        return rc;
+    s->rc = rc;
+    return finish(s);
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */
@@ -208,7 +369,7 @@ int files_sweep_put_more(const files_sweep *s, const char *tool, files_buffer *o
     if (rc == MCP_OK)
         rc = append(out, " again with cursor: ");
     if (rc == MCP_OK)
-        rc = files_sweep_put_cursor(&s->at, out);
+        rc = files_sweep_put_cursor(&s->next, out);
     return rc == MCP_OK ? append(out, "\n") : rc;
 }
 
@@ -218,7 +379,7 @@ int files_sweep_add_cursor(const files_sweep *s, mcp_json_writer *w)
     if (!s->more)
         return MCP_OK;
     files_buffer_init(&text, &s->f->alloc);
-    int rc = files_sweep_put_cursor(&s->at, &text);
+    int rc = files_sweep_put_cursor(&s->next, &text);
     if (rc == MCP_OK)
         mcp_json_key(w, "cursor"), mcp_json_add_str(w, (mcp_str){text.ptr, text.len});
     files_buffer_free(&text);
@@ -254,7 +415,7 @@ int files_sweep_arguments(files_sweep *s, const mcp_json *arguments, const char 
     *told = true;
     if (characters(*glob) > MAX_GLOB)
         return mcp_reply_tool_error(s->req, "%s is longer than %d characters", glob_name, MAX_GLOB);
-    if (cursor.len && !files_sweep_take_cursor(s->f, cursor, &s->at))
+    if (cursor.len && !files_sweep_take_cursor(s->f, cursor, &s->from))
         return mcp_reply_tool_error(
             s->req, "The cursor is not one of %s: leave it out to begin at the start.", tool);
     *told = false;

@@ -1,8 +1,11 @@
 /* sweep.h: a tool's way through everything that is served: from a position on, in slices on a worker.
  *
- * Between two slices the peer gets its progress, a cancel is seen, and other requests get their turn at
- * the workers. A sweep ends when there is nothing more, when it has enough, or when it took too long for one
- * call; then it says where the next call may go on.
+ * Two steps take turns: a worker collects entries that are wanted by what the walk knows of them; on the
+ * server's thread those that the caller may not see are dropped (mcp/access.h); the rest is taken, on a worker
+ * where that takes long. Between slices the peer gets its progress, a cancel is seen, and other
+ * requests get their turn at the workers. A sweep ends when there is nothing more, when it has enough, or
+ * when it took too long for one call; then it says where the next call may go on, which never names what
+ * the caller may not see.
  */
 #ifndef FILES_SWEEP_H
 #define FILES_SWEEP_H
@@ -11,7 +14,7 @@
 
 #include "provider.h"
 
-/* What visit() answers when it wants no more entries; no code of the walk's. */
+/* What take() answers when it wants no more entries; no code of the walk's. */
 enum { FILES_SWEEP_ENOUGH = 1 };
 
 typedef struct files_sweep files_sweep;
@@ -20,23 +23,28 @@ struct files_sweep {
     /* To be set. */
     files *f;
     mcp_request *req;
-    files_cursor at; /* where to begin; later: what the next call goes on after */
-    size_t page;     /* entries after which the folders on the way may be read again */
-    /* On a worker, for each entry: MCP_OK; FILES_SWEEP_ENOUGH: not this one, and no other; a code. */
-    int (*visit)(files_sweep *s, const files_entry *entry);
+    files_cursor from; /* where to begin */
+    size_t page;       /* entries after which the folders on the way may be read again */
+    /* On a worker. */
+    bool (*wants)(const files_sweep *s, const files_entry *entry);
+    /* For each that is left: MCP_OK; FILES_SWEEP_ENOUGH: not this one, and no other; a code. */
+    int (*take)(files_sweep *s, const files_entry *entry);
+    bool slow; /* take() is for a worker; else it is called on the server's thread */
     /* On the server's thread, once: replies by s->rc and gives back what it took. As a handler returns. */
     int (*done)(files_sweep *s);
-    const char *what; /* for progress: "files searched" */
 
     /* Outcome. */
     int rc;
     bool more;
-    size_t seen; /* entries visited */
+    files_cursor next; /* with `more`: what the next call goes on after */
 
     /* Its own. */
     atomic_bool stop;
-    bool sliced, over;
-    size_t examined;
+    bool walked, enough;
+    files_cursor at, last; /* of the walk; of the last entry that was taken */
+    size_t seen, examined;
+    files_buffer found, uri;    /* records */
+    size_t n_found, taken;      /* how many; where those begin that were not taken */
     int64_t began, slice_began; /* of the slice: when its first entry came; 0: not yet */
 };
 
@@ -44,7 +52,7 @@ struct files_sweep {
  * case. */
 int files_sweep_run(files_sweep *s);
 
-/* For visit(): whether the call was cancelled. Any thread. */
+/* For take(): whether the call was cancelled. Any thread. */
 bool files_sweep_stopped(const files_sweep *s);
 
 /* Nanoseconds of a monotonic clock. */

@@ -73,8 +73,9 @@ static bool contains(mcp_str text, mcp_str part)
     return false;
 }
 
-static bool is_wanted(const listing *l, const files_entry *e)
+static bool wants(const files_sweep *s, const files_entry *e)
 {
+    const listing *l = (const listing *)s;
     if (e->is_dir ? !l->folders : !l->files)
         return false;
     if (!l->part.len)
@@ -82,7 +83,7 @@ static bool is_wanted(const listing *l, const files_entry *e)
     return contains(memchr(l->part.ptr, '/', l->part.len) ? e->rel : e->name, l->part);
 }
 
-/* ---- on a worker ----------------------------------------------------------------------------- */
+/* ---- an entry -------------------------------------------------------------------------------- */
 
 static int put_entry(listing *l, const files_entry *e)
 {
@@ -102,11 +103,9 @@ static int put_entry(listing *l, const files_entry *e)
     return MCP_OK;
 }
 
-static int visit(files_sweep *s, const files_entry *e)
+static int take(files_sweep *s, const files_entry *e)
 {
     listing *l = (listing *)s;
-    if (!is_wanted(l, e))
-        return MCP_OK;
     if (l->count == l->limit)
         return FILES_SWEEP_ENOUGH;
     l->count++;
@@ -160,9 +159,9 @@ static int run(listing *l)
     mcp_json_key(l->json, "entries"), mcp_json_begin_array(l->json);
     files_buffer_init(&l->out, &l->sweep.f->alloc);
     files_buffer_init(&l->uri, &l->sweep.f->alloc);
-    l->sweep.visit = visit;
+    l->sweep.wants = wants;
+    l->sweep.take = take;
     l->sweep.done = done;
-    l->sweep.what = "files and folders looked at";
     return files_sweep_run(&l->sweep);
 }
 

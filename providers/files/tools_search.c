@@ -266,11 +266,14 @@ static int search_file(search *s, const files_entry *e)
     }
 }
 
-static int visit(files_sweep *sweep, const files_entry *e)
+static bool wants(const files_sweep *sweep, const files_entry *e)
+{
+    return !e->is_dir && files_sweep_wants(((const search *)sweep)->glob, e);
+}
+
+static int take(files_sweep *sweep, const files_entry *e)
 {
     search *s = (search *)sweep;
-    if (e->is_dir || !files_sweep_wants(s->glob, e))
-        return MCP_OK;
     return s->count >= s->limit ? FILES_SWEEP_ENOUGH : search_file(s, e);
 }
 
@@ -394,9 +397,10 @@ int files_call_search(mcp_request *req, const mcp_json *arguments, void *user)
     *s = (search){.sweep = {.f = f,
                             .req = req,
                             .page = PAGE,
-                            .visit = visit,
-                            .done = done,
-                            .what = "files and folders looked at"}};
+                            .wants = wants,
+                            .take = take,
+                            .slow = true,
+                            .done = done}};
     int rc = take_arguments(s, arguments, &told);
     if (rc != MCP_OK || told)
         return rc;

@@ -170,8 +170,9 @@ static const struct {
     {FIND("\"name\":\"sub\",\"kind\":\"file\""), {"Nothing was found"}},
     {FIND("\"name\":\"e\",\"kind\":\"folder\""), {"!README"}},
     {FIND("\"name\":\"secret\""), {"Nothing was found"}},
-    {FIND("\"name\":\"m\",\"limit\":1"), {"find_resources again with cursor: 0.1.src\\n"}},
-    {FIND("\"name\":\"m\",\"limit\":1,\"cursor\":\"0.1.src\""), {ENTRY("a/src/main.c"), "!README"}},
+    {FIND("\"name\":\"m\",\"limit\":1"), {"find_resources again with cursor: 0.1.README.md\\n"}},
+    {FIND("\"name\":\"m\",\"limit\":1,\"cursor\":\"0.1.README.md\""),
+     {ENTRY("a/src/main.c"), "!README"}},
     {FIND("\"name\":\"m\",\"cursor\":\"1.1.../x\""), {IS_ERROR, "not one of find_resources"}},
     {FIND(""), {IS_ERROR, "name"}},
     {FIND("\"name\":\"\""), {IS_ERROR}},
@@ -195,8 +196,8 @@ static const struct {
     {SEARCH("\"query\":\"needle\",\"per_file\":1,\"pattern\":\"*.md\""),
      {LINE("2", "needle one") "],\"more\":true}", "(and more in this file)", "other.md"}},
     {SEARCH("\"query\":\"needle\",\"limit\":1,\"pattern\":\"*.md\""),
-     {"\"more\":true", "search_resources again with cursor: 1.1.\\n", "!other.md",
-      "\"cursor\":\"1.1.\""}},
+     {"\"more\":true", "search_resources again with cursor: 0.1.README.md\\n", "!other.md",
+      "\"cursor\":\"0.1.README.md\""}},
     {SEARCH("\"query\":\"needle\",\"limit\":2,\"pattern\":\"/src/**\""),
      {ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c"), "!README"}},
     {SEARCH("\"query\":\"needle\",\"cursor\":\"0.2.src\""), {ENTRY("b/other.md"), "!main.c"}},
@@ -228,6 +229,61 @@ static void test_calls(void **state)
     close_peer(&p);
     tree_remove(&p.t);
 }
+
+/* ---- who may see what -------------------------------------------------------------------------- */
+
+static bool may_not_see_src(void *user, const char *principal, mcp_item item, mcp_str name)
+{
+    (void)user, (void)principal;
+    return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/src", 4) == NULL;
+}
+
+static bool may_not_see_a(void *user, const char *principal, mcp_item item, mcp_str name)
+{
+    (void)user, (void)principal;
+    return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/a", 2) == NULL;
+}
+
+static const struct {
+    bool (*may)(void *user, const char *principal, mcp_item item, mcp_str name);
+    const char *tool, *arguments;
+    const char *has[4];
+} restricted[] = {
+    {may_not_see_src, "list_resources", "", {"/a/README.md", "/b/other.md", "!src"}},
+    {may_not_see_src, FIND("\"name\":\"c\""), {"Nothing was found", "!src"}},
+    {may_not_see_src, FIND("\"name\":\"m\",\"limit\":1"), {"cursor: 0.1.README.md", "!src"}},
+    {may_not_see_src,
+     FIND("\"name\":\"o\",\"limit\":1,\"cursor\":\"0.1.README.md\""),
+     {"/b/other.md", "!src", "!cursor"}},
+    {may_not_see_src,
+     SEARCH("\"query\":\"needle\""),
+     {"/a/README.md", "/b/other.md", "\"searched\":2", "!src"}},
+    {may_not_see_src,
+     "read_resource",
+     "\"uri\":\"file://$T/a/s%72c/main.c\"",
+     {IS_ERROR, "There is no file or folder", "!needle"}},
+    {may_not_see_src, "read_resource", "\"uri\":\"file://$T/a\"", {"/a/README.md\\n", "!src"}},
+    {may_not_see_a, SEARCH("\"query\":\"needle\",\"limit\":1"), {"/b/other.md", "!/a", "!cursor"}},
+    {may_not_see_a, "list_resources", "\"limit\":1", {"cursor: 1.1.\\n", "!/a", "file://$T/b\\n"}},
+};
+
+static void test_access(void **state)
+{
+    static peer p;
+    (void)state;
+    make_tree(&p);
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    for (size_t i = 0; i < sizeof restricted / sizeof *restricted; i++) {
+        mcp_server_set_access(p.server, MCP_OPTIONS(mcp_access, .may = restricted[i].may));
+        call(&p, restricted[i].tool, restricted[i].arguments);
+        for (size_t j = 0; j < 4 && restricted[i].has[j]; j++)
+            expect(&p, restricted[i].has[j]);
+    }
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+/* ---- long lines, long searches ------------------------------------------------------------------- */
 
 /* Lines that are too long to be shown whole show what is around the match. */
 static void test_long_lines(void **state)
@@ -348,9 +404,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),     cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_slices),    cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_calls),      cmocka_unit_test(test_access),
+        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
