@@ -50,6 +50,12 @@ int sqlite_table_load(sqlite_conn *conn, mcp_str name, const mcp_allocator *allo
                       sqlite_table **ret);
 void sqlite_table_free(sqlite_table *t);
 
+/* Whether a column belongs to a row: a virtual table has hidden ones that are arguments. */
+static inline bool sqlite_column_shown(const sqlite_column *c)
+{
+    return c->hidden != 1;
+}
+
 /* Whether rows can be named: by the primary key or the rowid. */
 bool sqlite_table_has_key(const sqlite_table *t);
 /* The number of parts that a key has. */

@@ -83,24 +83,33 @@ static int keep_keys(sqlite_conn *conn, completion *c, sqlite3_stmt *stmt)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static int complete_numbers(sqlite_conn *conn, completion *c, const sqlite_table *t,
-                            sqlite3_int64 n)
+static int complete_range(sqlite_conn *conn, completion *c, const sqlite_table *t,
+                          sqlite3_int64 low, sqlite3_int64 high)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = prepare_keys(conn, t, "BETWEEN ?1 AND ?2", &stmt);
-    sqlite3_int64 low = n, high = n;
-    while (rc == SQLITE_OK && c->count <= MOST) {
-        sqlite3_bind_int64(stmt, 1, low < high ? low : high);
-        sqlite3_bind_int64(stmt, 2, low < high ? high : low);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(stmt, 1, low);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(stmt, 2, high);
+    if (rc == SQLITE_OK)
         rc = keep_keys(conn, c, stmt);
-        sqlite3_reset(stmt);
-        if (n == 0 || low > INT64_MAX / 10 - 1 || low < INT64_MIN / 10 + 1 ||
-            high > INT64_MAX / 10 - 1 || high < INT64_MIN / 10 + 1)
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int complete_numbers(sqlite_conn *conn, completion *c, const sqlite_table *t,
+                            sqlite3_int64 n)
+{
+    sqlite3_int64 low = n, high = n, most = INT64_MAX / 10 - 1;
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && c->count <= MOST) {
+        rc = complete_range(conn, c, t, low < high ? low : high, low < high ? high : low);
+        if (n == 0 || high > most || high < -most)
             break;
         low = low * 10;
         high = high * 10 + (n < 0 ? -9 : 9);
     }
-    sqlite3_finalize(stmt);
     return rc;
 }
 
@@ -125,6 +134,8 @@ static int complete_keys(sqlite_conn *conn, completion *c, const sqlite_table *t
     if (!sqlite_table_has_key(t))
         return SQLITE_OK;
     bool numbers = !key || key->affinity == SQLITE_AFFINITY_NUMBER;
+    if (numbers && mcp_str_eq(c->value, MCP_STR("-")))
+        return complete_range(conn, c, t, INT64_MIN, -1);
     if (numbers && c->value.len && sqlite_number(c->value, &is_int, &n, &d) && is_int)
         return complete_numbers(conn, c, t, n);
     return complete_texts(conn, c, t);
@@ -197,12 +208,24 @@ static int complete_far(mcp_request *req, completion *c)
     return rc;
 }
 
+static int complete_formats(mcp_request *req, mcp_str value)
+{
+    static const char *const formats[] = {"json", "text"};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < 2; i++)
+        if (value.len <= strlen(formats[i]) && strncmp(formats[i], value.ptr, value.len) == 0)
+            rc = mcp_reply_completion(req, mcp_str_from(formats[i]));
+    return rc;
+}
+
 int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {
     static const sqlite_bounds near = {.near = true};
     sqlite *s = user;
     bool table = mcp_str_eq(name, MCP_STR("table"));
+    if (mcp_str_eq(name, MCP_STR("format")))
+        return complete_formats(req, value);
     if (!table && !mcp_str_eq(name, MCP_STR("key")) && !mcp_str_eq(name, MCP_STR("column")))
         return MCP_OK;
     completion *c = mcp_request_alloc(req, sizeof *c);

@@ -313,6 +313,15 @@ static int outcome(const sqlite_conn *c, int rc)
     }
 }
 
+/* False: without memory even this can fail, and the connection is of no more use. */
+static bool end_use(sqlite_conn *c)
+{
+    if (!sqlite3_get_autocommit(c->db))
+        sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+    c->guarded = false;
+    return sqlite3_get_autocommit(c->db);
+}
+
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256])
 {
@@ -329,14 +338,15 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         rc = use(c, user);
         if (rc != SQLITE_OK && !text[0])
             snprintf(text, 256, "%s", sqlite3_errmsg(c->db));
-        if (!sqlite3_get_autocommit(c->db))
-            sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
-        c->guarded = false;
-        if (bounds->near && (rc & 0xff) == SQLITE_TOOBIG)
-            return MCP_PENDING;
+        bool usable = end_use(c);
+        bool large_here = bounds->near && (rc & 0xff) == SQLITE_TOOBIG;
+        bool told = large_here || !c->immutable || c->reason || is_current(c);
+        int ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
-        if (!c->immutable || c->reason || is_current(c))
-            return outcome(c, rc);
+        if (!usable)
+            drop(conn);
+        if (told)
+            return ret;
     }
     return MCP_ETIMEOUT; /* it changed each time while it was read */
 }

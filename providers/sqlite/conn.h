@@ -53,6 +53,8 @@ struct sqlite_conn {
     unsigned long long number; /* of all connections to this file, from 1 */
     sqlite_stamp stamp;
     sqlite_cached cached[SQLITE_CACHED];
+    bool warm; /* its virtual tables were used, at warm_version of the schema; see guard.c */
+    int64_t warm_version;
     bool virtual_known, has_virtual; /* tables, when this was opened */
     unsigned clock;
 

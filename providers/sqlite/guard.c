@@ -54,31 +54,61 @@ static int authorize(void *user, int action, const char *first, const char *seco
     }
 }
 
+/* Prepares a statement about a table, and forgets it. A module that is not there is no reason to stop. */
+static int warm(sqlite_conn *c, const char *format, const char *name)
+{
+    sqlite3_stmt *stmt = NULL;
+    char *sql = sqlite3_mprintf(format, name);
+    int rc = sql ? sqlite3_prepare_v2(c->db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
+}
+
 /* A virtual table prepares statements of its own when it is first used, writing ones too, which the guard
- * would take for the stranger's: so all of them are used once before. */
+ * would take for the stranger's; a function that is a table does the like. So all of them are used once
+ * before. */
 static int warm_virtual_tables(sqlite_conn *c)
 {
-    sqlite3_stmt *tables, *one;
-    int rc =
-        sqlite3_prepare_v2(c->db,
-                           "SELECT printf('SELECT 1 FROM main.\"%w\" LIMIT 0', name) FROM "
-                           "main.sqlite_schema WHERE type = 'table' AND rootpage = 0 LIMIT 100",
-                           -1, &tables, NULL);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(tables)) == SQLITE_ROW) {
-        rc =
-            sqlite3_prepare_v2(c->db, (const char *)sqlite3_column_text(tables, 0), -1, &one, NULL);
-        sqlite3_finalize(one);
-        rc = rc == SQLITE_NOMEM ? rc
-                                : SQLITE_OK; /* a module that is not there is no reason to stop */
-    }
+    static const char *const functions_of_tables[] = {"json_each", "json_tree"};
+    sqlite3_stmt *tables = NULL;
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof pragmas / sizeof *pragmas; i++)
+        rc = warm(c, "SELECT 1 FROM pragma_%s", pragmas[i].name);
+    for (size_t i = 0; rc == SQLITE_OK && i < 2; i++)
+        rc = warm(c, "SELECT 1 FROM %s", functions_of_tables[i]);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(
+            c->db,
+            "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage "
+            "= 0 LIMIT 100",
+            -1, &tables, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(tables)) == SQLITE_ROW)
+        rc = warm(c, "SELECT 1 FROM main.\"%w\"", (const char *)sqlite3_column_text(tables, 0));
     sqlite3_finalize(tables);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int sqlite_guard_install(sqlite_conn *c)
 {
-    int rc = sqlite3_set_authorizer(c->db, authorize, c);
-    return rc == SQLITE_OK && !c->near ? warm_virtual_tables(c) : rc;
+    return sqlite3_set_authorizer(c->db, authorize, c);
+}
+
+/* Anew when the schema is not what it was. */
+static int ensure_warm(sqlite_conn *c)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_int64 version = 0;
+    int rc = sqlite3_prepare_v2(c->db, "PRAGMA schema_version", -1, &stmt, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        version = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    if (rc != SQLITE_ROW || (c->warm && c->warm_version == version))
+        return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+    rc = warm_virtual_tables(c);
+    c->warm = rc == SQLITE_OK;
+    c->warm_version = version;
+    return rc;
 }
 
 static bool is_blank(const char *s)
@@ -101,8 +131,11 @@ int sqlite_guard_prepare(sqlite_conn *c, mcp_str sql, sqlite3_stmt **ret, char w
 {
     const char *tail = "";
     sqlite3_stmt *stmt = NULL;
+    int rc = ensure_warm(c);
+    if (rc != SQLITE_OK)
+        return rc;
     c->guarded = true;
-    int rc = sqlite3_prepare_v2(c->db, sql.ptr, (int)sql.len + 1, &stmt, &tail);
+    rc = sqlite3_prepare_v2(c->db, sql.ptr, (int)sql.len + 1, &stmt, &tail);
     const char *reason = NULL;
     if (rc == SQLITE_OK && !stmt)
         reason = "there is no statement";

@@ -24,6 +24,8 @@ int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
                                "The statement is longer than %d bytes, or contains NUL",
                                LONGEST_SQL);
+    /* A call of printf() or replace() is one step, which nothing interrupts: what it makes must be small. */
+    sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, (int)j->s->max_bytes);
     int rc = sqlite_guard_prepare(c, sql, ret, why);
     if ((rc & 0xff) == SQLITE_AUTH)
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: %s", why);
@@ -97,9 +99,11 @@ static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
     if ((rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_MISMATCH)
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
     if ((rc & 0xff) == SQLITE_TOOBIG)
-        return sqlite_job_fail(j, MCP_CODE_INTERNAL,
-                               "A value is larger than %zu bytes: select less of it, with substr()",
-                               j->s->max_read);
+        return sqlite_job_fail(
+            j, MCP_CODE_INTERNAL,
+            "A value is larger than %zu bytes, which is too large for a query; read a "
+            "large cell by its own URI",
+            j->s->max_bytes);
     return rc;
 }
 
@@ -131,7 +135,10 @@ static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
     switch (mcp_json_typeof(value)) {
     case MCP_JSON_NULL: return sqlite3_bind_null(stmt, at);
     case MCP_JSON_BOOL: return sqlite3_bind_int(stmt, at, mcp_json_bool(value, false));
-    case MCP_JSON_INT: return sqlite3_bind_int64(stmt, at, mcp_json_int(value, INT64_MAX));
+    case MCP_JSON_INT:
+        if (mcp_json_int(value, 0) == mcp_json_int(value, 1))
+            return sqlite3_bind_int64(stmt, at, mcp_json_int(value, 0));
+        return sqlite3_bind_double(stmt, at, mcp_json_number(value, 0)); /* beyond 63 bits */
     case MCP_JSON_REAL: return sqlite3_bind_double(stmt, at, mcp_json_number(value, 0));
     case MCP_JSON_STRING:
         return sqlite3_bind_text64(stmt, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);

@@ -30,6 +30,8 @@ static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
     if (shows_rowid(t))
         sqlite3_str_appendall(sql, t->rowid), n++;
     for (size_t i = 0; i < t->n_column; i++) {
+        if (!sqlite_column_shown(&t->column[i]))
+            continue;
         if (n)
             sqlite3_str_appendall(sql, ", ");
         sqlite_put_column(sql, &t->column[i], probed);
@@ -55,6 +57,8 @@ static int put_row(sqlite_row *r)
         mcp_json_add_int(w, sqlite3_column_int64(r->stmt, at++));
     }
     for (size_t i = 0; rc == SQLITE_OK && i < r->table->n_column; i++) {
+        if (!sqlite_column_shown(&r->table->column[i]))
+            continue;
         mcp_json_key(w, r->table->column[i].name);
         rc = sqlite_put_cell(r, &r->table->column[i], at);
         at += r->probed ? 2 : 1;
@@ -287,7 +291,8 @@ static void put_columns(const sqlite_row *r)
     if (shows_rowid(r->table))
         mcp_json_add_string(w, r->table->rowid);
     for (size_t i = 0; i < r->table->n_column; i++)
-        mcp_json_add_string(w, r->table->column[i].name);
+        if (sqlite_column_shown(&r->table->column[i]))
+            mcp_json_add_string(w, r->table->column[i].name);
     mcp_json_end(w);
 }
 
@@ -299,6 +304,8 @@ static int put_values(sqlite_row *r)
     if (shows_rowid(r->table))
         mcp_json_add_int(w, sqlite3_column_int64(r->stmt, at++));
     for (size_t i = 0; rc == SQLITE_OK && i < r->table->n_column; i++) {
+        if (!sqlite_column_shown(&r->table->column[i]))
+            continue;
         rc = sqlite_put_cell(r, &r->table->column[i], at);
         at += r->probed ? 2 : 1;
     }

@@ -20,11 +20,12 @@ typedef struct mcp_sqlite_options {
     const char *path; /* the database; required */
     const char *name; /* in URIs; default: the file's name without .db, .db3, .sqlite or .sqlite3 */
 
-    uint64_t max_rows;       /* rows in one answer; 1000 */
-    uint64_t max_bytes;      /* of rows in one answer; 1 MiB. What is beyond is on the next page */
-    uint64_t max_read;       /* bytes of one cell that one read returns; 10 MiB */
-    uint64_t timeout_ms;     /* how long one request may take; 5000 */
-    const char *tool;        /* name of the tool for queries; default "query"; "": none */
+    uint64_t max_rows;   /* rows in one answer; 1000 */
+    uint64_t max_bytes;  /* of rows in one answer; 1 MiB. What is beyond is on the next page. Also
+                                of each value that a query looks at or makes */
+    uint64_t max_read;   /* bytes of one cell that one read returns; 10 MiB */
+    uint64_t timeout_ms; /* how long one request may take; 5000 */
+    const char *tool;    /* name of the tool for queries; default "query"; "": none */
     const mcp_json *queries; /* saved queries, as mcp_sqlite_schema has them; NULL: none */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
