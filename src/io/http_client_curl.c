@@ -40,7 +40,7 @@ static void *open_library(void)
     void *library = NULL;
 
     for (size_t i = 0; i < MCP__COUNT(names) && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     return library;
 }
 
