@@ -1,7 +1,7 @@
-/* mem_server: one resource of 1 KiB in memory, mem://one, over stdio.
+/* mem_server: one resource of 1 KiB in memory, mem://one, and the tool "weather", over stdio.
  *
  * The same server as peers/ts-server.mjs, on libmcp: what a request costs when the resource costs
- * nothing.
+ * nothing, and a call when there is nothing to do but to check its arguments and its result.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,37 @@
 #include <mcp/mcp.h>
 
 enum { TEXT_SIZE = 1024 };
+
+static const char input_schema[] =
+    "{\"type\":\"object\",\"required\":[\"name\",\"units\",\"address\"],"
+    "\"additionalProperties\":false,"
+    "\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":100},"
+    "\"units\":{\"enum\":[\"metric\",\"imperial\"]},"
+    "\"days\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":14},"
+    "\"verbose\":{\"type\":\"boolean\"},"
+    "\"address\":{\"type\":\"object\",\"required\":[\"city\"],\"additionalProperties\":false,"
+    "\"properties\":{\"city\":{\"type\":\"string\",\"minLength\":1},"
+    "\"zip\":{\"type\":\"string\",\"maxLength\":10},"
+    "\"floor\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":200}}}}}";
+
+static const char output_schema[] =
+    "{\"type\":\"object\",\"required\":[\"celsius\",\"sky\"],\"additionalProperties\":false,"
+    "\"properties\":{\"celsius\":{\"type\":\"number\",\"minimum\":-100,\"maximum\":100},"
+    "\"sky\":{\"enum\":[\"clear\",\"clouds\",\"rain\"]}}}";
+
+static int weather(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_structured(req, MCP_STR("{\"celsius\":21.5,\"sky\":\"clear\"}"));
+}
+
+static const mcp_tool weather_tool = {
+    .size = sizeof(mcp_tool),
+    .name = "weather",
+    .input_schema = input_schema,
+    .output_schema = output_schema,
+    .call = weather,
+};
 
 int main(void)
 {
@@ -26,10 +57,14 @@ int main(void)
 
     mcp_error err = {0};
     mcp_server *server = NULL;
-    int rc = mcp_server_new(
-        MCP_OPTIONS(mcp_server_options, .name = "mem-server", .version = "1.0.0"), &server, &err);
+    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mem-server",
+                                        .version = "1.0.0", .no_rate_limits = true),
+                            &server, &err);
     if (rc == MCP_OK) {
         rc = mcp_server_add_resource(server, &one, NULL, &err);
+    }
+    if (rc == MCP_OK) {
+        rc = mcp_server_add_tool(server, &weather_tool, NULL, &err);
     }
     if (rc == MCP_OK) {
         rc = mcp_serve_stdio(server, &err);

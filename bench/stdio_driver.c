@@ -3,7 +3,8 @@
  *   stdio_driver [OPTIONS] COMMAND [ARGUMENT...]
  *
  * Modes (one line of name=value pairs each on stdout):
- *   --rate    resources/read of --uri, --inflight requests in flight: per_second, p50_us, p99_us
+ *   --rate    resources/read of --uri, or tools/call of --call with --arguments, --inflight requests in
+ *             flight: per_second, p50_us, p99_us
  *   --first   spawn to the first byte of the first answer, median of --spawns: first_ms
  *   --exit    spawn to the end of a command that ends by itself: exit_ms
  *   --list    resources/list to the end: pages, entries, and the time of the first and the last full
@@ -43,12 +44,14 @@ static struct options {
     mode mode;
     const char *revision;
     const char *uri;
+    const char *call, *arguments; /* a tool's name; JSON */
     long requests, warmup, inflight, spawns, max_pages, min_reply;
     char **command;
 } opt = {
     .mode = RATE,
     .revision = "2025-11-25",
     .uri = "mem://one",
+    .arguments = "{}",
     .requests = 100000,
     .warmup = 10000,
     .inflight = 32,
@@ -114,6 +117,21 @@ static void request_make_with(request *r, const char *method, const char *key, c
         die("%s is too long", key);
     }
     request_make(r, method, members);
+}
+
+static void request_make_load(request *r)
+{
+    char members[MAX_REQUEST / 2];
+    if (!opt.call) {
+        request_make_with(r, "resources/read", "uri", opt.uri, strlen(opt.uri));
+        return;
+    }
+    int n = snprintf(members, sizeof(members), "\"name\":\"%s\",\"arguments\":%s,", opt.call,
+                     opt.arguments);
+    if (n < 0 || (size_t)n >= sizeof(members)) {
+        die("the arguments are too long");
+    }
+    request_make(r, "tools/call", members);
 }
 
 static void patch_id(char *at, long index)
@@ -280,7 +298,7 @@ static void run_rate(void)
     if (!l.sent_at || !l.answered || !l.out) {
         die("out of memory");
     }
-    request_make_with(&l.template, "resources/read", "uri", opt.uri, strlen(opt.uri));
+    request_make_load(&l.template);
     peer_start(&p, opt.command);
     handshake(&p);
 
@@ -440,7 +458,18 @@ static void (*const runs[])(void) = {
     [RATE] = run_rate, [FIRST] = run_first, [EXIT] = run_exit, [LIST] = run_list, [ONCE] = run_once,
 };
 
-enum { REVISION = 256, URI, REQUESTS, WARMUP, INFLIGHT, SPAWNS, MAX_PAGES, MIN_REPLY };
+enum {
+    REVISION = 256,
+    URI,
+    CALL,
+    ARGUMENTS,
+    REQUESTS,
+    WARMUP,
+    INFLIGHT,
+    SPAWNS,
+    MAX_PAGES,
+    MIN_REPLY
+};
 
 static const struct option options[] = {
     {"rate", no_argument, NULL, RATE},
@@ -450,6 +479,8 @@ static const struct option options[] = {
     {"once", no_argument, NULL, ONCE},
     {"revision", required_argument, NULL, REVISION},
     {"uri", required_argument, NULL, URI},
+    {"call", required_argument, NULL, CALL},
+    {"arguments", required_argument, NULL, ARGUMENTS},
     {"requests", required_argument, NULL, REQUESTS},
     {"warmup", required_argument, NULL, WARMUP},
     {"inflight", required_argument, NULL, INFLIGHT},
@@ -463,8 +494,8 @@ static void usage(void)
 {
     fputs(
         "usage: stdio_driver [--rate|--first|--exit|--list|--once] [--revision DATE] [--uri URI]\n"
-        "           [--requests N] [--warmup N] [--inflight N] [--spawns N] [--max-pages N]\n"
-        "           [--min-reply BYTES] COMMAND [ARGUMENT...]\n",
+        "           [--call TOOL] [--arguments JSON] [--requests N] [--warmup N] [--inflight N]\n"
+        "           [--spawns N] [--max-pages N] [--min-reply BYTES] COMMAND [ARGUMENT...]\n",
         stderr);
     exit(2);
 }
@@ -484,6 +515,8 @@ static void set_option(int which, const char *value)
     switch (which) {
     case REVISION: opt.revision = value; break;
     case URI: opt.uri = value; break;
+    case CALL: opt.call = value; break;
+    case ARGUMENTS: opt.arguments = value; break;
     case REQUESTS: opt.requests = number(value, 1, 100000000); break;
     case WARMUP: opt.warmup = number(value, 0, 100000000); break;
     case INFLIGHT: opt.inflight = number(value, 1, MAX_INFLIGHT); break;
