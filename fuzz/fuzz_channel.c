@@ -71,10 +71,19 @@ static void finish_last(peer *p)
 {
     fixture_finish(p->fixture, fixture_pending(p->fixture));
 }
+static void pass(peer *p, int64_t ms)
+{
+    p->now += ms;
+    fixture_set_time(p->fixture, p->now);
+    mcp_channel_tick(p->channel, p->now);
+}
 static void pass_time(peer *p)
 {
-    p->now += 100;
-    mcp_channel_tick(p->channel, p->now);
+    pass(p, 100);
+}
+static void pass_much_time(peer *p)
+{
+    pass(p, 600000);
 }
 static void congest(peer *p)
 {
@@ -90,8 +99,9 @@ static void shut(peer *p)
 }
 
 static void (*const directives['z' + 1])(peer *p) = {
-    ['a'] = add_tool,  ['r'] = remove_tool, ['c'] = change, ['f'] = finish_all, ['l'] = finish_last,
-    ['t'] = pass_time, ['w'] = congest,     ['W'] = resume, ['x'] = shut,
+    ['a'] = add_tool,    ['r'] = remove_tool, ['c'] = change,         ['f'] = finish_all,
+    ['l'] = finish_last, ['t'] = pass_time,   ['T'] = pass_much_time, ['w'] = congest,
+    ['W'] = resume,      ['x'] = shut,
 };
 
 static void take_line(peer *p, mcp_str line)

@@ -22,6 +22,7 @@ struct fixture {
     size_t n_cancelled;
     size_t n_watched, n_list_watched;
     int64_t now;
+    unsigned drawn; /* how often something random was asked for */
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -655,6 +656,16 @@ static int64_t calendar(void *user)
     return 1767225600000 + f->now;
 }
 
+/* So that ids of tasks are known beforehand. */
+static int count_up(void *user, void *bytes, size_t len)
+{
+    fixture *f = user;
+    memset(bytes, 0, len);
+    f->drawn++;
+    memcpy(bytes, &f->drawn, len < sizeof(f->drawn) ? len : sizeof(f->drawn));
+    return MCP_OK;
+}
+
 void fixture_set_time(fixture *f, int64_t ms)
 {
     f->now = ms;
@@ -689,6 +700,7 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
         .cache_public = o->cache_public,
         .logging = o->logging,
         .clock = calendar,
+        .random = o->tasks ? count_up : NULL,
         .user = f,
         .allocator = o->allocator,
     };
