@@ -232,6 +232,7 @@ void hint(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    fflush(stdout);
     fprintf(stderr, "%*s", (int)strlen(program_name) + 2, "");
     put_message(format, args);
     va_end(args);

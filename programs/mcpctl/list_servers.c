@@ -20,13 +20,16 @@ static char *command_of(const mcp_json *entry)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    fwrite(program.len ? program.ptr : url.ptr, 1, program.len ? program.len : url.len, f);
+    mcp_str first = program.len ? program : url;
+    if (first.len)
+        fwrite(first.ptr, 1, first.len, f);
     mcp_json_iter it = {0};
     const mcp_json *args = mcp_json_get(entry, "args");
     for (const mcp_json *v; program.len && (v = mcp_json_next(args, &it, NULL)) != NULL;) {
         mcp_str arg = mcp_json_string(v);
         fputc(' ', f);
-        fwrite(arg.ptr, 1, arg.len, f);
+        if (arg.len)
+            fwrite(arg.ptr, 1, arg.len, f);
     }
     fclose(f);
     return text;

@@ -56,7 +56,8 @@ static void put_default(FILE *to, const mcp_json *value)
     mcp_json_add_value(w, value);
     if (!mcp_json_is(value, MCP_JSON_STRING))
         mcp_json_writer_finish(w, &text);
-    fwrite(text.ptr, 1, text.len, to);
+    if (text.len)
+        fwrite(text.ptr, 1, text.len, to);
     mcp_json_writer_free(w);
 }
 

@@ -94,6 +94,13 @@ static void hint_local(const ctl *c, int rc)
         else
             hint("does a server listen at %s?", server_label(s));
         break;
+    case MCP_EUNSUPPORTED:
+        if (!terminal_can_ask())
+            hint(
+                "on a terminal you could be asked; --sampler COMMAND answers for a language model");
+        else if (!c->set.sampler)
+            hint("--sampler COMMAND answers for a language model");
+        break;
     case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
     case MCP_EPROTOCOL:
         hint("the fault is the server's; --verbose shows what it says, --revision REV speaks "
@@ -214,10 +221,7 @@ static int call(waiting *w, const char *method, const char *params)
     session *s = w->c->session;
     if (s->interrupted)
         return EXIT_LOCAL;
-    int rc = mcp_client_request(s->client, method, params, CALL_OPTIONS(w), &w->call);
-    if (rc == MCP_EUNSUPPORTED) /* SHIM */
-        rc = mcp_client_call(s->client, method, params, on_result, w);
-    return wait_for(w, rc);
+    return wait_for(w, mcp_client_request(s->client, method, params, CALL_OPTIONS(w), &w->call));
 }
 
 int session_call(ctl *c, const char *what, const char *method, const char *params, result_fn *fn,
@@ -240,15 +244,8 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
     waiting w = {.c = c, .what = what, .fn = fn, .user = user};
     if (c->session->interrupted)
         return EXIT_LOCAL;
-    int rc = mcp_client_call_tool(c->session->client, name, arguments, CALL_OPTIONS(&w), &w.call);
-    if (rc == MCP_EUNSUPPORTED) { /* SHIM */
-        char *params = NULL;
-        if (asprintf(&params, "{\"name\":\"%s\",\"arguments\":%s}", name, arguments) < 0)
-            return EXIT_LOCAL;
-        rc = mcp_client_call(c->session->client, "tools/call", params, on_result, &w);
-        free(params);
-    }
-    return wait_for(&w, rc);
+    return wait_for(
+        &w, mcp_client_call_tool(c->session->client, name, arguments, CALL_OPTIONS(&w), &w.call));
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------- */
@@ -281,12 +278,10 @@ static int list(waiting *w, const char *method)
     session *s = w->c->session;
     if (s->interrupted)
         return EXIT_LOCAL;
-    int rc = mcp_client_list_all(s->client, method, on_page,
-                                 MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
-                                 &w->call);
-    if (rc == MCP_EUNSUPPORTED) /* SHIM */
-        rc = mcp_client_list(s->client, method, on_page, on_list_end, w);
-    return wait_for(w, rc);
+    return wait_for(
+        w, mcp_client_list_all(s->client, method, on_page,
+                               MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
+                               &w->call));
 }
 
 int session_list(ctl *c, const char *what, const char *method, result_fn *fn, void *user)
@@ -385,6 +380,13 @@ static void on_http_end(void *user, const char *why)
     ((session *)user)->ended = true;
 }
 
+/* What comes with the refusal, if anything, says less than that it is one. */
+static int on_challenge(void *user, const mcp_http_challenge *challenge)
+{
+    (void)user, (void)challenge;
+    return MCP_EACCESS;
+}
+
 static int connect_address(ctl *c)
 {
     mcp_error error = {0};
@@ -393,7 +395,7 @@ static int connect_address(ctl *c)
         s->loop, s->client,
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,
-                    .on_end = on_http_end, .user = s),
+                    .challenge = on_challenge, .on_end = on_http_end, .user = s),
         &s->http, &error);
     if (rc == MCP_OK)
         return EXIT_OK;
