@@ -332,3 +332,12 @@ book() {
         wait "$server"
     done
 }
+
+@test "client: lists, reads and calls, and waits for each" {
+    run -0 --separate-stderr "$examples/client" "$examples/hello" -- greet '{"name":"Ada"}'
+    [ "$output" = "$(printf 'hello:world\nHello, world!\nHello, Ada!')" ]
+    run -1 --separate-stderr "$examples/client" "$examples/hello" -- nosuch
+    [ "$stderr" = 'client: Unknown tool: nosuch' ]
+    run -1 --separate-stderr "$examples/client" "$examples/nosuch"
+    [[ $stderr == *'no such file'* ]]
+}
