@@ -471,8 +471,9 @@ typedef struct mcp_exchange_end {
 /* Tells the engine, once per exchange. It then does what has to follow: fail the call, go on to the next era
  * (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"), begin a new session, listen again
  * later. An event stream that ended without the answer has the status 200 (legacy: after the transport has
- * tried to resume it). Unknown numbers are ignored, so a transport may tell it of every end. Counts
- * as a call of the channel: ask for its deadline afterwards. */
+ * tried to resume it). Unknown numbers are ignored, so a transport may tell it of every end. Exchange 0 is a
+ * stream of no call's: when its session is gone (404) a new one is made. Counts as a call of the channel:
+ * ask for its deadline afterwards. */
 MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                        const mcp_exchange_end *end, int64_t now);
 

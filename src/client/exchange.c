@@ -164,15 +164,29 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
     return message.kind == MCP__ERROR ? message.result : NULL;
 }
 
+/* What belongs to no call: a stream of a session that is not known any more. */
+static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
+{
+    bool legacy = mcp__client_is_ready(client) && !client->revision->modern;
+    if (!legacy || end->status != 404 || !end->session)
+        return;
+    client->channel->now = now;
+    mcp__client_renew(client);
+}
+
 void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                const mcp_exchange_end *end, int64_t now)
 {
     mcp_exchange_end e;
     mcp_error room;
     mcp_json_doc *doc = NULL;
-    if (!client || !end || !client->channel || !exchange || exchange > INT64_MAX)
+    if (!client || !end || !client->channel || exchange > INT64_MAX)
         return;
     mcp__copy_options(&e, sizeof(e), end);
+    if (!exchange) {
+        stream_ended(client, &e, now);
+        return;
+    }
     mcp_channel *channel = client->channel;
     const mcp_json *error = error_in(client, &e, &doc);
     /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of authorization. */

@@ -229,10 +229,14 @@ void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
     snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is to be had there: %s",
              why);
     http->mode = MCP__STREAMABLE;
-    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+    /* Not those that the ends bring about. */
+    mcp__link *last = http->exchanges.prev;
+    for (mcp__link *l = http->exchanges.next;; l = l->next) {
         mcp__exchange *e = mcp__container(l, mcp__exchange, link);
-        if (e->stage == MCP__WAITING)
+        if (l != &http->exchanges && e->stage == MCP__WAITING)
             mcp__exchange_end(e, status, text);
+        if (l == last || l == &http->exchanges)
+            break;
     }
 }
 

@@ -172,6 +172,7 @@ struct mcp__exchange {
     bool modern, handshake, initialized;
     bool resuming; /* by GET what a POST began */
     bool answered; /* the stream may end */
+    bool opened;   /* there was a stream */
     bool heard;    /* an event since the transfer began */
     bool is_cut;   /* the answer is too long */
     int64_t due;   /* when it goes on, or is enough (MCP__SENT); INT64_MAX: nothing is due */

@@ -161,6 +161,21 @@ static bool is_passing(int status)
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
+/* 405: there is none. 404 from the beginning means the same with some servers; later, that the session is
+ * gone, which nobody else may find out for a long time. */
+static void session_stream_refused(mcp__exchange *e, const char *text)
+{
+    mcp_http_client *http = e->http;
+    mcp_exchange_end end = {
+        .size = sizeof(end), .status = e->status, .text = text, .session = e->session != 0};
+    bool gone = e->opened && e->status == 404;
+
+    mcp__exchange_drop(e);
+    if (gone)
+        mcp_client_exchange_ended(http->drive.client, 0, &end, mcp__http_now(http));
+    mcp__drive_turn(&http->drive);
+}
+
 void mcp__exchange_stream_refused(mcp__exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
@@ -174,7 +189,7 @@ void mcp__exchange_stream_refused(mcp__exchange *e, const char *text)
     } else if (is_session_stream(e) ? passing : passing && e->failures <= MOST_FAILURES) {
         go_on_later(e);
     } else if (is_session_stream(e)) {
-        mcp__exchange_drop(e); /* 405: it has none; 404: the next call finds out */
+        session_stream_refused(e, text);
     } else {
         mcp__exchange_end(e, e->status == 405 ? 200 : e->status, text);
     }

@@ -170,8 +170,10 @@ static bool on_head(void *arg, const mcp__answer *answer)
 
     e->verdict = mcp__answer_verdict(answer, asked_now(e));
     take_session(e, answer);
-    if (e->verdict == MCP__VERDICT_EVENTS)
+    if (e->verdict == MCP__VERDICT_EVENTS) {
         mcp__sse_restart(&e->sse);
+        e->opened = true;
+    }
     if (e->verdict != MCP__VERDICT_EVENTS && e->verdict != MCP__VERDICT_MESSAGE) {
         e->due = mcp__http_now(e->http) + GRACE_MS;
         mcp__http_note(e->http);

@@ -144,7 +144,7 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     (void)now;
     assert_true(client->connected);
     assert_null(client->sending);
-    if (!mcp_client_awaits(client, exchange))
+    if (exchange && !mcp_client_awaits(client, exchange))
         return; /* it may tell of every end */
     client->awaited[exchange] = 0;
     engine_log(client, "end %d %d%s", (int)exchange, end->status, end->session ? " session" : "");

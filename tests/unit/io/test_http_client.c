@@ -701,6 +701,29 @@ static void test_stream(void **state)
     }
 }
 
+static void open_once(script_connection *c, const script_request *r)
+{
+    fixture *f = c->script->user;
+    const bool first = r->method[0] == 'G' && f->hooked++ == 0;
+
+    f->text = first ? SCRIPT_STREAM ":\n\n" : "HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n";
+    answer_legacy(c, r);
+}
+
+/* A session whose stream was there and is not known any more is gone. */
+static void test_stream_lost(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_session(&f, "", (mcp_http_client_options){.retry_ms = 20});
+    f.server.handle = open_once;
+    run_for(&f, 100);
+    expect(&f, "end 0 404 session text=the server answered with HTTP status 404 (Not Found)\n");
+    assert_int_equal(f.hooked, 2);
+    close_fixture(&f);
+}
+
 /* ---- notifications ------------------------------------------------------------------------------------------------------- */
 
 static void test_notification(void **state)

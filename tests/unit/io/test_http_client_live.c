@@ -360,6 +360,43 @@ static void test_server_restarts(void **state)
     }
 }
 
+/* Who only listens finds out too. */
+static void test_restart_while_listening(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(revisions); i++) {
+        world w = {0};
+        const char *const uris[] = {"fixed:/text"};
+        mcp_subscription *subscription = NULL;
+        char address[64];
+        open_world(&w, "127.0.0.1:0", false);
+        open_client(&w, revisions[i], (mcp_http_client_options){.retry_ms = 20});
+        assert_int_equal(
+            mcp_client_subscribe(w.client,
+                                 MCP_OPTIONS(mcp_subscription_options, .uris = uris, .n_uris = 1,
+                                             .changed = on_changed, .state = on_state, .user = &w),
+                                 &subscription),
+            MCP_OK);
+        for (int round = 0; round < 2; round++) {
+            w.changed = 0;
+            for (int k = 0; k < 500 && !w.changed; k++) {
+                mcp_server_resource_updated(fixture_server(w.server), "fixed:/text");
+                mcp_loop_step(w.loop, 10);
+            }
+            if (!w.changed)
+                fail_msg("%s: nothing was heard in round %d",
+                         revisions[i] ? revisions[i] : "no revision", round);
+            snprintf(address, sizeof(address), "%s", mcp_listener_address(w.listener));
+            mcp_listener_close(w.listener);
+            mcp_loop_step(w.loop, 1);
+            listen_at(&w, address, false);
+        }
+        assert_true(w.active >= 2);
+        mcp_subscription_end(subscription);
+        close_world(&w);
+    }
+}
+
 static void test_nobody_there(void **state)
 {
     world w = {0};
@@ -422,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_subscription),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_server_restarts),
+        cmocka_unit_test(test_restart_while_listening),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_authorization),
     };
