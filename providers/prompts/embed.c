@@ -259,7 +259,7 @@ int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size
     mcp_json_doc **docs = mcp_request_alloc(req, n * sizeof(*docs));
     const mcp_json **results = mcp_request_alloc(req, n * sizeof(*results));
     if (!r || !docs || !results)
-        return MCP_ENOMEM;
+        return done(req, MCP_ENOMEM, NULL, "", user);
     for (size_t i = 0; i < n; i++)
         docs[i] = NULL, results[i] = NULL;
     *r = (reading){.all = e,

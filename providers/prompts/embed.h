@@ -21,7 +21,7 @@ int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_e
 /* Requests that wait are ended. NULL is fine. */
 void prompts_embeds_free(prompts_embeds *e);
 
-/* Called once, on the server's thread: with MCP_OK, results[i] is the result of resources/read for
+/* Called once in every case, on the server's thread: with MCP_OK, results[i] is the result of resources/read for
  * uris[i]; else `why` says which could not be read. All is borrowed until it returns; it ends with
  * replying and, where `later`, mcp_reply_finish(). Returns what a handler returns. */
 typedef int prompts_embedded_fn(mcp_request *req, int rc, const mcp_json *const *results,

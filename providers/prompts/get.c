@@ -143,8 +143,7 @@ static int reply_with_resources(mcp_request *req, getting *g, prompts_embeds *em
         if (d->pieces[i].kind == PROMPTS_RESOURCE)
             g->uris[n++] = d->pieces[i].text;
     prompts_document_ref(d);
-    int rc = prompts_embed(embeds, req, g->uris, n, on_embedded, g);
-    return rc;
+    return prompts_embed(embeds, req, g->uris, n, on_embedded, g);
 }
 
 /* ---- prompts/get ----------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static const prompts_entry *holder(const prompts_folder *f, size_t i)
     return NULL;
 }
 
-/* Documents in their order, each name once. `fresh` is asked before entries are adopted. */
+/* Documents in their order, each name once. Before the reading is adopted: `kept` tells what is no news. */
 static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_document **chosen)
 {
     size_t n = 0;

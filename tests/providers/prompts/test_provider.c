@@ -608,6 +608,48 @@ static void without_memory(void **state)
     close_peer(p);
 }
 
+/* The same for the memory of the server, of which requests and channels are made. */
+static void without_memory_of_the_server(void **state)
+{
+    peer *p = new_peer();
+    mcp_error error;
+    (void)state;
+    /* So many that the request's first block does not do for them. */
+    char text[2000] = "---\narguments:\n  - name: x\n---\n{{x}}\n{{resource: mem:blob}}\n";
+    for (int i = 0; i < 31; i++)
+        strcat(text, "{{resource: mem:text}}\n");
+    tree_file(&p->folder, "a.md", text);
+    for (size_t n = 1;; n++) {
+        failalloc f = {0}, own = {0};
+        mcp_allocator a = failalloc_allocator(&f), b = failalloc_allocator(&own);
+        fakehost_init(&p->host);
+        make_server(p, &p->host.host, &a);
+        assert_int_equal(mcp_prompts_add(p->server,
+                                         MCP_OPTIONS(mcp_prompts_options, .allocator = &b,
+                                                     .folder = p->folder.path),
+                                         &p->prompts, &error),
+                         MCP_OK);
+        assert_int_equal(
+            mcp_server_connect(p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
+                               &p->channel, &error),
+            MCP_OK);
+        f.fail_at = f.calls + n;
+        get(p, "a", "\"x\":\"1\"");
+        bool whole = f.calls < f.fail_at;
+        if (whole)
+            expect(p->reply, "\"blob\":\"AAH/\"");
+        mcp_channel_free(p->channel);
+        mcp_prompts_free(p->prompts);
+        mcp_server_free(p->server);
+        p->channel = NULL, p->prompts = NULL, p->server = NULL;
+        assert_int_equal(f.live, 0);
+        assert_int_equal(own.live, 0);
+        if (whole)
+            break;
+    }
+    close_peer(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -627,6 +669,7 @@ int main(void)
         cmocka_unit_test(names_of_others_are_theirs),
         cmocka_unit_test(a_folder_that_is_not_there),
         cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_memory_of_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
