@@ -27,6 +27,7 @@ typedef struct mcp__exchange mcp__exchange;
 
 #define MCP__CURL_FUNCTIONS(X)  \
     X(curl_global_init)         \
+    X(curl_version_info)        \
     X(curl_global_cleanup)      \
     X(curl_easy_init)           \
     X(curl_easy_setopt)         \

@@ -304,6 +304,16 @@ static void open_handles(mcp__web *web)
     web->n_handles = 2;
 }
 
+static int check_version(const mcp__curl *f, mcp_error *error)
+{
+    const curl_version_info_data *info = f->curl_version_info(CURLVERSION_NOW);
+
+    if (info->version_num >= CURL_VERSION_BITS(7, 85, 0))
+        return MCP_OK;
+    return mcp__fail(error, MCP_EUNSUPPORTED, 0, "HTTP needs libcurl 7.85 or newer, not %s",
+                     info->version);
+}
+
 int mcp__web_get(mcp_loop *loop, mcp__web **ret, mcp_error *error)
 {
     if (loop->web) {
@@ -318,6 +328,8 @@ int mcp__web_get(mcp_loop *loop, mcp__web **ret, mcp_error *error)
     mcp__list_init(&web->running);
     mcp__list_init(&web->dead);
     int rc = load(&web->f, error);
+    if (rc == MCP_OK)
+        rc = check_version(&web->f, error);
     if (rc == MCP_OK && web->f.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         rc = mcp__fail(error, MCP_EUNSUPPORTED, 0, "libcurl cannot be used");
     if (rc < 0) {

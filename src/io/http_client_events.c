@@ -15,9 +15,10 @@
 #include "io/http_client.h"
 
 enum {
-    MOST_FAILURES = 5, /* in a row, to resume what a POST began */
-    LEAST_DELAY_MS = 20,
-    ANSWERED_MS = 500, /* after the answer, for the server to end the stream */
+    MOST_FAILURES = 5,           /* in a row, to resume what a POST began */
+    LEAST_DELAY_MS = 20,         /* whatever the server says: */
+    LEAST_STREAM_DELAY_MS = 100, /* nobody waits for this one, and it goes on for ever */
+    ANSWERED_MS = 500,           /* after the answer, for the server to end the stream */
 };
 
 static bool is_session_stream(const mcp__exchange *e)
@@ -98,9 +99,12 @@ bool mcp__exchange_events(mcp__exchange *e, mcp_str bytes)
 static void go_on_later(mcp__exchange *e)
 {
     uint64_t ms = mcp__http_delay(e->http, e->sse.retry, e->failures);
+    uint64_t least = is_session_stream(e) ? LEAST_STREAM_DELAY_MS : LEAST_DELAY_MS;
 
+    if (e->transfer)
+        least = MCP__MAX(least, e->transfer->answer.retry_ms);
     e->stage = MCP__WAITING;
-    e->due = mcp__http_now(e->http) + (int64_t)MCP__MAX(ms, (uint64_t)LEAST_DELAY_MS);
+    e->due = mcp__http_now(e->http) + (int64_t)MCP__MAX(ms, least);
     mcp__http_note(e->http);
 }
 

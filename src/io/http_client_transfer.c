@@ -397,6 +397,8 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
 
     if (copy_headers(t, r->headers) < 0)
         return MCP_ENOMEM;
+    /* Nobody waits for a name server when it is closed. (libcurl 7.87 and newer.) */
+    (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
     bool good = set_callbacks(t) && set_way(t) && set_method(t, r->body) &&
                 set_text(t, CURLOPT_URL, t->url) &&
                 t->web->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&

@@ -684,7 +684,7 @@ static void test_stream(void **state)
         {SCRIPT_STREAM "data: {\"method\":\"a\"}\n\n", true, ""},
         {SCRIPT_STREAM "id: 7-1\ndata: {\"method\":\"a\"}\n\n", true, "7-1"},
         {SCRIPT_STREAM "id: 7-1\n\nid: 7-2\n", true, "7-1"},
-        {SCRIPT_STREAM "retry: 20\n\n", true, ""},
+        {SCRIPT_STREAM "retry: 0\n\n", true, ""},
     };
 
     (void)state;
@@ -718,7 +718,7 @@ static void test_stream_lost(void **state)
     (void)state;
     open_session(&f, "", (mcp_http_client_options){.retry_ms = 20});
     f.server.handle = open_once;
-    run_for(&f, 100);
+    run_for(&f, 200);
     expect(&f, "end 0 404 session text=the server answered with HTTP status 404 (Not Found)\n");
     assert_int_equal(f.hooked, 2);
     close_fixture(&f);
