@@ -19,6 +19,52 @@ static void reply_result(mcp__incoming *in, mcp_str result)
     mcp__channel_give_buf(channel, &b);
 }
 
+/* ---- the time that a person takes ------------------------------------------------------------------------ */
+
+static void set_timeouts(mcp_client *client, bool run)
+{
+    for (mcp__link *l = client->sent.next; l != &client->sent; l = l->next) {
+        const mcp__call *call = mcp__container(l, mcp__call, link);
+        uint64_t ms = call->options.timeout_ms;
+        int64_t at = INT64_MAX;
+        if (run && ms < (uint64_t)(INT64_MAX - mcp__client_now(client)))
+            at = mcp__client_now(client) + (int64_t)ms;
+        mcp__channel_set_timeout(client->channel, call->id, at);
+    }
+}
+
+/* Nobody says for which call a server asks, so all wait while a person thinks. */
+static void hold_calls(mcp_client *client)
+{
+    client->held = true;
+    set_timeouts(client, false);
+}
+
+static void release_calls(mcp_client *client)
+{
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        const mcp_question *q = mcp__container(l, mcp_question, link);
+        if (q->asked)
+            return;
+    }
+    if (client->held && client->channel)
+        set_timeouts(client, true);
+    client->held = false;
+}
+
+/* The call on whose exchange the server asks; 0: it cannot be known. */
+static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
+{
+    for (mcp__link *l = client->sent.next; exchange && l != &client->sent; l = l->next) {
+        const mcp__call *call = mcp__container(l, mcp__call, link);
+        if (client->transport.exchanges && (mcp_exchange)call->id == exchange)
+            return call->handle;
+    }
+    return 0;
+}
+
+/* ---- requests --------------------------------------------------------------------------------------------- */
+
 /* What a failure of mcp__question_new() is to the server. */
 static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error *error)
 {
@@ -57,15 +103,19 @@ void mcp__client_asked(mcp__incoming *in)
         return;
     }
     asked->question->asked = asked;
+    asked->question->handle = call_of(client, in->exchange);
+    hold_calls(client);
     mcp__question_ask(asked->question);
 }
 
 void mcp__client_asked_cancelled(mcp__incoming *in)
 {
     mcp__asked *asked = (mcp__asked *)in;
+    mcp_client *client = in->channel->state;
     if (asked->question)
         mcp__question_withdraw(asked->question);
     mcp__incoming_drop(in);
+    release_calls(client);
 }
 
 /* A question was answered: sends it. */
@@ -94,5 +144,6 @@ void mcp__client_answer(mcp_client *client)
             reply(q);
         mcp__question_free(q);
     }
+    release_calls(client);
     mcp__rounds_end(client);
 }

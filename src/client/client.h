@@ -168,6 +168,7 @@ struct mcp_client {
 
     mcp__link questions; /* mcp_question */
     size_t open_questions;
+    bool held; /* the calls' time-outs, while a legacy server's question is open */
     mcp__token_bucket bucket;
     mcp__buf roots; /* JSON array; empty: never set */
     bool roots_changed;
@@ -303,10 +304,11 @@ struct mcp_question {
     mcp__link link; /* in client->questions */
     mcp_client *client;
     mcp_question_kind kind;
-    mcp_json_doc *doc; /* its params */
-    mcp__asked *asked; /* the request that it came in; NULL: none */
-    mcp__call *call;   /* that waits for it; NULL: none */
-    char *key;         /* of inputRequests */
+    mcp_json_doc *doc;  /* its params */
+    mcp__asked *asked;  /* the request that it came in; NULL: none */
+    mcp__call *call;    /* that waits for it; NULL: none */
+    mcp_call_id handle; /* with a request: the call that it is about; 0: unknown */
+    char *key;          /* of inputRequests */
     size_t key_len;
     void (*on_cancel)(mcp_question *question, void *user);
     void *on_cancel_user;

@@ -246,7 +246,9 @@ mcp_str mcp_question_elicitation_id(const mcp_question *question)
 
 mcp_call_id mcp_question_call(const mcp_question *question)
 {
-    return question->call ? question->call->handle : 0;
+    if (question->call)
+        return question->call->handle;
+    return question->asked ? question->handle : 0;
 }
 
 void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *question, void *user),

@@ -307,6 +307,46 @@ static void test_withdrawn(void **state)
     }
 }
 
+/* While a person thinks no call times out; afterwards each has its time anew. */
+static void test_time_to_think(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25"), {"m", NULL}};
+    for (int http = 0; http < 2; http++) {
+        for (int withdrawn = 0; withdrawn < 2; withdrawn++) {
+            program p;
+            mcp_client_options o = options_of(&p);
+            mcp_call_id call = 0;
+            fake *f = &p.fake;
+            fake_open_as(f, replies, &o, http);
+            mcp_client_request(
+                f->client, "m", NULL,
+                MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f, .timeout_ms = 100),
+                &call);
+            f->until = f->now + 50;
+            fake_run(f);
+            fake_deliver_on(f, http ? f->exchange[f->n_sent - 1] : 0,
+                            MCP_STR(ASK("\"q\"", "elicitation/create", FORM)), (mcp_str){0});
+            assert_int_equal(mcp_question_call(p.open[0]), http ? call : 0);
+            f->now = f->until = f->now + 100000;
+            fake_run(f);
+            assert_int_equal(f->done, 0);
+            if (withdrawn)
+                fake_deliver(f,
+                             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                             "\"params\":{\"requestId\":\"q\"}}",
+                             "", 0);
+            answer(p.open[0], DECLINE);
+            int64_t answered = f->now;
+            f->until = 0;
+            fake_run(f);
+            assert_int_equal(f->rc, MCP_ETIMEOUT);
+            assert_int_equal(f->now, answered + 100);
+            fake_close(f);
+        }
+    }
+}
+
 static void test_wrong_answers(void **state)
 {
     (void)state;
@@ -693,6 +733,7 @@ int main(void)
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_set_roots),
         cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_time_to_think),
         cmocka_unit_test(test_wrong_answers),
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_rounds),
