@@ -11,6 +11,7 @@ enum { PATIENCE_MS = 500, STEP_MS = 100, BAR = 24 };
 
 static struct {
     bool wanted, shown;
+    unsigned depth; /* begun inside of each other: only the outermost counts */
     int64_t begun, moved;
     double progress, total;
     char what[64], message[128];
@@ -35,6 +36,8 @@ static void keep(char *to, size_t room, mcp_str text)
 
 void bar_begin(const char *what, bool quiet)
 {
+    if (bar.depth++)
+        return;
     bar.wanted = !quiet && isatty(STDERR_FILENO) == 1;
     bar.begun = bar.moved = bar.wanted ? now_ms() : 0;
     bar.progress = bar.total = 0;
@@ -98,6 +101,8 @@ void bar_clear(void)
 
 void bar_end(void)
 {
+    if (--bar.depth)
+        return;
     bar_clear();
     bar.wanted = false;
 }

@@ -120,6 +120,30 @@ const command commands[] = {
         .json = "{\"time\", \"changed\", \"uri\"}, one line each",
     },
     {
+        .name = "context",
+        .args = "[QUERY...]",
+        .max_args = ANY,
+        .run = run_context,
+        .summary = "Collect what a language model should see, within a budget.",
+        .details =
+            "Picks resources for the assistant (--audience user: for the user) by priority, the "
+            "time of their last "
+            "change and, with a QUERY, how well name, title, description and text match it (BM25); "
+            "without a "
+            "match only what has priority 1 is in. The 60 best by what the list says are read. "
+            "What is long is cut at a line, near the words of the query; nothing but priority 1 "
+            "takes more than the "
+            "half of the budget.\nPrints one Markdown document: a heading for each resource, its "
+            "URI, its text in a fence. "
+            "With --explain a line for each resource: in or out, score, parts of the score, cost, "
+            "why, and URI, separated "
+            "by tabs.",
+        .json = "{\"query\", \"unit\", \"budget\", \"used\", \"resources\": [{\"uri\", \"name\", "
+                "\"mimeType\", \"score\", \"cost\", \"part\", \"text\"}...]}; with --explain all "
+                "resources, with "
+                "\"match\", \"priority\", \"recency\", \"included\", \"why\" instead of the text",
+    },
+    {
         .name = "prompts",
         .args = "",
         .run = run_prompts,

@@ -61,6 +61,9 @@ void entries_sort(entries *list, const char *key, bool reverse);
 /* "12.3K": at most 5 columns; nothing when it is unknown. */
 void size_format(int64_t size, char to[24]);
 
+/* find.c: the words with a space between; to be freed, NULL: no memory. */
+char *words_join(const char *const *items, size_t count);
+
 /* ls.c: prints them as ls does. */
 typedef struct listing listing;
 listing *listing_begin(ctl *c, const char *json_name);

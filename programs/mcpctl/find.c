@@ -4,15 +4,18 @@
 #include "entries.h"
 #include "rank.h"
 
-static char *join_words(const ctl *c)
+char *words_join(const char *const *items, size_t count)
 {
     size_t len = 1;
-    for (size_t i = 0; i < c->n_args; i++)
-        len += strlen(c->args[i]) + 1;
-    char *text = calloc(1, len);
-    for (size_t i = 0; text && i < c->n_args; i++) {
-        strcat(text, c->args[i]);
-        strcat(text, " ");
+    for (size_t i = 0; i < count; i++)
+        len += strlen(items[i]) + 1;
+    char *text = calloc(1, len), *to = text;
+    for (size_t i = 0; text && i < count; i++) {
+        size_t n = strlen(items[i]);
+        if (i)
+            *to++ = ' ';
+        memcpy(to, items[i], n);
+        to += n;
     }
     return text;
 }
@@ -62,7 +65,7 @@ int run_find(ctl *c)
     int code = filter_make(c, false, &f);
     if (code == EXIT_OK && session_offers(c, "resources"))
         code = entries_collect(c, &f, &all);
-    char *query = code == EXIT_OK ? join_words(c) : NULL;
+    char *query = code == EXIT_OK ? words_join(c->args, c->n_args) : NULL;
     if (code == EXIT_OK && (!query || !score_all(&all, query))) {
         say("find: out of memory");
         code = EXIT_LOCAL;

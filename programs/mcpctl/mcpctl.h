@@ -48,9 +48,9 @@ typedef struct settings {
     bool long_form, reverse;
 
     /* of single commands */
-    const char *range, *lines, *output, *args;
+    const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
-    bool force, read;
+    bool force, read, explain;
 } settings;
 
 typedef struct command command;
@@ -91,6 +91,7 @@ const command *command_find(const char *name);
 
 int run_call(ctl *c);
 int run_complete(ctl *c);
+int run_context(ctl *c);
 int run_find(ctl *c);
 int run_info(ctl *c);
 int run_ls(ctl *c);

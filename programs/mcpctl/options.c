@@ -4,7 +4,7 @@
 #include "mcpctl.h"
 
 #define AT(field) offsetof(settings, field)
-#define LISTS     "ls|tree|find"
+#define LISTS     "ls|tree|find|context"
 
 const option options[] = {
     {.name = "server",
@@ -124,6 +124,20 @@ const option options[] = {
      .max = 1000,
      .only = "tree",
      .help = "N levels only."},
+    {.name = "budget",
+     .letter = 'b',
+     .kind = OPTION_TEXT,
+     .at = AT(budget),
+     .argument = "SIZE",
+     .only = "context",
+     .help = "How long the bundle may be: bytes, such as 32K, or tokens, such as 8000t. Default "
+             "32K. Tokens are an "
+             "estimate: four ASCII characters each, or one other."},
+    {.name = "explain",
+     .kind = OPTION_FLAG,
+     .at = AT(explain),
+     .only = "context",
+     .help = "Instead of the bundle say of each resource why it is in or out."},
     {.name = "range",
      .kind = OPTION_TEXT,
      .at = AT(range),

@@ -18,7 +18,7 @@ bool terminal_ask_yes(const char *question);
 void terminal_show(mcp_str text, int indent);
 
 /* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr is no
- * terminal. `what` is copied. */
+ * terminal. `what` is copied. Within another begin() and end() they do nothing. */
 void bar_begin(const char *what, bool quiet);
 /* total 0: unknown. message may be empty. */
 void bar_set(double progress, double total, mcp_str message);

@@ -622,3 +622,41 @@ WORDS
         [[ $name == trace || $name == shell || $output == *"With --json:"* ]]
     done
 }
+
+@test "context: what is in, and why" {
+    run "$MCPCTL" context -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == "# Context"*"## api.md"*'`mem:docs/api.md`'*'```'*one*'## main.c'* ]]
+    [[ $output != *readme* && $output != *logo* ]]
+    run "$MCPCTL" context --audience user --explain -- "$workshop"
+    [[ ${lines[0]} == $'in\t'*"priority 0.90"*mem:docs/readme.md ]]
+    run "$MCPCTL" context --quiet --explain read interface -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == $'in\t'*"match 1.00"*$'included\tmem:docs/api.md' ]]
+    [[ ${lines[1]} == $'in\t'*mem:src/readAll.c ]]
+    [[ ${lines[2]} == $'out\t0.000\t'*$'matches no word\tmem:src/main.c' ]]
+    [[ ${lines[3]} == $'out\t'*$'not text\tmem:img/logo.png' ]]
+    run "$MCPCTL" context --json read -- "$workshop"
+    [[ $output == '{"query":"read","unit":"bytes","budget":32768,"used":'*'"resources":[{"uri":"mem:src/readAll.c",'*'"part":false,"text":"one\n'* ]]
+    run "$MCPCTL" context zebra -- "$workshop"
+    [ "$status" -eq 7 ]
+    for wrong in 0 x 5x 8tt -1; do
+        run "$MCPCTL" context --budget $wrong -- "$workshop"
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "context: the words of the text count, and the budget is kept" {
+    mkdir folder
+    seq 1 5000 >folder/numbers
+    { seq 1 3000; echo 'a zebra crosses'; seq 1 3000; } >folder/long
+    printf '````\nfence\n' >folder/fence.md
+    run "$MCPCTL" context zebra --budget 2K -- "$MCPD" folder
+    [ "$status" -eq 0 ]
+    [ "${#output}" -le 2048 ]
+    [[ $output == *"## long"*"(a part)"*"a zebra crosses"* && $output != *"## numbers"* ]]
+    run "$MCPCTL" context fence -- "$MCPD" folder
+    [[ $output == *$'`````\n````\nfence\n`````' ]]
+    "$MCPCTL" context --budget 500t -- "$MCPD" folder >out
+    [ "$(wc -c <out)" -le 2000 ]
+}
