@@ -18,17 +18,21 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     return rc;
 }
 
-#define LIST_SQL                                                                     \
-    "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND " \
-    "(name > ?1 OR (?3 AND name = ?1)) AND substr(name, 1, 7) <> 'sqlite_' "
+/* "sqlite`" is what follows all names that begin with "sqlite_". */
+#define LIST(after)                                                                             \
+    "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name " after \
+    " ?1 AND (name < 'sqlite_' OR name >= 'sqlite`') "
+#define NO_SHADOWS                                                                        \
+    "AND name NOT IN (SELECT name FROM pragma_table_list WHERE schema = 'main' AND type " \
+    "= 'shadow') "
+#define IN_ORDER "ORDER BY name LIMIT ?2"
 
 /* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered. */
-int sqlite_prepare_list(sqlite_conn *c, sqlite3_stmt **ret)
+int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
 {
-    static const char *const sql[] = {
-        LIST_SQL "ORDER BY name LIMIT ?2",
-        LIST_SQL "AND name NOT IN (SELECT name FROM pragma_table_list WHERE schema = 'main' AND "
-                 "type = 'shadow') ORDER BY name LIMIT ?2"};
+    static const char *const sql[2][2] = {
+        {LIST(">") IN_ORDER, LIST(">=") IN_ORDER},
+        {LIST(">") NO_SHADOWS IN_ORDER, LIST(">=") NO_SHADOWS IN_ORDER}};
     if (!c->virtual_known) {
         sqlite3_stmt *stmt = NULL;
         int rc = sqlite_prepare(c,
@@ -43,7 +47,7 @@ int sqlite_prepare_list(sqlite_conn *c, sqlite3_stmt **ret)
         c->virtual_known = true;
         c->has_virtual = rc == SQLITE_ROW;
     }
-    return sqlite_prepare(c, sql[c->has_virtual], ret);
+    return sqlite_prepare(c, sql[c->has_virtual][from], ret);
 }
 
 mcp_str sqlite_text(sqlite3_stmt *stmt, int column)

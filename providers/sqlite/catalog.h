@@ -67,8 +67,8 @@ const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i);
 const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
 
 /* What is listed: neither what is SQLite's own nor the tables in which virtual ones keep theirs. The names
- * after ?1 in byte order (?1 itself too when ?3 is true), ?2 of them, as (name, type). */
-int sqlite_prepare_list(sqlite_conn *conn, sqlite3_stmt **ret);
+ * after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type). */
+int sqlite_prepare_list(sqlite_conn *conn, bool from, sqlite3_stmt **ret);
 
 /* Prepares; SQLite's code. A statement that is NULL is one that did not get that far. */
 int sqlite_prepare(sqlite_conn *conn, const char *sql, sqlite3_stmt **ret);

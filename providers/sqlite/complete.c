@@ -37,14 +37,12 @@ static bool keep(completion *c, mcp_str value)
 static int complete_tables(sqlite_conn *conn, completion *c)
 {
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite_prepare_list(conn, &stmt);
+    int rc = sqlite_prepare_list(conn, true, &stmt);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text64(stmt, 1, c->value.len ? c->value.ptr : "", c->value.len,
                                  SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int(stmt, 2, MOST + 1);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int(stmt, 3, 1);
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
         rc = keep(c, sqlite_text(stmt, 0)) ? SQLITE_OK : SQLITE_DONE;
     sqlite3_finalize(stmt);

@@ -309,11 +309,11 @@ static int run_database_json(sqlite_conn *c, sqlite_job *j)
     mcp_json_writer *w = j->json;
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite_prepare_list(c, &stmt);
+        rc = sqlite_prepare_list(c, false, &stmt);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(stmt, 1, "", 0, SQLITE_STATIC);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, 2, -1); /* NULL for the third: false */
+        rc = sqlite3_bind_int64(stmt, 2, -1);
     mcp_json_begin_object(w);
     put_text(w, "database", j->s->name);
     mcp_json_key(w, "tables");

@@ -1,8 +1,9 @@
 /* list.c: resources/list: the database, then each table and view with its rows, then saved queries.
  *
  * Many hosts look at lists alone, so that the rows of a table are an entry beside the table. The position
- * is the name of a table: what is created or dropped meanwhile neither repeats nor hides another. Names
- * are collected first, because the page may come from a worker.
+ * is the name of a table: what is created or dropped meanwhile neither repeats nor hides another. Texts are
+ * collected first, because the page may come from a worker; the last page that was collected on the
+ * server's thread is kept as long as the schema stays as it was.
  */
 #include "provider.h"
 
@@ -18,7 +19,9 @@ typedef struct listing {
     size_t query;  /* the saved query to go on with */
     size_t max;    /* room that is left on the page */
     bool full;
-    sqlite3_str *names; /* 't' or 'v', the name, NUL */
+    files_buffer
+        texts; /* of each table: URI, name, URI of its rows, name of its rows, each with a NUL */
+    const files_buffer *from; /* texts, or what is kept */
     atomic_bool stop;
     sqlite_conn *running;
     int rc, code;
@@ -62,36 +65,100 @@ static int read_position(listing *l, mcp_str cursor)
     return query <= l->s->n_saved ? MCP_OK : MCP_EINVAL;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------ */
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-static int put_names(listing *l, sqlite3_stmt *stmt)
+static int put(files_buffer *to, const char *a, const char *b, const char *c)
 {
-    int rc;
-    sqlite3_str_reset(l->names);
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        mcp_str name = sqlite_text(stmt, 0);
-        sqlite3_str_appendchar(l->names, 1, *sqlite_text(stmt, 1).ptr);
-        sqlite3_str_append(l->names, name.ptr, (int)strlen(name.ptr));
-        sqlite3_str_appendchar(l->names, 1, 0);
+    const char *const parts[] = {a, b, c};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < 3; i++)
+        rc = files_buffer_append(to, parts[i], strlen(parts[i]) + (i == 2));
+    return rc;
+}
+
+static int put_table(listing *l, const char *name, sqlite3_str *encoded)
+{
+    sqlite3_str_reset(encoded);
+    sqlite_uri_put_text(encoded, mcp_str_from(name));
+    const char *segment = sqlite3_str_value(encoded), *prefix = l->s->prefix;
+    if (!segment)
+        return SQLITE_NOMEM;
+    if (put(&l->texts, prefix, segment, "") != MCP_OK || put(&l->texts, name, "", "") != MCP_OK ||
+        put(&l->texts, prefix, segment, "/rows") != MCP_OK ||
+        put(&l->texts, name, "", "/rows") != MCP_OK)
+        return SQLITE_NOMEM;
+    return SQLITE_OK;
+}
+
+static int put_tables(listing *l, sqlite3_stmt *stmt)
+{
+    int rc = SQLITE_OK;
+    sqlite3_str *encoded = sqlite3_str_new(NULL);
+    l->texts.len = 0;
+    while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        rc = put_table(l, sqlite_text(stmt, 0).ptr, encoded);
+    sqlite3_free(sqlite3_str_finish(encoded));
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Which page was kept, and of which schema. */
+static bool is_kept(const sqlite_kept *k, const listing *l, const sqlite_conn *c, int64_t schema)
+{
+    return k->max == l->max && k->at == l->at && k->conn == c->number && k->schema == schema &&
+           mcp_str_eq((mcp_str){k->after, k->after_len}, l->after);
+}
+
+static void keep(const listing *l, const sqlite_conn *c, int64_t schema)
+{
+    sqlite_kept *k = &l->s->kept;
+    k->max = 0;
+    k->texts.len = 0;
+    if (l->after.len > sizeof k->after || l->texts.len > SQLITE_MOST_KEPT ||
+        files_buffer_append(&k->texts, l->texts.ptr, l->texts.len) != MCP_OK)
+        return;
+    k->max = l->max;
+    k->at = l->at;
+    k->conn = c->number;
+    k->schema = schema;
+    k->after_len = l->after.len;
+    if (l->after.len)
+        memcpy(k->after, l->after.ptr, l->after.len);
+}
+
+static int schema_version(sqlite_conn *c, int64_t *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare(c, "PRAGMA schema_version", &stmt);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        rc = SQLITE_OK;
     }
-    return rc == SQLITE_DONE ? sqlite3_str_errcode(l->names) : rc;
+    sqlite3_finalize(stmt);
+    return rc;
 }
 
 static int collect(sqlite_conn *c, void *user)
 {
     listing *l = user;
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite_prepare_list(c, &stmt);
+    int64_t schema = 0;
+    int rc = schema_version(c, &schema);
+    l->from = &l->s->kept.texts;
+    if (rc == SQLITE_OK && c->near && is_kept(&l->s->kept, l, c, schema))
+        return SQLITE_OK;
+    l->from = &l->texts;
+    if (rc == SQLITE_OK)
+        rc = sqlite_prepare_list(c, l->at == AT_TABLE, &stmt);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text64(stmt, 1, l->after.len ? l->after.ptr : "", l->after.len,
                                  SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(stmt, 2, (sqlite3_int64)(l->max / 2 + 2)); /* more than fit */
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int(stmt, 3, l->at == AT_TABLE);
-    if (rc == SQLITE_OK)
-        rc = put_names(l, stmt);
+        rc = put_tables(l, stmt);
     sqlite3_finalize(stmt);
+    if (rc == SQLITE_OK && c->near)
+        keep(l, c, schema);
     return rc;
 }
 
@@ -108,64 +175,40 @@ static int reply_database(const listing *l)
                                                        .priority = 0.9)));
 }
 
-/* `uri` is a buffer that is used again for each entry. */
-static int reply_entry(const listing *l, sqlite3_str *uri, const char *name, char kind, bool rows)
-{
-    static const size_t longest = 200;
-    char title[240];
-    sqlite3_str_reset(uri);
-    sqlite3_str_appendall(uri, l->s->prefix);
-    sqlite_uri_put_text(uri, mcp_str_from(name));
-    if (rows)
-        sqlite3_str_appendall(uri, "/rows");
-    if (sqlite3_str_errcode(uri))
-        return MCP_ENOMEM;
-    snprintf(title, sizeof title, "%s", rows ? "Rows" : kind == 'v' ? "View" : "Table");
-    if (strlen(name) < longest)
-        snprintf(title, sizeof title, "%s%s",
-                 rows          ? "Rows of "
-                 : kind == 'v' ? "View "
-                               : "Table ",
-                 name);
-    char *rows_name = rows ? sqlite3_mprintf("%s/rows", name) : NULL;
-    int rc =
-        mcp_reply_resource(l->req, MCP_OPTIONS(mcp_resource, .uri = sqlite3_str_value(uri),
-                                               .name = rows_name ? rows_name : name, .title = title,
-                                               .mime_type = "application/json"));
-    sqlite3_free(rows_name);
-    return rc;
-}
-
-/* The table's entry, or that of its rows, if there is room; else says how to go on and that it did. */
-static int reply_one(listing *l, sqlite3_str *uri, const char *name, char kind, bool rows)
+/* The table's entry, or that of its rows, if there is room; else says how to go on. `table` is the name. */
+static int reply_one(listing *l, const char *uri, const char *name, const char *table, bool rows)
 {
     if (l->max == 0) {
         l->full = true;
         return next_at(l, l->at, l->after);
     }
-    int rc = reply_entry(l, uri, name, kind, rows);
+    int rc = mcp_reply_resource(l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
+                                                    .mime_type = "application/json"));
     l->at = rows ? AT_ROWS : AT_TABLE;
-    l->after = mcp_str_from(name);
-    l->max--;
-    return rc == MCP_EINVAL ? (l->max++, MCP_OK)
-                            : rc; /* a name that is not UTF-8: JSON cannot have it */
+    l->after = mcp_str_from(table);
+    l->max -= rc == MCP_OK;
+    return rc == MCP_EINVAL ? MCP_OK : rc; /* a name that is not UTF-8: JSON cannot have it */
+}
+
+static const char *next_text(const char **p)
+{
+    const char *text = *p;
+    *p += strlen(text) + 1;
+    return text;
 }
 
 static int reply_tables(listing *l)
 {
-    const char *p = sqlite3_str_value(l->names), *end = p + sqlite3_str_length(l->names);
-    sqlite3_str *uri = sqlite3_str_new(NULL);
+    const char *p = l->from ? l->from->ptr : NULL, *end = p ? p + l->from->len : NULL;
     int rc = MCP_OK;
-    while (rc == MCP_OK && !l->full && p && p < end) {
-        char kind = *p++;
-        bool half = l->at == AT_TABLE && mcp_str_eq(l->after, mcp_str_from(p));
-        if (!half)
-            rc = reply_one(l, uri, p, kind, false);
+    while (rc == MCP_OK && !l->full && p < end) {
+        const char *uri = next_text(&p), *name = next_text(&p);
+        const char *rows_uri = next_text(&p), *rows_name = next_text(&p);
+        if (l->at != AT_TABLE || !mcp_str_eq(l->after, mcp_str_from(name)))
+            rc = reply_one(l, uri, name, name, false);
         if (rc == MCP_OK && !l->full)
-            rc = reply_one(l, uri, p, kind, true);
-        p += strlen(p) + 1;
+            rc = reply_one(l, rows_uri, rows_name, name, true);
     }
-    sqlite3_free(sqlite3_str_finish(uri));
     return rc;
 }
 
@@ -195,7 +238,7 @@ static int reply(listing *l)
         rc = reply_tables(l);
     if (rc == MCP_OK)
         rc = reply_queries(l);
-    sqlite3_free(sqlite3_str_finish(l->names));
+    files_buffer_free(&l->texts);
     if (rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_ENOTFOUND)
         return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
                               "The database %.100s cannot be read now: %.200s", l->s->name,
@@ -233,7 +276,7 @@ static int list_far(listing *l)
     int rc = mcp_request_work(l->req, work, done, l);
     if (rc < 0) {
         mcp_request_on_cancel(l->req, NULL, NULL);
-        sqlite3_free(sqlite3_str_finish(l->names));
+        files_buffer_free(&l->texts);
     }
     return rc;
 }
@@ -252,7 +295,7 @@ int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     int rc = read_position(l, cursor);
     if (rc != MCP_OK)
         return rc;
-    l->names = sqlite3_str_new(NULL);
+    files_buffer_init(&l->texts, &s->alloc);
     if (l->at == AT_QUERY)
         return reply(l);
     l->rc = sqlite_use(&s->file, &s->near, &near, collect, l, &l->code, l->text);

@@ -62,6 +62,7 @@ static void release(void *user)
     sqlite_watch_free(s);
     sqlite_saved_free(s);
     sqlite_conn_free(s->near);
+    files_buffer_free(&s->kept.texts);
     sqlite_file_clear(&s->file);
     files_release(&alloc, s->name);
     files_release(&alloc, s->prefix);
@@ -145,6 +146,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
                   .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
                   .max_read = (size_t)or_default(o->max_read, MAX_READ),
                   .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
+    files_buffer_init(&s->kept.texts, &alloc);
     int rc = sqlite_file_init(&s->file, o->path, &s->alloc, error);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
     if (rc == MCP_OK)

@@ -19,10 +19,22 @@ typedef struct sqlite_watch sqlite_watch;
 typedef struct sqlite_saved sqlite_saved;
 typedef struct sqlite_tool sqlite_tool;
 
+/* The page of a list that was collected last; see list.c. */
+enum { SQLITE_MOST_KEPT = 512 << 10 };
+typedef struct sqlite_kept {
+    files_buffer texts;
+    size_t max; /* 0: nothing is kept */
+    char at, after[200];
+    size_t after_len;
+    unsigned long long conn;
+    int64_t schema;
+} sqlite_kept;
+
 typedef struct sqlite {
     mcp_allocator alloc;
     mcp_server *server;
     sqlite_file file;
+    sqlite_kept kept;
     sqlite_conn *near;   /* of the server's thread */
     char *name, *prefix; /* "sqlite://NAME/" */
     size_t max_rows, max_bytes, max_read;

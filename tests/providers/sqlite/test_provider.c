@@ -44,7 +44,7 @@ static const exchange exchanges[] = {
     {LIST,
      "",
      {"sqlite://shop/odd%20name%2F%25%C3%A9%3F%23%22q\",\"name\":\"odd name/%é?#\\\"q\"",
-      "sqlite://shop/%24query\"", "View open_orders", "!nextCursor"}},
+      "sqlite://shop/%24query\"", "\"name\":\"open_orders/rows\"", "!nextCursor"}},
     {LIST, "\"cursor\":\"x\"", {"-32602"}},
     /* the schema */
     {READ,
