@@ -24,13 +24,13 @@ static const char table_form[] =
  * travels with the request as the answers do: the server keeps nothing about it. */
 static int book(mcp_request *req, int *booked, char number[16])
 {
-    mcp_str state = mcp_request_state(req);
-    if (!mcp_request_once(req, "booked")) {
-        snprintf(number, 16, "%.*s", (int)state.len, state.len ? state.ptr : "");
-        return MCP_OK;
+    if (mcp_request_once(req, "booked")) {
+        snprintf(number, 16, "%d", ++*booked);
+        return mcp_request_set_state(req, mcp_str_from(number));
     }
-    snprintf(number, 16, "%d", ++*booked);
-    return mcp_request_set_state(req, mcp_str_from(number));
+    mcp_str state = mcp_request_state(req);
+    snprintf(number, 16, "%.*s", (int)state.len, state.len ? state.ptr : "");
+    return state.len ? MCP_OK : MCP_ENOMEM;
 }
 
 /* One sentence of the client's model, where there is one that may be used. */

@@ -1,6 +1,6 @@
 /* long.c: tools that take long: answers that come later, progress, and an end before the end.
  *
- *     mcpctl call wait seconds=3 -- ./long
+ *     mcpctl call --yes wait seconds=3 -- ./long
  *     ./long --http 127.0.0.1:8642
  *
  * A server has one thread and many requests: a handler that waits or computes hands that on and

@@ -1,6 +1,6 @@
 /* tool.c: a tool with schemas: arguments are checked before it runs, its result after.
  *
- *     mcpctl call convert value=26.2 from=mile to=km -- ./tool
+ *     mcpctl call --yes convert value=26.2 from=mile to=km -- ./tool
  *     ./tool --http 127.0.0.1:8642
  *
  * What no schema can say is an error of the tool, which tells the model how to mend its call.

@@ -312,6 +312,19 @@ book() {
     eras pays ask
 }
 
+@test "the commands in their first comments" {
+    [ "$("$MCPCTL" call --yes convert value=26.2 from=mile to=km -- "$examples/tool" | jq -c .)" = \
+        '{"value":42.1648128,"unit":"km"}' ]
+    "$MCPCTL" prompt review language=python framework=flask -- "$examples/prompt" | grep -q 'which uses flask'
+    [ "$("$MCPCTL" call --yes wait seconds=0 -- "$examples/long")" = 'Waited for 0 s' ]
+    [ "$("$MCPCTL" ls -- "$examples/resources" | tr '\n' ' ')" = 'notes:///shopping notes:///todo ' ]
+    [ "$("$MCPCTL" read notes:///shopping -- "$examples/resources" | head -1)" = milk ]
+}
+
+@test "selftest: passes" {
+    "$examples/selftest"
+}
+
 @test "all of them over HTTP" {
     local name server i
     for name in tool prompt ask long resources; do
