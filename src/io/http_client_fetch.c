@@ -103,7 +103,7 @@ int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch *
                    mcp_error *error)
 {
     mcp_fetch_options o;
-    mcp__web *web;
+    mcp__web *web = NULL;
 
     if (!options)
         return mcp__fail(error, MCP_EINVAL, 0, "options are needed");
