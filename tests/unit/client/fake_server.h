@@ -148,7 +148,8 @@ static inline void fake_deliver_on(fake *f, mcp_exchange exchange, mcp_str messa
     }
     if (message.len && message.ptr[0] == '!') {
         mcp_str body = b.len > 5 ? mcp__str_sub(mcp__buf_view(&b), 5) : (mcp_str){0};
-        mcp_exchange_end end = {.size = sizeof(end), .status = atoi(b.ptr + 1), .body = body};
+        int status = (b.ptr[1] - '0') * 100 + (b.ptr[2] - '0') * 10 + b.ptr[3] - '0';
+        mcp_exchange_end end = {.size = sizeof(end), .status = status, .body = body};
         end.session = b.len > 4 && b.ptr[4] == 's';
         mcp_client_exchange_ended(f->client, exchange, &end, f->now);
     } else if (b.len > mcp_channel_max_message(f->channel)) {
