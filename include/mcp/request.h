@@ -133,9 +133,10 @@ MCP_API int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, con
 /* tools/call: the result is an error of the tool (isError), which the model gets to see. Adds the text;
  * returns as mcp_reply_content(). */
 MCP_API int mcp_reply_tool_error(mcp_request *req, const char *format, ...) MCP_PRINTF(2, 3);
-/* tools/call: structuredContent, JSON text of any value. Where the revision has none, or allows only
- * objects and this is none, it is sent as a text instead; where it has it, and no other content was
- * added, the text is added too, as the specification asks. MCP_EPARSE when it is not JSON. */
+/* tools/call: structuredContent, JSON text of any value. When no other content is added it is sent as a text
+ * too, as the specification asks, and because revisions that have no structuredContent, or allow only objects
+ * where this is none, get nothing else. So a handler that adds contents of its own says all there. MCP_EPARSE
+ * when it is not JSON. */
 MCP_API int mcp_reply_structured(mcp_request *req, mcp_str json);
 /* prompts/get: the description of the result. */
 MCP_API int mcp_reply_description(mcp_request *req, const char *description);

@@ -12,12 +12,8 @@ const char *mcp__mirror_name(mcp_str method)
     static const struct {
         const char *method, *param;
     } named[] = {
-        {"tools/call", "name"},
-        {"prompts/get", "name"},
-        {"resources/read", "uri"},
-        {"tasks/get", "taskId"},
-        {"tasks/update", "taskId"},
-        {"tasks/cancel", "taskId"},
+        {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
+        {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
     };
     for (size_t i = 0; i < MCP__COUNT(named); i++) {
         if (mcp_str_eq(method, mcp_str_from(named[i].method)))

@@ -6,6 +6,7 @@
  */
 #include "protocol/cursor.h"
 #include "server/access.h"
+#include "server/seal.h"
 #include "server/server.h"
 
 static mcp__kind kind_of(const mcp_request *req)
@@ -33,6 +34,41 @@ static int bad_cursor(mcp_request *req)
         "Invalid params: \"cursor\" is not one of this list: begin again without it");
 }
 
+/* A position may name what its reader may not see: where that can be, nobody else reads it. */
+static bool is_sealed(const mcp_request *req)
+{
+    return req->server->access.may != NULL;
+}
+
+/* Takes the seal off; false: it is not ours. */
+static bool open_cursor(mcp_request *req, mcp_str *token)
+{
+    if (!is_sealed(req))
+        return true;
+    mcp__buf plain;
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    bool ours = mcp__seal_open(req->server, MCP_STR("cursor"), *token, &plain, NULL) == MCP_OK;
+    *token = ours ? mcp__request_copy(req, mcp__buf_view(&plain)) : (mcp_str){0};
+    mcp__buf_free(&plain);
+    return ours && token->ptr;
+}
+
+static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
+{
+    mcp__buf plain;
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    mcp__put_cursor(&plain, cursor, mcp__request_principal_str(req));
+    mcp__buf_char(b, '"');
+    int rc = plain.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_text(req->server, MCP_STR("cursor"), (mcp_str){plain.ptr + 1, plain.len - 2},
+                            b, NULL); /* without quotes */
+    mcp__buf_char(b, '"');
+    if (rc != MCP_OK && !b->failed)
+        b->failed = rc;
+    mcp__buf_free(&plain);
+}
+
 /* Where the page begins. */
 static int read_cursor(mcp_request *req)
 {
@@ -47,9 +83,10 @@ static int read_cursor(mcp_request *req)
     mcp__cursor cursor;
     if (!room)
         return MCP_ENOMEM;
-    if (!mcp__read_cursor(token, (uint8_t)kind_of(req), mcp__request_principal_str(req), room,
+    if (!open_cursor(req, &token) ||
+        !mcp__read_cursor(token, (uint8_t)kind_of(req), mcp__request_principal_str(req), room,
                           &cursor))
-        return bad_cursor(req);
+        return req->failed ? req->failed : bad_cursor(req);
     if (cursor.part > req->server->n_mounts || (cursor.part && kind_of(req) != MCP__RESOURCES))
         return bad_cursor(req);
     req->part = cursor.part;
@@ -161,7 +198,10 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
         return;
     mcp__cursor cursor = {.list = (uint8_t)kind_of(req), .part = req->part, .position = req->next};
     mcp__buf_lit(b, ",\"nextCursor\":");
-    mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
+    if (is_sealed(req))
+        put_sealed(req, b, &cursor);
+    else
+        mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
 }
 
 /* ---- what providers call ------------------------------------------------------------------------------ */

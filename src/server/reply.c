@@ -206,11 +206,11 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     mcp__buf_init(&text, &req->server->allocator, SIZE_MAX);
     mcp__json_put_value(&text, mcp_json_root(doc));
     rc = text.failed;
-    if (rc == MCP_OK && req->revision->structured && (object || req->revision->structured_any)) {
+    if (rc == MCP_OK) {
         req->structured = mcp__request_copy(req, mcp__buf_view(&text));
+        req->structured_as_text =
+            !req->revision->structured || (!object && !req->revision->structured_any);
         rc = req->failed;
-    } else if (rc == MCP_OK) {
-        rc = mcp_reply_str(req, mcp__buf_view(&text), NULL);
     }
     mcp__buf_free(&text);
     mcp_json_free(doc);

@@ -281,6 +281,7 @@ struct mcp_request {
     bool is_error;                     /* tools/call */
     mcp_str structured;                /* tools/call, JSON in the arena */
     bool has_structured;               /* it was given, whatever the revision made of it */
+    bool structured_as_text;           /* the revision cannot carry it otherwise */
     mcp_str description;               /* prompts/get, in the arena */
     mcp__buf meta;                     /* members for _meta, each with a leading comma */
     bool has_cache, cache_public;

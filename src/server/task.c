@@ -23,10 +23,7 @@ static int64_t end_of(const mcp_task *task)
     return task->created_ms + (int64_t)MCP__MIN(task->ttl_ms, (uint64_t)INT64_MAX / 4);
 }
 
-static void on_timer(void *arg)
-{
-    mcp__tasks_tick(arg);
-}
+static void on_timer(void *arg);
 
 static void stop_timer(mcp_server *server)
 {
@@ -76,16 +73,26 @@ void mcp__tasks_tick(mcp_server *server)
     if (!t || t->due == INT64_MAX)
         return;
     sweep s = {server, mcp__server_clock(server), INT64_MAX};
-    if (s.now < t->due && !t->timer)
+    if (s.now < t->due)
         return;
     stop_timer(server);
-    int64_t due = t->due;
     t->due = INT64_MAX;
-    if (s.now < due)
-        s.next = due; /* the clock was put back */
-    else
-        t->store.list(0, sweep_one, &s, t->store_user);
+    t->store.list(0, sweep_one, &s, t->store_user);
     due_at(server, s.next);
+}
+
+static void on_timer(void *arg)
+{
+    mcp_server *server = arg;
+    struct mcp__tasks *t = server->tasks;
+    int64_t due = t->due;
+    mcp__tasks_tick(server);
+    if (t->due != due)
+        return;
+    /* The calendar was put back. */
+    stop_timer(server);
+    t->due = INT64_MAX;
+    due_at(server, due);
 }
 
 int64_t mcp__tasks_deadline(const mcp_channel *channel)
@@ -166,8 +173,20 @@ bool mcp__task_possible(const mcp_request *req)
     return false;
 }
 
+int mcp__task_charge(const mcp_server *server, mcp__task *task, size_t bytes)
+{
+    struct mcp__tasks *t = server->tasks;
+    size_t most = t->settings.max_running_bytes;
+    if (bytes > most - MCP__MIN(t->running_bytes, most))
+        return MCP_ELIMIT;
+    t->running_bytes += bytes;
+    task->bytes += bytes;
+    return MCP_OK;
+}
+
 static void task_free(mcp_server *server, mcp__task *task)
 {
+    server->tasks->running_bytes -= task->bytes;
     mcp__list_remove(&task->link);
     mcp__release(&server->allocator, task->message);
     mcp__release(&server->allocator, task->principal);
@@ -280,19 +299,17 @@ static int start(mcp_request *req, mcp__task *task)
 {
     mcp_server *server = req->server;
     struct mcp__tasks *t = server->tasks;
-    size_t most = t->settings.max_running_bytes;
-    if (req->in.bytes > most - MCP__MIN(t->running_bytes, most))
-        return MCP_ELIMIT;
     mcp_channel *channel = req->in.channel;
     mcp__deadline_stop(req);
     mcp__buf b = mcp__channel_take_buf(channel);
     put_handle(req, task, &b);
-    int rc = b.failed ? b.failed : mcp__map_add(&t->by_id, task->state.id, task);
+    int rc = b.failed ? b.failed : mcp__task_charge(server, task, req->in.bytes);
+    if (rc == MCP_OK)
+        rc = mcp__map_add(&t->by_id, task->state.id, task);
     if (rc == MCP_OK && (rc = t->store.add(&task->state, t->store_user)) != MCP_OK)
         mcp__map_remove(&t->by_id, task->state.id);
     if (rc == MCP_OK) {
         mcp__list_append(&t->live, &task->link);
-        t->running_bytes += task->bytes = req->in.bytes;
         req->task = task;
         due_at(server, end_of(&task->state));
         mcp__incoming_answer(&req->in, mcp__buf_view(&b));
@@ -303,6 +320,7 @@ static int start(mcp_request *req, mcp__task *task)
 
 static int make(mcp_request *req, const mcp_task_options *o)
 {
+    mcp__tasks_tick(req->server); /* what is over makes room */
     mcp__task *task = task_new(req);
     int rc = task ? describe(req, task, o) : MCP_ENOMEM;
     if (rc == MCP_OK)
@@ -584,9 +602,7 @@ void mcp__task_fail(mcp_request *req, int code, mcp_str message, mcp_str data)
 
 void mcp__task_release(mcp__task *task)
 {
-    mcp_server *server = task->req->server;
-    server->tasks->running_bytes -= task->bytes;
-    task_free(server, task);
+    task_free(task->req->server, task);
 }
 
 /* ---- sessions and servers go --------------------------------------------------------------------------------------- */

@@ -69,6 +69,8 @@ int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret);
 bool mcp__task_is_seen(const mcp_request *req, const mcp_task *task, int64_t now);
 /* The one that runs here, or NULL. */
 mcp__task *mcp__task_live(const mcp_server *server, mcp_str id);
+/* Counts what it keeps while it runs: MCP_OK, MCP_ELIMIT. */
+int mcp__task_charge(const mcp_server *server, mcp__task *task, size_t bytes);
 /* Says that the state changed: now to the store, soon to who watches. */
 int mcp__task_changed(mcp__task *task, mcp_str detail);
 /* Final at once; the handler hears of it. The task may be gone then. `message` is not copied. */

@@ -122,6 +122,17 @@ static void run_again(mcp__task *task)
         give_up(task, rc);
 }
 
+/* Answers are kept while the task runs. */
+static int charge(mcp__task *task, const mcp_json *value)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &task->req->server->allocator, 0);
+    mcp__json_put_value(&b, value);
+    int rc = b.failed ? b.failed : mcp__task_charge(task->req->server, task, b.len);
+    mcp__buf_free(&b);
+    return rc;
+}
+
 /* Keeps one answer; its question is gone then. */
 static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
 {
@@ -129,7 +140,9 @@ static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool r
     char room[NAME_ROOM];
     answered *a = mcp_request_alloc(req, sizeof(*a));
     char *name = mcp_request_strdup(req, name_of(task, q, room));
-    int rc = a && name ? mcp__input_give(req, q->key, value, refused) : MCP_ENOMEM;
+    int rc = a && name ? charge(task, value) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp__input_give(req, q->key, value, refused);
     if (rc != MCP_OK)
         return rc;
     a->name = mcp_str_from(name);
@@ -150,12 +163,13 @@ int mcp__task_answer(mcp__task *task, const mcp_json *answers)
         rc = q ? give(task, q, v, false) : MCP_OK;
         any |= q != NULL;
     }
-    if (rc != MCP_OK || !any)
-        return rc;
-    if (task->req->input->n_questions)
-        return show_questions(task);
-    run_again(task);
-    return MCP_OK;
+    if (any && task->req->input->n_questions) {
+        int shown = show_questions(task);
+        rc = rc == MCP_OK ? shown : rc;
+    } else if (any) {
+        run_again(task);
+    }
+    return rc;
 }
 
 /* ---- 2025-11-25: requests of ours ------------------------------------------------------------------------------- */
@@ -195,6 +209,10 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
         rc = give(task, q, result, rc == MCP_EREMOTE);
     else if (rc == MCP_ETIMEOUT)
         rc = no_answer(req, q);
+    if (rc == MCP_ELIMIT)
+        rc = mcp_reply_fail(
+            req, MCP__INTERNAL_ERROR,
+            "Internal error: the client's answers are too large (max_running_bytes)");
     if (rc != MCP_OK)
         give_up(task, rc);
     else if (req->input->n_questions == 0)

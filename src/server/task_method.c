@@ -54,7 +54,11 @@ int mcp__run_task_update(mcp_request *req)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"inputResponses\" must be an object");
     mcp__task *live = mcp__task_live(req->server, task.id);
-    return live && live->parked ? mcp__task_answer(live, answers) : MCP_OK;
+    rc = live && live->parked ? mcp__task_answer(live, answers) : MCP_OK;
+    return rc == MCP_ELIMIT
+               ? mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                "Internal error: the answers are too large (max_running_bytes)")
+               : rc;
 }
 
 static int cancel(mcp_request *req, mcp_task *task)

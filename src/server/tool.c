@@ -139,7 +139,7 @@ int mcp__tool_check(mcp_request *req)
 
 void mcp__tool_tail(mcp_request *req, mcp__buf *b)
 {
-    if (req->structured.ptr) {
+    if (req->structured.ptr && !req->structured_as_text) {
         mcp__buf_lit(b, ",\"structuredContent\":");
         mcp__buf_str(b, req->structured);
     }

@@ -298,7 +298,9 @@ static int call_fails(mcp_request *req, const mcp_json *arguments, void *user)
 
 static int call_structured(mcp_request *req, const mcp_json *arguments, void *user)
 {
-    (void)arguments;
+
+    if (mcp_json_get(arguments, "say"))
+        mcp_reply_str(req, mcp_json_string(mcp_json_get(arguments, "say")), NULL);
     return mcp_reply_structured(req, mcp_str_from(user));
 }
 

@@ -45,7 +45,7 @@ static void add(text *t, const char *s)
     "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{\"tools\":{}}," \
     "\"roots\":{\"listChanged\":true}}"
 #define TASKS "{\"extensions\":{\"" META("tasks") "\":{}},\"elicitation\":{},\"sampling\":{}}"
-#define END ",\"resultType\":\"complete\",\"_meta\":{\"" META("serverInfo") "\":...}"
+#define END   ",\"resultType\":\"complete\",\"_meta\":{\"" META("serverInfo") "\":...}"
 
 static const struct {
     const char *name, *modern, *legacy;

@@ -20,7 +20,7 @@
 typedef struct world {
     mcp_server *server;
     mcp_channel *channel;
-    char sent[16384];
+    char sent[1 << 18];
     size_t len;
     int64_t now;
     int released;
@@ -169,7 +169,7 @@ static void close_world(world *w)
 
 static const char *ask(world *w, const char *method, const char *params)
 {
-    char text[1024];
+    char text[2048];
     snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s" MODERN "}}", method,
              params, *params ? "," : "");
@@ -177,6 +177,14 @@ static const char *ask(world *w, const char *method, const char *params)
     w->sent[0] = 0;
     assert_int_equal(mcp_channel_receive(w->channel, 0, mcp_str_from(text), w->now), MCP_OK);
     return w->sent;
+}
+
+static void keep_cursor(const world *w, char *to, size_t room)
+{
+    const char *at = strstr(w->sent, "\"nextCursor\":\"");
+    assert_non_null(at);
+    at += strlen("\"nextCursor\":\"");
+    snprintf(to, room, "%.*s", (int)strcspn(at, "\""), at);
 }
 
 /* ---- the tests ---------------------------------------------------------------------------------------- */
@@ -191,7 +199,7 @@ static void test_lists(void **state)
         bool sees;
     } who[] = {{"alice", true}, {NULL, true}, {"bob", false}};
     for (size_t i = 0; i < COUNT(who); i++) {
-        world w;
+        static world w;
         open_world(&w, who[i].principal);
         for (size_t k = 0; k < COUNT(methods); k++) {
             const char *got = ask(&w, methods[k], "");
@@ -237,7 +245,7 @@ static void test_looks_like_nothing(void **state)
          "s3cret\"},\"argument\":{\"name\":\"a\",\"value\":\"\"}",
          NULL},
     };
-    world bob, alice;
+    static world bob, alice;
     open_world(&bob, "bob");
     open_world(&alice, "alice");
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -261,7 +269,7 @@ static void test_completion(void **state)
     (void)state;
     static const char what[] = "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"tmpl:/open/{name}\"},"
                                "\"argument\":{\"name\":\"name\",\"value\":\"\"}";
-    world w;
+    static world w;
     open_world(&w, "bob");
     assert_non_null(strstr(ask(&w, "completion/complete", what),
                            "\"values\":[\"open\"],\"total\":1,\"hasMore\":false"));
@@ -286,7 +294,7 @@ static void test_announcements(void **state)
         "\"notifications\":{\"toolsListChanged\":true,\"resourcesListChanged\":true,"
         "\"resourceSubscriptions\":[\"mem:open\",\"mem:SECRET\",\"app:/secret\"]}";
     static const mcp_access all = {.size = sizeof(all), .may = may};
-    world w;
+    static world w;
     open_world(&w, "bob");
     const char *got = ask(&w, "subscriptions/listen", listen);
     assert_non_null(strstr(got, "\"resourceSubscriptions\":[\"mem:open\"]"));
@@ -321,10 +329,44 @@ static void test_announcements(void **state)
     close_world(&w);
 }
 
+/* A cursor says nothing to who reads it, and is good for nobody else. */
+static void test_cursors(void **state)
+{
+    (void)state;
+    char cursor[1024], params[1100];
+    static world w;
+    open_world(&w, "bob");
+    for (int i = 0; i < 1100; i++) {
+        snprintf(params, sizeof(params), "many:/%d", i);
+        assert_int_equal(mcp_server_add_resource(w.server,
+                                                 MCP_OPTIONS(mcp_resource, .uri = params,
+                                                             .name = "r", .read = read_text),
+                                                 NULL, NULL),
+                         MCP_OK);
+    }
+    w.len = 0;
+    ask(&w, "resources/list", "");
+    keep_cursor(&w, cursor, sizeof(cursor));
+    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
+    assert_non_null(strstr(ask(&w, "resources/list", params), "many:/1099"));
+    params[strlen(params) - 3] ^= 1;
+    assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
+    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
+    assert_non_null(strstr(ask(&w, "tools/list", params), "-32602"));
+    mcp_channel_free(w.channel);
+    assert_int_equal(mcp_server_connect(w.server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = on_send,
+                                                    .user = &w, .principal = "alice"),
+                                        &w.channel, NULL),
+                     MCP_OK);
+    assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
+    close_world(&w);
+}
+
 static void test_handlers_ask(void **state)
 {
     (void)state;
-    world w;
+    static world w;
     open_world(&w, "bob");
     assert_non_null(strstr(ask(&w, "tools/call", "\"name\":\"open\""), "does not"));
     close_world(&w);
@@ -336,9 +378,9 @@ static void test_handlers_ask(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),        cmocka_unit_test(test_looks_like_nothing),
-        cmocka_unit_test(test_completion),   cmocka_unit_test(test_announcements),
-        cmocka_unit_test(test_handlers_ask),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_looks_like_nothing),
+        cmocka_unit_test(test_completion), cmocka_unit_test(test_announcements),
+        cmocka_unit_test(test_cursors),    cmocka_unit_test(test_handlers_ask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
