@@ -498,6 +498,43 @@ static void test_bytes(void **state)
     free(w);
 }
 
+/* Answers are kept while the task runs: they count. */
+static void test_large_answers(void **state)
+{
+    (void)state;
+    char params[900], text[512];
+    world *w = calloc(1, sizeof(*w));
+    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .max_running_bytes = 700), asks);
+    mcp_channel *channel = peer(w, NULL);
+    make_task(w, channel);
+    memset(text, 'x', sizeof(text));
+    snprintf(params, sizeof(params),
+             "\"taskId\":\"%s\",\"inputResponses\":{\"k\":{\"action\":\"accept\",\"content\":{"
+             "\"%.500s\":1}}}",
+             w->id, text);
+    assert_has(ask(w, channel, "tasks/update", params), "max_running_bytes");
+    assert_has(ask_of(w, channel, "tasks/get"), "\"inputRequests\":{\"k\":");
+    snprintf(params, sizeof(params),
+             "\"taskId\":\"%s\",\"inputResponses\":{\"k\":{\"action\":\"decline\"}}", w->id);
+    ask(w, channel, "tasks/update", params);
+    assert_has(ask_of(w, channel, "tasks/get"), "\"asked\"");
+    mcp_channel *asking = asking_peer(w, NULL);
+    rig_sent(&w->r);
+    const char *made = say_plainly(w, asking, "tools/call", "\"name\":\"job\",\"task\":{}");
+    snprintf(params, sizeof(params), "\"taskId\":\"%.22s\"", strstr(made, "\"taskId\":\"") + 10);
+    say_plainly(w, asking, "tasks/result", params);
+    snprintf(params, sizeof(params),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"action\":\"accept\",\"content\":{"
+             "\"%.500s\":1,\"%.250s\":2}}}",
+             text, text);
+    rig_say(&w->r, asking, params);
+    assert_has(rig_sent(&w->r), "max_running_bytes");
+    mcp_channel_free(channel);
+    mcp_channel_free(asking);
+    rig_close(&w->r);
+    free(w);
+}
+
 /* ---- wrong calls ------------------------------------------------------------------------------------------------------ */
 
 static int too_late(rig *r, mcp_request *req)
@@ -726,6 +763,7 @@ int main(void)
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_large_answers),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_own_store),
         cmocka_unit_test(test_store_fails),
