@@ -303,6 +303,28 @@ static void test_watch(void **state)
     fake_close(&f);
 }
 
+/* A new session knows nothing of the old one's subscriptions. */
+static void test_watch_in_new_session(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("\"resources\":{\"subscribe\":true}"),
+                                                     {"resources/subscribe", RESULT("{}")},
+                                                     {"m", "!404s"},
+                                                     {"m", RESULT("{}")}};
+    fake f;
+    listener l;
+    fake_open_http(&f, replies, &plain);
+    subscribe(&f, &l, ab, 1, false);
+    fake_run(&f);
+    fake_reset(&f);
+    mcp_client_call(f.client, "m", NULL, fake_done, &f);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_OK);
+    assert_string_equal(f.methods, "m initialize notifications/initialized m resources/subscribe ");
+    assert_string_equal(l.told, "AA");
+    fake_close(&f);
+}
+
 static void test_watch_not_offered(void **state)
 {
     (void)state;
@@ -445,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_back_off),
         cmocka_unit_test(test_reconnect),
         cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_watch_in_new_session),
         cmocka_unit_test(test_watch_not_offered),
         cmocka_unit_test(test_watch_ends_early),
         cmocka_unit_test(test_end_within),
