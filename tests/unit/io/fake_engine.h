@@ -45,6 +45,7 @@ struct mcp_client {
     bool wants_fall_back; /* the next end asks for HTTP+SSE */
     bool fell_back;
     mcp_exchange abandon_on_message; /* this exchange, as soon as something comes on it */
+    size_t head;                     /* of the last message that was too long */
     char log[16384];
     size_t len;
 };
@@ -215,6 +216,7 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
                                   int64_t now)
 {
     (void)now;
+    channel->client->head = head.len;
     engine_take(channel, "long", exchange, head);
     return MCP_OK;
 }

@@ -348,6 +348,7 @@ static void test_too_long(void **state)
         if (i == 3)
             assert_non_null(strstr(f.client.log, "got 1 {\"id\":7}"));
         expect_begin(&f, "long 1 " ANSWER(1));
+        assert_int_equal(f.client.head, 4096);
         close_fixture(&f);
     }
 }
@@ -607,20 +608,24 @@ static void test_session(void **state)
     run_for(&f, 20);
     assert_non_null(strstr(f.client.log, "got 0 {\"method\":\"hi\"}\n"));
     expect_header(&f, 3, "Mcp-Session-Id", "s1"); /* only a handshake changes it */
+    engine_message modern = ENGINE_REQUEST(5, .modern = true);
+    engine_send(&f.client, modern);
+    wait_for_ends(&f);
+    assert_false(script_has(request(&f, 4), "Mcp-Session-Id"));
     /* A new handshake forgets it, and ends the stream. */
     engine_send(&f.client, handshake(3));
     wait_for_ends(&f);
-    assert_false(script_has(request(&f, 4), "Mcp-Session-Id"));
+    assert_false(script_has(request(&f, 5), "Mcp-Session-Id"));
     run_for(&f, 20);
     assert_int_equal(f.server.n_aborted, 1);
     engine_send(&f.client, ENGINE_REQUEST(4));
     wait_for_ends(&f);
-    expect_header(&f, 5, "Mcp-Session-Id", "s5");
+    expect_header(&f, 6, "Mcp-Session-Id", "s6");
     size_t before = f.server.n_requests;
     close_fixture(&f);
     assert_int_equal(f.server.n_requests, before + 1);
     assert_string_equal(request(&f, before)->method, "DELETE");
-    expect_header(&f, before, "Mcp-Session-Id", "s5");
+    expect_header(&f, before, "Mcp-Session-Id", "s6");
     expect_header(&f, before, "MCP-Protocol-Version", "2025-11-25");
 }
 
@@ -684,7 +689,7 @@ static void test_stream(void **state)
         {SCRIPT_STREAM "data: {\"method\":\"a\"}\n\n", true, ""},
         {SCRIPT_STREAM "id: 7-1\ndata: {\"method\":\"a\"}\n\n", true, "7-1"},
         {SCRIPT_STREAM "id: 7-1\n\nid: 7-2\n", true, "7-1"},
-        {SCRIPT_STREAM "retry: 0\n\n", true, ""},
+        {SCRIPT_STREAM "retry: 0\ndata: {\"method\":\"a\"}\n\n", true, ""},
     };
 
     (void)state;
@@ -696,7 +701,8 @@ static void test_stream(void **state)
         assert_true(cases[i].again ? gets >= 2 : gets == 1);
         if (cases[i].again)
             expect_header(&f, 3, "Last-Event-ID", cases[i].last_id);
-        assert_true(gets < 10); /* no storm */
+        assert_true(gets < 5);                    /* no storm */
+        assert_null(strstr(f.client.log, "end")); /* and nobody's business */
         close_fixture(&f);
     }
 }
