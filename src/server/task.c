@@ -114,8 +114,7 @@ mcp__task *mcp__task_live(const mcp_server *server, mcp_str id)
 
 static bool is_owner(const mcp_request *req, const mcp_task *task)
 {
-    mcp_str principal = mcp__request_principal_str(req);
-    return !principal.ptr == !task->principal.ptr && mcp_str_eq(principal, task->principal) &&
+    return mcp__same_principal(mcp__request_principal_str(req), task->principal) &&
            mcp_str_eq(task->revision, mcp_str_from(req->revision->name));
 }
 

@@ -27,7 +27,7 @@ typedef struct mcp__task {
     char *principal;
     mcp__link waiters;     /* mcp_request: tasks/result */
     mcp__link watches;     /* mcp__task_watch */
-    size_t bytes;          /* of its message, counted in running_bytes */
+    size_t bytes;          /* of its message and answers, counted in running_bytes */
     size_t max_reply;      /* of the channel that it came by */
     bool parked;           /* its handler returned MCP_INPUT_REQUIRED: the request is ours */
     mcp__link answered;    /* see task_input.c */
@@ -77,6 +77,11 @@ int mcp__task_changed(mcp__task *task, mcp_str detail);
 void mcp__task_cancel(mcp__task *task, mcp_str message);
 /* The server goes: everything that runs is cancelled. */
 void mcp__tasks_end(mcp_server *server);
+/* Nobody in particular is somebody else than who has the empty name. */
+static inline bool mcp__same_principal(mcp_str a, mcp_str b)
+{
+    return a.ptr ? b.ptr && mcp_str_eq(a, b) : !b.ptr;
+}
 static inline bool mcp__task_is_final(mcp_task_status status)
 {
     return status >= MCP_TASK_COMPLETED;

@@ -43,7 +43,7 @@ static size_t cost(const mcp_task *task)
 static mcp_str copy(char **at, mcp_str from)
 {
     mcp_str to = {from.ptr ? *at : NULL, from.len};
-    if (from.len)
+    if (from.ptr)
         memcpy(*at, from.ptr, from.len);
     *at += from.len;
     return to;
@@ -60,11 +60,6 @@ static char *copy_texts(const memory *m, mcp_task *task)
     return texts;
 }
 
-static bool same_principal(mcp_str a, mcp_str b)
-{
-    return !a.ptr == !b.ptr && mcp_str_eq(a, b);
-}
-
 static bool has_room(const memory *m, const mcp_task *task)
 {
     size_t left = m->max_bytes - MCP__MIN(m->bytes, m->max_bytes);
@@ -72,7 +67,8 @@ static bool has_room(const memory *m, const mcp_task *task)
         return false;
     size_t count = 0;
     for (mcp__link *l = m->tasks.next; l != &m->tasks; l = l->next)
-        count += same_principal(mcp__container(l, kept, link)->task.principal, task->principal);
+        count +=
+            mcp__same_principal(mcp__container(l, kept, link)->task.principal, task->principal);
     return count < m->max_per_principal;
 }
 
