@@ -1,0 +1,158 @@
+# mcpd sqlite:FILE as a person or a host starts it: sources, resources, the tool, changes, writers beside it,
+# and the commands of docs/sqlite.md.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    cd "$BATS_TEST_TMPDIR"
+    sqlite3 shop.db "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);
+        INSERT INTO item VALUES (1, 'one'), (2, 'two');
+        CREATE VIEW short AS SELECT name FROM item"
+}
+
+initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+    local args=()
+    while [ "$1" != -- ]; do args+=("$1"); shift; done
+    shift
+    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(.id != "i")) | sort_by(.id)'
+}
+
+request() { # METHOD PARAMS [ID]
+    printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
+}
+
+read_text() { # URI OPTION...: the text of a resource
+    local uri=$1
+    shift
+    legacy "$@" -- "$(request resources/read "{\"uri\":\"$uri\"}")" | jq -r '.[0].result.contents[0].text'
+}
+
+@test "every URI of the list can be read back, odd names too" {
+    sqlite3 shop.db 'CREATE TABLE "odd name/%é?#""q" (x); CREATE TABLE "$query" (x); CREATE TABLE "a.b" (x); CREATE TABLE [..] (x)'
+    run -0 legacy sqlite:shop.db -- "$(request resources/list '{}')"
+    mapfile -t uris < <(jq -r '.[0].result.resources[].uri' <<<"$output")
+    [ "${#uris[@]}" = 13 ]
+    messages=() n=0
+    for uri in "${uris[@]}"; do
+        n=$((n + 1))
+        messages+=("$(request resources/read "{\"uri\":\"$uri\"}" $n)")
+    done
+    run -0 legacy sqlite:shop.db -- "${messages[@]}"
+    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 13 ]
+}
+
+@test "several databases and a folder; names" {
+    cp shop.db other.sqlite3
+    mkdir folder
+    run -0 legacy sqlite:shop.db folder 'sqlite:other.sqlite3?name=the other' -- "$(request resources/list '{}')" \
+        "$(request tools/list '{}' 2)"
+    [ "$(jq -r '.[0].result.resources | map(.uri | sub("file:.*"; "file:")) | unique_by(.[0:10]) | length' <<<"$output")" -ge 2 ]
+    [ "$(jq -r '.[0].result.resources[0].uri' <<<"$output")" = sqlite://shop/ ]
+    [ "$(jq -r '.[0].result.resources[-1].uri' <<<"$output")" = sqlite://the%20other/short/rows ]
+    [ "$(jq -c '.[1].result.tools | map(.name)' <<<"$output")" = '["query"]' ]
+    [ "$(jq -c '.[1].result.tools[0].inputSchema.properties.database.enum' <<<"$output")" = '["shop","the other"]' ]
+}
+
+@test "what cannot be served is refused: which, why, exit 1" {
+    echo 'this is no database, although it is long enough to have a header of one hundred bytes, or so it may seem' >text.db
+    mkdir folder.db
+    for case in 'sqlite:none.db|none.db: No such file' 'sqlite:text.db|text.db: file is not a database' \
+        'sqlite:folder.db|folder.db: not a regular file' 'sqlite:|no database is named' \
+        'sqlite:shop.db?max_rows=0|max_rows' 'sqlite:shop.db?colour=red|unknown property'; do
+        run -1 --separate-stderr "$MCPD" "${case%%|*}" </dev/null
+        [ -z "$output" ]
+        [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
+    done
+    run -1 --separate-stderr "$MCPD" sqlite:shop.db sqlite:./shop.db </dev/null
+    [[ "$stderr" == *'another database has its name'*'?name='* ]]
+}
+
+@test "options limit" {
+    [ "$(read_text sqlite://shop/item/rows 'sqlite:shop.db?max_rows=1' | jq -c '.rows, .next')" = \
+        $'[[1,"one"]]\n"sqlite://shop/item/rows?limit=1&offset=1"' ]
+    run -0 legacy 'sqlite:shop.db?tool=' -- "$(request tools/list '{}')"
+    [ "$(jq -r '.[0].error.code // (.[0].result.tools | length)' <<<"$output")" != 1 ]
+}
+
+@test "--print-config makes the path absolute and keeps the options" {
+    run -0 --separate-stderr "$MCPD" --print-config claude 'sqlite:shop.db?name=x'
+    [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = "[\"sqlite:$PWD/shop.db?name=x\"]" ]
+}
+
+@test "nothing is written, whatever is asked; no file is made" {
+    sqlite3 shop.db 'PRAGMA journal_mode = WAL' >/dev/null
+    before=$(sha256sum shop.db)
+    for sql in "DROP TABLE item" "PRAGMA journal_mode = DELETE" "ATTACH 'x.db' AS x" "VACUUM INTO 'y.db'" \
+        "SELECT 1; DELETE FROM item" "PRAGMA writable_schema = 1" "SELECT load_extension('x')"; do
+        run -0 legacy sqlite:shop.db -- \
+            "$(request tools/call "$(jq -nc --arg sql "$sql" '{name: "query", arguments: {sql: $sql}}')")"
+        [ "$(jq '.[0].result.isError' <<<"$output")" = true ]
+    done
+    read_text sqlite://shop/item/rows sqlite:shop.db
+    [ "$(sha256sum shop.db)" = "$before" ]
+    [ "$(ls)" = shop.db ]
+}
+
+@test "in a folder where nothing can be made" {
+    mkdir closed
+    cp shop.db closed/
+    sqlite3 closed/shop.db 'PRAGMA journal_mode = WAL' >/dev/null
+    chmod a-w closed closed/shop.db
+    [ "$(read_text sqlite://shop/item/row/1 sqlite:closed/shop.db | jq -r .name)" = one ]
+    chmod u+w closed
+}
+
+@test "beside a process that writes (WAL): consistent, and nobody waits" {
+    sqlite3 shop.db "PRAGMA journal_mode = WAL; CREATE TABLE pair(a, b); INSERT INTO pair VALUES (0, 0)" >/dev/null
+    { for i in {1..3000}; do echo "BEGIN; UPDATE pair SET a = $i; UPDATE pair SET b = $i; COMMIT;"; done; } >writes.sql
+    sqlite3 shop.db <writes.sql 2>writer.err &
+    writer=$!
+    messages=()
+    for i in {1..200}; do
+        messages+=("$(request tools/call '{"name":"query","arguments":{"sql":"SELECT a = b FROM pair"}}' "$i")")
+    done
+    run -0 legacy sqlite:shop.db -- "${messages[@]}"
+    wait $writer
+    [ ! -s writer.err ]
+    [ "$(jq -c 'map(.result.structuredContent.rows) | unique' <<<"$output")" = '[[[1]]]' ]
+    [ "$(sqlite3 shop.db 'SELECT a, b FROM pair')" = '3000|3000' ]
+}
+
+@test "a subscriber hears of a commit, and of a new table" {
+    mkfifo in
+    "$MCPD" sqlite:shop.db <in >out 3>&- &
+    exec 4>in
+    printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"sqlite://shop/item/row/1"}')" >&4
+    for _ in {1..50}; do grep -q '"id":1' out && break; sleep 0.1; done
+    sqlite3 shop.db "UPDATE item SET name = 'new' WHERE id = 1"
+    for _ in {1..50}; do grep -q resources/updated out && break; sleep 0.1; done
+    grep -q '"uri":"sqlite://shop/item/row/1"' out
+    sqlite3 shop.db "CREATE TABLE more(x)"
+    for _ in {1..50}; do grep -q list_changed out && break; sleep 0.1; done
+    grep -q '"method":"notifications/resources/list_changed"' out
+    exec 4>&-
+    wait
+}
+
+# ---- the page in docs -------------------------------------------------------------------------------------
+
+@test "docs/sqlite.md: what its commands print is what it shows" {
+    rm shop.db
+    PATH="$(dirname "$MCPD"):$(dirname "$MCPCTL"):$PATH"
+    awk '/^```sh setup/ { on = 1; next } /^```/ { on = 0 } on' "$BATS_TEST_DIRNAME/../../docs/sqlite.md" >setup.sh
+    bash -e setup.sh
+    awk '/^```sh$/ { n++; on = "command." n; next } /^```expect$/ { on = "expect." n; next } /^```/ { on = "" }
+         on { print >on }' "$BATS_TEST_DIRNAME/../../docs/sqlite.md"
+    commands=(command.*)
+    [ "${#commands[@]}" -ge 3 ]
+    for command in "${commands[@]}"; do
+        run -0 bash -e "$command"
+        [[ "$output" == *"$(cat "expect.${command#*.}")"* ]] || { echo "$command: $output"; return 1; }
+    done
+    # and the saved queries, which a configuration file would carry
+    awk '/^```json$/ { on = 1; next } /^```/ { on = 0 } on' "$BATS_TEST_DIRNAME/../../docs/sqlite.md" | jq -e .queries
+}
