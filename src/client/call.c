@@ -273,14 +273,13 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp_
 
 static void put_params(const mcp__call *call, mcp__buf *b)
 {
-    mcp_str own = {call->params.ptr, call->members};
-    mcp_str theirs = {call->params.ptr ? call->params.ptr + call->members : NULL,
-                      call->params.len - call->members};
-    const mcp_str members[] = {own, mcp__buf_view(&call->input)};
+    mcp_str all = mcp__buf_view(&call->params);
+    mcp_str theirs = call->members < all.len ? mcp__str_sub(all, call->members) : MCP_STR("");
+    const mcp_str members[] = {{all.ptr, call->members}, mcp__buf_view(&call->input)};
     meta_kind kind = meta_of(call);
     char separator = '{';
     for (size_t i = 0; i < MCP__COUNT(members); i++) {
-        if (!members[i].len)
+        if (!members[i].ptr || !members[i].len)
             continue;
         mcp__buf_char(b, separator), separator = ',';
         mcp__buf_str(b, members[i]);

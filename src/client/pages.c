@@ -37,6 +37,14 @@ void mcp__pages_free(mcp__pages *pages)
     mcp__release(a, pages);
 }
 
+static void set_array(mcp__pages *p, mcp_str name)
+{
+    if (!name.len || name.len >= sizeof(p->array))
+        return;
+    memcpy(p->array, name.ptr, name.len);
+    p->array_len = name.len;
+}
+
 static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_fn *page)
 {
     mcp__pages *p = mcp__zalloc(client->allocator, sizeof(*p));
@@ -48,7 +56,7 @@ static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_
     mcp__buf_init(&p->entries, client->allocator, client->options.max_list);
     for (size_t i = 0; i < MCP__COUNT(arrays); i++) {
         if (mcp_str_eq(method, mcp_str_from(arrays[i].method)))
-            p->array_len = strlen(strcpy(p->array, arrays[i].array));
+            set_array(p, mcp_str_from(arrays[i].array));
     }
     return p;
 }
@@ -60,12 +68,9 @@ static void find_array(mcp__pages *p, const mcp_json *result)
 {
     mcp_json_iter it = {0};
     mcp_str key;
-    for (const mcp_json *v; (v = mcp_json_next(result, &it, &key)) != NULL;) {
-        if (!mcp_json_is(v, MCP_JSON_ARRAY) || key.len >= sizeof(p->array))
-            continue;
-        memcpy(p->array, key.ptr, key.len);
-        p->array_len = key.len;
-        return;
+    for (const mcp_json *v; !p->array_len && (v = mcp_json_next(result, &it, &key)) != NULL;) {
+        if (mcp_json_is(v, MCP_JSON_ARRAY))
+            set_array(p, key);
     }
 }
 

@@ -111,7 +111,7 @@ static int copy_params(const mcp_client *client, const mcp_json *params, mcp_jso
 int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
                       mcp_question **ret, uint64_t *retry_ms, mcp_error *error)
 {
-    mcp_question_kind kind;
+    mcp_question_kind kind = MCP_QUESTION_FORM;
     int rc = find_kind(client, method, params, &kind, error);
     if (rc == MCP_OK)
         rc = check_params(client, kind, params, error);
@@ -261,9 +261,14 @@ void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *que
 /* MCP_OK: it may be answered in this way. */
 static int check_open(const mcp_question *q, bool fits, mcp_error *error)
 {
-    if (!q || q->answered)
-        return mcp__fail(error, MCP_EINVAL, 0, "the question is answered already");
-    return fits ? MCP_OK : mcp__fail(error, MCP_ESTATE, 0, "this is no answer to such a question");
+    if (!q || q->answered) {
+        mcp__fail(error, MCP_EINVAL, 0, "the question is answered already");
+        return MCP_EINVAL;
+    }
+    if (fits)
+        return MCP_OK;
+    mcp__fail(error, MCP_ESTATE, 0, "this is no answer to such a question");
+    return MCP_ESTATE;
 }
 
 /* Ends an answer that was written; what could not be written leaves it open. */
