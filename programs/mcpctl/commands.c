@@ -201,7 +201,7 @@ const command commands[] = {
         .args = "FILE",
         .min_args = 1,
         .max_args = 1,
-        .flags = COMMAND_ALONE,
+        .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL,
         .run = run_trace,
         .summary = "Stand between a host and a server and record what they say.",
         .details = "Starts the server's command and passes on stdin, stdout and stderr; put it "
@@ -209,6 +209,21 @@ const command commands[] = {
                    "configuration. Each message is added to FILE (- is stderr) as one line of "
                    "JSON: time, from (client or "
                    "server) and message, or text where it is no JSON, or stderr.",
+    },
+    {
+        .name = "shell",
+        .args = "",
+        .flags = COMMAND_NOT_IN_SHELL,
+        .run = run_shell,
+        .summary = "Run commands line by line in one session.",
+        .details =
+            "The same commands and options, without the server; words are quoted as in a shell. "
+            "/NAME is prompt NAME, help "
+            "shows what there is, exit or the end of input ends. On a terminal with history, and "
+            "with completion of "
+            "commands, options, URIs, template variables, prompts, tools and their arguments (by "
+            "libedit.so.2, if it is "
+            "installed). Otherwise lines are read from stdin; the exit status is that of the last.",
     },
     {
         .name = "servers",

@@ -35,16 +35,15 @@ static bool fingerprint(const server *s, char to[65])
     return f != NULL;
 }
 
-/* $XDG_STATE_HOME/mcpctl/confirmed; its folders are made. NULL: there is nowhere to remember. */
-static char *memory_path(void)
+char *state_path(const char *name)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *path = NULL;
     int n = -1;
     if (state && *state)
-        n = asprintf(&path, "%s/mcpctl/confirmed", state);
+        n = asprintf(&path, "%s/mcpctl/%s", state, name);
     else if (home && *home)
-        n = asprintf(&path, "%s/.local/state/mcpctl/confirmed", home);
+        n = asprintf(&path, "%s/.local/state/mcpctl/%s", home, name);
     if (n < 0)
         return NULL;
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
@@ -122,7 +121,7 @@ int server_confirm(ctl *c, const server *s)
         return EXIT_OK;
     if (!fingerprint(s, hash))
         return EXIT_LOCAL;
-    char *path = memory_path();
+    char *path = state_path("confirmed");
     bool known = remembered(path, hash);
     int code = EXIT_OK;
     if (!known && !c->set.trust) {

@@ -32,6 +32,20 @@ static void catch_signals(void)
     }
 }
 
+int signals_take(void)
+{
+    int number = the_signal;
+    the_signal = 0;
+    if (number)
+        catch_signals();
+    return number;
+}
+
+void raise_again(int number)
+{
+    the_signal = number;
+}
+
 static bool reader_is_gone(void)
 {
     struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

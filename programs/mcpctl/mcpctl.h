@@ -69,7 +69,8 @@ typedef struct ctl {
 } ctl;
 
 typedef enum command_flags {
-    COMMAND_ALONE = 1, /* needs no server */
+    COMMAND_ALONE = 1,        /* needs no server */
+    COMMAND_NOT_IN_SHELL = 2, /* makes no sense there */
 } command_flags;
 
 struct command {
@@ -100,6 +101,7 @@ int run_prompt(ctl *c);
 int run_prompts(ctl *c);
 int run_read(ctl *c);
 int run_servers(ctl *c);
+int run_shell(ctl *c);
 int run_template(ctl *c);
 int run_tools(ctl *c);
 int run_trace(ctl *c);
@@ -119,6 +121,13 @@ void ctl_clear(ctl *c);
 /* c NULL: of mcpctl as a whole. */
 void help_print(FILE *to, const command *c);
 void help_man(FILE *to);
+
+/* ---- main.c: signals ----------------------------------------------------------------------------------- */
+
+/* The signal that came, if any, which is forgotten; the next one is caught again. */
+int signals_take(void);
+/* mcpctl ends as if it had come now. */
+void raise_again(int number);
 
 /* ---- session.c: the server, and calls that are waited for ---------------------------------------------- */
 

@@ -197,13 +197,13 @@ const option options[] = {
      .letter = 'y',
      .kind = OPTION_FLAG,
      .at = AT(yes),
-     .only = "call",
+     .only = "call|shell",
      .help = "Call without asking."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
      .at = AT(sampler),
      .argument = "COMMAND",
-     .only = "call|prompt|read",
+     .only = "call|prompt|read|shell",
      .help =
          "Answer the server's requests for a language model with this shell command: it reads the "
          "request as JSON from stdin and writes a text, or the result as JSON. Without it such "

@@ -43,6 +43,9 @@ int server_files(const ctl *c, server_file_fn *fn, void *user);
 /* The object with the servers of a file, whoever wrote it; NULL: it has none. */
 const mcp_json *server_entries(const mcp_json *root);
 
+/* confirm.c: a file in our state folder, which is made; to be freed. NULL: there is nowhere. */
+char *state_path(const char *name);
+
 /* confirm.c: shows what is to be started and asks, unless that was answered before. */
 int server_confirm(ctl *c, const server *s);
 

@@ -492,6 +492,17 @@ int session_restart(ctl *c)
     return start(c);
 }
 
+int session_revive(ctl *c)
+{
+    session *s = c->session;
+    if (s->client && session_is_connected(s))
+        return EXIT_OK;
+    if (!c->set.quiet)
+        say("the server is gone; %s again", s->server->argv ? "starting it" : "connecting");
+    int code = s->client ? EXIT_OK : make_client(c);
+    return code == EXIT_OK ? session_restart(c) : code;
+}
+
 void session_end(session *s)
 {
     disconnect(s);

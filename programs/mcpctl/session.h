@@ -8,6 +8,8 @@
 bool session_is_connected(const session *s);
 /* Starts or connects once more, and waits for the answer. EXIT_OK or after saying why not. */
 int session_restart(ctl *c);
+/* Does so if the connection is gone. */
+int session_revive(ctl *c);
 /* Ends the server and all calls; session_close() is due all the same. */
 void session_end(session *s);
 

@@ -660,3 +660,40 @@ WORDS
     "$MCPCTL" context --budget 500t -- "$MCPD" folder >out
     [ "$(wc -c <out)" -le 2000 ]
 }
+
+@test "shell: lines of a pipe" {
+    run bash -c 'printf "%s\n" "ls -n 1" "# nothing" "" "find read all" "/greet name=\"A b\"" "prompt greet name=x\\ y" "call shape --yes" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = "mem:docs/readme.md
+mem:src/readAll.c
+Greet {\"name\":\"A b\"}$esc[5m
+Greet {\"name\":\"x y\"}$esc[5m
+{\"x\":1}" ]
+    run bash -c 'printf "%s\n" "nope" "ls -n 1" "ls --server x" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [ "$status" -eq 2 ]
+    [[ $output == *"no command 'nope'"*mem:docs/readme.md*"--server is an option of the shell itself"* ]]
+    run bash -c 'printf "%s\n" "call shape" "exit" "ls" | "$0" shell --yes -- "$1"' "$MCPCTL" "$workshop"
+    [ "$output" = '{"x":1}' ]
+    run bash -c 'printf "%s\n" "trace x" "shell" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [[ $output == *"trace is no command of the shell"*"shell is no command of the shell"* ]]
+    run bash -c 'echo help | "$0" shell --json -- "$1"' "$MCPCTL" "$workshop"
+    [[ $output == *"/NAME"*"watch"* ]]
+    # The server dies after its first answer: it is started again.
+    run bash -c '(echo ls; sleep 0.5; echo ls) | "$0" shell -- "$1" dies-later' "$MCPCTL" "$stranger"
+    [[ $output == *"I give up"*"starting it again"*"I give up"* ]]
+}
+
+@test "shell: completion and history on a terminal" {
+    [ -n "$(find / -name 'libedit.so.2' -not -path '/proc/*' -print -quit 2>/dev/null)" ] || skip "no libedit here"
+    typed() { sleep 0.7; for keys in "$@"; do printf "$keys"; sleep 0.5; done; }
+    show() { typed "$@" 'exit\n' | script -qec "$(printf '%q ' "$MCPCTL" shell -- "$workshop")" /dev/null; }
+    run show 'pi\t\n' 'read mem:d\t' 'r\t\n' 'call a\t' '\t\025'
+    [[ $output == *" ms"*one*$'  add\r\n  ask'* ]]
+    run show '/g\tna\tA\t\t\025' 'template pa\tna\tAd\t\n' '\n' '\n' 'ls --so\tpr\t-n 1\n'
+    [[ $output == *name=Ada*name=Alan*mem:page/Ada*readme.md* ]]
+    # Ctrl-C ends a call and a line, and not the shell.
+    run show 'call slow --yes\n' '\003' 'nonsense' '\003' 'ping\n'
+    [[ $output == *" ms"* && $output != *"no command"* ]]
+    grep -q ping "$HOME/.local/state/mcpctl/history"
+    [ "$(stat -c %a "$HOME/.local/state/mcpctl/history")" = 600 ]
+}

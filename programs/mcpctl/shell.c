@@ -1,0 +1,208 @@
+/* shell.c: mcpctl shell: the same commands, line by line, in one session.
+ *
+ * A line is parsed by the same table of options as a command line. What is read from a pipe is run in the same
+ * way, without a prompt. What may surprise: Ctrl-C ends a call and not the shell.
+ */
+#define _GNU_SOURCE
+#include "shell.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "editor.h"
+#include "session.h"
+#include "terminal.h"
+
+/* ---- words ------------------------------------------------------------------------------------------ */
+
+bool shell_split(const char *line, size_t len, words *ret, size_t *last)
+{
+    size_t i = 0;
+    char *word = malloc(len + 1);
+    bool ok = word != NULL;
+    *last = 0;
+    while (ok && i < len) {
+        while (i < len && (line[i] == ' ' || line[i] == '\t'))
+            i++;
+        *last = i;
+        if (i == len)
+            break;
+        char quote = 0;
+        size_t n = 0;
+        for (; i < len && (quote || (line[i] != ' ' && line[i] != '\t')); i++) {
+            if (line[i] == '\\' && quote != '\'' && i + 1 < len)
+                word[n++] = line[++i];
+            else if (quote ? line[i] == quote : line[i] == '\'' || line[i] == '"')
+                quote = quote ? 0 : line[i];
+            else
+                word[n++] = line[i];
+        }
+        ok = words_add(ret, text_dup((mcp_str){word, n}));
+    }
+    free(word);
+    return ok;
+}
+
+/* ---- one line --------------------------------------------------------------------------------------- */
+
+/* These belong to the session, which is there already. */
+static int check_settings(const ctl *c)
+{
+    static const char *const fixed[] = {"server", "config",   "trust",   "header",
+                                        "trace",  "revision", "timeout", "verbose"};
+    for (size_t i = 0; i < n_options; i++)
+        for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++)
+            if (strcmp(options[i].name, fixed[k]) == 0 && option_is_given(&options[i], &c->set)) {
+                say("--%s is an option of the shell itself: give it when you start it", fixed[k]);
+                return EXIT_USAGE;
+            }
+    return EXIT_OK;
+}
+
+static void inherit(ctl *line, const ctl *shell)
+{
+    line->session = shell->session;
+    line->out_is_terminal = shell->out_is_terminal;
+    line->set.json = line->set.json || shell->set.json;
+    line->set.quiet = line->set.quiet || shell->set.quiet;
+    line->set.yes = line->set.yes || shell->set.yes;
+    line->set.config = shell->set.config;
+    if (!line->set.sampler)
+        line->set.sampler = shell->set.sampler;
+}
+
+static int run_command(ctl *shell, ctl *line)
+{
+    if (line->set.help) {
+        help_print(stdout, line->command);
+        return EXIT_OK;
+    }
+    if (line->command->flags & COMMAND_NOT_IN_SHELL) {
+        say("%s is no command of the shell", line->command->name);
+        return EXIT_USAGE;
+    }
+    int code = line->command->flags & COMMAND_ALONE ? EXIT_OK : session_revive(shell);
+    return code == EXIT_OK ? line->command->run(line) : code;
+}
+
+static int run_words(ctl *shell, words *w)
+{
+    ctl line;
+    int code = options_parse((int)w->count, w->items, true, &line);
+    if (code == EXIT_OK)
+        code = check_settings(&line);
+    if (code == EXIT_OK) {
+        inherit(&line, shell);
+        code = run_command(shell, &line);
+        line.set.config = (texts){0}; /* the shell's */
+    }
+    ctl_clear(&line);
+    return code;
+}
+
+/* "/greet name=x" is "prompt greet name=x". */
+static bool translate(words *w)
+{
+    if (w->count < 2 || w->items[1][0] != '/' || !w->items[1][1])
+        return true;
+    memmove(w->items[1], w->items[1] + 1, strlen(w->items[1]));
+    char *word = strdup("prompt");
+    if (!words_add(w, word))
+        return false;
+    memmove(w->items + 2, w->items + 1, (w->count - 2) * sizeof(*w->items));
+    w->items[1] = word;
+    return true;
+}
+
+static void help(void)
+{
+    puts("Commands as those of mcpctl, without the server: 'ls --help' shows one. Also:\n"
+         "  /NAME [ARGUMENT=VALUE...]  prompt NAME\n"
+         "  help                       this\n"
+         "  exit                       end, as Ctrl-D does\n"
+         "TAB completes commands, options, URIs, templates, prompts, tools and their arguments.");
+    for (size_t i = 0; i < n_commands; i++)
+        if (!(commands[i].flags & COMMAND_NOT_IN_SHELL))
+            printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+}
+
+/* False: that was the last line. */
+static bool run_line(ctl *shell, const char *text, int *code)
+{
+    words w = {0};
+    size_t last;
+    bool go_on = true;
+    bool ok = words_add(&w, strdup("mcpctl")) && shell_split(text, strlen(text), &w, &last) &&
+              translate(&w);
+    const char *first = ok && w.count > 1 ? w.items[1] : "#";
+    if (!ok) {
+        say("out of memory");
+        *code = EXIT_LOCAL;
+    } else if (*first == '#') {
+        /* a comment, or nothing */
+    } else if (strcmp(first, "exit") == 0 || strcmp(first, "quit") == 0) {
+        go_on = false;
+    } else if (strcmp(first, "help") == 0) {
+        help();
+        *code = EXIT_OK;
+    } else {
+        *code = run_words(shell, &w);
+    }
+    words_clear(&w);
+    return go_on && flush_stdout(shell);
+}
+
+/* ---- the shell -------------------------------------------------------------------------------------- */
+
+static void on_idle(void *user)
+{
+    ctl *c = user;
+    if (c->session->client)
+        mcp_loop_step(c->session->loop, 0);
+}
+
+/* A signal ended a call, or a line: only Ctrl-C lets the shell go on. */
+static bool go_on_after_signal(ctl *c)
+{
+    int number = signals_take();
+    if (!number)
+        return true;
+    c->session->interrupted = false;
+    mcp_loop_step(c->session->loop, 0); /* the signal stopped the loop, which tells it once */
+    if (number != SIGINT || !terminal_can_ask()) {
+        raise_again(number);
+        return false;
+    }
+    fputc('\n', stderr);
+    return true;
+}
+
+int run_shell(ctl *c)
+{
+    char *history = state_path("history");
+    editor *e = editor_new(&(editor_options){.prompt = "mcpctl> ",
+                                             .history = history,
+                                             .propose = shell_propose,
+                                             .idle = on_idle,
+                                             .user = c});
+    int code = EXIT_OK;
+    bool go_on = e != NULL;
+    if (go_on && terminal_can_ask() && !c->set.quiet)
+        hint("'help' shows what there is, TAB completes, Ctrl-D ends");
+    while (go_on) {
+        bool interrupted = false;
+        const char *line = editor_read(e, &interrupted);
+        if (line) {
+            editor_remember(e, line);
+            go_on = run_line(c, line, &code);
+        } else if (!interrupted) {
+            if (terminal_can_ask())
+                fputc('\n', stderr);
+            break;
+        }
+        go_on = go_on_after_signal(c) && go_on;
+    }
+    editor_free(e);
+    free(history);
+    return code;
+}
