@@ -369,11 +369,6 @@ int mcp__task_begin(mcp_request *req)
                           tool->key.ptr, req->revision->name);
 }
 
-static bool is_over(const mcp__task *task)
-{
-    return mcp__task_is_final(task->state.status);
-}
-
 static int change(mcp__task *task, const mcp_task_options *o)
 {
     mcp_server *server = task->req->server;
@@ -489,8 +484,7 @@ static void end(mcp__task *task, mcp_task_status status, mcp_str detail, bool is
 {
     const struct mcp__tasks *t = task->req->server->tasks;
     mcp_task record;
-    if (is_over(task))
-        return;
+    assert(!mcp__task_is_final(task->state.status)); /* who ends it knows */
     task->state.status = status;
     task->state.is_error = is_error;
     int rc = keep_end(task, detail);

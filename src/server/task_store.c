@@ -21,7 +21,7 @@ typedef struct memory {
     mcp__link tasks;
     mcp__map by_id;
     uint64_t last_sequence;
-    size_t bytes;
+    size_t bytes; /* what they cost, max_bytes at the most */
 } memory;
 
 static size_t fixed_size(const mcp_task *task)
@@ -62,8 +62,7 @@ static char *copy_texts(const memory *m, mcp_task *task)
 
 static bool has_room(const memory *m, const mcp_task *task)
 {
-    size_t left = m->max_bytes - MCP__MIN(m->bytes, m->max_bytes);
-    if (m->by_id.count >= m->max_tasks || cost(task) > left)
+    if (m->by_id.count >= m->max_tasks || cost(task) > m->max_bytes - m->bytes)
         return false;
     size_t count = 0;
     for (mcp__link *l = m->tasks.next; l != &m->tasks; l = l->next)
@@ -116,7 +115,7 @@ static int memory_update(const mcp_task *task, void *user)
     next.revision = k->task.revision;
     next.created_ms = k->task.created_ms;
     size_t others = m->bytes - cost(&k->task);
-    if (cost(&next) > cost(&k->task) && cost(&next) > m->max_bytes - MCP__MIN(others, m->max_bytes))
+    if (cost(&next) > m->max_bytes - others)
         return MCP_ELIMIT;
     char *texts = copy_texts(m, &next);
     if (!texts)

@@ -375,6 +375,28 @@ static void test_timer_of_the_host(void **state)
     free(w);
 }
 
+/* What is over makes room, though no timer has run yet. */
+static void test_room_in_time(void **state)
+{
+    (void)state;
+    clockwork c = {0};
+    const mcp_host host = {
+        .size = sizeof(host), .user = &c, .timer_start = timer_start, .timer_stop = timer_stop};
+    world *w = calloc(1, sizeof(*w));
+    world_open(w, &host, MCP_OPTIONS(mcp_task_settings, .default_ttl_ms = 5000, .max_tasks = 1),
+               at_once);
+    mcp_channel *channel = peer(w, NULL);
+    assert_has(make_task(w, channel), "\"task\"");
+    w->calendar += 4999;
+    assert_has(make_task(w, channel), "max_tasks");
+    w->calendar += 1;
+    assert_has(make_task(w, channel), "\"task\"");
+    mcp_channel_free(channel);
+    rig_close(&w->r);
+    assert_int_equal(c.started, c.stopped);
+    free(w);
+}
+
 static int changes(rig *r, mcp_request *req)
 {
     assert_null(mcp_request_task_id(req));
@@ -759,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_server_goes_while_asking),
         cmocka_unit_test(test_asked_again),
         cmocka_unit_test(test_timer_of_the_host),
+        cmocka_unit_test(test_room_in_time),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_many),
