@@ -227,6 +227,31 @@ MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
+/* ---- all at once, and anew ------------------------------------------------------------------------------- */
+
+/* Calls build(server, user), and what that registers and mounts takes the place of what the build before it did,
+ * at once: for a configuration that is read again. What was registered outside of a build stays. A build that
+ * returns a negative code, or that cannot be had (MCP_ENOMEM), leaves everything as it was; its own is
+ * released. Afterwards each list that is offered is announced as changed, once; who is subscribed stays so.
+ * Requests that are under way are answered by what they began with: its providers are released when the last
+ * of them ended, from the host's timer, so a provider's threads have to be done by the end of its release().
+ * Not from a handler, nor from within a build (MCP_ESTATE). Returns what `build` did. */
+MCP_API int mcp_server_rebuild(mcp_server *server,
+                               int (*build)(mcp_server *server, void *user, mcp_error *error),
+                               void *user, mcp_error *error);
+
+/* Calls release(user) when what is registered now is not needed any more: outside of a build when the server is
+ * freed, within one when that is replaced. For the `user` of tools and the like, which belongs to no provider.
+ * The last one is called first. MCP_OK; MCP_ENOMEM, MCP_EINVAL: it is not called. */
+MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user);
+
+/* Calls change(resource, user) for each resource before it is listed, a provider's entries included (what was
+ * registered before the call is not): what is said about it may be changed, but not its URI. What it then points
+ * to has to live until the next such call. NULL: nothing is changed. */
+MCP_API void mcp_server_set_resource_hook(mcp_server *server,
+                                          void (*change)(mcp_resource *resource, void *user),
+                                          void *user);
+
 /* ---- other threads ---------------------------------------------------------------------------------------- */
 
 /* Runs fn(server, user) on the server's thread, soon, in the order of the calls. This and mcp_request_post()

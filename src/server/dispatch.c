@@ -155,6 +155,8 @@ void mcp__dispatch(mcp_request *req)
     int outcome;
     if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
         req->method = method;
+        if (method->run != mcp__run_listen) /* which may last for ever */
+            mcp__build_take(req);
         outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
         if (outcome == MCP_OK && method->again)
             outcome = mcp__input_open(req);

@@ -118,6 +118,26 @@ static int topic_of(mcp_server *server, mcp_str uri, mcp__topic **ret)
     return MCP_OK;
 }
 
+/* Whoever cannot watch it any more is told nothing of it from now on. */
+void mcp__hub_watch_anew(mcp_server *server)
+{
+    size_t at = 0;
+    mcp__topic *t;
+    while ((t = mcp__map_next(&server->topics, &at)) != NULL) {
+        const mcp__mount *m = mcp__mount_find(server, t->key);
+        bool registered = mcp__registry_find(server, MCP__RESOURCES, t->key) != NULL;
+        mcp__topic before = *t;
+        t->unwatch = NULL;
+        if (!registered && m && m->provider.watch &&
+            m->provider.watch(t->key.ptr, m->user) == MCP_OK) {
+            t->unwatch = m->provider.unwatch;
+            t->watch_user = m->user;
+        }
+        if (before.unwatch)
+            before.unwatch(t->key.ptr, before.watch_user);
+    }
+}
+
 void mcp__hub_free(mcp_server *server)
 {
     mcp__map_free(&server->topics);
@@ -292,6 +312,8 @@ static void mark_list(mcp__stream *stream, unsigned list)
 
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry)
 {
+    if (server->building)
+        return; /* it may come to nothing; else it is told at the end */
     /* Templates have no notice of their own: whoever lists resources lists them too. */
     unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {

@@ -220,6 +220,8 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     mcp__copy_options(&r, sizeof(r), resource);
     if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
         return MCP_OK;
+    if (req->server->resource_hook)
+        req->server->resource_hook(&r, req->server->resource_hook_user);
     mcp__buf *b = mcp__reply_begin(req);
     size_t mark = b->len;
     if (req->count)

@@ -54,15 +54,18 @@ size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence)
     return low;
 }
 
+void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        mcp__entry_unref(registry->items[i]);
+    mcp__release(allocator, registry->items);
+    mcp__map_free(&registry->by_key);
+}
+
 void mcp__registry_free(mcp_server *server)
 {
-    for (size_t k = 0; k < MCP__KINDS; k++) {
-        mcp__registry *r = &server->registry[k];
-        for (size_t i = 0; i < r->count; i++)
-            mcp__entry_unref(r->items[i]);
-        mcp__release(&server->allocator, r->items);
-        mcp__map_free(&r->by_key);
-    }
+    for (size_t k = 0; k < MCP__KINDS; k++)
+        mcp__registry_release(&server->allocator, &server->registry[k]);
     mcp__release(&server->allocator, server->by_specificity);
 }
 
@@ -108,6 +111,7 @@ static mcp__entry *entry_new(mcp_server *server, mcp__kind kind, const char *key
         return NULL;
     e->kind = kind;
     e->refs = 1;
+    e->built = server->building;
     e->allocator = &server->allocator;
     e->user = user;
     e->key.len = strlen(key);
@@ -157,12 +161,11 @@ static int insert_template(mcp_server *server, mcp__entry *e)
     return MCP_OK;
 }
 
-/* Takes the entry over, also on failure. */
-static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
+/* At the end, which is where its sequence has to belong. */
+static int place(mcp_server *server, mcp__entry *e)
 {
     mcp__registry *r = &server->registry[e->kind];
-    if (rc == MCP_OK)
-        rc = grow(server, r);
+    int rc = grow(server, r);
     if (rc == MCP_OK)
         rc = mcp__map_add(&r->by_key, e->key, e);
     if (rc == MCP_OK && e->kind == MCP__TEMPLATES) {
@@ -170,6 +173,24 @@ static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
         if (rc != MCP_OK)
             mcp__map_remove(&r->by_key, e->key);
     }
+    if (rc == MCP_OK)
+        r->items[r->count++] = e;
+    return rc;
+}
+
+int mcp__registry_keep(mcp_server *server, mcp__entry *entry)
+{
+    int rc = place(server, entry);
+    if (rc == MCP_OK)
+        mcp__entry_ref(entry);
+    return rc;
+}
+
+/* Takes the entry over, also on failure. */
+static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
+{
+    if (rc == MCP_OK)
+        rc = place(server, e);
     if (rc != MCP_OK) {
         mcp__fail(error, rc, 0, "cannot register %s: %s", e->key.ptr,
                   rc == MCP_EINVAL ? "a text is not UTF-8, or JSON text is not of the right kind"
@@ -178,7 +199,6 @@ static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
         return rc;
     }
     e->sequence = ++server->next_sequence;
-    r->items[r->count++] = e;
     mcp__hub_list_changed(server, e->kind, e);
     return MCP_OK;
 }
@@ -225,6 +245,8 @@ int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, vo
     if (!d.uri || !d.name || (!d.read && !d.text))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a resource needs \"uri\", \"name\", and \"read\" or \"text\"");
+    if (server->resource_hook)
+        server->resource_hook(&d, server->resource_hook_user);
     mcp_error why = {0};
     int rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
     if (rc != MCP_OK)

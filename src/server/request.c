@@ -190,6 +190,7 @@ void mcp__request_clear(mcp_request *req)
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);
+    mcp__build_give(req);
     mcp__input_clear(req);
     if (req->in.channel)
         mcp__channel_give_buf(req->in.channel, &req->out);
@@ -257,7 +258,9 @@ void mcp_reply_finish(mcp_request *req, int outcome)
     }
     req->state = MCP__REQUEST_RUNNING;
     req->deadline.alive = true;
-    if (outcome == MCP_OK && !req->cancelled && req->method->resume)
+    if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
+        mcp__build_take(req);
         outcome = req->method->resume(req);
+    }
     mcp__request_finish(req, outcome);
 }

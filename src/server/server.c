@@ -91,6 +91,7 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a server");
     server->allocator = *allocator;
     mcp__list_init(&server->sessions);
+    mcp__list_init(&server->retired);
     uint64_t seed = (uintptr_t)server;
     mcp__map_init(&server->topics, &server->allocator, seed, ~seed);
     for (size_t i = 0; i < MCP__KINDS; i++)
@@ -122,15 +123,11 @@ void mcp_server_free(mcp_server *server)
     if (!server)
         return;
     assert(mcp__list_empty(&server->sessions));
-    for (size_t i = 0; i < server->n_mounts; i++) {
-        mcp__mount *m = server->mounts[i];
-        if (m->provider.release)
-            m->provider.release(m->user);
-        mcp__release(&server->allocator, m->prefix);
-        mcp__release(&server->allocator, m);
-    }
+    for (size_t i = 0; i < server->n_mounts; i++)
+        mcp__mount_free(server, server->mounts[i]);
     mcp__release(&server->allocator, server->mounts);
     mcp__tasks_free(server);
+    mcp__build_free_all(server);
     mcp__hub_free(server);
     mcp__rate_free(server);
     mcp__registry_free(server);
@@ -249,14 +246,29 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
     return MCP_OK;
 }
 
+void mcp__mount_free(mcp_server *server, mcp__mount *mount)
+{
+    if (mount->provider.release)
+        mount->provider.release(mount->user);
+    mcp__release(&server->allocator, mount->prefix);
+    mcp__release(&server->allocator, mount);
+}
+
+int mcp__mount_keep(mcp_server *server, mcp__mount *mount)
+{
+    mcp__mount **grown =
+        mcp__resize(&server->allocator, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
+    if (!grown)
+        return MCP_ENOMEM;
+    server->mounts = grown;
+    server->mounts[server->n_mounts++] = mount;
+    return MCP_OK;
+}
+
 static int add_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
                      void *user)
 {
     const mcp_allocator *a = &server->allocator;
-    mcp__mount **grown = mcp__resize(a, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
-    if (!grown)
-        return MCP_ENOMEM;
-    server->mounts = grown;
     mcp__mount *m = mcp__zalloc(a, sizeof(*m));
     if (!m)
         return MCP_ENOMEM;
@@ -268,8 +280,13 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
     m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
     m->provider = *provider;
     m->user = user;
-    server->mounts[server->n_mounts++] = m;
-    return MCP_OK;
+    m->built = server->building;
+    int rc = mcp__mount_keep(server, m);
+    if (rc != MCP_OK) {
+        mcp__release(a, m->prefix);
+        mcp__release(a, m);
+    }
+    return rc;
 }
 
 int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
@@ -285,7 +302,7 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
             p.release(user);
         return rc;
     }
-    if (server->n_list_streams)
+    if (server->n_list_streams && !server->building)
         mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
     mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
     return MCP_OK;

@@ -10,7 +10,7 @@
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
  * reply.c, request.c and notice.c what handlers call, input.c, deliver.c, elicit.c and sample.c what they ask
  * the client, seal.c what it keeps for us meanwhile, hub.c subscriptions and notices, task*.c calls that go on
- * after their answer.
+ * after their answer, build.c everything anew.
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -45,6 +45,7 @@ typedef enum mcp__kind {
 typedef struct mcp__entry {
     mcp__kind kind;
     unsigned refs; /* the registry, and requests that are being answered by it */
+    bool built;    /* within mcp_server_rebuild() */
     uint64_t sequence;
     mcp_str key; /* URI, template, name; NUL-terminated */
     mcp_str rendered[MCP__REVISIONS];
@@ -84,6 +85,10 @@ mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str
 /* The first entry registered after `sequence`. */
 size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
 void mcp__registry_free(mcp_server *server);
+/* Gives up its entries, its memory and its map. */
+void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry);
+/* Has an entry of a registry that was put aside in the present one too. */
+int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
 /* The most specific template that matches; *match is the caller's. MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM. */
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
@@ -95,12 +100,44 @@ typedef struct mcp__mount {
     size_t scheme_len; /* of the prefix, with the colon */
     mcp_provider provider;
     void *user;
+    bool built; /* within mcp_server_rebuild() */
 } mcp__mount;
 
 /* Has the provider watch its list; what it cannot is in the log, and its changes are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 /* The mount with the longest prefix that the URI begins with, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
+
+void mcp__mount_free(mcp_server *server, mcp__mount *mount);
+int mcp__mount_keep(mcp_server *server, mcp__mount *mount);
+
+/* ---- build.c: everything anew -------------------------------------------------------------------------------- */
+
+/* What is released with a build, or with the server. */
+typedef struct mcp__closer {
+    struct mcp__closer *next;
+    void (*release)(void *user);
+    void *user;
+} mcp__closer;
+
+/* What one mcp_server_rebuild() made, and who still needs it: the server while it is the present one, and
+ * requests. */
+typedef struct mcp__build {
+    mcp_server *server;
+    unsigned refs;
+    bool retired;
+    mcp__link link;      /* in server->retired, when nobody but itself is left */
+    mcp__mount **mounts; /* its own, when it is the present one no more */
+    size_t n_mounts;
+    mcp__closer *closers;
+    mcp_host_timer *timer;
+} mcp__build;
+
+void mcp__build_take(mcp_request *req);
+void mcp__build_give(mcp_request *req);
+/* The present one, and those that are about to be released. */
+void mcp__build_free_all(mcp_server *server);
+void mcp__closers_run(mcp_server *server, mcp__closer **closers);
 
 /* ---- rate.c: how often a caller may ask ------------------------------------------------------------------- */
 
@@ -142,6 +179,13 @@ struct mcp_server {
     mcp__mount **mounts; /* each in a block of its own: providers may mount while they are asked */
     size_t n_mounts;
 
+    struct mcp__build *build; /* NULL: there was none yet */
+    mcp__link retired;        /* builds that were */
+    bool building;
+    mcp__closer *closers;
+    void (*resource_hook)(mcp_resource *resource, void *user);
+    void *resource_hook_user;
+
     mcp__link sessions;
     mcp__map topics;          /* canonical URI to mcp__topic */
     size_t n_list_streams;    /* streams that want changes of the list of resources */
@@ -182,6 +226,8 @@ void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 
 /* entry: what came or went, which only who may see it is told of; NULL: nobody knows. */
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
+/* Has the present mounts watch what is subscribed to. */
+void mcp__hub_watch_anew(mcp_server *server);
 /* There is something to tell. */
 void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);
@@ -264,6 +310,8 @@ struct mcp_request {
     void *on_cancel_user;
     mcp__deadline deadline;
     mcp__arena arena;
+
+    struct mcp__build *build; /* whose handlers may be at work; NULL: none, or it was not needed */
 
     /* what is asked for */
     mcp__entry *entry;
