@@ -3,7 +3,7 @@
  *     client.c     its life, its channel
  *     options.c    what it was made with: texts that go into every request
  *     start.c      which era and revision, the handshake
- *     call.c       a call from its making to its outcome; answer.c judges what came back
+ *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges what came back
  *     typed.c      calls with a name of their own; pages.c lists; wait.c the blocking form
  *     send.c       one request on its way; exchange.c what transports with exchanges tell and ask
  *     notice.c     notifications of the server
@@ -245,9 +245,6 @@ void mcp__call_fail(mcp__call *call, int rc);
 mcp__call *mcp__call_find(mcp_client *client, mcp_call_id handle);
 mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle);
 void mcp__call_free(mcp__call *call);
-/* A call in the queue. */
-int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
-                  const mcp_call_options *options, mcp__call **ret);
 /* Sends it, or leaves it in the queue. It is gone when that fails. */
 int mcp__call_begin(mcp__call *call, mcp_call_id *ret);
 /* Sends what waits. Only while the channel is being called. */
@@ -259,6 +256,14 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
                               const mcp_error *error);
 /* When the earliest of the waiting calls is due. */
 int64_t mcp__client_calls_due(const mcp_client *client);
+
+/* ---- params.c --------------------------------------------------------------------------------------- */
+
+/* A call that is nowhere yet. */
+int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
+                  const mcp_call_options *options, mcp__call **ret);
+/* Appends its params as they are to be sent now. */
+void mcp__call_put_params(const mcp__call *call, mcp__buf *b);
 
 /* ---- answer.c --------------------------------------------------------------------------------------- */
 

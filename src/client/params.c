@@ -1,0 +1,196 @@
+/* params.c: what a call is made of: its params are taken apart when it is made, so that a bad one is refused
+ * to the caller, and put together each time it is sent, because only then it is known what _meta has to
+ * hold.
+ */
+#include "client/client.h"
+
+/* ---- making ------------------------------------------------------------------------------------------ */
+
+static bool is_ours(mcp_str key)
+{
+    return mcp_str_eq(key, MCP_STR(MCP__META_REVISION)) ||
+           mcp_str_eq(key, MCP_STR(MCP__META_CLIENT_INFO)) ||
+           mcp_str_eq(key, MCP_STR(MCP__META_CAPABILITIES));
+}
+
+static bool is_ours_or_token(mcp_str key)
+{
+    return is_ours(key) || mcp_str_eq(key, MCP_STR("progressToken"));
+}
+
+static bool is_meta(mcp_str key)
+{
+    return mcp_str_eq(key, MCP_STR("_meta"));
+}
+
+/* The members of an object, one after another, without those that are left out. */
+static void put_members(mcp__buf *b, const mcp_json *object, bool (*left_out)(mcp_str key))
+{
+    size_t start = b->len;
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(object, &it, &key)) != NULL;) {
+        if (left_out(key))
+            continue;
+        if (b->len != start)
+            mcp__buf_char(b, ',');
+        mcp__json_put_str(b, key);
+        mcp__buf_char(b, ':');
+        mcp__json_put_value(b, v);
+    }
+}
+
+static int parse_params(mcp_str params, const mcp_allocator *a, mcp_json_doc **ret)
+{
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(params, &limits, a, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *root = mcp_json_root(doc);
+    const mcp_json *meta = mcp_json_get(root, "_meta");
+    if (!mcp_json_is(root, MCP_JSON_OBJECT) || (meta && !mcp_json_is(meta, MCP_JSON_OBJECT))) {
+        mcp_json_free(doc);
+        return MCP_EINVAL;
+    }
+    *ret = doc;
+    return MCP_OK;
+}
+
+/* The block of a call: the struct, the method and the name. */
+static mcp__call *allocate(mcp_client *client, mcp_str method, mcp_str name)
+{
+    if (name.len > SIZE_MAX / 2 || method.len > SIZE_MAX / 4)
+        return NULL;
+    mcp__call *call = mcp__zalloc(client->allocator, sizeof(*call) + method.len + name.len + 2);
+    if (!call)
+        return NULL;
+    char *at = (char *)(call + 1);
+    call->client = client;
+    call->method = (mcp_str){at, method.len};
+    call->name = (mcp_str){at + method.len + 1, name.len};
+    memcpy(at, method.ptr, method.len);
+    if (name.len)
+        memcpy(at + method.len + 1, name.ptr, name.len);
+    mcp__list_init(&call->link);
+    mcp__buf_init(&call->params, client->allocator, 0);
+    mcp__buf_init(&call->input, client->allocator, 0);
+    return call;
+}
+
+static int read_options(mcp__call *call, const mcp_call_options *given)
+{
+    mcp_call_options *o = &call->options;
+    if (given)
+        mcp__copy_options(o, sizeof(*o), given);
+    if (o->log_level) {
+        call->log_level = mcp__client_log_level(o->log_level);
+        o->log_level = NULL;
+        if (!call->log_level)
+            return MCP_EINVAL;
+    }
+    if (!o->timeout_ms)
+        o->timeout_ms = call->client->options.timeout_ms;
+    if (!o->max_timeout_ms)
+        o->max_timeout_ms = call->client->options.max_timeout_ms;
+    if (!o->max_timeout_ms)
+        o->max_timeout_ms =
+            o->timeout_ms < MCP_NO_TIMEOUT / 10 ? 10 * o->timeout_ms : MCP_NO_TIMEOUT;
+    return MCP_OK;
+}
+
+static void read_params(mcp__call *call, const mcp_json *root)
+{
+    put_members(&call->params, root, is_meta);
+    call->members = call->params.len;
+    const mcp_json *meta = mcp_json_get(root, "_meta");
+    put_members(&call->params, meta, call->options.progress ? is_ours_or_token : is_ours);
+    call->has_level = mcp_json_get(meta, MCP__META_LOG_LEVEL) != NULL;
+    call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
+}
+
+int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
+                  const mcp_call_options *options, mcp__call **ret)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = params.len ? parse_params(params, client->allocator, &doc) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
+    const char *named = mcp__mirror_name(method);
+    mcp_str name = mcp_json_string(named ? mcp_json_get(mcp_json_root(doc), named) : NULL);
+    mcp__call *call = allocate(client, method, name);
+    rc = call ? read_options(call, options) : MCP_ENOMEM;
+    if (rc == MCP_OK && doc)
+        read_params(call, mcp_json_root(doc));
+    if (rc == MCP_OK)
+        rc = call->params.failed;
+    mcp_json_free(doc);
+    if (rc != MCP_OK) {
+        mcp__call_free(call);
+        return rc;
+    }
+    call->handle = ++client->last_handle;
+    *ret = call;
+    return MCP_OK;
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------ */
+
+/* Whether members of ours have to be in _meta, and which. */
+typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
+
+static meta_kind meta_of(const mcp__call *call)
+{
+    if (call->notification)
+        return NO_META;
+    if (call->client->revision->modern)
+        return WHOLE_META;
+    return call->options.progress ? PROGRESS_META : NO_META;
+}
+
+static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp__buf *b)
+{
+    const char *level = call->log_level ? call->log_level : call->client->log_level;
+    char separator = '{';
+    mcp__buf_lit(b, "\"_meta\":");
+    if (kind == WHOLE_META) {
+        mcp__buf_char(b, separator), separator = ',';
+        mcp__client_put_meta(call->client, call->client->revision, b);
+        if (level && !call->has_level) {
+            mcp__buf_lit(b, ",\"" MCP__META_LOG_LEVEL "\":");
+            mcp__json_put_str(b, mcp_str_from(level));
+        }
+    }
+    if (call->options.progress) {
+        mcp__buf_char(b, separator), separator = ',';
+        mcp__buf_lit(b, "\"progressToken\":");
+        mcp__json_put_uint(b, call->handle);
+    }
+    if (theirs.len) {
+        mcp__buf_char(b, separator);
+        mcp__buf_str(b, theirs);
+    }
+    mcp__buf_char(b, '}');
+}
+
+void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
+{
+    mcp_str all = mcp__buf_view(&call->params);
+    mcp_str theirs = call->members < all.len ? mcp__str_sub(all, call->members) : MCP_STR("");
+    const mcp_str members[] = {{all.ptr, call->members}, mcp__buf_view(&call->input)};
+    meta_kind kind = meta_of(call);
+    char separator = '{';
+    for (size_t i = 0; i < MCP__COUNT(members); i++) {
+        if (!members[i].ptr || !members[i].len)
+            continue;
+        mcp__buf_char(b, separator), separator = ',';
+        mcp__buf_str(b, members[i]);
+    }
+    if (kind != NO_META || theirs.len) {
+        mcp__buf_char(b, separator), separator = ',';
+        put_meta(call, kind, theirs, b);
+    }
+    if (separator == '{')
+        mcp__buf_char(b, separator);
+    mcp__buf_char(b, '}');
+}
