@@ -28,15 +28,16 @@ struct modules {
     size_t count;
 };
 
-/* What is linked in: cmake -DMCP_STATIC_MODULES=... */
-#define EXTERN(name)  extern const mcp_module mcp_module_v1_##name;
-#define ADDRESS(name) &mcp_module_v1_##name,
-#ifdef MCPD_STATIC_MODULES
-MCPD_STATIC_MODULES(EXTERN)
-static const mcp_module *const linked[] = {MCPD_STATIC_MODULES(ADDRESS) NULL};
-#else
-static const mcp_module *const linked[] = {NULL};
+/* What is linked in, as X(name) X(name): cmake -DMCP_STATIC_MODULES=... */
+#ifndef MCPD_STATIC_MODULES
+#define MCPD_STATIC_MODULES
 #endif
+#define X(name) extern const mcp_module mcp_module_v1_##name;
+MCPD_STATIC_MODULES
+#undef X
+#define X(name) &mcp_module_v1_##name,
+static const mcp_module *const linked[] = {MCPD_STATIC_MODULES NULL};
+#undef X
 
 /* Those of this project, for a message that helps. */
 static const struct {
