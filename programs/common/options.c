@@ -197,23 +197,52 @@ static int bad_value(const option *o, const char *text)
     return WRONG;
 }
 
-static int set(void *settings, const option *o, const char *value)
+bool option_take(const option *o, void *settings, const char *value)
 {
     void *at = (char *)settings + o->at;
     switch (o->kind) {
-    case OPTION_FLAG: *(bool *)at = true; return 0;
+    case OPTION_FLAG: *(bool *)at = true; return true;
     case OPTION_CHOICE:
         if (!option_has_word(o->choices, value))
-            return bad_value(o, value);
+            return false;
         *(const char **)at = value;
-        return 0;
-    case OPTION_TEXT: *(const char **)at = value; return 0;
-    case OPTION_LIST: return keep(at, value);
+        return true;
+    case OPTION_TEXT: *(const char **)at = value; return true;
+    case OPTION_LIST: return texts_add(at, value);
     case OPTION_COUNT:
-    case OPTION_SIZE: return read_number(o, value, at) ? 0 : bad_value(o, value);
-    case OPTION_SECONDS: return read_seconds(value, at) ? 0 : bad_value(o, value);
+    case OPTION_SIZE: return read_number(o, value, at);
+    case OPTION_SECONDS: return read_seconds(value, at);
     }
-    return WRONG;
+    return false;
+}
+
+static int set(void *settings, const option *o, const char *value)
+{
+    if (o->kind == OPTION_LIST)
+        return keep((texts *)(void *)((char *)settings + o->at), value);
+    return option_take(o, settings, value) ? 0 : bad_value(o, value);
+}
+
+bool option_copy(const option *o, void *to, const void *from)
+{
+    void *a = (char *)to + o->at;
+    const void *b = (const char *)from + o->at;
+    const texts *list = b;
+    switch (o->kind) {
+    case OPTION_FLAG: *(bool *)a = *(const bool *)b; break;
+    case OPTION_CHOICE:
+    case OPTION_TEXT: *(const char **)a = *(const char *const *)b; break;
+    case OPTION_LIST:
+        texts_clear(a);
+        for (size_t i = 0; i < list->count; i++)
+            if (!texts_add(a, list->items[i]))
+                return false;
+        break;
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_SECONDS: *(uint64_t *)a = *(const uint64_t *)b; break;
+    }
+    return true;
 }
 
 bool option_is_given(const option *o, const void *settings)

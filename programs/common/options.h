@@ -29,7 +29,9 @@ typedef struct option {
     const char *argument; /* what --help calls its value; NULL for a flag */
     const char *choices;  /* separated by '|' */
     uint64_t min, max;
-    bool unkept;      /* is not among the options that `kept` collects */
+    bool unkept;    /* is not among the options that `kept` collects */
+    bool line_only; /* cannot stand in a configuration file */
+    bool is_path;   /* what a relative path in a configuration file is relative to is its folder */
     const char *only; /* the commands that have it, separated by '|'; NULL: all */
     const char *help;
 } option;
@@ -64,6 +66,11 @@ typedef struct command_line {
 /* Fills the settings, options and words in any order. 0; 2 after saying on stderr what is wrong; or what
  * word() returned. Options are never abbreviated, so that a new one breaks no old script. */
 int command_line_parse(command_line *line, int argc, char **argv);
+
+/* Sets it without a word; false: the value is not right, or there is no memory. The text is kept. */
+bool option_take(const option *o, void *settings, const char *value);
+/* The same value in other settings, instead of what is there; false: no memory. Texts are shared. */
+bool option_copy(const option *o, void *to, const void *from);
 
 /* Whether the option was given: its place in the settings is not zero. */
 bool option_is_given(const option *o, const void *settings);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "jsonc.h"
+#include <common/jsonc.h>
 
 static const struct {
     const char *path; /* below the present folder, $HOME or $XDG_CONFIG_HOME */

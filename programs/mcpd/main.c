@@ -15,7 +15,7 @@
 #include <mcp/mcp.h>
 #include <prompts.h>
 
-#include "config.h"
+#include "entry.h"
 #include "http.h"
 #include "log.h"
 #include "modules.h"
@@ -190,7 +190,7 @@ static int serve(const settings *s, modules *m)
         mcp_prompts_free(prompts);
         mcp_server_free(server);
         mcp_loop_free(loop);
-        return config_print(s, m);
+        return entry_print(s, m);
     }
     if (rc == MCP_OK) {
         if (!s->http.count)

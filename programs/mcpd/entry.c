@@ -1,11 +1,11 @@
-/* config.c: the entry for a host's configuration file.
+/* entry.c: the entry for a host's configuration file.
  *
  * JSON goes to stdout alone, so that it can be piped into a file or jq; what a person needs to
  * know besides goes to stderr. A host starts servers in a folder of its own choosing, so every
  * path is made absolute.
  */
 #define _GNU_SOURCE
-#include "config.h"
+#include "entry.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -60,7 +60,7 @@ static char *append(char *to, const char *path)
     return to;
 }
 
-char *config_absolute(const char *path)
+char *absolute_path(const char *path)
 {
     char *cwd = *path == '/' ? strdup("") : getcwd(NULL, 0);
     char *ret = NULL;
@@ -118,18 +118,18 @@ static bool print_arguments(const settings *s, modules *m)
         printf("%s", before), ok = print_string(s->kept.items[i]);
     if (ok && s->prompts) {
         printf("%s\"--prompts\", ", before);
-        ok = print_freed(config_absolute(s->prompts));
+        ok = print_freed(absolute_path(s->prompts));
         before = ", ";
     }
     for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ") {
         printf("%s\"--module\", ", before);
-        ok = print_freed(config_absolute(s->modules.items[i]));
+        ok = print_freed(absolute_path(s->modules.items[i]));
     }
     for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ") {
         const char *source = s->sources.items[i];
         printf("%s", before);
-        ok = print_freed(modules_is_source(source) ? modules_absolute(m, source, config_absolute)
-                                                   : config_absolute(source));
+        ok = print_freed(modules_is_source(source) ? modules_absolute(m, source, absolute_path)
+                                                   : absolute_path(source));
     }
     return ok;
 }
@@ -149,7 +149,7 @@ static bool print_server(const settings *s, modules *m, const host *h, const cha
     return ok;
 }
 
-int config_print(const settings *s, modules *m)
+int entry_print(const settings *s, modules *m)
 {
     const host *h = hosts;
     while (strcmp(h->name, s->print_config) != 0)

@@ -1,0 +1,210 @@
+/* jsonc.c: JSON with comments and trailing commas. */
+#include "jsonc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LARGEST = 16 << 20 };
+
+/* Behind the string that begins at i. */
+static size_t skip_string(const char *text, size_t len, size_t i)
+{
+    for (i++; i < len && text[i] != '"'; i++)
+        i += text[i] == '\\';
+    return i < len ? i + 1 : len;
+}
+
+static size_t blank(char *text, size_t len, size_t i, bool block)
+{
+    while (i < len) {
+        if (block && i + 1 < len && text[i] == '*' && text[i + 1] == '/') {
+            text[i] = text[i + 1] = ' ';
+            return i + 2;
+        }
+        if (text[i] == '\n' && !block)
+            return i;
+        if (text[i] != '\n')
+            text[i] = ' ';
+        i++;
+    }
+    return i;
+}
+
+void jsonc_strip(char *text, size_t len)
+{
+    size_t comma = SIZE_MAX; /* the last thing that was no space */
+    for (size_t i = 0; i < len;) {
+        char next = i + 1 < len ? text[i + 1] : 0;
+        if (text[i] == '"') {
+            i = skip_string(text, len, i);
+            comma = SIZE_MAX;
+        } else if (text[i] == '/' && (next == '/' || next == '*')) {
+            text[i] = text[i + 1] = ' ';
+            i = blank(text, len, i + 2, next == '*');
+        } else {
+            if ((text[i] == '}' || text[i] == ']') && comma != SIZE_MAX)
+                text[comma] = ' ';
+            if (text[i] == ',')
+                comma = i;
+            else if (!strchr(" \t\r\n", text[i]))
+                comma = SIZE_MAX;
+            i++;
+        }
+    }
+}
+
+int jsonc_load(const char *path, char **ret, size_t *len, mcp_error *error)
+{
+    FILE *f = fopen(path, "re");
+    int code = errno;
+    char *text = f ? malloc(LARGEST) : NULL;
+    int rc = !f ? MCP_EIO : !text ? MCP_ENOMEM : MCP_OK;
+    if (rc == MCP_OK) {
+        *len = fread(text, 1, LARGEST, f);
+        code = errno;
+        rc = ferror(f) ? MCP_EIO : *len == LARGEST ? MCP_ELIMIT : MCP_OK;
+    }
+    if (f)
+        fclose(f);
+    if (rc == MCP_OK) {
+        *ret = text;
+        return MCP_OK;
+    }
+    free(text);
+    snprintf(error->text, sizeof(error->text), "%s",
+             rc == MCP_EIO ? strerror(code) : mcp_error_text(rc));
+    return rc == MCP_EIO && (code == ENOENT || code == ENOTDIR) ? MCP_ENOTFOUND : rc;
+}
+
+int jsonc_read(const char *path, mcp_json_doc **ret, size_t *line, mcp_error *error)
+{
+    char *text = NULL;
+    size_t len = 0, column;
+    int rc = jsonc_load(path, &text, &len, error);
+    if (rc != MCP_OK)
+        return rc;
+    jsonc_strip(text, len);
+    rc = mcp_json_parse((mcp_str){text, len}, NULL, NULL, ret, error);
+    if (rc != MCP_OK)
+        jsonc_position((mcp_str){text, len}, error->offset, line, &column);
+    free(text);
+    return rc;
+}
+
+void jsonc_position(mcp_str text, size_t offset, size_t *line, size_t *column)
+{
+    *line = *column = 1;
+    for (size_t i = 0; i < offset && i < text.len; i++) {
+        if (text.ptr[i] == '\n')
+            ++*line, *column = 1;
+        else
+            *column += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    }
+}
+
+/* ---- where a value stands ------------------------------------------------------------------------ */
+
+/* A walk over text that parses. */
+typedef struct walk {
+    const char *text;
+    size_t len, at;
+} walk;
+
+static char peek(walk *w)
+{
+    while (w->at < w->len && strchr(" \t\r\n", w->text[w->at]))
+        w->at++;
+    return w->at < w->len ? w->text[w->at] : 0;
+}
+
+/* Behind the value that begins here. */
+static void skip_value(walk *w)
+{
+    size_t depth = 0;
+    do {
+        char c = peek(w);
+        if (c == '"') {
+            w->at = skip_string(w->text, w->len, w->at);
+        } else {
+            depth += c == '{' || c == '[';
+            depth -= depth && (c == '}' || c == ']');
+            w->at++;
+            while (!strchr("{}[],:\"", c) && w->at < w->len &&
+                   !strchr("{}[],:\" \t\r\n", w->text[w->at]))
+                w->at++;
+        }
+    } while (depth && w->at < w->len);
+}
+
+/* Whether the JSON string that begins at `at` is this text; escapes other than \" \\ \/ are not looked into. */
+static bool is_key(const walk *w, size_t at, mcp_str key)
+{
+    size_t end = skip_string(w->text, w->len, at), i = at + 1, k = 0;
+    for (; i + 1 < end && k < key.len; i++, k++) {
+        if (w->text[i] == '\\')
+            i++;
+        if (w->text[i] != key.ptr[k])
+            return false;
+    }
+    return i + 1 == end && k == key.len;
+}
+
+/* To the value of a member, or element, of the container that begins here. */
+static bool enter(walk *w, mcp_str name, size_t *key_at)
+{
+    bool object = peek(w) == '{';
+    unsigned long index = strtoul(name.ptr, NULL, 10);
+    if (!object && peek(w) != '[')
+        return false;
+    w->at++;
+    for (unsigned long i = 0; peek(w) && !strchr("]}", peek(w)); i++) {
+        bool found = !object && i == index;
+        if (object) {
+            *key_at = w->at;
+            found = is_key(w, w->at, name);
+            skip_value(w);
+            peek(w);
+            w->at++;
+            peek(w);
+        }
+        if (found)
+            return true;
+        skip_value(w);
+        if (peek(w) == ',')
+            w->at++;
+    }
+    return false;
+}
+
+/* One name of a pointer, decoded, into `to`; returns what is behind it. */
+static const char *next_name(const char *p, const char *end, char *to, size_t room)
+{
+    size_t n = 0;
+    for (p++; p < end && *p != '/'; p++) {
+        char c = *p;
+        if (c == '~' && p + 1 < end)
+            c = *++p == '1' ? '/' : '~';
+        if (n + 1 < room)
+            to[n++] = c;
+    }
+    to[n] = 0;
+    return p;
+}
+
+size_t jsonc_find(mcp_str json, mcp_str pointer, bool key)
+{
+    walk w = {.text = json.ptr, .len = json.len};
+    size_t found, key_at;
+    peek(&w);
+    found = w.at;
+    for (const char *p = pointer.ptr, *end = p + pointer.len; p && p < end;) {
+        char name[256];
+        key_at = SIZE_MAX;
+        p = next_name(p, end, name, sizeof(name));
+        if (!enter(&w, mcp_str_from(name), &key_at))
+            break;
+        found = key && key_at != SIZE_MAX && p == end ? key_at : w.at;
+    }
+    return found;
+}
