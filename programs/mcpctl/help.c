@@ -1,6 +1,7 @@
 /* help.c: --help and the manual page (mcpctl --help-man > man/mcpctl.1), both made of the tables of
  * commands, options and exit codes.
  */
+#include <common/completion.h>
 #include <common/help.h>
 
 #include "mcpctl.h"
@@ -149,4 +150,22 @@ void help_man(FILE *to)
     for (size_t i = 0; i < COUNT(examples); i++)
         man_line(to, examples[i]);
     fputs(".fi\n.SH SEE ALSO\n\\fBmcpd\\fR(1)\n", to);
+}
+
+/* ---- completion scripts ------------------------------------------------------------------------------ */
+
+void help_completion(FILE *to, const char *shell)
+{
+    completion_command names[64];
+    completion c = {
+        .table = options,
+        .count = n_options,
+        .commands = names,
+        .values_of = "server",
+        .values = "mcpctl servers --quiet 2>/dev/null | cut -f 1",
+    };
+    for (; c.n_commands < n_commands && c.n_commands < COUNT(names); c.n_commands++)
+        names[c.n_commands] =
+            (completion_command){commands[c.n_commands].name, commands[c.n_commands].summary};
+    completion_print(to, &c, shell);
 }

@@ -89,6 +89,8 @@ static int act(ctl *c)
 {
     if (c->set.help_man)
         help_man(stdout);
+    else if (c->set.completion)
+        help_completion(stdout, c->set.completion);
     else if (c->set.help)
         help_print(stdout, c->command);
     else if (c->set.version)

@@ -34,7 +34,7 @@ typedef enum exit_code {
 /* What the options of one command line say. */
 typedef struct settings {
     /* which server, and how to speak to it */
-    const char *server, *revision, *trace, *sampler;
+    const char *server, *revision, *trace, *sampler, *completion;
     texts config, headers;
     uint64_t timeout_ms;
     bool trust, yes;
@@ -121,6 +121,7 @@ void ctl_clear(ctl *c);
 /* c NULL: of mcpctl as a whole. */
 void help_print(FILE *to, const command *c);
 void help_man(FILE *to);
+void help_completion(FILE *to, const char *shell);
 
 /* ---- main.c: signals ----------------------------------------------------------------------------------- */
 

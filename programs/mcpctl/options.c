@@ -1,6 +1,8 @@
 /* options.c: the table of options, and what a command line has to have. */
 #include <stdlib.h>
 
+#include <common/completion.h>
+
 #include "mcpctl.h"
 
 #define AT(field) offsetof(settings, field)
@@ -246,6 +248,13 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(version),
      .help = "Print the version."},
+    {.name = "completion",
+     .kind = OPTION_CHOICE,
+     .at = AT(completion),
+     .argument = "SHELL",
+     .choices = COMPLETION_SHELLS,
+     .help = "Print the completion script for bash, zsh or fish, as for: source <(mcpctl "
+             "--completion bash)."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
@@ -311,7 +320,7 @@ static int check_server(const ctl *c)
 /* What can only be judged when all was read. */
 static int check(const ctl *c, const command_line *line, bool shell)
 {
-    if (c->set.help || c->set.version || c->set.help_man)
+    if (c->set.help || c->set.version || c->set.help_man || c->set.completion)
         return EXIT_OK;
     if (!c->command) {
         say("no command");

@@ -697,3 +697,31 @@ Greet {\"name\":\"x y\"}$esc[5m
     grep -q ping "$HOME/.local/state/mcpctl/history"
     [ "$(stat -c %a "$HOME/.local/state/mcpctl/history")" = 600 ]
 }
+
+@test "completion scripts are made of the tables" {
+    mkdir -p bin
+    ln -s "$MCPCTL" bin/mcpctl
+    PATH=$PWD/bin:$PATH
+    printf '{"mcpServers":{"alpha":{"command":"x"},"beta":{"command":"y"}}}' >.mcp.json
+    source <("$MCPCTL" --completion bash)
+    after() {
+        COMP_WORDS=(mcpctl "$@") COMP_CWORD=$# COMPREPLY=()
+        _mcpctl
+        echo "${COMPREPLY[*]}"
+    }
+    [ "$(after in)" = info ]
+    [ "$(after pr)" = "prompts prompt" ]
+    [ "$(after ls --so)" = --sort ]
+    [ "$(after info --so)" = '' ]
+    [ "$(after ls --sort pr)" = priority ]
+    [ "$(after ls -s al)" = alpha ]
+    [ "$(after --server alpha ls --lo)" = --long ]
+    [ "$(after trace --)" != "$(after call --)" ]
+    [[ $(after ls -- bas) == *bash* ]]
+    if command -v zsh >/dev/null; then "$MCPCTL" --completion zsh | zsh -n; fi
+    if command -v fish >/dev/null; then "$MCPCTL" --completion fish | fish -n; fi
+    [[ $("$MCPCTL" --completion zsh) == "#compdef mcpctl"*"(name uri size"* ]]
+    [[ $("$MCPCTL" --completion fish) == *"-l sort -n '__fish_seen_subcommand_from ls find' -x -a 'name uri"* ]]
+    run "$MCPCTL" --completion csh
+    [ "$status" -eq 2 ]
+}

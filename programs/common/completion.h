@@ -1,0 +1,25 @@
+/* completion.h: scripts that teach bash, zsh and fish a program's commands and options. */
+#ifndef PROGRAM_COMPLETION_H
+#define PROGRAM_COMPLETION_H
+
+#include "options.h"
+
+#define COMPLETION_SHELLS "bash|zsh|fish"
+
+typedef struct completion_command {
+    const char *name, *summary;
+} completion_command;
+
+typedef struct completion {
+    const option *table;
+    size_t count;
+    const completion_command *commands; /* may be none */
+    size_t n_commands;
+    const char *values_of; /* an option whose values `values` prints, one per line; NULL: none */
+    const char *values;    /* a shell command */
+} completion;
+
+/* The script for one of COMPLETION_SHELLS. */
+void completion_print(FILE *to, const completion *c, const char *shell);
+
+#endif
