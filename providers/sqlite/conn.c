@@ -225,9 +225,24 @@ static void begin(sqlite_conn *c, const sqlite_bounds *b)
     sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, value > INT32_MAX ? INT32_MAX : (int)value);
 }
 
+/* An empty one says as much as none: what is committed goes there before it goes to the file. */
+static bool has_log(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
+}
+
+/* Written so short a time ago that the next change may have the same time: file systems count in ticks. */
+static bool is_young(const sqlite_stamp *stamp)
+{
+    enum { TICK_NS = 20 * 1000 * 1000 };
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return nanoseconds(t) - stamp->mtime_ns < TICK_NS;
+}
+
 static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, char text[256])
 {
-    struct stat wal;
     sqlite_stamp now;
     if (!look(f->path, &now)) {
         snprintf(text, 256, "the database is gone: %s", strerror(errno));
@@ -240,7 +255,8 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
     pthread_mutex_lock(&f->lock);
     c->number = ++f->opened;
     pthread_mutex_unlock(&f->lock);
-    c->immutable = is_wal_mode(f, &now) && lstat(f->wal, &wal) != 0 && errno == ENOENT;
+    c->immutable = is_wal_mode(f, &now) && !has_log(f);
+    c->young = c->immutable && is_young(&now);
     char *name = open_name(c);
     int rc = name ? sqlite3_open_v2(name, &c->db,
                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
@@ -287,11 +303,10 @@ void sqlite_conn_free(sqlite_conn *c)
 /* Whether the file is still the one that is open; of an immutable one also, whether it is still that. */
 static bool is_current(const sqlite_conn *c)
 {
-    struct stat wal;
     sqlite_stamp now;
     if (!look(c->file->path, &now) || !same_file(&now, &c->stamp))
         return false;
-    return !c->immutable || (same_stamp(&now, &c->stamp) && stat(c->file->wal, &wal) != 0);
+    return !c->immutable || (same_stamp(&now, &c->stamp) && !has_log(c->file));
 }
 
 static void drop(sqlite_conn **conn)
@@ -327,7 +342,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         int rc = SQLITE_OK;
-        if (*conn && !is_current(*conn))
+        if (*conn && ((*conn)->young || !is_current(*conn)))
             drop(conn);
         text[0] = 0;
         if (!*conn && (rc = open_conn(f, bounds, conn, text)) != SQLITE_OK)

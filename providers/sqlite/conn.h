@@ -3,7 +3,7 @@
  * Every connection is read-only in three ways (how the file is opened, query_only, defensive mode). One
  * is used by one thread at a time: the server's thread has its own, workers take theirs from a pool.
  *
- * A database in WAL mode whose -wal file is not there was closed cleanly. Opened as usual, SQLite would
+ * A database in WAL mode whose -wal file is not there, or empty, was closed cleanly. Opened as usual, SQLite would
  * make -wal and -shm files beside it, or fail where it may not. It is therefore opened as immutable, and
  * each use checks afterwards that nobody has begun to write meanwhile (no -wal, the file as it was); else
  * the use is repeated with a new connection.
@@ -49,7 +49,7 @@ typedef struct sqlite_cached {
 struct sqlite_conn {
     sqlite3 *db;
     sqlite_file *file;
-    bool immutable;
+    bool immutable, young;     /* young: not to be used again, see conn.c */
     unsigned long long number; /* of all connections to this file, from 1 */
     sqlite_stamp stamp;
     sqlite_cached cached[SQLITE_CACHED];

@@ -107,6 +107,21 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
         "[\"--hidden\",\"--module\",\"$PWD/here.so\",\"notes:a,b?name=x\",\"$PWD\"]" ]
 }
 
+@test "an installed tree that was moved finds its modules" {
+    built=$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)
+    [ -n "$built" ] || skip "there is no module in this build"
+    from_program=$(realpath --relative-to="$(dirname "$MCPD")" "$(dirname "$built")")
+    mkdir -p moved/bin
+    mkdir -p "moved/bin/$from_program"
+    cp "$MCPD" moved/bin/
+    cp "$NOTES" "moved/bin/$from_program/"
+    MCPD=$PWD/moved/bin/mcpd
+    run -0 legacy notes:a,b -- "$(request resources/list '{}')"
+    [ "$(jq -r '.[0].result.resources[1].name' <<<"$output")" = b ]
+    mv "moved/bin/$from_program/notes.so" "moved/bin/$from_program/other.so"
+    refused '*other.so is the module notes*' other:a
+}
+
 @test "mcpd is linked with no library of a module" {
     ! ldd "$MCPD" | grep -E 'sqlite|git2|libpq'
 }

@@ -174,6 +174,28 @@ static void test_closed_log(void **state)
     end();
 }
 
+/* An empty log is none; many changes within one tick of the clock are all seen. */
+static void test_empty_log(void **state)
+{
+    mcp_sqlite_options o = {0};
+    char name[128], sql[100], has[100];
+    (void)state;
+    run_sql("PRAGMA journal_mode = WAL");
+    snprintf(name, sizeof name, "%s-wal", path);
+    fclose(fopen(name, "w"));
+    begin(&o);
+    expect(READ, URI("pair/row/1"), "\\\"a\\\":1");
+    assert_false(exists("-shm"));
+    for (int i = 0; i < 20; i++) {
+        snprintf(sql, sizeof sql, "UPDATE pair SET a = %d", i);
+        snprintf(has, sizeof has, "\\\"a\\\":%d,", i);
+        run_sql(sql); /* its close checkpoints, and removes the log */
+        expect(READ, URI("pair/row/1"), has);
+        expect(READ, URI("pair/rows"), "columns");
+    }
+    end();
+}
+
 /* Another file takes its place. */
 static void test_replaced(void **state)
 {
@@ -295,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_locked_for_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beside_writer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_empty_log, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_updates, setup, teardown),
