@@ -1,9 +1,9 @@
-/* answer.c: what came back for a call, and what follows: its outcome, the next page, questions, another
- * try.
+/* answer.c: what came back for a call, and what follows: its outcome, the next page, questions,
+ * another try.
  */
 #include "client/client.h"
 
-/* ---- judging ------------------------------------------------------------------------------------------ */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static int judge_result(const mcp__revision *r, const mcp_json *result, mcp_error *error)
 {
@@ -56,7 +56,7 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
     }
 }
 
-/* ---- what follows ------------------------------------------------------------------------------------- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 /* Hands a result on: to the pages of a list, or as the outcome. */
 static void deliver(mcp__call *call, const mcp_json *result)

@@ -1,7 +1,7 @@
 /* asked.c: the requests of a legacy server: ping is answered, questions go to the program.
  *
- * Modern servers must not send any, and are not answered (2026-07-28, basic/transports/stdio, "Sending
- * Messages").
+ * Modern servers must not send any, and are not answered (2026-07-28, basic/transports/stdio,
+ * "Sending Messages").
  */
 #include "client/client.h"
 
@@ -19,7 +19,7 @@ static void reply_result(mcp__incoming *in, mcp_str result)
     mcp__channel_give_buf(channel, &b);
 }
 
-/* ---- the time that a person takes ------------------------------------------------------------------------ */
+/* ---- the time that a person takes ------------------------------------------------------------ */
 
 static void set_timeouts(mcp_client *client, bool run)
 {
@@ -63,7 +63,7 @@ static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
     return 0;
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* What a failure of mcp__question_new() is to the server. */
 static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error *error)

@@ -1,8 +1,8 @@
-/* cache.c: results that are still fresh (2026-07-28, server/utilities/caching): kept as text, so that they
- * are worth exactly their bytes, the least recently used goes first.
+/* cache.c: results that are still fresh (2026-07-28, server/utilities/caching): kept as text, so
+ * that they are worth exactly their bytes, the least recently used goes first.
  *
- * The surprising thing: a result is not kept when anything changed between the request and its answer,
- * whatever it was, because nobody knows which came first on the other side.
+ * The surprising thing: a result is not kept when anything changed between the request and its
+ * answer, whatever it was, because nobody knows which came first on the other side.
  */
 #include "client/client.h"
 
@@ -62,7 +62,7 @@ void mcp__cache_free(mcp_client *client)
     mcp__cache_init(client, 0);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool is_cacheable(const mcp__call *call)
 {
@@ -132,7 +132,7 @@ mcp_json_doc *mcp__cache_get(mcp__call *call)
     return mcp_json_parse(e->text, &limits, client->allocator, &doc, NULL) == MCP_OK ? doc : NULL;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------ */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static entry *entry_new(const mcp__call *call, const mcp__buf *key, const mcp__buf *text)
 {
@@ -194,7 +194,7 @@ void mcp__cache_put(mcp__call *call, const mcp_json *result)
     mcp__buf_free(&text);
 }
 
-/* ---- going stale --------------------------------------------------------------------------------------------- */
+/* ---- going stale ----------------------------------------------------------------------------- */
 
 static bool is_stale(const entry *e, mcp_change change, mcp_str uri)
 {

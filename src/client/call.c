@@ -1,8 +1,8 @@
-/* call.c: a call of ours on its way to its outcome: queued until the start is through, sent, taken back,
- * over. It is made in params.c; what comes back is judged in answer.c.
+/* call.c: a call of ours on its way to its outcome: queued until the start is through, sent,
+ * taken back, over. It is made in params.c; what comes back is judged in answer.c.
  *
- * The surprising thing: a call may be sent more than once, for pages, rounds of questions or a new session,
- * and is in exactly one of the client's lists meanwhile.
+ * The surprising thing: a call may be sent more than once, for pages, rounds of questions or a
+ * new session, and is in exactly one of the client's lists meanwhile.
  */
 #include "client/client.h"
 
@@ -21,7 +21,7 @@ void mcp__call_free(mcp__call *call)
     mcp__release(a, call);
 }
 
-/* ---- where it is -------------------------------------------------------------------------------------- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
 void mcp__call_move(mcp__call *call, mcp__call_phase phase)
 {
@@ -58,7 +58,7 @@ mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle)
     return find_in(&client->kept, handle);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void keep(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
 {
@@ -101,7 +101,7 @@ void mcp__call_fail(mcp__call *call, int rc)
     mcp__call_finish(call, rc, NULL, &error);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static mcp_str method_of(const mcp__call *call)
 {
@@ -212,7 +212,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
     }
 }
 
-/* ---- taking back ---------------------------------------------------------------------------------------- */
+/* ---- taking back ----------------------------------------------------------------------------- */
 
 static mcp__call *first_cancelled(mcp_client *client)
 {
@@ -278,7 +278,7 @@ int mcp_client_cancel(mcp_client *client, mcp_call_id handle, const char *reason
     return MCP_OK;
 }
 
-/* ---- the public side ------------------------------------------------------------------------------------ */
+/* ---- the public side ------------------------------------------------------------------------- */
 
 static int can_call(const mcp_client *client)
 {

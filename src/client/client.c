@@ -1,12 +1,12 @@
 /* client.c: the life of a client, and its role on the channel.
  *
- * The surprising thing: nothing is sent from within a public call unless the channel is being called
- * just then. What a program asks for in between waits for the next tick, because only then is the time
- * known, and a time-out that is counted from a stale time would strike at once.
+ * The surprising thing: nothing is sent from within a public call unless the channel is being
+ * called just then. What a program asks for in between waits for the next tick, because only
+ * then is the time known, and a time-out that is counted from a stale time would strike at once.
  */
 #include "client/client.h"
 
-/* ---- the channel's role --------------------------------------------------------------------------- */
+/* ---- the channel's role ---------------------------------------------------------------------- */
 
 static mcp_client *client_of(const mcp_channel *channel)
 {
@@ -140,7 +140,7 @@ int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_d
     return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void init(mcp_client *client)
 {
@@ -214,7 +214,7 @@ void mcp_client_free(mcp_client *client)
     mcp__release(&allocator, client);
 }
 
-/* ---- its connection ---------------------------------------------------------------------------------- */
+/* ---- its connection -------------------------------------------------------------------------- */
 
 static void send_and_trace(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
@@ -294,7 +294,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->why = NULL;
 }
 
-/* ---- what was found out ------------------------------------------------------------------------------ */
+/* ---- what was found out ---------------------------------------------------------------------- */
 
 const char *mcp_client_revision(const mcp_client *client)
 {
@@ -328,7 +328,7 @@ mcp_str mcp_client_instructions(const mcp_client *client)
     return mcp_json_string(mcp_json_get(about(client), "instructions"));
 }
 
-/* ---- contents ----------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 int mcp_base64_decode(void *to, mcp_str text, size_t *ret)
 {

@@ -12,8 +12,9 @@
  *     subscribe.c  who wants to hear what; listen.c how modern servers, watch.c how legacy ones tell
  *     cache.c      results that are still fresh; tools.c what tools want in headers
  *
- * The surprising thing: what a public call wants done is done at the next tick, unless the channel is
- * being called just then, because only then the time is known. mcp__client_attend() asks for it.
+ * The surprising thing: what a public call wants done is done at the next tick, unless the
+ * channel is being called just then, because only then the time is known. mcp__client_attend()
+ * asks for it.
  */
 #ifndef MCP_SRC_CLIENT_H
 #define MCP_SRC_CLIENT_H
@@ -32,7 +33,7 @@ typedef enum mcp__client_state {
     MCP__CLIENT_LOST,   /* the connection was there and is gone */
 } mcp__client_state;
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef enum mcp__call_phase {
     MCP__CALL_QUEUED = 0, /* in client->queue */
@@ -51,8 +52,8 @@ typedef struct mcp__call {
 
     mcp_str method; /* behind the struct, ends with NUL */
     mcp_str name;   /* what Mcp-Name repeats; the same */
-    mcp__buf
-        params; /* JSON members, without braces: those of params but _meta, then the caller's _meta */
+    /* JSON members, without braces: those of params but _meta, then the caller's _meta. */
+    mcp__buf params;
     size_t members; /* how much of it is the former */
     mcp__buf input; /* the members inputResponses and requestState of this round */
     mcp_call_options options;
@@ -84,7 +85,7 @@ typedef struct mcp__call {
     mcp_error *error;
 } mcp__call;
 
-/* ---- other things ----------------------------------------------------------------------------------- */
+/* ---- other things ---------------------------------------------------------------------------- */
 
 /* The message that is being handed to the transport; for mcp_client_sending(). */
 typedef struct mcp__sending {
@@ -187,7 +188,7 @@ struct mcp_client {
     mcp__map tools;   /* mcp__tool */
 };
 
-/* ---- client.c --------------------------------------------------------------------------------------- */
+/* ---- client.c -------------------------------------------------------------------------------- */
 
 /* The transport should let us have our turn. */
 void mcp__client_attend(mcp_client *client);
@@ -202,7 +203,7 @@ static inline bool mcp__client_is_ready(const mcp_client *client)
 /* A copy of a value as a document of its own. */
 int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_doc **ret);
 
-/* ---- options.c -------------------------------------------------------------------------------------- */
+/* ---- options.c ------------------------------------------------------------------------------- */
 
 int mcp__client_read_options(mcp_client *client, mcp_error *error);
 /* How long server/discover may take. */
@@ -214,7 +215,7 @@ void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision 
 /* Appends the members of _meta that revision r wants in every request, without braces. */
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 
-/* ---- start.c ---------------------------------------------------------------------------------------- */
+/* ---- start.c --------------------------------------------------------------------------------- */
 
 /* Starts when that is wanted and possible. Only while the channel is being called. */
 void mcp__client_begin(mcp_client *client);
@@ -224,7 +225,7 @@ void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result
 /* The session is gone: a new one, unless that is on its way already. */
 void mcp__client_renew(mcp_client *client);
 
-/* ---- send.c ----------------------------------------------------------------------------------------- */
+/* ---- send.c ---------------------------------------------------------------------------------- */
 
 /* Sends a request; s->revision and s->method are set. Only while the channel is being called. */
 int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, mcp__answer_fn *fn,
@@ -233,7 +234,7 @@ int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params);
 /* Tells the server and the transport that nobody waits for this request any more. */
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason);
 
-/* ---- call.c ----------------------------------------------------------------------------------------- */
+/* ---- call.c ---------------------------------------------------------------------------------- */
 
 void mcp__call_move(mcp__call *call, mcp__call_phase phase);
 /* Makes it be sent (again); members, input and so on are up to date. */
@@ -257,7 +258,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
 /* When the earliest of the waiting calls is due. */
 int64_t mcp__client_calls_due(const mcp_client *client);
 
-/* ---- params.c --------------------------------------------------------------------------------------- */
+/* ---- params.c -------------------------------------------------------------------------------- */
 
 /* A call that is nowhere yet. */
 int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
@@ -265,10 +266,11 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 /* Appends its params as they are to be sent now. */
 void mcp__call_put_params(const mcp__call *call, mcp__buf *b);
 
-/* ---- answer.c --------------------------------------------------------------------------------------- */
+/* ---- answer.c -------------------------------------------------------------------------------- */
 
-/* What an answer of the channel means, by the rules of revision r: returns the code for the callback, or
- * MCP_INPUT_REQUIRED, and fills error when it is negative. ms: the time that it had. */
+/* What an answer of the channel means, by the rules of revision r: returns the code for the
+ * callback, or MCP_INPUT_REQUIRED, and fills error when it is negative. ms: the time that it
+ * had. */
 int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t ms, int rc,
                       const mcp_json *result, mcp_error *error);
 void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, void *user);
@@ -277,28 +279,28 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result);
 /* A JSON-RPC error's code. */
 int64_t mcp__error_code(const mcp_json *error);
 
-/* ---- pages.c ---------------------------------------------------------------------------------------- */
+/* ---- pages.c --------------------------------------------------------------------------------- */
 
 /* Takes a page: the call goes on with the next one, or is over. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
 void mcp__pages_free(mcp__pages *pages);
 
-/* ---- typed.c ---------------------------------------------------------------------------------------- */
+/* ---- typed.c --------------------------------------------------------------------------------- */
 
 /* Tells a legacy server which log messages it shall send. */
 int mcp__client_say_level(mcp_client *client);
 
-/* ---- exchange.c ------------------------------------------------------------------------------------- */
+/* ---- exchange.c ------------------------------------------------------------------------------ */
 
-/* Whether a request failed because this kind of server has no idea of it: an HTTP status that may mean so,
- * and no JSON-RPC. */
+/* Whether a request failed because this kind of server has no idea of it: an HTTP status that
+ * may mean so, and no JSON-RPC. */
 bool mcp__end_is_foreign(const mcp_exchange_end *end);
 
-/* ---- notice.c --------------------------------------------------------------------------------------- */
+/* ---- notice.c -------------------------------------------------------------------------------- */
 
 void mcp__client_notified(mcp_channel *channel, const mcp__message *message);
 
-/* ---- asked.c, question.c, rounds.c, form.c ---------------------------------------------------------- */
+/* ---- asked.c, question.c, rounds.c, form.c --------------------------------------------------- */
 
 typedef struct mcp__asked {
     mcp__incoming in;
@@ -330,8 +332,8 @@ struct mcp_question {
 void mcp__client_asked(mcp__incoming *in);
 void mcp__client_asked_cancelled(mcp__incoming *in);
 
-/* Makes a question of a method and its params. MCP_EUNSUPPORTED, MCP_EPROTOCOL (params), MCP_ELIMIT,
- * MCP_ENOMEM; *retry_ms is when it may be asked again. */
+/* Makes a question of a method and its params. MCP_EUNSUPPORTED, MCP_EPROTOCOL (params),
+ * MCP_ELIMIT, MCP_ENOMEM; *retry_ms is when it may be asked again. */
 int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
                       mcp_question **ret, uint64_t *retry_ms, mcp_error *error);
 /* Hands it to the program. */
@@ -354,13 +356,14 @@ void mcp__round_overdue(mcp__call *call);
 void mcp__client_expect(mcp_client *client, mcp_str elicitation_id);
 void mcp__round_completed(mcp_client *client, mcp_str elicitation_id);
 
-/* Appends content, with the schema's defaults for what it lacks; MCP_EINVAL when that does not conform. */
+/* Appends content, with the schema's defaults for what it lacks; MCP_EINVAL when that does not
+ * conform. */
 int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_allocator *a,
                    mcp__buf *b, mcp_error *error);
 
 int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n);
 
-/* ---- subscribe.c, listen.c, watch.c ------------------------------------------------------------------ */
+/* ---- subscribe.c, listen.c, watch.c ---------------------------------------------------------- */
 
 struct mcp_subscription {
     mcp__link link;
@@ -406,7 +409,7 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
 /* The connection or the session is gone. */
 void mcp__watch_forget(mcp_client *client);
 
-/* ---- cache.c ---------------------------------------------------------------------------------------- */
+/* ---- cache.c --------------------------------------------------------------------------------- */
 
 void mcp__cache_init(mcp_client *client, size_t limit);
 void mcp__cache_free(mcp_client *client);
@@ -418,7 +421,7 @@ void mcp__cache_put(mcp__call *call, const mcp_json *result);
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri);
 void mcp__cache_drop(mcp_client *client, mcp_str method);
 
-/* ---- tools.c ---------------------------------------------------------------------------------------- */
+/* ---- tools.c --------------------------------------------------------------------------------- */
 
 /* What a tool of the list wants in headers, or why it was refused. */
 typedef struct mcp__tool {
@@ -429,8 +432,8 @@ typedef struct mcp__tool {
 
 /* Whether the transport has headers and the revision says what is in them. */
 bool mcp__client_mirrors(const mcp_client *client);
-/* Learns the tools of a page; *ret is a copy of the page without those that are refused, NULL when none
- * is. */
+/* Learns the tools of a page; *ret is a copy of the page without those that are refused, NULL
+ * when none is. */
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret);
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name);
 /* Checks a tools/call before it is sent. */

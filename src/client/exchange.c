@@ -1,9 +1,10 @@
-/* exchange.c: transports where each request is an exchange of its own, as an HTTP POST is: what they ask
- * about the message that they are to send, and what they tell of exchanges that end without an answer.
+/* exchange.c: transports where each request is an exchange of its own, as an HTTP POST is: what
+ * they ask about the message that they are to send, and what they tell of exchanges that end
+ * without an answer.
  */
 #include "client/client.h"
 
-/* ---- the message being sent ---------------------------------------------------------------------------- */
+/* ---- the message being sent ------------------------------------------------------------------ */
 
 static const mcp__revision *revision_of(const mcp_client *client)
 {
@@ -117,7 +118,7 @@ bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str 
     return true;
 }
 
-/* ---- exchanges that ended --------------------------------------------------------------------------------- */
+/* ---- exchanges that ended -------------------------------------------------------------------- */
 
 bool mcp__end_is_foreign(const mcp_exchange_end *end)
 {

@@ -1,9 +1,9 @@
 /* listen.c: one subscriptions/listen for all that the program wants to hear of a modern server
  * (2026-07-28, basic/patterns/subscriptions).
  *
- * When the set changes a new one is opened, and the old one goes on until the new one is acknowledged,
- * so that nothing is missed in between. The surprising thing: what comes is told to whom it concerns
- * whatever stream it came on, so a change may be told twice meanwhile.
+ * When the set changes a new one is opened, and the old one goes on until the new one is
+ * acknowledged, so that nothing is missed in between. The surprising thing: what comes is told
+ * to whom it concerns whatever stream it came on, so a change may be told twice meanwhile.
  */
 #include "client/client.h"
 
@@ -14,7 +14,7 @@ static const char *const filters[] = {
     [MCP_CHANGE_TOOLS] = "toolsListChanged",
 };
 
-/* ---- what is wanted ----------------------------------------------------------------------------------------- */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 static bool anybody_wants(const mcp_client *client, mcp_change change)
 {
@@ -77,10 +77,10 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
     return separator == ',';
 }
 
-/* ---- losing it ---------------------------------------------------------------------------------------------- */
+/* ---- losing it ------------------------------------------------------------------------------- */
 
-/* Milliseconds before the next try: doubled each time, and a quarter more or less, so that many clients
- * of a server that comes back do not come all at once. */
+/* Milliseconds before the next try: doubled each time, and a quarter more or less, so that many
+ * clients of a server that comes back do not come all at once. */
 static int64_t back_off(const mcp_client *client)
 {
     uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
@@ -152,7 +152,7 @@ static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void 
         lost(client, &error);
 }
 
-/* ---- having it ---------------------------------------------------------------------------------------------- */
+/* ---- having it ------------------------------------------------------------------------------- */
 
 static int send_listen(mcp_client *client, mcp__stream *s, bool *wanted)
 {

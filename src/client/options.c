@@ -1,7 +1,8 @@
-/* options.c: what a client was made with, as the texts that go into its requests: who we are, what we can
- * be asked.
+/* options.c: what a client was made with, as the texts that go into its requests: who we are,
+ * what we can be asked.
  *
- * The surprising thing: clientInfo is kept in one buffer of which older revisions get only the beginning.
+ * The surprising thing: clientInfo is kept in one buffer of which older revisions get only the
+ * beginning.
  */
 #include "client/client.h"
 
@@ -33,7 +34,7 @@ const char *mcp__client_log_level(const char *name)
     return NULL;
 }
 
-/* ---- reading them ----------------------------------------------------------------------------------- */
+/* ---- reading them ---------------------------------------------------------------------------- */
 
 static void default_size(size_t *value, size_t otherwise)
 {
@@ -141,7 +142,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
     return rc;
 }
 
-/* ---- writing them ----------------------------------------------------------------------------------- */
+/* ---- writing them ---------------------------------------------------------------------------- */
 
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
 {

@@ -1,8 +1,8 @@
 /* pages.c: follows the pages of a list to its end (2026-07-28, server/utilities/pagination).
  *
- * Cursors are opaque, and the empty one is a cursor like any other. The surprising thing: of the cursors
- * seen only 128 bits each are kept, since a server may make them as long as a message. A false match
- * would end a list too early; with 10,000 pages its odds are below 10^-29.
+ * Cursors are opaque, and the empty one is a cursor like any other. The surprising thing: of the
+ * cursors seen only 128 bits each are kept, since a server may make them as long as a message. A
+ * false match would end a list too early; with 10,000 pages its odds are below 10^-29.
  */
 #include "client/client.h"
 
@@ -61,7 +61,7 @@ static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_
     return p;
 }
 
-/* ---- one page ----------------------------------------------------------------------------------------- */
+/* ---- one page -------------------------------------------------------------------------------- */
 
 /* Learns the name from the first page of a method that is not in the table. */
 static void find_array(mcp__pages *p, const mcp_json *result)
@@ -138,7 +138,7 @@ static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **r
     return rc;
 }
 
-/* ---- the next one -------------------------------------------------------------------------------------- */
+/* ---- the next one ---------------------------------------------------------------------------- */
 
 /* Notes a cursor. MCP_EEXIST: it was there before. */
 static int note(mcp__pages *p, mcp_str cursor)
@@ -213,7 +213,7 @@ void mcp__pages_take(mcp__call *call, const mcp_json *result)
         mcp__call_again(call, 0);
 }
 
-/* ---- the public side ------------------------------------------------------------------------------------ */
+/* ---- the public side ------------------------------------------------------------------------- */
 
 int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,
                         const mcp_call_options *options, mcp_call_id *ret)

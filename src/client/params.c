@@ -1,10 +1,10 @@
-/* params.c: what a call is made of: its params are taken apart when it is made, so that a bad one is refused
- * to the caller, and put together each time it is sent, because only then it is known what _meta has to
- * hold.
+/* params.c: what a call is made of: its params are taken apart when it is made, so that a bad
+ * one is refused to the caller, and put together each time it is sent, because only then it is
+ * known what _meta has to hold.
  */
 #include "client/client.h"
 
-/* ---- making ------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static bool is_ours(mcp_str key)
 {
@@ -134,7 +134,7 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
     return MCP_OK;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Whether members of ours have to be in _meta, and which. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;

@@ -1,7 +1,7 @@
 /* question.c: one thing that a server asks of the program, whichever way it came, and the answer.
  *
- * The surprising thing: an answer is only written down here. It is sent at the next tick, because the
- * program may give it at any time, also from within the function that was asked.
+ * The surprising thing: an answer is only written down here. It is sent at the next tick,
+ * because the program may give it at any time, also from within the function that was asked.
  */
 #include "client/client.h"
 
@@ -9,7 +9,7 @@
 
 enum { REJECTED = -1, MAX_FAILURE = 1024 };
 
-/* ---- how many ------------------------------------------------------------------------------------------ */
+/* ---- how many -------------------------------------------------------------------------------- */
 
 enum { CREDIT = 60000 }; /* of one question: a millisecond brings per_minute of it */
 
@@ -44,7 +44,7 @@ static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error
     return MCP_OK;
 }
 
-/* ---- what ----------------------------------------------------------------------------------------------- */
+/* ---- what ------------------------------------------------------------------------------------ */
 
 static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *params,
                      mcp_question_kind *ret, mcp_error *error)
@@ -150,9 +150,10 @@ void mcp__question_free(mcp_question *q)
     mcp__release(a, q);
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
-/* It is ours again. One that was withdrawn is freed at the tick too: we may be in the middle of a list. */
+/* It is ours again. One that was withdrawn is freed at the tick too: we may be in the middle of
+ * a list. */
 static void answered(mcp_question *q)
 {
     q->answered = true;
@@ -204,7 +205,7 @@ void mcp__question_withdraw(mcp_question *q)
         fn(q, q->on_cancel_user);
 }
 
-/* ---- the program's side ----------------------------------------------------------------------------------- */
+/* ---- the program's side ---------------------------------------------------------------------- */
 
 mcp_question_kind mcp_question_kind_of(const mcp_question *question)
 {
@@ -371,7 +372,7 @@ int mcp_question_fail(mcp_question *question, int code, const char *message)
     return written(question, rc, NULL);
 }
 
-/* ---- roots ------------------------------------------------------------------------------------------------ */
+/* ---- roots ----------------------------------------------------------------------------------- */
 
 int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n)
 {

@@ -1,6 +1,6 @@
-/* rounds.c: a call that the server answers with questions is made again with the answers (2026-07-28,
- * basic/patterns/mrtr), or after the user has been to the addresses that the error names (2025-11-25,
- * client/elicitation, "URL Elicitation Required Error").
+/* rounds.c: a call that the server answers with questions is made again with the answers
+ * (2026-07-28, basic/patterns/mrtr), or after the user has been to the addresses that the error
+ * names (2025-11-25, client/elicitation, "URL Elicitation Required Error").
  *
  * The surprising thing: requestState is copied as the JSON string that it was, and never looked at.
  */
@@ -13,7 +13,7 @@ enum {
         5 * 60 * 1000, /* how long the user may be away, if nobody says when it is over */
 };
 
-/* ---- asking --------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Makes one question for the call; it is told later. */
 static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_json *params,
@@ -107,7 +107,7 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
     return MCP_OK;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void finish_failed(mcp__call *call, const mcp_question *q)
 {
@@ -139,7 +139,7 @@ static int put_responses(mcp__call *call)
     return b->failed;
 }
 
-/* ---- addresses that the user has to go to first ------------------------------------------------------------ */
+/* ---- addresses that the user has to go to first ---------------------------------------------- */
 
 static bool all_questions(const mcp__call *call, bool (*is)(const mcp_question *q))
 {
@@ -265,7 +265,7 @@ void mcp__round_completed(mcp_client *client, mcp_str id)
         client->options.elicitation_complete(client, id, client->options.user);
 }
 
-/* ---- going on ---------------------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------- */
 
 /* All questions of a call were answered: it goes on. */
 static void end_round(mcp__call *call)

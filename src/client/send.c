@@ -1,4 +1,5 @@
-/* send.c: one message of ours on its way: what the transport is told of it, and how it is taken back.
+/* send.c: one message of ours on its way: what the transport is told of it, and how it is taken
+ * back.
  */
 #include "client/client.h"
 

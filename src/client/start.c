@@ -4,9 +4,9 @@
  *                     -> an error that is modern's own  modern: again with a version that both have
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
- * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.) The
- * surprising thing: a probe that timed out is not cancelled, since a legacy server wants to see nothing
- * before initialize; its late answer is dropped by the channel.
+ * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
+ * The surprising thing: a probe that timed out is not cancelled, since a legacy server wants to
+ * see nothing before initialize; its late answer is dropped by the channel.
  */
 #include "client/client.h"
 
@@ -19,7 +19,7 @@ static int send_initialize(mcp_client *client, const mcp__revision *r);
 static const mcp__revision *first_legacy(const mcp_client *client);
 static void fall_back(mcp_client *client);
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void report(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error)
 {
@@ -97,7 +97,7 @@ static int check_members(const mcp_json *result, const char *method, mcp_error *
     return MCP_OK;
 }
 
-/* ---- versions --------------------------------------------------------------------------------------- */
+/* ---- versions -------------------------------------------------------------------------------- */
 
 /* The newest modern revision in `list` that we may speak, or NULL. */
 static const mcp__revision *choose(const mcp_client *client, const mcp_json *list)
@@ -158,7 +158,7 @@ static int none_in_common(const mcp_client *client, const mcp_json *list, mcp_er
                      *theirs ? theirs : "none that it names");
 }
 
-/* ---- server/discover ---------------------------------------------------------------------------------- */
+/* ---- server/discover ------------------------------------------------------------------------- */
 
 static void on_discovered(mcp_client *client, const mcp_json *result)
 {
@@ -277,7 +277,7 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
     return rc;
 }
 
-/* ---- initialize ------------------------------------------------------------------------------------- */
+/* ---- initialize ------------------------------------------------------------------------------ */
 
 /* What the server made of the version that we asked for. */
 static int check_version(const mcp_client *client, const mcp_json *result,
@@ -378,7 +378,7 @@ static const mcp__revision *first_legacy(const mcp_client *client)
     return client->only && !client->only->modern ? client->only : mcp__revision_newest(false);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------ */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 void mcp__client_begin(mcp_client *client)
 {

@@ -1,11 +1,11 @@
 /* subscribe.c: who in the program wants to hear of what, and telling them.
  *
- * The surprising thing: a subscription outlives every connection. What the server has to be asked for is
- * worked out from all of them together, at a tick, by listen.c or watch.c.
+ * The surprising thing: a subscription outlives every connection. What the server has to be
+ * asked for is worked out from all of them together, at a tick, by listen.c or watch.c.
  */
 #include "client/client.h"
 
-/* ---- the sets -------------------------------------------------------------------------------------------- */
+/* ---- the sets -------------------------------------------------------------------------------- */
 
 static void free_uris(const mcp_allocator *a, char **uris, size_t n)
 {
@@ -70,7 +70,7 @@ static bool has_above(const mcp_subscription *s, mcp_str uri)
     return false;
 }
 
-/* ---- telling --------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static void subscription_free(mcp_subscription *s)
 {
@@ -162,7 +162,7 @@ void mcp__client_resync(mcp_client *client)
         mcp__watch_resync(client);
 }
 
-/* ---- the program's side ------------------------------------------------------------------------------------- */
+/* ---- the program's side ---------------------------------------------------------------------- */
 
 static void resync(mcp_client *client)
 {

@@ -1,8 +1,9 @@
-/* tools.c: what the tools of a modern server want in headers (2026-07-28, basic/transports/streamable-http,
- * "Custom Headers from Tool Parameters"): learned from each tools/list, used at each tools/call.
+/* tools.c: what the tools of a modern server want in headers (2026-07-28,
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters"): learned from each
+ * tools/list, used at each tools/call.
  *
- * The surprising thing: a tool that was never listed is called without headers. If it wants some, the
- * server says so, and then the list is read and the call made again.
+ * The surprising thing: a tool that was never listed is called without headers. If it wants
+ * some, the server says so, and then the list is read and the call made again.
  */
 #include "client/client.h"
 
@@ -43,7 +44,7 @@ static mcp_str name_of(const mcp_json *tool)
     return mcp_json_string(mcp_json_get(tool, "name"));
 }
 
-/* ---- learning ---------------------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *tool)
 {
@@ -150,7 +151,7 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
     return rc;
 }
 
-/* ---- calling ------------------------------------------------------------------------------------------------- */
+/* ---- calling --------------------------------------------------------------------------------- */
 
 /* What a header cannot say exactly is not sent at all. */
 static bool is_sayable(const mcp_json *value)
@@ -203,7 +204,7 @@ int mcp__tools_check(mcp__call *call, mcp_error *error)
     return tool && tool->mirror.count ? check_arguments(call, &tool->mirror, error) : MCP_OK;
 }
 
-/* ---- listing once more ---------------------------------------------------------------------------------------- */
+/* ---- listing once more ----------------------------------------------------------------------- */
 
 static bool next_page(mcp_client *client, const mcp_json *result, void *user)
 {

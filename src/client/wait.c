@@ -30,7 +30,7 @@ static int step(mcp_client *client, mcp_error *error)
     return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
 }
 
-/* ---- for the start ---------------------------------------------------------------------------------------- */
+/* ---- for the start --------------------------------------------------------------------------- */
 
 static bool start_is_over(const mcp_client *client)
 {
@@ -59,7 +59,7 @@ static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
     return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
 }
 
-/* ---- for a call -------------------------------------------------------------------------------------------- */
+/* ---- for a call ------------------------------------------------------------------------------ */
 
 static bool can_wait(const mcp_client *client)
 {

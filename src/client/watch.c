@@ -1,8 +1,8 @@
 /* watch.c: what the program wants to hear of a legacy server: each resource is subscribed once
  * (resources/subscribe), changes of lists come by themselves where the server declares them.
  *
- * The surprising thing: what waits for its answer when it is no longer wanted is let go only when the
- * answer has come, so that the two requests do not overtake each other.
+ * The surprising thing: what waits for its answer when it is no longer wanted is let go only
+ * when the answer has come, so that the two requests do not overtake each other.
  */
 #include "client/client.h"
 
@@ -18,7 +18,7 @@ typedef struct watched {
     mcp_str uri; /* behind the struct */
 } watched;
 
-/* ---- telling -------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static const mcp_json *capability(const mcp_client *client, const char *of)
 {
@@ -67,7 +67,7 @@ static void tell_settled(mcp_client *client)
     mcp__subscriptions_release(client);
 }
 
-/* ---- one resource --------------------------------------------------------------------------------------------- */
+/* ---- one resource ---------------------------------------------------------------------------- */
 
 static int ask(mcp_client *client, const char *method, mcp_str uri, mcp_result_fn *fn, void *user)
 {
@@ -130,7 +130,7 @@ static void subscribe(watched *w)
         refuse(w, rc, mcp_error_text(rc));
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int add(mcp_client *client, mcp_str uri)
 {
