@@ -40,9 +40,9 @@ MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting)
  * (exit() may take away what the thread uses). MCP_EINVAL. */
 MCP_API int mcp_loop_drain(mcp_loop *loop, uint64_t ms);
 /* Stops what is left on it and frees it. NULL is allowed. The end of everything goes: close the channels
- * (mcp_loop_serve_stdio() does; mcp_listener_close()), mcp_loop_drain(), mcp_server_free(), because
- * providers stop their timers through the host, then this. Work that was queued without a server is
- * waited for. Threads of your own must not post any more by then. */
+ * (mcp_loop_serve_stdio() does; mcp_listener_close()), mcp_server_cancel_tasks() where calls run as tasks,
+ * mcp_loop_drain(), mcp_server_free(), because providers stop their timers through the host, then this.
+ * Work that was queued without a server is waited for. Threads of your own must not post any more by then. */
 MCP_API void mcp_loop_free(mcp_loop *loop);
 /* Runs until mcp_loop_stop() or until nothing is left to wait for. */
 MCP_API int mcp_loop_run(mcp_loop *loop);

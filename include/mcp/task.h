@@ -135,6 +135,11 @@ typedef struct mcp_task_settings {
 MCP_API int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings,
                                  mcp_error *error);
 
+/* Cancels every call that runs as a task, for the end of a program: before mcp_loop_drain() waits for the work of
+ * their handlers. The transports of mcp/io.h do it where they lent the server their loop; so does
+ * mcp_server_set_host() when it takes the host away. */
+MCP_API void mcp_server_cancel_tasks(mcp_server *server);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <mcp/task.h>
+
 #include "io/io.h"
 
 enum {
@@ -32,6 +34,7 @@ static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 typedef struct stdio {
     mcp_loop *loop;
+    mcp_server *server;
     mcp_channel *channel;
     mcp_stdio_options options;
     mcp__descriptor in, out;
@@ -497,7 +500,10 @@ static void close_handle(stdio *s, uv_handle_t *handle)
  * may wait, and who closes those sees to it. */
 static void finish_work(stdio *s)
 {
-    if (!s->channel || s->loop->net || mcp_loop_drain(s->loop, s->options.drain_ms) == MCP_OK)
+    if (!s->channel || s->loop->net)
+        return;
+    mcp_server_cancel_tasks(s->server);
+    if (mcp_loop_drain(s->loop, s->options.drain_ms) == MCP_OK)
         return;
     s->result = mcp__fail(s->error, MCP_ETIMEOUT, 0, "work on a worker thread does not end");
 }
@@ -546,8 +552,12 @@ int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_opt
                          mcp_error *error)
 {
     static const mcp_stdio_options defaults = {.size = sizeof(defaults)};
-    stdio s = {
-        .loop = loop, .error = error, .in = {.fd = -1}, .out = {.fd = -1}, .armed = INT64_MAX};
+    stdio s = {.loop = loop,
+               .server = server,
+               .error = error,
+               .in = {.fd = -1},
+               .out = {.fd = -1},
+               .armed = INT64_MAX};
 
     if (!loop || !server)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop and a server are needed");

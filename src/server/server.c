@@ -123,10 +123,10 @@ void mcp_server_free(mcp_server *server)
     if (!server)
         return;
     assert(mcp__list_empty(&server->sessions));
+    mcp__tasks_free(server); /* whose handlers may still use the rest */
     for (size_t i = 0; i < server->n_mounts; i++)
         mcp__mount_free(server, server->mounts[i]);
     mcp__release(&server->allocator, server->mounts);
-    mcp__tasks_free(server);
     mcp__build_free_all(server);
     mcp__hub_free(server);
     mcp__rate_free(server);
@@ -317,9 +317,11 @@ const mcp_host *mcp_server_host(const mcp_server *server)
 
 void mcp_server_set_host(mcp_server *server, const mcp_host *host)
 {
+    mcp__tasks_leave_host(server, host == NULL);
     server->has_host = host != NULL;
     if (host)
         mcp__copy_options(&server->host, sizeof(server->host), host);
+    mcp__tasks_enter_host(server);
 }
 
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)

@@ -494,6 +494,9 @@ void mcp__tasks_forget(mcp_server *server, const mcp__session *session);
 /* What is over goes, and INT64_MAX or a time of the channel's clock when to look again. */
 void mcp__tasks_tick(mcp_server *server);
 int64_t mcp__tasks_deadline(const mcp_channel *channel);
+/* The host changes: their timer goes with it. */
+void mcp__tasks_leave_host(mcp_server *server, bool for_good);
+void mcp__tasks_enter_host(mcp_server *server);
 void mcp__tasks_free(mcp_server *server);
 
 /* subscriptions/listen: checks what is wanted (MCP_OK, or a negative code after mcp_reply_fail()), subscribes

@@ -89,10 +89,8 @@ static void on_timer(void *arg)
     mcp__tasks_tick(server);
     if (t->due != due)
         return;
-    /* The calendar was put back. */
-    stop_timer(server);
-    t->due = INT64_MAX;
-    due_at(server, due);
+    stop_timer(server); /* the calendar was put back */
+    mcp__tasks_enter_host(server);
 }
 
 int64_t mcp__tasks_deadline(const mcp_channel *channel)
@@ -617,15 +615,39 @@ void mcp__tasks_forget(mcp_server *server, const mcp__session *session)
     forget(&server->tasks->over, session);
 }
 
+void mcp_server_cancel_tasks(mcp_server *server)
+{
+    struct mcp__tasks *t = server->tasks;
+    while (t && !mcp__list_empty(&t->live))
+        mcp__task_cancel(mcp__container(t->live.next, mcp__task, link),
+                         MCP_STR("The server ended"));
+}
+
+void mcp__tasks_leave_host(mcp_server *server, bool for_good)
+{
+    if (for_good) /* handlers have timers there too */
+        mcp_server_cancel_tasks(server);
+    if (server->tasks)
+        stop_timer(server);
+}
+
+void mcp__tasks_enter_host(mcp_server *server)
+{
+    struct mcp__tasks *t = server->tasks;
+    if (!t || t->due == INT64_MAX)
+        return;
+    int64_t due = t->due;
+    t->due = INT64_MAX;
+    due_at(server, due);
+}
+
 void mcp__tasks_end(mcp_server *server)
 {
     struct mcp__tasks *t = server->tasks;
     if (!t)
         return;
     stop_timer(server);
-    while (!mcp__list_empty(&t->live))
-        mcp__task_cancel(mcp__container(t->live.next, mcp__task, link),
-                         MCP_STR("The server ended"));
+    mcp_server_cancel_tasks(server);
     /* Their handlers never said that they were done. */
     while (!mcp__list_empty(&t->over))
         leave(mcp__container(t->over.next, mcp__task, link)->req);

@@ -375,6 +375,36 @@ static void test_timer_of_the_host(void **state)
     free(w);
 }
 
+/* A host that goes takes its timers with it; what runs as a task has some there too. */
+static void test_host_changes(void **state)
+{
+    (void)state;
+    clockwork first = {0}, second = {0};
+    mcp_host host = {
+        .size = sizeof(host), .user = &first, .timer_start = timer_start, .timer_stop = timer_stop};
+    world *w = calloc(1, sizeof(*w));
+    world_open(w, &host, MCP_OPTIONS(mcp_task_settings, .default_ttl_ms = 5000), as_task);
+    mcp_channel *channel = peer(w, NULL);
+    make_task(w, channel);
+    host.user = &second;
+    mcp_server_set_host(w->r.server, &host);
+    assert_int_equal(first.started, first.stopped);
+    assert_int_equal(second.ms, 5000);
+    assert_int_equal(w->r.n_cancelled, 0);
+    mcp_server_set_host(w->r.server, NULL);
+    assert_int_equal(second.started, second.stopped);
+    assert_int_equal(w->r.n_cancelled, 1);
+    assert_has(ask_of(w, channel, "tasks/get"), "\"cancelled\"");
+    finish(w, 0);
+    /* Without one the channel's clock does it. */
+    w->calendar += 5000;
+    assert_true(mcp_channel_deadline(channel) <= w->r.now);
+    mcp_channel_free(channel);
+    rig_close(&w->r);
+    assert_int_equal(second.started, second.stopped);
+    free(w);
+}
+
 /* What is over makes room, though no timer has run yet. */
 static void test_room_in_time(void **state)
 {
@@ -781,6 +811,7 @@ int main(void)
         cmocka_unit_test(test_server_goes_while_asking),
         cmocka_unit_test(test_asked_again),
         cmocka_unit_test(test_timer_of_the_host),
+        cmocka_unit_test(test_host_changes),
         cmocka_unit_test(test_room_in_time),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_calendar),
