@@ -449,8 +449,7 @@ MCP_API void mcp_client_disconnected(mcp_client *client, const char *why);
 /* The message that `send` is being called with; valid only there. */
 typedef struct mcp_client_output {
     mcp_output_kind kind;
-    bool
-        modern; /* the revision that it is written in is stateless: no session, no GET, no DELETE */
+    bool modern;    /* its revision is stateless: no session, no GET, no DELETE */
     bool handshake; /* it is initialize: no session id goes with it, and its answer may bring one */
     bool long_lived;     /* its answer may come after days: subscriptions/listen */
     mcp_str method;      /* empty for an answer */
@@ -477,7 +476,8 @@ typedef struct mcp_exchange_end {
     /* The request named a session: then 404 says that it is gone, a new one is made and the call
      * repeated, once. */
     bool session;
-    uint64_t retry_after_ms; /* what the server said (429, 503); 0: nothing */
+    /* What the server said (429, 503): before that no subscription is made again; 0: nothing. */
+    uint64_t retry_after_ms;
 } mcp_exchange_end;
 
 /* Tells the engine, once per exchange. It then does what has to follow: fail the call, go on to

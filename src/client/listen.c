@@ -7,6 +7,8 @@
  */
 #include "client/client.h"
 
+enum { LONGEST_ASKED_MS = 60 * 60 * 1000 }; /* that a server may keep us away */
+
 static const char *const filters[] = {
     [MCP_CHANGE_RESOURCE] = "resourceSubscriptions",
     [MCP_CHANGE_RESOURCES] = "resourcesListChanged",
@@ -80,7 +82,8 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
 /* ---- losing it ------------------------------------------------------------------------------- */
 
 /* Milliseconds before the next try: doubled each time, and a quarter more or less, so that many
- * clients of a server that comes back do not come all at once. */
+ * clients of a server that comes back do not come all at once; never before the time that it asked
+ * for. */
 static int64_t back_off(const mcp_client *client)
 {
     uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
@@ -88,6 +91,8 @@ static int64_t back_off(const mcp_client *client)
         wait *= 2;
     wait = MCP__MIN(MCP__MIN(wait, most), (uint64_t)INT32_MAX);
     const uint64_t seed[2] = {(uintptr_t)client, client->listen.failures};
+    uint64_t asked = client->end ? client->end->retry_after_ms : 0;
+    wait = MCP__MAX(wait, MCP__MIN(asked, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
     uint64_t dice = mcp__siphash("retry", 5, seed) % 512;
     return (int64_t)(wait * 3 / 4 + wait * dice / 1024 + 1);
 }

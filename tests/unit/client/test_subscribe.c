@@ -230,6 +230,27 @@ static void test_back_off(void **state)
     fake_close(&f);
 }
 
+/* A server that says when to come back is not asked before. */
+static void test_retry_after(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN, {"subscriptions/listen", ACK("{\"toolsListChanged\":true}")}};
+    fake f;
+    listener l;
+    fake_open_http(&f, replies, &plain);
+    subscribe(&f, &l, NULL, 0, true);
+    fake_run(&f);
+    mcp_client_exchange_ended(
+        f.client, f.exchange[1],
+        MCP_OPTIONS(mcp_exchange_end, .status = 503, .retry_after_ms = 300000), f.now);
+    int64_t lost = f.now;
+    fake_run(&f);
+    assert_string_equal(l.told, "ALA");
+    assert_in_range((uintmax_t)(f.now - lost), 300000, 500001);
+    fake_close(&f);
+}
+
 /* A new connection has them again, without being asked. */
 static void test_reconnect(void **state)
 {
@@ -465,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_listen_again),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_back_off),
+        cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_reconnect),
         cmocka_unit_test(test_watch),
         cmocka_unit_test(test_watch_in_new_session),
