@@ -81,7 +81,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
         free(n);
         return MCP_ENOMEM;
     }
-    strcpy(n->text, source);
+    memcpy(n->text, source, strlen(source) + 1);
     mcp_str separator = mcp_json_string(mcp_json_get(options, "separator"));
     n->separator = separator.len ? *separator.ptr : ',';
     snprintf(n->prefix, sizeof n->prefix, "notes://%.40s/", name ? name : "all");

@@ -46,9 +46,9 @@ static const struct {
     {"sqlite", "it is part of a build with MCP_MODULE_SQLITE=ON (needs libsqlite3)"},
 };
 
-static int fail(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
+static void explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
-static int fail(mcp_error *error, int code, const char *format, ...)
+static void explain(mcp_error *error, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -56,8 +56,10 @@ static int fail(mcp_error *error, int code, const char *format, ...)
     error->offset = 0;
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
-    return code;
 }
+
+/* The code, so that readers and analyzers see that it is one. */
+#define FAIL(error, code, ...) (explain(error, code, __VA_ARGS__), (code))
 
 /* The length of NAME, 0 when there is none. Two letters at least: "c:" is somebody's drive. */
 static size_t name_length(const char *word)
@@ -94,7 +96,7 @@ static int keep(modules *m, const mcp_module *module, mcp_error *error)
 {
     const mcp_module **grown = realloc(m->items, (m->count + 1) * sizeof *grown);
     if (!grown)
-        return fail(error, MCP_ENOMEM, "out of memory");
+        return FAIL(error, MCP_ENOMEM, "out of memory");
     m->items = grown;
     m->items[m->count++] = module;
     return MCP_OK;
@@ -115,7 +117,7 @@ static const mcp_module *find(const modules *m, mcp_str name)
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
     if (module->size < sizeof(mcp_module) || module->abi != MCP_MODULE_ABI)
-        return fail(
+        return FAIL(
             error, MCP_EINVAL,
             "the module %.150s was built for version %u of the module interface; this program "
             "has version %d: build it again",
@@ -123,7 +125,7 @@ static int check(const mcp_module *module, const char *path, mcp_error *error)
     char named[40];
     snprintf(named, sizeof named, "%.33s:", module->name ? module->name : "");
     if (!module->mount || !modules_is_source(named))
-        return fail(error, MCP_EINVAL, "the module %.150s has no name of a-z and 0-9, or no mount",
+        return FAIL(error, MCP_EINVAL, "the module %.150s has no name of a-z and 0-9, or no mount",
                     path);
     return MCP_OK;
 }
@@ -132,10 +134,10 @@ static int open_module(modules *m, const char *path, const mcp_module **ret, mcp
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
-        return fail(error, MCP_EINVAL, "a module cannot be loaded: %.200s", dlerror());
+        return FAIL(error, MCP_EINVAL, "a module cannot be loaded: %.200s", dlerror());
     const mcp_module *module = dlsym(library, MCP_MODULE_SYMBOL);
     if (!module)
-        return fail(error, MCP_EINVAL,
+        return FAIL(error, MCP_EINVAL,
                     "%.150s is no module for this program: it has no symbol " MCP_MODULE_SYMBOL,
                     path);
     int rc = check(module, path, error);
@@ -151,12 +153,12 @@ int modules_load(modules *m, const char *path, mcp_error *error)
     const mcp_module *module;
     char *real = realpath(path, NULL);
     if (!real)
-        return fail(error, MCP_ENOTFOUND, "the module %.180s: %s", path, strerror(errno));
+        return FAIL(error, MCP_ENOTFOUND, "the module %.180s: %s", path, strerror(errno));
     int rc = open_module(m, real, &module, error);
     free(real);
     if (rc == MCP_OK && find(m, mcp_str_from(module->name)) != module) {
         m->count--;
-        rc = fail(error, MCP_EINVAL, "the module %.150s has a name that is taken: %s", path,
+        rc = FAIL(error, MCP_EINVAL, "the module %.150s has a name that is taken: %s", path,
                   module->name);
     }
     return rc;
@@ -182,9 +184,9 @@ static int not_there(mcp_str name, const char *path, mcp_error *error)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (mcp_str_eq(name, mcp_str_from(known[i].name)))
-            return fail(error, MCP_ENOTFOUND, "the module %s is not there (%.120s): %s",
+            return FAIL(error, MCP_ENOTFOUND, "the module %s is not there (%.120s): %s",
                         known[i].name, path, known[i].needs);
-    return fail(
+    return FAIL(
         error, MCP_ENOTFOUND,
         "there is no module %.*s (%.120s); name it with --module, or write ./%.*s:... if that "
         "is a file",
@@ -205,7 +207,7 @@ int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *er
         return not_there(name, path, error);
     int rc = open_module(m, path, &module, error);
     if (rc == MCP_OK && !mcp_str_eq(mcp_str_from(module->name), name))
-        rc = fail(error, MCP_EINVAL, "%.150s is the module %s", path, module->name);
+        rc = FAIL(error, MCP_EINVAL, "%.150s is the module %s", path, module->name);
     if (rc == MCP_OK)
         *ret = module;
     return rc;
@@ -222,7 +224,7 @@ static int check_schema(const mcp_module *module, const mcp_json *options, mcp_e
     if (rc == MCP_OK)
         rc = mcp_schema_validate(schema, options, &why);
     if (rc != MCP_OK)
-        fail(error, rc, "an option of %s: %.200s", module->name, why.text);
+        explain(error, rc, "an option of %s: %.200s", module->name, why.text);
     mcp_schema_free(schema);
     return rc;
 }
@@ -235,7 +237,7 @@ int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *
         return check_schema(module, options, error);
     return mcp_json_count(options) == 0
                ? MCP_OK
-               : fail(error, MCP_EINVAL, "the module %s has no options", module->name);
+               : FAIL(error, MCP_EINVAL, "the module %s has no options", module->name);
 }
 
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
@@ -295,10 +297,10 @@ static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, m
     size_t len;
     char *value = strchr(text, '=');
     if (!value)
-        return fail(error, MCP_EINVAL, "an option is written NAME=VALUE: %.150s", text);
+        return FAIL(error, MCP_EINVAL, "an option is written NAME=VALUE: %.150s", text);
     *value++ = 0;
     if (mcp_uri_decode(mcp_str_from(value), value, strlen(value), &len) != MCP_OK)
-        return fail(error, MCP_EINVAL, "the option %.100s has a %% without two hexadecimal digits",
+        return FAIL(error, MCP_EINVAL, "the option %.100s has a %% without two hexadecimal digits",
                     text);
     value[len] = 0;
     if (strcmp(text, "name") != 0) {
@@ -307,7 +309,7 @@ static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, m
     }
     free(word->name);
     word->name = strdup(value);
-    return word->name ? MCP_OK : fail(error, MCP_ENOMEM, "out of memory");
+    return word->name ? MCP_OK : FAIL(error, MCP_ENOMEM, "out of memory");
 }
 
 static int read_options(char *text, modules_word *word, mcp_error *error)
@@ -325,7 +327,7 @@ static int read_options(char *text, modules_word *word, mcp_error *error)
         rc = take_option(w, mcp_json_root(schema), one, word, error);
     mcp_json_end(w);
     if (rc == MCP_OK && (rc = mcp_json_writer_finish(w, &json)) != MCP_OK)
-        fail(error, rc, "the options cannot be written as JSON: %s", mcp_error_text(rc));
+        explain(error, rc, "the options cannot be written as JSON: %s", mcp_error_text(rc));
     if (rc == MCP_OK)
         rc = mcp_json_parse(json, NULL, NULL, &word->options, error);
     mcp_json_writer_free(w);
@@ -342,7 +344,7 @@ int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error
         return rc;
     made.source = strdup(word + len + 1);
     if (!made.source)
-        return fail(error, MCP_ENOMEM, "out of memory");
+        return FAIL(error, MCP_ENOMEM, "out of memory");
     char *options = made.source + (options_of(made.source) - made.source);
     if (*options) {
         *options = 0;

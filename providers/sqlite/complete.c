@@ -25,7 +25,8 @@ typedef struct completion {
 /* False: enough. */
 static bool keep(completion *c, mcp_str value)
 {
-    if (value.len < c->value.len || (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len)))
+    if (value.len < c->value.len ||
+        (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len) != 0))
         return true;
     if (memchr(value.ptr, 0, value.len) || !files_text_utf8(value))
         return true; /* it can be asked for, but not typed */

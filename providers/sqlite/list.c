@@ -79,7 +79,7 @@ static int put(files_buffer *to, const char *a, const char *b, const char *c)
 static int put_table(listing *l, const char *name, sqlite3_str *encoded)
 {
     sqlite3_str_reset(encoded);
-    sqlite_uri_put_text(encoded, mcp_str_from(name));
+    sqlite_uri_put_text(encoded, (mcp_str){name, strlen(name)});
     const char *segment = sqlite3_str_value(encoded), *prefix = l->s->prefix;
     if (!segment)
         return SQLITE_NOMEM;
@@ -142,6 +142,7 @@ static int collect(sqlite_conn *c, void *user)
     listing *l = user;
     sqlite3_stmt *stmt = NULL;
     int64_t schema = 0;
+    size_t most = l->max / 2 + 2; /* more than fit */
     int rc = schema_version(c, &schema);
     l->from = &l->s->kept.texts;
     if (rc == SQLITE_OK && c->near && is_kept(&l->s->kept, l, c, schema))
@@ -153,7 +154,7 @@ static int collect(sqlite_conn *c, void *user)
         rc = sqlite3_bind_text64(stmt, 1, l->after.len ? l->after.ptr : "", l->after.len,
                                  SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(stmt, 2, (sqlite3_int64)(l->max / 2 + 2)); /* more than fit */
+        rc = sqlite3_bind_int64(stmt, 2, (sqlite3_int64)most);
     if (rc == SQLITE_OK)
         rc = put_tables(l, stmt);
     sqlite3_finalize(stmt);

@@ -318,6 +318,7 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
 {
     char number[2][24];
     sqlite_target next = r->job->target;
+    uint64_t offset = p->offset + rows;
     size_t n = 0;
     for (size_t i = 0; i < next.n_param; i++)
         if (!is_number_param(next.param[i].name))
@@ -325,7 +326,7 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
     if (n + 2 > SQLITE_URI_PARAMS)
         return SQLITE_OK;
     snprintf(number[0], sizeof number[0], "%llu", (unsigned long long)p->limit);
-    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)(p->offset + rows));
+    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)offset);
     next.param[n++] = (sqlite_param){MCP_STR("limit"), mcp_str_from(number[0])};
     next.param[n++] = (sqlite_param){MCP_STR("offset"), mcp_str_from(number[1])};
     next.n_param = n;

@@ -97,6 +97,12 @@ bool sqlite_is_blob_text(mcp_str text)
     return true;
 }
 
+static unsigned char hex_byte(const char *digits)
+{
+    unsigned high = (unsigned)hex_digit(digits[0]), low = (unsigned)hex_digit(digits[1]);
+    return (unsigned char)(high << 4 | low);
+}
+
 static int bind_blob(sqlite3_stmt *stmt, int at, mcp_str text)
 {
     size_t len = (text.len - 3) / 2;
@@ -104,8 +110,7 @@ static int bind_blob(sqlite3_stmt *stmt, int at, mcp_str text)
     if (!bytes)
         return SQLITE_NOMEM;
     for (size_t i = 0; i < len; i++)
-        bytes[i] =
-            (unsigned char)(hex_digit(text.ptr[2 + 2 * i]) << 4 | hex_digit(text.ptr[3 + 2 * i]));
+        bytes[i] = hex_byte(text.ptr + 2 + 2 * i);
     return sqlite3_bind_blob64(stmt, at, bytes, len, sqlite3_free);
 }
 

@@ -307,7 +307,7 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (rc == MCP_OK && strlen(text) >= room)
         rc = MCP_ELIMIT;
     if (rc == MCP_OK)
-        strcpy(canonical, text);
+        memcpy(canonical, text, strlen(text) + 1);
     sqlite3_free(text);
     files_release(&s->alloc, texts);
     return rc;
