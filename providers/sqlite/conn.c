@@ -7,7 +7,6 @@
 #include "guard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -75,20 +74,15 @@ void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
     look(f->wal, &ret->wal);
 }
 
-/* Bytes 18 and 19 of the header are 2 in WAL mode. False also when it is too short to say. */
-static bool is_wal_mode(sqlite_file *f, const sqlite_stamp *now)
+/* Bytes 18 and 19 of the header are 2 in WAL mode. They are read through SQLite: a descriptor of our own
+ * would drop SQLite's locks on the file when it is closed, for POSIX locks belong to the process. */
+static bool is_wal_mode(sqlite3 *db)
 {
+    sqlite3_file *file = NULL;
     unsigned char version[2] = {0, 0};
-    pthread_mutex_lock(&f->lock);
-    if (f->fd < 0 || !same_file(&f->fd_stamp, now)) {
-        if (f->fd >= 0)
-            close(f->fd);
-        f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        f->fd_stamp = *now;
-    }
-    bool read_it = f->fd >= 0 && pread(f->fd, version, 2, 18) == 2;
-    pthread_mutex_unlock(&f->lock);
-    return read_it && version[0] == 2 && version[1] == 2;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file && file->pMethods && file->pMethods->xRead(file, version, 2, 18) == SQLITE_OK &&
+           version[0] == 2 && version[1] == 2;
 }
 
 static int refuse(mcp_error *error, int code, const char *path, const char *why)
@@ -104,7 +98,7 @@ static int refuse(mcp_error *error, int code, const char *path, const char *why)
 int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc, mcp_error *error)
 {
     struct stat st;
-    *f = (sqlite_file){.alloc = alloc, .fd = -1};
+    *f = (sqlite_file){.alloc = alloc};
     pthread_mutex_init(&f->lock, NULL);
     char *real = realpath(path, NULL);
     if (!real || stat(real, &st) != 0) {
@@ -132,8 +126,6 @@ void sqlite_file_clear(sqlite_file *f)
 {
     while (f->n_idle)
         sqlite_conn_free(f->idle[--f->n_idle]);
-    if (f->fd >= 0)
-        close(f->fd);
     files_release(f->alloc, f->path);
     files_release(f->alloc, f->wal);
     pthread_mutex_destroy(&f->lock);
@@ -201,17 +193,22 @@ static int configure(sqlite_conn *c)
     return rc == SQLITE_OK ? sqlite3_exec(c->db, sql, NULL, NULL, NULL) : rc;
 }
 
-/* "file:PATH?mode=ro", in which PATH is encoded. */
-static char *open_name(const sqlite_conn *c)
+/* By "file:PATH?mode=ro", in which PATH is encoded. Nothing but the file is opened by this. */
+static int open_database(sqlite_conn *c)
 {
+    enum {
+        FLAGS = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    };
     const char *path = c->file->path;
     char *encoded = sqlite3_malloc64(MCP_URI_ENCODED_SIZE(strlen(path)) + 1);
     if (!encoded)
-        return NULL;
+        return SQLITE_NOMEM;
     encoded[mcp_uri_encode_path(mcp_str_from(path), encoded)] = 0;
     char *name = sqlite3_mprintf("file:%s?mode=ro%s", encoded, c->immutable ? "&immutable=1" : "");
     sqlite3_free(encoded);
-    return name;
+    int rc = name ? sqlite3_open_v2(name, &c->db, FLAGS, NULL) : SQLITE_NOMEM;
+    sqlite3_free(name);
+    return rc;
 }
 
 static void begin(sqlite_conn *c, const sqlite_bounds *b)
@@ -255,15 +252,14 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
     pthread_mutex_lock(&f->lock);
     c->number = ++f->opened;
     pthread_mutex_unlock(&f->lock);
-    c->immutable = is_wal_mode(f, &now) && !has_log(f);
-    c->young = c->immutable && is_young(&now);
-    char *name = open_name(c);
-    int rc = name ? sqlite3_open_v2(name, &c->db,
-                                    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                                        SQLITE_OPEN_EXRESCODE,
-                                    NULL)
-                  : SQLITE_NOMEM;
-    sqlite3_free(name);
+    int rc = open_database(c);
+    if (rc == SQLITE_OK && is_wal_mode(c->db) && !has_log(f)) {
+        c->immutable = true;
+        c->young = is_young(&now);
+        sqlite3_close(c->db);
+        c->db = NULL;
+        rc = open_database(c);
+    }
     if (rc == SQLITE_OK) {
         begin(c, bounds);
         rc = configure(c);

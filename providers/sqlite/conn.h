@@ -32,8 +32,6 @@ typedef struct sqlite_file {
     const mcp_allocator *alloc;
     size_t max_value; /* bytes of one value that is read whole */
     pthread_mutex_t lock;
-    int fd; /* for the header: opened once, because closing one drops SQLite's locks on the file */
-    sqlite_stamp fd_stamp;
     sqlite_conn *idle[SQLITE_POOL];
     size_t n_idle;
     unsigned long long opened;
