@@ -26,112 +26,6 @@ typedef struct waiting {
     int exit_code;
 } waiting;
 
-/* ---- failures ---------------------------------------------------------------------------------------- */
-
-static int exit_code_of(int rc)
-{
-    switch (rc) {
-    case MCP_OK: return EXIT_OK;
-    case MCP_EREMOTE: return EXIT_REMOTE;
-    case MCP_ECLOSED:
-    case MCP_ENOTFOUND:
-    case MCP_EACCESS:
-    case MCP_EIO: return EXIT_CONNECT;
-    case MCP_EUNSUPPORTED:
-    case MCP_ECANCELLED: return EXIT_REFUSED;
-    case MCP_ENOMEM: return EXIT_LOCAL;
-    default: return EXIT_PROTOCOL;
-    }
-}
-
-static const char *server_label(const session *s)
-{
-    return s->server->argv ? s->server->argv[0] : s->server->url;
-}
-
-static void show_stderr(const session *s, int rc)
-{
-    mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
-    if (s->verbose || !text.len)
-        return;
-    /* One line alone is in the report already, as its last words. */
-    const char *newline = memchr(text.ptr, '\n', text.len);
-    if (rc == MCP_ECLOSED && (!newline || newline == text.ptr + text.len - 1))
-        return;
-    fputs("mcpctl: what the server wrote to stderr:\n", stderr);
-    text_put(stderr, text, TEXT_BLOCK);
-    if (text.ptr[text.len - 1] != '\n')
-        fputc('\n', stderr);
-}
-
-static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
-{
-    if (!mcp_client_revision(c->session->client)) { /* it did not even start */
-        if (c->set.revision)
-            hint("without --revision mcpctl finds out what the server speaks");
-        return;
-    }
-    int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
-    /* What a resource that is not there is called, before and since 2026-07-28. */
-    bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
-    if (unknown)
-        hint("'mcpctl ls' lists what this server has");
-    else if (code == -32601)
-        hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");
-}
-
-static void hint_local(const ctl *c, int rc)
-{
-    const session *s = c->session;
-    switch (rc) {
-    case MCP_ETIMEOUT:
-        hint("--timeout SECONDS waits longer, --verbose shows what the server says meanwhile");
-        break;
-    case MCP_ECLOSED:
-    case MCP_EIO:
-        if (s->server->argv)
-            hint("try the server's command on its own: %s …", server_label(s));
-        else
-            hint("does a server listen at %s?", server_label(s));
-        break;
-    case MCP_EUNSUPPORTED:
-        if (!terminal_can_ask())
-            hint(
-                "on a terminal you could be asked; --sampler COMMAND answers for a language model");
-        else if (!c->set.sampler)
-            hint("--sampler COMMAND answers for a language model");
-        break;
-    case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
-    case MCP_EPROTOCOL:
-        hint("the fault is the server's; --verbose shows what it says, --revision REV speaks "
-             "another revision");
-        break;
-    default: break;
-    }
-}
-
-static void report(const ctl *c, const char *what, int rc, const mcp_json *result,
-                   const mcp_error *error)
-{
-    if (c->session->interrupted)
-        return;
-    bar_clear();
-    long long code = (long long)mcp_json_int(mcp_json_get(result, "code"), 0);
-    const char *text = error && error->text[0] ? error->text : mcp_error_text(rc);
-    if (rc == MCP_EREMOTE)
-        say("%s: the server answered with error %lld: %s", what, code, text);
-    else if (rc == MCP_ECLOSED)
-        say("%s: the server is gone: %s", what, text);
-    else
-        say("%s: %s", what, text);
-    if (rc == MCP_EREMOTE)
-        hint_remote(c, what, result);
-    else
-        hint_local(c, rc);
-    if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL)
-        show_stderr(c->session, rc);
-}
-
 /* ---- waiting ------------------------------------------------------------------------------------------ */
 
 static int64_t now_us(void)
@@ -192,6 +86,11 @@ void session_wait(ctl *c, const bool *done, uint64_t ms)
     }
 }
 
+static const char *server_label(const session *s)
+{
+    return s->server->argv ? s->server->argv[0] : s->server->url;
+}
+
 static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                       void *user)
 {
@@ -203,7 +102,7 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
     if (rc == MCP_OK && w->fn)
         w->exit_code = w->fn(w->c, result, w->user);
     else if (rc != MCP_OK && !w->quietly)
-        report(w->c, w->what, rc, result, error);
+        session_report(w->c, w->what, rc, result, error);
 }
 
 static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
@@ -270,7 +169,7 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
         return;
     w->exit_code = exit_code_of(rc);
     if (!w->quietly)
-        report(w->c, w->what, rc, result, error);
+        session_report(w->c, w->what, rc, result, error);
 }
 
 static int list(waiting *w, const char *method)

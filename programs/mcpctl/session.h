@@ -13,6 +13,11 @@ int session_revive(ctl *c);
 /* Ends the server and all calls; session_close() is due all the same. */
 void session_end(session *s);
 
+/* report.c: what the code of a call means for us, and a report of it with what can be done. */
+int exit_code_of(int rc);
+void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
+                    const mcp_error *error);
+
 /* questions.c: what the server asks. The first is the client's callback, which only takes it; the second asks the
  * person, outside of all callbacks. */
 void question_take(mcp_client *client, mcp_question *question, void *user);

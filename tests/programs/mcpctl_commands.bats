@@ -725,3 +725,61 @@ Greet {\"name\":\"x y\"}$esc[5m
     run "$MCPCTL" --completion csh
     [ "$status" -eq 2 ]
 }
+
+@test "nothing that any command shows controls a terminal" {
+    local evil=$BATS_TEST_DIRNAME/support/evil name=$'a\e[31m\u009b2J\u202e\u2066\r\aadd' shown
+    while read -r -a words; do
+        shown=$(on_terminal "$MCPCTL" "${words[@]}" -- "$evil")
+        echo "${words[*]}: $shown" | cat -v
+        [ -n "$shown" ]
+        [[ $shown != *$esc* && $shown != *$'\a'* && $shown != *$'\u202e'* && $shown != *$'\u2066'* ]]
+        [[ $shown != *$'\u009b'* && $shown != *$'\u009d'* && $shown != *[!$'\n']$'\r'* ]]
+    done <<'COMMANDS'
+info
+info --json
+ls
+ls --long
+ls --json
+tree
+tree --json
+find add read
+find read --json
+read mem:x
+read mem:x --json
+read nothing
+template
+template --json
+template page
+complete greet name
+complete greet name --json
+prompts
+prompts --long
+prompts --json
+prompt talk
+tools
+tools --long
+tools --json
+call nothing
+context
+context --json
+context --explain
+watch --count 1
+COMMANDS
+    shown=$(TYPED='y\n' on_terminal "$MCPCTL" call "$name" a=1 b=2 -- "$evil")
+    echo "$shown" | cat -v
+    [[ $shown == *"Call it?"* && $shown != *$esc* && $shown != *$'\u202e'* ]]
+}
+
+@test "a server that never ends or never answers: every command that lists ends" {
+    for words in "tree" "find x" "context" "read --tail 1 mem:two" "template x" "prompt x" "call x"; do
+        # shellcheck disable=SC2086
+        run timeout 60 "$MCPCTL" $words --timeout 1 -- "$stranger" silent-later
+        echo "$words: $status"
+        [ "$status" -lt 100 ]
+    done
+    for words in "tree" "find x" "context"; do
+        # shellcheck disable=SC2086
+        run timeout 60 "$MCPCTL" $words -- "$stranger" circle
+        [ "$status" -eq 4 ]
+    done
+}
