@@ -1,53 +1,72 @@
-// judge.mjs TABLE RESULTS: says in TAP which scenarios of TABLE passed, as RESULTS/<revision>/ has them.
+// judge.mjs LEG TABLE RESULTS: says in TAP which scenarios of TABLE passed, as RESULTS/<revision>/ has them.
 //
 // The suite's own exit status judges only what it scores, and takes a warning or a check that it could not
 // make for a success; here all of a scenario's checks count. Only a scenario that TABLE calls unchecked may skip
-// all of them.
+// all of them, and one that TABLE says "skips N" of has to skip N. How a client ended counts too.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [table, results] = process.argv.slice(2);
+const [leg, table, results] = process.argv.slice(2);
 const revisions = ['2025-11-25', '2026-07-28'];
 
-// [{name, revision, reason, unchecked}], the reason why it is left out or ''
+// [{name, revision, reason, unchecked, skips}], the reason why it is left out or ''
 const scenarios = readFileSync(table, 'utf8')
     .split('\n')
     .filter((line) => /^\w/.test(line))
     .flatMap((line) => {
-        const [, name, which, reason] = /^(\S+)\s+(\S+)\s*(.*)$/.exec(line);
+        const [, name, which, rest] = /^(\S+)\s+(\S+)\s*(.*)$/.exec(line);
         const of = which === 'both' ? revisions : [which];
-        const unchecked = reason === 'unchecked';
-        return of.map((revision) => ({ name, revision, reason: unchecked ? '' : reason, unchecked }));
+        const unchecked = rest === 'unchecked';
+        const skips = Number(/^skips (\d+)$/.exec(rest)?.[1] ?? 0);
+        return of.map((revision) => ({ name, revision, reason: unchecked || skips ? '' : rest, unchecked, skips }));
     });
 
-// What ran: "revision/scenario" to its checks. A folder is called server-<scenario>-<time>.
+// What ran: "revision/scenario" to its checks and its folder. A server's folder is called
+// server-<scenario>-<time>, a client's <scenario>-<time>; slashes in a scenario's name are folders.
 const ran = new Map();
 for (const revision of revisions) {
     const folder = join(results, revision);
-    for (const entry of existsSync(folder) ? readdirSync(folder) : []) {
-        const name = /^server-(.*)-\d{4}-\d\d-\d\dT[\dTZ-]*$/.exec(entry)?.[1];
+    for (const entry of existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) {
+        const name = /^(.*)-\d{4}-\d\d-\d\dT[\dTZ-]*$/.exec(entry)?.[1];
         const file = join(folder, entry, 'checks.json');
-        if (name && existsSync(file)) ran.set(`${revision}/${name}`, JSON.parse(readFileSync(file, 'utf8')));
+        if (!name || !existsSync(file)) continue;
+        const scenario = leg === 'server' ? name.replace(/^server-/, '') : name;
+        ran.set(`${revision}/${scenario}`, { checks: JSON.parse(readFileSync(file, 'utf8')), folder: join(folder, entry) });
     }
+}
+
+// The line is written by the script that started it.
+function howItEnded(folder) {
+    const stdout = readFileSync(join(folder, 'stdout.txt'), 'utf8');
+    if (/^exit status 0$/m.test(stdout)) return [];
+    const stderr = readFileSync(join(folder, 'stderr.txt'), 'utf8');
+    return ['it did not end well', ...`${stdout}\n${stderr}`.trim().split('\n')];
 }
 
 const cases = scenarios
     .filter(({ reason }) => !reason)
-    .map(({ name, revision, unchecked }) => {
+    .map(({ name, revision, unchecked, skips }) => {
         const key = `${revision}/${name}`;
-        const checks = ran.get(key);
-        if (!checks) return { key, problems: ['it did not run'] };
+        if (!ran.has(key)) return { key, problems: ['it did not run'] };
+        const { checks, folder } = ran.get(key);
         if (unchecked && checks.length && checks.every(({ status }) => status === 'SKIPPED'))
             return { key: `${key} (the suite checks nothing in it)`, problems: [] };
+        const skipped = checks.filter(({ status }) => status === 'SKIPPED');
+        const right = skips && skipped.length === skips ? ['SUCCESS', 'INFO', 'SKIPPED'] : ['SUCCESS', 'INFO'];
         const problems = checks
-            .filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO')
+            .filter(({ status }) => !right.includes(status))
             .map((c) => `${c.status} ${c.id}: ${c.errorMessage ?? c.description ?? ''}`);
+        if (skipped.length < skips) problems.push(`${skipped.length} checks were skipped, and not ${skips}`);
         if (!checks.some(({ status }) => status === 'SUCCESS')) problems.push('nothing was checked');
+        if (leg === 'client') problems.push(...howItEnded(folder));
         return { key, problems };
     });
-const listed = new Set(scenarios.map(({ name, revision }) => `${revision}/${name}`));
+
+// "auth/*" stands for all that begin with "auth/".
+const lists = (wanted, name) => (wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted);
 for (const key of ran.keys())
-    if (!listed.has(key)) cases.push({ key, problems: [`it is not listed in ${table}`] });
+    if (!scenarios.some(({ name, revision }) => lists(`${revision}/${name}`, key)))
+        cases.push({ key, problems: [`it is not listed in ${table}`] });
 
 console.log(`1..${cases.length}`);
 cases.forEach(({ key, problems }, i) => {
