@@ -58,10 +58,6 @@ static void nap_end(nap *n, int outcome)
 static void nap_step(void *arg)
 {
     nap *n = arg;
-    if (mcp_request_cancelled(n->req)) {
-        nap_end(n, MCP_ECANCELLED);
-        return;
-    }
     mcp_request_progress(n->req, ++n->step, STEPS, "waiting");
     if (n->step == STEPS)
         nap_end(n, mcp_reply_textf(n->req, "Waited for %g s", n->seconds));
@@ -73,7 +69,7 @@ static void nap_step(void *arg)
 static void nap_cancelled(mcp_request *req, void *user)
 {
     (void)req;
-    nap_for(user, 0);
+    nap_end(user, MCP_ECANCELLED);
 }
 
 static int wait_call(mcp_request *req, const mcp_json *arguments, void *user)

@@ -134,7 +134,8 @@ MCP_API mcp_str mcp_request_state(const mcp_request *req);
 MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
 
 /* True in one round only: the first that asks with this name; for what must not be repeated when the handler
- * runs again. Up to 64 names of up to 128 bytes; false also when there is no room or memory for another. */
+ * runs again. Up to 64 names of up to 128 bytes; with more, or without memory, it is false and the
+ * request fails. */
 MCP_API bool mcp_request_once(mcp_request *req, const char *name);
 
 /* 32 hexadecimal digits, the same in all rounds of this request and no other; NUL-terminated. NULL: there is

@@ -47,8 +47,8 @@ MCP_API const char *mcp_request_principal(const mcp_request *req);
 /* True once the peer cancelled, its stream ended, the channel was closed or the time was over
  * (handler_timeout_ms). May be asked from any thread, so that long work can end early. */
 MCP_API bool mcp_request_cancelled(const mcp_request *req);
-/* fn is called once, on the channel's thread, when that happens; it must not call mcp_reply_finish().
- * One per request; NULL takes it back. */
+/* fn is called once, on the channel's thread, when that happens. It may call mcp_reply_finish() for this request,
+ * which then ends when fn returns; for no other one. One per request; NULL takes it back. */
 MCP_API void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user),
                                    void *user);
 /* Memory that is given back with the request, aligned for any type; NULL: no memory. */

@@ -125,8 +125,6 @@ static void time_out(mcp_request *req)
     if (req->cancelled || !req->in.channel)
         return;
     req->cancelled = true;
-    if (req->on_cancel)
-        req->on_cancel(req, req->on_cancel_user);
     mcp__buf why, data;
     mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
     mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
@@ -142,6 +140,7 @@ static void time_out(mcp_request *req)
                     mcp_request_method(req), req->deadline.ms);
     mcp__buf_free(&why);
     mcp__buf_free(&data);
+    mcp__request_stop(req);
 }
 
 void mcp__deadline_tick(mcp__session *session, int64_t now)

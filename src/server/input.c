@@ -264,15 +264,20 @@ bool mcp_request_once(mcp_request *req, const char *name)
 {
     struct mcp__input *input = mcp__input_need(req);
     mcp_str s = mcp_str_from(name);
-    if (!input || s.len > MCP__MAX_KEY)
+    if (!input || s.len > MCP__MAX_KEY) {
+        req->failed = input ? MCP_ELIMIT : MCP_ENOMEM;
         return false;
+    }
     for (size_t i = 0; i < input->n_once; i++) {
         if (mcp_str_eq(input->once[i], s))
             return false;
     }
     char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
-    if (!copy)
+    if (!copy) {
+        /* It was not done, and the handler takes it for done: nothing good can come of this request. */
+        req->failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
         return false;
+    }
     input->once[input->n_once++] = (mcp_str){copy, s.len};
     return true;
 }

@@ -483,7 +483,7 @@ void mcp__request_finish(mcp_request *req, int outcome)
         drop(req);
         return;
     }
-    if (outcome == MCP_INPUT_REQUIRED && !req->error_code) {
+    if (outcome == MCP_INPUT_REQUIRED && !req->error_code && !req->failed) {
         mcp__input_deliver(req);
         return;
     }

@@ -248,6 +248,21 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
     return rc < 0 ? rc : MCP_PENDING;
 }
 
+bool mcp__request_stop(mcp_request *req)
+{
+    if (!req->on_cancel)
+        return false;
+    mcp__request_state state = req->state;
+    req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
+    req->on_cancel(req, req->on_cancel_user);
+    req->state = state;
+    if (!req->finished || state != MCP__REQUEST_PENDING)
+        return false;
+    req->finished = false;
+    mcp__request_finish(req, req->outcome);
+    return true;
+}
+
 void mcp_reply_finish(mcp_request *req, int outcome)
 {
     if (req->state == MCP__REQUEST_RUNNING) {

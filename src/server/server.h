@@ -374,6 +374,8 @@ mcp_channel *mcp__request_channel(const mcp_request *req);
 
 /* Ends a request with what a handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
+/* Tells its handler that it is cancelled, which it is marked as already. True: that finished it, and it is gone. */
+bool mcp__request_stop(mcp_request *req);
 /* Ends a request with a whole message, whose buffer came from the channel and is given back. */
 void mcp__request_send(mcp_request *req, mcp__buf *message);
 /* Gives back what the request holds besides mcp__incoming. */

@@ -196,8 +196,8 @@ static void role_cancel(mcp__incoming *in)
     if (req->state == MCP__REQUEST_WAITING) {
         mcp__input_abandon(req);
         mcp__request_finish(req, MCP_ECANCELLED); /* no handler has it now */
-    } else if (req->on_cancel) {
-        req->on_cancel(req, req->on_cancel_user);
+    } else {
+        mcp__request_stop(req);
     }
 }
 

@@ -513,8 +513,7 @@ static void stop(mcp__task *task)
         return;
     }
     req->cancelled = true;
-    if (req->on_cancel)
-        req->on_cancel(req, req->on_cancel_user);
+    mcp__request_stop(req);
 }
 
 void mcp__task_cancel(mcp__task *task, mcp_str message)
