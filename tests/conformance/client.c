@@ -7,7 +7,6 @@
  * which revision the server speaks, though the suite would: it finds out. Scenarios that it does not know,
  * those of authorization among them, end at once. The exit status says whether all went well.
  */
-#define _GNU_SOURCE
 #include <mcp/io.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,8 +47,14 @@ static mcp_json_doc *list(run *r, const char *method)
 /* NUL-terminated; NULL: no memory, or a text that holds a NUL itself. */
 static char *copied(mcp_str text)
 {
-    bool ok = text.ptr && !memchr(text.ptr, 0, text.len);
-    return ok ? strndup(text.ptr, text.len) : NULL;
+    if (!text.ptr || memchr(text.ptr, 0, text.len))
+        return NULL;
+    char *copy = malloc(text.len + 1);
+    if (copy) {
+        memcpy(copy, text.ptr, text.len);
+        copy[text.len] = 0;
+    }
+    return copy;
 }
 
 static char *json_text(const mcp_json *value)
