@@ -305,6 +305,12 @@ static bool is_current(const sqlite_conn *c)
     return !c->immutable || (same_stamp(&now, &c->stamp) && !has_log(c->file));
 }
 
+/* Before a use; an immutable one is looked at after it, which is enough. */
+static bool is_spent(const sqlite_conn *c)
+{
+    return c->young || (!c->immutable && !is_current(c));
+}
+
 static void drop(sqlite_conn **conn)
 {
     sqlite_conn_free(*conn);
@@ -338,7 +344,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         int rc = SQLITE_OK;
-        if (*conn && ((*conn)->young || !is_current(*conn)))
+        if (*conn && is_spent(*conn))
             drop(conn);
         text[0] = 0;
         if (!*conn && (rc = open_conn(f, bounds, conn, text)) != SQLITE_OK)
@@ -354,7 +360,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         bool told = large_here || !c->immutable || c->reason || is_current(c);
         int ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
-        if (!usable)
+        if (!usable || !told)
             drop(conn);
         if (told)
             return ret;
