@@ -101,7 +101,7 @@ static void show_proposals(const words *w)
 /* With a backslash before what would end or change a word. */
 static char *quoted(const char *text, size_t len)
 {
-    char *to = malloc(2 * len + 2), *p = to;
+    char *to = malloc(2 * len + 2), *p = to; /* and room for a space */
     for (size_t i = 0; to && i < len; i++) {
         if (strchr(" \t'\"\\#", text[i]))
             *p++ = '\\';
@@ -116,8 +116,9 @@ static char *quoted(const char *text, size_t len)
 static void insert(editor *e, const char *text, size_t len, bool last)
 {
     char *more = quoted(text, len);
+    size_t n = more ? strlen(more) : 0;
     if (more && last && (!len || !strchr("=/", text[len - 1])))
-        strcat(more, " ");
+        more[n++] = ' ', more[n] = 0;
     free(e->pending);
     e->pending = more;
     e->next = 0;

@@ -327,16 +327,7 @@ void shell_propose(void *user, const char *line, size_t cursor, words *ret, size
         propose_list(&p, "prompts/list", "prompts", "name");
     } else if (ok && p.line.count == 0) {
         propose_commands(&p);
-    } else if (ok && p.line.items[0][0] == '/') {
-        char *prompt = strdup(p.line.items[0] + 1);
-        free(p.line.items[0]);
-        p.line.items[0] = strdup("prompt");
-        if (prompt && p.line.items[0] && words_add(&p.line, prompt)) {
-            memmove(p.line.items + 2, p.line.items + 1, (p.line.count - 2) * sizeof(*p.line.items));
-            p.line.items[1] = prompt;
-            propose_arguments(&p);
-        }
-    } else if (ok) {
+    } else if (ok && shell_translate(&p.line, 0)) {
         propose_arguments(&p);
     }
     free(typed);

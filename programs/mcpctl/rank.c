@@ -143,11 +143,15 @@ bool ranking_add(ranking *r, const rank_field *fields, size_t count)
 static double logarithm(double x)
 {
     double sum = 0;
-    for (; x > 1.5; x /= 2)
+    while (x > 1.5) {
+        x /= 2;
         sum += 0.6931471805599453;
+    }
     double z = (x - 1) / (x + 1), power = z, series = 0;
-    for (int i = 1; i < 20; i += 2, power *= z * z)
+    for (int i = 1; i < 20; i += 2) {
         series += power / i;
+        power *= z * z;
+    }
     return sum + 2 * series;
 }
 

@@ -142,7 +142,7 @@ static void take_env_file(search *f, mcp_str text)
     }
     char *line = NULL;
     size_t room = 0;
-    for (ssize_t n; file && (n = getline(&line, &room, file)) > 0;) {
+    while (file && getline(&line, &room, file) > 0) {
         line[strcspn(line, "\r\n")] = 0;
         const char *p = line + strspn(line, " \t");
         if (*p && *p != '#' && strchr(p, '=') && !words_add(&f->found->env, strdup(p)))

@@ -100,17 +100,16 @@ static int run_words(ctl *shell, words *w)
     return code;
 }
 
-/* "/greet name=x" is "prompt greet name=x". */
-static bool translate(words *w)
+bool shell_translate(words *w, size_t at)
 {
-    if (w->count < 2 || w->items[1][0] != '/' || !w->items[1][1])
+    if (w->count <= at || w->items[at][0] != '/' || !w->items[at][1])
         return true;
-    memmove(w->items[1], w->items[1] + 1, strlen(w->items[1]));
     char *word = strdup("prompt");
     if (!words_add(w, word))
         return false;
-    memmove(w->items + 2, w->items + 1, (w->count - 2) * sizeof(*w->items));
-    w->items[1] = word;
+    memmove(w->items[at], w->items[at] + 1, strlen(w->items[at]));
+    memmove(w->items + at + 1, w->items + at, (w->count - at - 1) * sizeof(*w->items));
+    w->items[at] = word;
     return true;
 }
 
@@ -133,7 +132,7 @@ static bool run_line(ctl *shell, const char *text, int *code)
     size_t last;
     bool go_on = true;
     bool ok = words_add(&w, strdup("mcpctl")) && shell_split(text, strlen(text), &w, &last) &&
-              translate(&w);
+              shell_translate(&w, 1);
     const char *first = ok && w.count > 1 ? w.items[1] : "#";
     if (!ok) {
         say("out of memory");

@@ -79,7 +79,7 @@ static int compare_paths(const void *a, const void *b)
 /* Where the run ends that shares its part number `depth` with entry `from`. */
 static size_t run_end(const drawing *d, size_t from, size_t to, size_t depth)
 {
-    mcp_str first, part;
+    mcp_str first = {0}, part = {0};
     part_at(d->items[from].uri, depth, &first);
     size_t i = from + 1;
     while (i < to && part_at(d->items[i].uri, depth, &part) && mcp_str_eq(first, part))
@@ -144,7 +144,7 @@ static void draw(drawing *d, size_t from, size_t to, size_t depth, size_t level)
 
 static void draw_node(drawing *d, size_t from, size_t to, size_t depth, size_t level, bool last)
 {
-    mcp_str part;
+    mcp_str part = {0};
     part_at(d->items[from].uri, depth, &part);
     const entry *e = ends_at(d, from, depth) ? &d->items[from] : NULL;
     size_t below = from;
@@ -159,7 +159,10 @@ static void draw_node(drawing *d, size_t from, size_t to, size_t depth, size_t l
         fputs(d->before, stdout);
         fputs(d->utf8 ? (last ? "└── " : "├── ") : (last ? "`-- " : "|-- "), stdout);
         put_node(d, part, e, is_folder);
-        strcat(d->before, last ? "    " : d->utf8 ? "│   " : "|   ");
+        snprintf(d->before + len, sizeof(d->before) - len, "%s",
+                 last      ? "    "
+                 : d->utf8 ? "│   "
+                           : "|   ");
     }
     bool deeper = !d->c->set.depth || level < d->c->set.depth;
     if (below < to && level < DEEPEST && deeper)
@@ -186,7 +189,7 @@ static void draw(drawing *d, size_t from, size_t to, size_t depth, size_t level)
 static void draw_root(drawing *d, size_t from, size_t to)
 {
     size_t depth = 0, length = 0;
-    mcp_str part;
+    mcp_str part = {0};
     while (!ends_at(d, from, depth) && run_end(d, from, to, depth + 1) == to)
         depth++;
     for (size_t i = 0; i <= depth; i++)
@@ -195,7 +198,8 @@ static void draw_root(drawing *d, size_t from, size_t to)
     size_t below = from;
     while (below < to && ends_at(d, below, depth))
         below++;
-    mcp_str root = {d->items[from].uri.ptr, length};
+    /* "/a" has no root: it is no URI at all */
+    mcp_str root = {d->items[from].uri.ptr, length ? length : d->items[from].uri.len};
     if (d->json) {
         begin_json_node(d, root, e);
     } else {
@@ -222,7 +226,7 @@ static int draw_all(ctl *c, entries *all)
 {
     drawing d = {.c = c, .items = all->items, .utf8 = speaks_utf8()};
     if (c->set.json) {
-        d.json = mcp_json_writer_new(NULL, 0);
+        d.json = mcp_json_writer_new(NULL, (size_t)1 << 30);
         mcp_json_begin_object(d.json);
         mcp_json_key(d.json, "tree"), mcp_json_begin_array(d.json);
     }
