@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# mcpctl call: arguments, the question before it, progress, and what the server asks meanwhile.
+
+load support/mcpctl
+
+@test "tools" {
+    run "$MCPCTL" tools -- "$workshop"
+    [ "${lines[0]}" = add ]
+    [ "${#lines[@]}" -eq 9 ]
+    run "$MCPCTL" tools --long -- "$workshop"
+    [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
+    run "$MCPCTL" tools --json -- "$workshop"
+    [[ ${lines[1]} == '{"name":"add",'* ]]
+    run on_terminal "$MCPCTL" tools -- "$workshop"
+    [[ $output == *"add a= b="*"(the server says: read-only, stays inside)"* ]]
+    apart "$MCPCTL" tools -- "$stranger" nothing
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"no tools"* ]]
+}
+
+@test "call: values are what the schema wants" {
+    local words wanted
+    while IFS='|' read -r words wanted; do
+        eval "run \"\$MCPCTL\" call --yes add $words -- \"\$workshop\""
+        echo "$words: $status $output"
+        [ "$status" -eq 0 ]
+        [ "$output" = "called with $wanted" ]
+    done <<'WORDS'
+a=1 b=2.5|{"a":1,"b":2.5}
+a=1 b=2 loud=true note=7|{"a":1,"b":2,"loud":true,"note":"7"}
+a=1 b=2 tags=x,y|{"a":1,"b":2,"tags":["x","y"]}
+a=1 b=2 tags=x tags=y,z|{"a":1,"b":2,"tags":["x","y,z"]}
+a=1 b=2 'tags=["q"]'|{"a":1,"b":2,"tags":["q"]}
+a=1 b=2 'more={"k":[1]}'|{"a":1,"b":2,"more":{"k":[1]}}
+a=1 b=2 either=null|{"a":1,"b":2,"either":null}
+a=1 b=2 other=5 third:=5|{"a":1,"b":2,"other":"5","third":5}
+a=123456789012345678901234567890 b=2|{"a":123456789012345678901234567890,"b":2}
+--args '{"a":1,"b":3}' b=2|{"a":1,"b":2}
+WORDS
+    echo '{"a":1,"b":2}' >args
+    run "$MCPCTL" call --yes add --args @args -- "$workshop"
+    [ "$output" = 'called with {"a":1,"b":2}' ]
+    run bash -c '"$0" call --yes add --args - -- "$1" <args' "$MCPCTL" "$workshop"
+    [ "$output" = 'called with {"a":1,"b":2}' ]
+}
+
+@test "call: arguments are checked" {
+    run "$MCPCTL" call --yes add a=x b=1 -- "$workshop"
+    [ "$status" -eq 2 ]
+    [[ $output == *"/a: expected integer, got string"*"--force"* ]]
+    run "$MCPCTL" call --yes add a=1 -- "$workshop"
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" call --yes --force add a=x b=1 -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == *'called with {"a":"x","b":1}' ]]
+    run "$MCPCTL" call --yes old n=0 -- "$workshop"
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" call --yes old n=1 -- "$workshop"
+    [ "$output" = 'called with {"n":1}' ]
+    apart "$MCPCTL" call --yes odd n=1 -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = 'called with {"n":"1"}' ]
+    [[ $stderr == *"warning"*"not checked"* ]]
+    for wrong in nothing =x x:=y; do
+        run "$MCPCTL" call --yes odd $wrong -- "$workshop"
+        [ "$status" -eq 2 ]
+    done
+    for wrong in '[1]' '{' @/nonexistent; do
+        run "$MCPCTL" call --yes odd --args "$wrong" -- "$workshop"
+        [ "$status" -eq 2 ]
+    done
+    run "$MCPCTL" call --yes ad -- "$workshop"
+    [ "$status" -eq 2 ]
+    [[ $output == *"did you mean 'add'?"* ]]
+}
+
+@test "call: is shown and asked about" {
+    apart "$MCPCTL" call shape -- "$workshop"
+    [ "$status" -eq 6 ]
+    [ -z "$output" ]
+    [[ $stderr == *"server    workshop"*"tool      shape"*"arguments {}"*"--yes"* ]]
+    TYPED='n\n' run on_terminal "$MCPCTL" call shape -- "$workshop"
+    [[ $output == *"Call it? [y/N]"* && $output != *'{"x":1}'* ]]
+    TYPED='y\n' run on_terminal "$MCPCTL" call add a=1 b=2 -- "$workshop"
+    [[ $output == *'arguments {"a":1,"b":2}'*"read-only, stays inside"*"called with"* ]]
+    TYPED='' run on_terminal "$MCPCTL" call shape -- "$workshop"
+    [[ $output != *'{"x":1}'* ]]
+}
+
+@test "call: results" {
+    apart "$MCPCTL" call --yes fails -- "$workshop"
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ $stderr == *"says that it failed"*"it broke"* ]]
+    run "$MCPCTL" call --yes --json fails -- "$workshop"
+    [ "$status" -eq 1 ]
+    [[ $output == '{"isError":true,'* ]]
+    run "$MCPCTL" call --yes shape -- "$workshop"
+    [ "$output" = '{"x":1}' ]
+}
+
+@test "call: progress on a terminal, cancelled by a signal" {
+    apart "$MCPCTL" call --yes slow -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = done ]
+    [ -z "$stderr" ]
+    run on_terminal "$MCPCTL" call --yes slow -- "$workshop"
+    [[ $output == *'#] 100%'* || $output == *'% step 1'* ]]
+    [[ $output == *'\x1b[1m'* && $output != *"$esc[1m"* ]]
+    run on_terminal "$MCPCTL" call --quiet --yes slow -- "$workshop"
+    [ "$output" = done ]
+    export WORKSHOP_LOG=$PWD/log
+    run timeout --preserve-status -s INT 0.7 "$MCPCTL" call --yes slow -- "$workshop"
+    [ "$status" -eq 130 ]
+    [ -z "$output" ]
+    [[ $(cat log) == *notifications/cancelled*requestId* ]]
+}
+
+@test "what takes longer than half a second shows a wheel, and what does not, nothing" {
+    run on_terminal "$MCPCTL" ls --timeout 1.5 -- "$stranger" silent-later
+    [[ $output == *$'\r'"$esc[K"*" 0s ls"* ]]
+    run on_terminal "$MCPCTL" ls -- "$workshop"
+    [[ $output != *"$esc"* ]]
+}
+
+@test "questions of the server: a form" {
+    # name is too short the first time; age has a default; the last one is a no that is edited first
+    TYPED='y\nA\n\ng\nyes\ny\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
+    [[ $output == *'Who are you?\x1b[2J'*"[30]"*"g  Green"*"does not fit"* ]]
+    [[ $output == *'got {"form":{"action":"accept","content":{"name":"Ada","age":30}}}'* ]]
+    [[ $output != *"$esc"* ]]
+    TYPED='Ada\n31\nr\nno\nn\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
+    [[ $output == *'"colour":"r","sure":false'*'got {"form":{"action":"decline"}}'* ]]
+    TYPED='Ada\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
+    [[ $output == *'got {"form":{"action":"cancel"}}'* ]]
+    run "$MCPCTL" call --yes ask -- "$workshop"
+    [ "$status" -eq 6 ]
+    [[ $output == *"on a terminal"* ]]
+}
+
+@test "questions of the server: an address is shown as a whole and not opened" {
+    TYPED='y\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
+    [[ $output == *"https://example.com/sign-in?for=workshop&with=everything"*'got {"url":{"action":"accept"}}'* ]]
+    TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
+    [[ $output == *'got {"url":{"action":"decline"}}'* ]]
+}
+
+@test "questions of the server: sampling only with a command" {
+    run "$MCPCTL" call --yes think -- "$workshop"
+    [ "$status" -eq 6 ]
+    [[ $output == *"--sampler"* ]]
+    run "$MCPCTL" call --yes think --sampler 'cat >request; printf %s thought' -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == *'"content":{"type":"text","text":"thought"}'* ]]
+    [[ $(cat request) == '{"messages":[{"role":"user"'* ]]
+    run "$MCPCTL" call --yes think --sampler 'cat >/dev/null; echo "{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"t\"}}"' -- "$workshop"
+    [[ $output == *'"model":"m"'* ]]
+    run "$MCPCTL" call --yes think --sampler false -- "$workshop"
+    [ "$status" -ne 0 ]
+    TYPED='n\n' run on_terminal "$MCPCTL" call think --sampler 'touch ran' -- "$workshop"
+    [ ! -e ran ]
+}

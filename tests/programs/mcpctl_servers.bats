@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# Which server mcpctl means: an address, or a name in a configuration file; and what is recorded of it.
+
+load support/mcpctl
+
+@test "--trace: every message, with time and direction" {
+    run "$MCPCTL" ls --trace messages -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <messages)" -eq 4 ]
+    [[ $(head -n 1 messages) == '{"time":"20'*'Z","from":"client","message":{"jsonrpc":"2.0"'*'}}' ]]
+    [[ $(tail -n 1 messages) == *'"from":"server"'*'logo.png'* ]]
+    apart "$MCPCTL" ls --trace - -- "$workshop"
+    [[ $stderr == '{"time":'* && $output == mem:* ]]
+    run "$MCPCTL" ls --trace /nonexistent/file -- "$workshop"
+    [ "$status" -eq 5 ]
+}
+
+@test "trace: between a host and a server" {
+    run "$MCPCTL" trace messages
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" info -- "$MCPCTL" trace messages -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == *workshop* ]]
+    [[ $(head -n 1 messages) == *'"from":"client","message":{'*server/discover* ]]
+    [[ $(tail -n 1 messages) == *'"from":"server","message":{'* ]]
+    printf 'hello\n' | "$MCPCTL" trace m2 -- sh -c 'cat; printf "\033oops" >&2' 2>err
+    grep -q '"from":"client","text":"hello"' m2
+    grep -q '"from":"server","stderr":"\\u001boops"' m2
+    run "$MCPCTL" trace m3 -- /nonexistent/server
+    [ "$status" -eq 3 ]
+}
+
+@test "an address: Streamable HTTP" {
+    mkdir folder
+    echo hello >folder/a
+    serve folder
+    for revision in 2026-07-28 2025-11-25 2025-06-18 2025-03-26; do
+        run "$MCPCTL" info --revision $revision -s "$url"
+        [ "$status" -eq 0 ]
+        [[ $output == *"$revision"* ]]
+    done
+    run "$MCPCTL" read "file://$PWD/folder/a" -s "$url"
+    [ "$output" = hello ]
+    kill "$server"
+    wait "$server" || :
+    run "$MCPCTL" info -s "$url"
+    [ "$status" -eq 3 ]
+    [[ $output == *"does a server listen"* ]]
+    run "$MCPCTL" info -s http://
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" info -s "$url" -H nonsense
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" info -s "$url" -- "$workshop"
+    [ "$status" -eq 2 ]
+}
+
+@test "an address that wants a token" {
+    mkdir folder
+    echo secret >tokens
+    serve --token-file tokens folder
+    run "$MCPCTL" info -s "$url"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ $output == *Authorization* ]]
+    run "$MCPCTL" info -s "$url" -H 'Authorization: Bearer secret'
+    [ "$status" -eq 0 ]
+}
+
+@test "servers by name: the formats of Claude, VS Code and Cursor" {
+    mkdir -p .vscode .cursor "$HOME/.config/Claude"
+    printf '{ // comment\n "servers": {"vs": {"type":"stdio","command":"%s","args":["a b",],},},}\n' "$workshop" >.vscode/mcp.json
+    printf '{"mcpServers":{"cur":{"command":"%s","env":{"A":"1"}},"vs":{"command":"/nonexistent"}}}' "$workshop" >.cursor/mcp.json
+    printf '{"mcpServers":{"desk":{"command":"%s"}}}' "$workshop" >"$HOME"/.config/Claude/claude_desktop_config.json
+    run "$MCPCTL" servers
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "vs"$'\t'"$workshop a b"$'\t'.vscode/mcp.json ]
+    [ "${#lines[@]}" -eq 4 ]
+    run "$MCPCTL" servers --json
+    [[ $output == '{"servers":[{"name":"vs","file":".vscode/mcp.json","entry":{'* ]]
+    for name in vs cur desk; do
+        run "$MCPCTL" info --trust -s $name
+        [ "$status" -eq 0 ]
+        [[ $output == *workshop* ]]
+    done
+    run "$MCPCTL" info -s none
+    [ "$status" -eq 2 ]
+    [[ $output == *"mcpctl servers"* ]]
+    echo '{"mcpServers":{"own":{}}}' >own.json
+    run "$MCPCTL" servers --config own.json
+    [[ $output == own* ]]
+    run "$MCPCTL" info --config own.json -s own
+    [ "$status" -eq 2 ]
+    [[ $output == *'neither "command" nor "url"'* ]]
+    printf '{\n"a"}' >own.json
+    run "$MCPCTL" info --config own.json -s own
+    [ "$status" -eq 2 ]
+    [[ $output == *"own.json, line 2"* ]]
+}
+
+@test "servers by name: what is run is shown and confirmed once" {
+    write() { printf '{"mcpServers":{"s":{"command":"%s","args":["a b","%s"],"env":{"A":"%s"}}}}' "$workshop" "$1" "$2" >.mcp.json; }
+    write x 1
+    apart "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [ -z "$output" ]
+    [[ $stderr == *"$workshop 'a b' x"*"with A=1"*"--trust"* ]]
+    TYPED='n\n' run on_terminal "$MCPCTL" ls -s s
+    [[ $output == *"Is that right?"* && $output != *mem:* ]]
+    TYPED='y\n' run on_terminal "$MCPCTL" ls -s s
+    [[ $output == *mem:* ]]
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 0 ]
+    [ "$(stat -c %a "$HOME"/.local/state/mcpctl/confirmed)" = 600 ]
+    # Another argument, another variable, another folder: another question.
+    write y 1
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    write x 2
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    write x 1
+    mkdir elsewhere
+    cp .mcp.json elsewhere
+    cd elsewhere
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+}
+
+@test "servers by name: variables" {
+    printf '{"inputs":[{"id":"t","description":"The token","password":true}],"mcpServers":{"s":{"command":"sh","args":["-c","echo \\"$0 $1 $A\\" >seen; exec %s","${input:t}","${workspaceFolderBasename} ${NONE:-fallback}"],"env":{"A":"${env:HOME}"}},"t":{"command":"${NONE}"}}}' "$workshop" >.mcp.json
+    TYPED='secret\ny\n' run on_terminal "$MCPCTL" ls -s s
+    echo "$output"
+    [[ $output == *'The token'*'${input:t}'*mem:* ]]
+    [ "$(cat seen)" = "secret ${PWD##*/} fallback $HOME" ]
+    [[ ${output#*The token} != *secret* ]]
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [[ $output == *"nobody to ask"* ]]
+    run "$MCPCTL" ls -s t
+    [ "$status" -eq 6 ]
+    [[ $output == *"environment variable NONE"* ]]
+}
+
+@test "trusted in the user's own configuration: tools are called without a question" {
+    mkdir -p "$HOME/.config/mcpctl"
+    printf '{"mcpServers":{"mine":{"command":"%s","trusted":true}}}' "$workshop" >"$HOME"/.config/mcpctl/servers.json
+    printf '{"mcpServers":{"theirs":{"command":"%s","trusted":true}}}' "$workshop" >.mcp.json
+    run "$MCPCTL" call --trust -s mine shape
+    [ "$status" -eq 0 ]
+    run "$MCPCTL" call --trust -s theirs shape
+    [ "$status" -eq 6 ]
+}
+
+@test "an address in a file of the folder is asked about too" {
+    printf '{"mcpServers":{"s":{"url":"http://127.0.0.1:1/mcp","headers":{"X":"${env:HOME}"}}}}' >.mcp.json
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [[ $output == *"http://127.0.0.1:1/mcp"*'with X: ${env:HOME}'* ]]
+    run "$MCPCTL" ls --trust -s s
+    [ "$status" -eq 3 ]
+}

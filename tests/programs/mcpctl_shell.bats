@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# mcpctl on a terminal: its shell, colours, completion, and that no server controls it.
+
+load support/mcpctl
+
+@test "colours on a terminal only, and not against the user's will" {
+    unset NO_COLOR
+    run on_terminal "$MCPCTL" ls -- "$workshop"
+    [[ $output == *"$esc[36mreadme.md"* ]]
+    run "$MCPCTL" ls -- "$workshop"
+    [[ $output != *"$esc"* ]]
+    TERM=dumb run on_terminal "$MCPCTL" ls -- "$workshop"
+    [[ $output != *"$esc"* ]]
+    NO_COLOR=1 run on_terminal "$MCPCTL" ls -- "$workshop"
+    [[ $output != *"$esc"* ]]
+}
+
+@test "every command has help that says what --json gives" {
+    for name in $("$MCPCTL" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        run "$MCPCTL" "$name" --help
+        [ "$status" -eq 0 ]
+        [[ $output == "Usage: mcpctl $name"* ]]
+        [[ $name == trace || $name == shell || $output == *"With --json:"* ]]
+    done
+}
+
+@test "shell: lines of a pipe" {
+    run bash -c 'printf "%s\n" "ls -n 1" "# nothing" "" "find read all" "/greet name=\"A b\"" "prompt greet name=x\\ y" "call shape --yes" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = "mem:docs/readme.md
+mem:src/readAll.c
+Greet {\"name\":\"A b\"}$esc[5m
+Greet {\"name\":\"x y\"}$esc[5m
+{\"x\":1}" ]
+    run bash -c 'printf "%s\n" "nope" "ls -n 1" "ls --server x" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [ "$status" -eq 2 ]
+    [[ $output == *"no command 'nope'"*mem:docs/readme.md*"--server is an option of the shell itself"* ]]
+    run bash -c 'printf "%s\n" "call shape" "exit" "ls" | "$0" shell --yes -- "$1"' "$MCPCTL" "$workshop"
+    [ "$output" = '{"x":1}' ]
+    run bash -c 'printf "%s\n" "trace x" "shell" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
+    [[ $output == *"trace is no command of the shell"*"shell is no command of the shell"* ]]
+    run bash -c 'echo help | "$0" shell --json -- "$1"' "$MCPCTL" "$workshop"
+    [[ $output == *"/NAME"*"watch"* ]]
+    # The server dies after its first answer: it is started again.
+    run bash -c '(echo ls; sleep 0.5; echo ls) | "$0" shell -- "$1" dies-later' "$MCPCTL" "$stranger"
+    [[ $output == *"I give up"*"starting it again"*"I give up"* ]]
+}
+
+@test "shell: completion and history on a terminal" {
+    compgen -G '/usr/lib*/*/libedit.so.2' >/dev/null || compgen -G '/usr/lib*/libedit.so.2' >/dev/null ||
+        skip "libedit is not installed"
+    typed() { sleep 0.7; for keys in "$@"; do printf "$keys"; sleep 0.5; done; }
+    show() { typed "$@" 'exit\n' | script -qec "$(printf '%q ' "$MCPCTL" shell -- "$workshop")" /dev/null; }
+    run show 'pi\t\n' 'read mem:d\t' 'r\t\n' 'call a\t' '\t\025'
+    [[ $output == *" ms"*one*$'  add\r\n  ask'* ]]
+    run show '/g\tna\tA\t\t\025' 'template pa\tna\tAd\t\n' '\n' '\n' 'ls --so\tpr\t-n 1\n'
+    [[ $output == *name=Ada*name=Alan*mem:page/Ada*readme.md* ]]
+    # Ctrl-C ends a call and a line, and not the shell.
+    run show 'call slow --yes\n' '\003' 'nonsense' '\003' 'ping\n'
+    [[ $output == *" ms"* && $output != *"no command"* ]]
+    grep -q ping "$HOME/.local/state/mcpctl/history"
+    [ "$(stat -c %a "$HOME/.local/state/mcpctl/history")" = 600 ]
+}
+
+@test "completion scripts are made of the tables" {
+    mkdir -p bin
+    ln -s "$MCPCTL" bin/mcpctl
+    PATH=$PWD/bin:$PATH
+    printf '{"mcpServers":{"alpha":{"command":"x"},"beta":{"command":"y"}}}' >.mcp.json
+    source <("$MCPCTL" --completion bash)
+    after() {
+        COMP_WORDS=(mcpctl "$@") COMP_CWORD=$# COMPREPLY=()
+        _mcpctl
+        echo "${COMPREPLY[*]}"
+    }
+    [ "$(after in)" = info ]
+    [ "$(after pr)" = "prompts prompt" ]
+    [ "$(after ls --so)" = --sort ]
+    [ "$(after info --so)" = '' ]
+    [ "$(after ls --sort pr)" = priority ]
+    [ "$(after ls -s al)" = alpha ]
+    [ "$(after --server alpha ls --lo)" = --long ]
+    [ "$(after trace --)" != "$(after call --)" ]
+    [[ $(after ls -- bas) == *bash* ]]
+    if command -v zsh >/dev/null; then "$MCPCTL" --completion zsh | zsh -n; fi
+    if command -v fish >/dev/null; then "$MCPCTL" --completion fish | fish -n; fi
+    [[ $("$MCPCTL" --completion zsh) == "#compdef mcpctl"*"(name uri size"* ]]
+    [[ $("$MCPCTL" --completion fish) == *"-l sort -n '__fish_seen_subcommand_from ls find' -x -a 'name uri"* ]]
+    run "$MCPCTL" --completion csh
+    [ "$status" -eq 2 ]
+}
+
+@test "nothing that any command shows controls a terminal" {
+    local evil=$BATS_TEST_DIRNAME/support/evil name=$'a\e[31m\u009b2J\u202e\u2066\r\aadd' shown
+    while read -r -a words; do
+        shown=$(on_terminal "$MCPCTL" "${words[@]}" -- "$evil")
+        echo "${words[*]}: $shown" | cat -v
+        [ -n "$shown" ]
+        [[ $shown != *$esc* && $shown != *$'\a'* && $shown != *$'\u202e'* && $shown != *$'\u2066'* ]]
+        [[ $shown != *$'\u009b'* && $shown != *$'\u009d'* && $shown != *[!$'\n']$'\r'* ]]
+    done <<'COMMANDS'
+info
+info --json
+ls
+ls --long
+ls --json
+tree
+tree --json
+find add read
+find read --json
+read mem:x
+read mem:x --json
+read nothing
+template
+template --json
+template page
+complete greet name
+complete greet name --json
+prompts
+prompts --long
+prompts --json
+prompt talk
+tools
+tools --long
+tools --json
+call nothing
+context
+context --json
+context --explain
+watch --count 1
+COMMANDS
+    shown=$(TYPED='y\n' on_terminal "$MCPCTL" call "$name" a=1 b=2 -- "$evil")
+    echo "$shown" | cat -v
+    [[ $shown == *"Call it?"* && $shown != *$esc* && $shown != *$'\u202e'* ]]
+}
+
+@test "a server that never ends or never answers: every command that lists ends" {
+    for words in "tree" "find x" "context" "read --tail 1 mem:two" "template x" "prompt x" "call x"; do
+        # shellcheck disable=SC2086
+        run timeout 60 "$MCPCTL" $words --timeout 1 -- "$stranger" silent-later
+        echo "$words: $status"
+        [ "$status" -lt 100 ]
+    done
+    for words in "tree" "find x" "context"; do
+        # shellcheck disable=SC2086
+        run timeout 60 "$MCPCTL" $words -- "$stranger" circle
+        [ "$status" -eq 4 ]
+    done
+}

@@ -1,0 +1,41 @@
+# What the tests of mcpctl share: a folder and a home of their own, the fixture servers, a terminal.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPCTL:=mcpctl}" "${MCPD:=mcpd}"
+    workshop=$BATS_TEST_DIRNAME/support/workshop
+    stranger=$BATS_TEST_DIRNAME/support/stranger
+    esc=$'\e'
+    export NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8
+    export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME='' XDG_STATE_HOME=''
+    mkdir "$HOME" "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work"
+}
+
+# Whatever became of the test; who keeps bats's own descriptor open keeps bats waiting.
+teardown() {
+    [ -z "${server:-}" ] || kill "$server" 2>/dev/null || :
+}
+
+# mcpd at an address: $url, $server.
+serve() {
+    "$MCPD" --http 127.0.0.1:0 "$@" 2>log 3>&- &
+    server=$!
+    url=
+    for _ in {1..50}; do
+        url=$(grep -o 'http://[^ ]*' log) && break
+        sleep 0.1
+    done
+}
+
+# What it shows on a terminal, on which TYPED is typed; without the carriage returns that the terminal adds.
+on_terminal() {
+    local line
+    printf -v line '%q ' "$@"
+    printf "${TYPED:-}" | script -qec "$line" /dev/null | sed 's/\r$//'
+}
+
+apart() {
+    run --separate-stderr "$@"
+}
