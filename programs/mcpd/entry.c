@@ -110,54 +110,95 @@ static bool print_freed(char *text)
     return ok;
 }
 
+static bool print_path(const char *name, const char *path, const char *before)
+{
+    printf("%s\"--%s\", ", before, name);
+    return print_freed(absolute_path(path));
+}
+
+static bool print_source(const source *s, modules *m)
+{
+    return print_freed(source_is_module(s) ? modules_absolute(m, s->text, absolute_path)
+                                           : absolute_path(s->text));
+}
+
+/* What the command line said; what the configuration file says is in there. */
 static bool print_arguments(const settings *s, modules *m)
 {
     bool ok = true;
     const char *before = "";
+    if (s->config)
+        ok = print_path("config", s->config, before), before = ", ";
     for (size_t i = 0; ok && i < s->kept.count; i++, before = ", ")
         printf("%s", before), ok = print_string(s->kept.items[i]);
-    if (ok && s->prompts) {
-        printf("%s\"--prompts\", ", before);
-        ok = print_freed(absolute_path(s->prompts));
-        before = ", ";
-    }
-    for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ") {
-        printf("%s\"--module\", ", before);
-        ok = print_freed(absolute_path(s->modules.items[i]));
-    }
-    for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ") {
-        const char *source = s->sources.items[i];
-        printf("%s", before);
-        ok = print_freed(modules_is_source(source) ? modules_absolute(m, source, absolute_path)
-                                                   : absolute_path(source));
-    }
+    if (ok && s->prompts)
+        ok = print_path("prompts", s->prompts, before), before = ", ";
+    for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ")
+        ok = print_path("module", s->modules.items[i], before);
+    for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ")
+        printf("%s", before), ok = print_source(&s->sources.items[i], m);
     return ok;
 }
 
-static bool print_server(const settings *s, modules *m, const host *h, const char *command)
+static bool print_stdio(const settings *line, modules *m, const host *h)
 {
-    printf("{\n  \"%s\": {\n    ", h->key);
-    bool ok = print_string(s->name ? s->name : "mcpd");
-    printf(": {\n");
     if (h->has_type)
         printf("      \"type\": \"stdio\",\n");
     printf("      \"command\": ");
-    ok = ok && print_string(command);
+    bool ok = print_freed(own_path());
     printf(",\n      \"args\": [");
-    ok = ok && print_arguments(s, m);
-    printf("]\n    }\n  }\n}\n");
+    ok = ok && print_arguments(line, m);
+    printf("]");
     return ok;
 }
 
-int entry_print(const settings *s, modules *m)
+/* An address that a host can name: of a socket that is not a file, with a port that is known before it listens. */
+static const char *address_of(const settings *now)
+{
+    for (size_t i = 0; i < now->http.count; i++) {
+        const char *address = now->http.items[i], *port = strrchr(address, ':');
+        if (strncmp(address, "unix:", 5) != 0 && port && strcmp(port, ":0") != 0)
+            return address;
+    }
+    return NULL;
+}
+
+/* A host on this machine gets everywhere by the loopback. */
+static bool print_http(const settings *now, bool tokens)
+{
+    const char *address = address_of(now);
+    char url[300];
+    if (!address) {
+        fprintf(stderr, "mcpd: a host needs an address with a port to reach it over HTTP\n");
+        return false;
+    }
+    const char *port = strrchr(address, ':');
+    bool any = *address == ':' || strncmp(address, "0.0.0.0:", 8) == 0 ||
+               strncmp(address, "[::]:", 5) == 0;
+    snprintf(url, sizeof url, "http%s://%.*s%s/mcp", now->tls_cert ? "s" : "",
+             any ? 9 : (int)(port - address), any ? "127.0.0.1" : address, port);
+    printf("      \"type\": \"http\",\n      \"url\": ");
+    bool ok = print_string(url);
+    if (tokens)
+        printf(",\n      \"headers\": {\"Authorization\": \"Bearer TOKEN\"}");
+    return ok;
+}
+
+int entry_print(const settings *line, const settings *now, bool tokens, modules *m)
 {
     const host *h = hosts;
-    while (strcmp(h->name, s->print_config) != 0)
+    while (strcmp(h->name, now->print_config) != 0)
         h++; /* the parser lets no other name through */
-    char *command = own_path();
-    bool ok = command && print_server(s, m, h, command);
+    bool http = now->http.count && !now->stdio;
+    printf("{\n  \"%s\": {\n    ", h->key);
+    bool ok = print_string(now->name ? now->name : "mcpd");
+    printf(": {\n");
+    ok = ok && (http ? print_http(now, tokens) : print_stdio(line, m, h));
+    printf("\n    }\n  }\n}\n");
     if (ok)
         fprintf(stderr, "%s\n", h->where);
-    free(command);
+    if (ok && http)
+        fprintf(stderr, "mcpd has to be running already%s.\n",
+                tokens ? "; put a token of its own in place of TOKEN" : "");
     return ok ? 0 : 1;
 }

@@ -5,8 +5,8 @@
 #include "modules.h"
 #include "options.h"
 
-/* Prints JSON to stdout and where it belongs to stderr. 0, or 1 after saying what is wrong. */
-int entry_print(const settings *s, modules *m);
+/* What a host has to start, or over HTTP to reach; `tokens`: only with one. Prints JSON to stdout and where it belongs to stderr. 0, or 1 after saying what is wrong. */
+int entry_print(const settings *line, const settings *now, bool tokens, modules *m);
 
 /* The path made absolute without following symbolic links, so that a link keeps meaning what it
  * will point to; with ".." in it, as the file system resolves it. NULL after a message; free()

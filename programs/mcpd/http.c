@@ -9,18 +9,17 @@
 #include <string.h>
 
 #include "log.h"
-#include "tokens.h"
 
 /* What the endpoint's questions need. */
 typedef struct endpoint {
-    tokens *known;             /* NULL: everybody may come */
-    const mcp_files *watching; /* NULL: no files are served */
+    tokens *const *known;       /* *known NULL: everybody may come */
+    mcp_files *const *watching; /* *watching NULL: no files are served */
 } endpoint;
 
 static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
 {
     const endpoint *e = user;
-    return tokens_check(e->known, authorization, principal, room);
+    return tokens_check(*e->known, authorization, principal, room);
 }
 
 static void add_gauge(const char *name, const char *help, size_t value,
@@ -36,9 +35,9 @@ static void add_gauge(const char *name, const char *help, size_t value,
 static void metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
 {
     const endpoint *e = user;
-    if (!e->watching)
+    if (!*e->watching)
         return;
-    mcp_files_counts c = mcp_files_watching(e->watching);
+    mcp_files_counts c = mcp_files_watching(*e->watching);
     add_gauge("mcp_watched_folders", "Folders watched with inotify.", c.watched, add, arg);
     add_gauge("mcp_watch_budget", "Folders that may be watched; 0 before the first.", c.budget, add,
               arg);
@@ -71,7 +70,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .allow_origins = s->allow_origin.items,
         .n_allow_origins = s->allow_origin.count,
         .cors = s->allow_origin.count > 0,
-        .authenticate = e->known ? authenticate : NULL,
+        .authenticate = *e->known ? authenticate : NULL,
         .metrics = metrics,
         .log = log_wants_requests() ? log_request : NULL,
         .user = e,
@@ -93,19 +92,18 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_erro
 {
     if (!s->stdio)
         return mcp_loop_serve_http(loop, NULL, error);
-    int rc = mcp_loop_serve_stdio(loop, server, NULL, error);
+    int rc = mcp_loop_serve_stdio(loop, server,
+                                  MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
     mcp_loop_serve_http(loop, MCP_OPTIONS(mcp_serve_options, .drain_now = true), NULL);
     return rc;
 }
 
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const mcp_files *watching,
-               mcp_error *error)
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
+               mcp_files *const *watching, mcp_error *error)
 {
-    endpoint e = {.watching = watching};
+    endpoint e = {.known = known, .watching = watching};
     mcp_listener **listeners = calloc(s->http.count, sizeof *listeners);
     int rc = listeners ? MCP_OK : MCP_ENOMEM;
-    if (rc == MCP_OK && s->token_file)
-        rc = tokens_read(s->token_file, &e.known, error);
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++)
         rc = listen_at(s, s->http.items[i], &e, loop, server, &listeners[i], error);
     if (rc == MCP_OK)
@@ -113,6 +111,5 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const mcp_
     for (size_t i = 0; listeners && i < s->http.count; i++)
         mcp_listener_close(listeners[i]);
     free(listeners);
-    tokens_free(e.known);
     return rc;
 }

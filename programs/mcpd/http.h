@@ -6,10 +6,12 @@
 
 #include "files.h"
 #include "options.h"
+#include "tokens.h"
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
- * mcp_loop_listen() and mcp_loop_serve_http(). What `watching` watches stands in /metrics. */
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const mcp_files *watching,
-               mcp_error *error);
+ * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may come is asked of
+ * *known at every request (NULL from the start: everybody may). */
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
+               mcp_files *const *watching, mcp_error *error);
 
 #endif

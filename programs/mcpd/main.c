@@ -1,28 +1,40 @@
 /* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout, or
  * over HTTP.
  *
- * Puts the pieces together and stops: the command line (options.c), the files provider, the runners of
- * libmcp-io (HTTP's options are http.c's business). It uses nothing that another program could not. Nothing is read, watched or
- * started before a peer asks for it, so that a host sees the first answer in a few milliseconds.
+ * Puts the pieces together and stops: the command line (options.c) and the configuration file (config.c), what is
+ * offered (offer.c), the runners of libmcp-io (HTTP's options are http.c's business). It uses nothing that another
+ * program could not. Nothing is read, watched or started before a peer asks for it, so that a host sees
+ * the first answer in a few milliseconds.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <files.h>
+#include <common/text.h>
 #include <mcp/io.h>
 #include <mcp/mcp.h>
 #include <prompts.h>
 
+#include "doctor.h"
+#include "effective.h"
 #include "entry.h"
 #include "http.h"
 #include "log.h"
-#include "modules.h"
-#include "options.h"
+#include "offer.h"
+#include "reload.h"
+
+/* What is wrong with the configuration, to a person. */
+static void tell(const char *line)
+{
+    text_put(stderr, mcp_str_from(line), TEXT_LINE);
+    fputc('\n', stderr);
+}
 
 static int fail(const mcp_error *error)
 {
+    if (error->code && !error->text[0] && error->code != MCP_ENOMEM)
+        return 1; /* it was told */
     fprintf(stderr, "mcpd: %s\n", error->text[0] ? error->text : mcp_error_text(error->code));
     return 1;
 }
@@ -45,13 +57,14 @@ static bool is_utf8(const char *text)
     return ok;
 }
 
-static void name_source(FILE *to, const char *source)
+static void name_source(FILE *to, const source *s)
 {
     char *path = NULL;
-    if (!modules_is_source(source))
-        source = path = realpath(source, NULL); /* as the URIs have it */
-    if (source && is_utf8(source))
-        fprintf(to, "\n- %s", source);
+    const char *text = s->text;
+    if (!source_is_module(s))
+        text = path = realpath(text, NULL); /* as the URIs have it */
+    if (text && is_utf8(text))
+        fprintf(to, "\n- %s%s%s", s->module ? s->module : "", s->module ? ":" : "", text);
     free(path);
 }
 
@@ -65,7 +78,7 @@ static char *make_instructions(const settings *s)
         return NULL;
     fprintf(to, "This server offers the following as resources:");
     for (size_t i = 0; i < s->sources.count && i < 20; i++)
-        name_source(to, s->sources.items[i]);
+        name_source(to, &s->sources.items[i]);
     if (s->sources.count > 20)
         fprintf(to, "\n- and %zu more", s->sources.count - 20);
     fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
@@ -90,52 +103,6 @@ static int make_server(const settings *s, const mcp_host *host, mcp_server **ret
                                         .declare_prompts = s->prompts, .host = host),
                             ret, error);
     free(made);
-    return rc;
-}
-
-/* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
-static char *data_home(void)
-{
-    const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    if (set && *set)
-        return strdup(set);
-    if (!home || !*home || asprintf(&path, "%s/.local/share", home) < 0)
-        return NULL;
-    return path;
-}
-
-static int mount_files(const settings *s, mcp_server *server, mcp_files **handle, mcp_error *error)
-{
-    char *home = data_home();
-    int rc = mcp_files_mount(
-        server,
-        MCP_OPTIONS(mcp_files_options, .sources = s->files.items, .n_sources = s->files.count,
-                    .hidden = s->hidden, .no_ignore = s->no_ignore, .include = s->include.items,
-                    .n_include = s->include.count, .exclude = s->exclude.items,
-                    .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
-                    .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
-                    .tools = s->resource_tools, .data_home = home,
-                    .data_dirs = getenv("XDG_DATA_DIRS"), .handle = handle),
-        error);
-    free(home);
-    return rc;
-}
-
-/* In the order of the command line, which is the order of the lists; files and folders are one mount. */
-static int mount_sources(const settings *s, modules *m, mcp_server *server, mcp_files **handle,
-                         mcp_error *error)
-{
-    bool files = false;
-    int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
-        rc = modules_load(m, s->modules.items[i], error);
-    for (size_t i = 0; rc == MCP_OK && i < s->sources.count; i++) {
-        if (modules_is_source(s->sources.items[i]))
-            rc = modules_mount_word(m, server, s->sources.items[i], error);
-        else if (!files)
-            files = true, rc = mount_files(s, server, handle, error);
-    }
     return rc;
 }
 
@@ -169,74 +136,153 @@ static void finish_work(mcp_loop *loop, int rc)
     _exit(1);
 }
 
-static int serve(const settings *s, modules *m)
+/* ---- the program --------------------------------------------------------------------------------- */
+
+/* Everything that belongs to one run. */
+typedef struct program {
+    settings line;  /* the command line alone */
+    settings now;   /* and what the configuration file says */
+    config *config; /* NULL: there is none */
+    offer offer;
+    tokens *known; /* NULL: everybody may come */
+    mcp_loop *loop;
+    mcp_server *server;
+    mcp_prompts *prompts;
+    reload *reload;
+} program;
+
+static int run_loop(program *p, mcp_error *error)
 {
-    mcp_error error = {0};
-    mcp_loop *loop = NULL;
-    mcp_server *server = NULL;
-    mcp_files *watching = NULL;
-    mcp_prompts *prompts = NULL;
-    int rc = mcp_loop_new(NULL, &loop, &error);
-    if (rc == MCP_OK) {
-        mcp_host host = *mcp_loop_host(loop);
-        host.log = log_line;
-        rc = make_server(s, &host, &server, &error);
-    }
-    if (rc == MCP_OK)
-        rc = mount_sources(s, m, server, &watching, &error);
-    if (rc == MCP_OK)
-        rc = add_prompts(s, server, &prompts, &error);
-    if (rc == MCP_OK && s->print_config) {
-        mcp_prompts_free(prompts);
-        mcp_server_free(server);
-        mcp_loop_free(loop);
-        return entry_print(s, m);
-    }
+    const settings *s = &p->now;
+    int rc = MCP_OK;
+    if (p->config)
+        rc = reload_start(&(reload_context){.line = &p->line,
+                                            .start = s,
+                                            .offer = &p->offer,
+                                            .known = &p->known,
+                                            .server = p->server,
+                                            .host = mcp_loop_host(p->loop)},
+                          &p->reload);
     if (rc == MCP_OK) {
         if (!s->http.count)
             greet(s);
-        rc = s->http.count ? http_serve(s, loop, server, watching, &error)
-                           : mcp_loop_serve_stdio(loop, server, NULL, &error);
-        finish_work(loop, rc);
+        rc =
+            s->http.count
+                ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, error)
+                : mcp_loop_serve_stdio(p->loop, p->server,
+                                       MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
+        finish_work(p->loop, rc);
     }
-    mcp_prompts_free(prompts);
-    mcp_server_free(server);
-    mcp_loop_free(loop);
-    error.code = rc;
-    return rc == MCP_OK ? 0 : fail(&error);
+    reload_stop(p->reload);
+    return rc;
 }
 
-static int run(const settings *s)
+static int prepare(program *p, mcp_error *error)
 {
-    if (s->help)
-        return options_help(stdout), 0;
-    if (s->help_man)
-        return options_man(stdout), 0;
-    if (s->version)
-        return printf("mcpd %s\n", mcp_version()), 0;
-    if (!options_what(s)) {
+    const settings *s = &p->now;
+    int rc = mcp_loop_new(NULL, &p->loop, error);
+    if (rc == MCP_OK) {
+        mcp_host host = *mcp_loop_host(p->loop);
+        host.log = log_line;
+        rc = make_server(s, &host, &p->server, error);
+    }
+    for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
+        rc = modules_load(p->offer.modules, s->modules.items[i], error);
+    if (rc == MCP_OK)
+        rc = offer_make(&p->offer, p->server, error);
+    if (rc == MCP_OK)
+        rc = tokens_load(s->token_file, p->config, &p->known, error);
+    return rc == MCP_OK ? add_prompts(s, p->server, &p->prompts, error) : rc;
+}
+
+static int print_what(const program *p)
+{
+    if (strcmp(p->now.print_config, "mcpd") == 0)
+        return effective_print(&p->offer);
+    return entry_print(&p->line, &p->now, p->known != NULL, p->offer.modules);
+}
+
+static int serve(program *p)
+{
+    mcp_error error = {0};
+    int rc = prepare(p, &error), status = 0;
+    if (rc == MCP_OK && p->now.check_config)
+        printf("%s: nothing is wrong with it\n", p->line.config);
+    else if (rc == MCP_OK && p->now.print_config)
+        status = print_what(p);
+    else if (rc == MCP_OK)
+        rc = run_loop(p, &error);
+    mcp_prompts_free(p->prompts);
+    mcp_server_free(p->server);
+    mcp_loop_free(p->loop);
+    error.code = rc;
+    return rc == MCP_OK ? status : fail(&error);
+}
+
+/* What is wrong with a command line that each word of is right. */
+static int refuse(const settings *line, const settings *s)
+{
+    if (line->check_config && !line->config)
+        return say("--check-config needs --config"), 2;
+    if (!options_what(s) && !(line->config && line->check_config)) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;
     }
-    if (!s->http.count && (s->token_file || s->tls_cert || s->tls_key)) {
-        fprintf(stderr, "mcpd: --token-file, --tls-cert and --tls-key need --http\n");
-        return 2;
-    }
-    log_configure(s);
-    modules *m = modules_new();
-    int rc = m ? serve(s, m) : fail(&(mcp_error){.code = MCP_ENOMEM});
-    modules_free(m);
+    if (!s->http.count && (line->token_file || line->tls_cert || line->tls_key))
+        return say("--token-file, --tls-cert and --tls-key need --http"), 2;
+    return 0;
+}
+
+/* The settings that are in force. 0, or the exit code after telling what is wrong. */
+static int configure(program *p)
+{
+    if (p->line.config && config_read(p->line.config, tell, &p->config) != MCP_OK)
+        return 1;
+    if (p->config && config_fill(p->config, &p->now) != MCP_OK)
+        return 1;
+    if (!options_over(&p->now, &p->line))
+        return fail(&(mcp_error){.code = MCP_ENOMEM});
+    return refuse(&p->line, &p->now);
+}
+
+static int run(program *p)
+{
+    if (p->line.help)
+        return options_help(stdout), 0;
+    if (p->line.help_man)
+        return options_man(stdout), 0;
+    if (p->line.help_schema)
+        return config_print_schema(stdout);
+    if (p->line.version)
+        return printf("mcpd %s\n", mcp_version()), 0;
+    if (p->line.config)
+        reload_hold(); /* before there is any thread */
+    int rc = configure(p);
+    log_configure(&p->now);
+    p->offer.modules = modules_new();
+    p->offer.config = p->config;
+    p->offer.now = &p->now;
+    if (rc == 0 && !p->offer.modules)
+        rc = fail(&(mcp_error){.code = MCP_ENOMEM});
+    if (rc == 0)
+        rc = p->line.doctor ? doctor_look(&p->line, &p->now, &p->offer) : serve(p);
+    offer_clear(&p->offer);
+    modules_free(p->offer.modules);
+    tokens_free(p->known);
+    reload_free(p->reload);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    settings s;
-    int rc = options_parse(argc, argv, &s);
+    program p = {0};
+    int rc = options_parse(argc, argv, &p.line);
     if (rc == 0)
-        rc = run(&s);
-    options_clear(&s);
+        rc = run(&p);
+    options_clear(&p.now);
+    config_free(p.config);
+    options_clear(&p.line);
     if (rc == 0 && fflush(stdout) != 0)
         rc = 1;
     return rc;

@@ -3,6 +3,8 @@
  */
 #include "options.h"
 
+#include <stdlib.h>
+
 #include <common/help.h>
 #include <common/text.h>
 #include <mcp/base.h>
@@ -14,6 +16,35 @@ const char program_name[] = "mcpd";
 #define AT(field) offsetof(settings, field)
 
 static const option table[] = {
+    {.name = "config",
+     .kind = OPTION_TEXT,
+     .at = AT(config),
+     .argument = "FILE",
+     .unkept = true,
+     .line_only = true,
+     .help =
+         "Read the configuration from FILE, JSON with comments: sources, access rules, tools and "
+         "every option below. What the command line says wins. SIGHUP reads it again."},
+    {.name = "check-config",
+     .kind = OPTION_FLAG,
+     .at = AT(check_config),
+     .unkept = true,
+     .line_only = true,
+     .help = "Say what is wrong with the configuration, with line and column, and end."},
+    {.name = "doctor",
+     .kind = OPTION_FLAG,
+     .at = AT(doctor),
+     .unkept = true,
+     .line_only = true,
+     .help =
+         "Look at the whole set-up, say what works, what does not and what a host would see, and "
+         "end."},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .at = AT(json),
+     .unkept = true,
+     .line_only = true,
+     .help = "With --doctor: print JSON."},
     {.name = "hidden",
      .kind = OPTION_FLAG,
      .at = AT(hidden),
@@ -78,6 +109,7 @@ static const option table[] = {
      .at = AT(prompts),
      .argument = "DIR",
      .unkept = true,
+     .is_path = true,
      .help = "Offer the Markdown files (*.md) in DIR as prompts, and read them again when they "
              "change."},
     {.name = "module",
@@ -85,6 +117,7 @@ static const option table[] = {
      .at = AT(modules),
      .argument = "FILE",
      .unkept = true,
+     .is_path = true,
      .help = "Load a module from FILE, for sources NAME:... with the name that it has (may be "
              "repeated)."},
     {.name = "name",
@@ -130,6 +163,7 @@ static const option table[] = {
      .at = AT(token_file),
      .argument = "FILE",
      .unkept = true,
+     .is_path = true,
      .help =
          "Over HTTP, serve only who sends one of the bearer tokens in FILE: one in each line, or "
          "NAME:TOKEN."},
@@ -138,12 +172,14 @@ static const option table[] = {
      .at = AT(tls_cert),
      .argument = "FILE",
      .unkept = true,
+     .is_path = true,
      .help = "Speak HTTPS with this certificate (PEM, with its chain); needs --tls-key."},
     {.name = "tls-key",
      .kind = OPTION_TEXT,
      .at = AT(tls_key),
      .argument = "FILE",
      .unkept = true,
+     .is_path = true,
      .help = "The key of --tls-cert (PEM)."},
     {.name = "max-connections",
      .kind = OPTION_COUNT,
@@ -189,41 +225,74 @@ static const option table[] = {
      .kind = OPTION_CHOICE,
      .at = AT(print_config),
      .argument = "HOST",
-     .choices = "claude|vscode|cursor",
+     .choices = "claude|vscode|cursor|mcpd",
      .unkept = true,
+     .line_only = true,
      .help =
          "Print the entry for the configuration file of HOST (claude, vscode or cursor), made of "
-         "the other options and the sources, and end."},
+         "the other options and the sources, and end. mcpd: print all that is in force as a file "
+         "for "
+         "--config, without secrets."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,
      .at = AT(version),
      .unkept = true,
+     .line_only = true,
      .help = "Print the version and end."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,
      .at = AT(help),
      .unkept = true,
+     .line_only = true,
      .help = "Print this help and end."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
      .unkept = true,
+     .line_only = true,
      .help = "Print the manual page as roff and end."},
+    {.name = "help-schema",
+     .kind = OPTION_FLAG,
+     .at = AT(help_schema),
+     .unkept = true,
+     .line_only = true,
+     .help = "Print the JSON Schema of the configuration file and end."},
 };
 
 enum { N_OPTIONS = sizeof table / sizeof *table };
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
+bool sources_add(sources *list, const source *one)
+{
+    source *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    list->items = grown;
+    list->items[list->count++] = *one;
+    return true;
+}
+
+bool source_is_module(const source *s)
+{
+    return s->module || modules_is_source(s->text);
+}
+
 static int take_source(command_line *line, const char *word)
 {
     settings *s = line->settings;
-    if (texts_add(&s->sources, word) && (modules_is_source(word) || texts_add(&s->files, word)))
+    if (sources_add(&s->sources, &(source){.text = word}))
         return 0;
     say("out of memory");
     return 2;
+}
+
+const option *options_table(size_t *count)
+{
+    *count = N_OPTIONS;
+    return table;
 }
 
 int options_parse(int argc, char **argv, settings *ret)
@@ -239,17 +308,45 @@ int options_parse(int argc, char **argv, settings *ret)
     return command_line_parse(&line, argc, argv);
 }
 
+static bool copy_texts(texts *to, const texts *from)
+{
+    texts_clear(to);
+    for (size_t i = 0; i < from->count; i++)
+        if (!texts_add(to, from->items[i]))
+            return false;
+    return true;
+}
+
+bool options_over(settings *file, const settings *line)
+{
+    bool ok = copy_texts(&file->kept, &line->kept);
+    for (size_t i = 0; ok && i < N_OPTIONS; i++)
+        if (option_is_given(&table[i], line))
+            ok = option_copy(&table[i], file, line);
+    if (line->sources.count)
+        file->sources.count = 0;
+    for (size_t i = 0; ok && i < line->sources.count; i++)
+        ok = sources_add(&file->sources, &line->sources.items[i]);
+    texts_clear(&file->files);
+    for (size_t i = 0; ok && i < file->sources.count; i++)
+        if (!source_is_module(&file->sources.items[i]))
+            ok = texts_add(&file->files, file->sources.items[i].text);
+    return ok;
+}
+
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include, &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
-                      &s->modules, &s->sources, &s->files, &s->kept};
+    texts *lists[] = {&s->include,      &s->exclude, &s->http,  &s->allow_host,
+                      &s->allow_origin, &s->modules, &s->files, &s->kept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         texts_clear(lists[i]);
+    free(s->sources.items);
+    s->sources = (sources){0};
 }
 
 const char *options_what(const settings *s)
 {
-    return s->sources.count ? s->sources.items[0] : s->prompts;
+    return s->sources.count ? s->sources.items[0].text : s->prompts;
 }
 
 /* ---- --help ---------------------------------------------------------------------------------- */
@@ -375,13 +472,42 @@ static const char *const man_after =
     "a "
     "file\n"
     "that was right before stays what it was.\n"
+    ".SH CONFIGURATION\n"
+    "The file of\n"
+    ".B \\-\\-config\n"
+    "is JSON in which comments and trailing commas are allowed. Its keys are the options above, "
+    "and\n"
+    ".BR sources ,\n"
+    ".B tokens\n"
+    "(bearer tokens by the name of who sends them),\n"
+    ".B access\n"
+    "(who may see what),\n"
+    ".B annotations\n"
+    "(what is said about resources) and\n"
+    ".B tools\n"
+    "(programs that are offered as tools).\n"
+    ".B \\-\\-help\\-schema\n"
+    "prints the schema with all of them. Relative paths begin at the folder of the file. The "
+    "command\n"
+    "line wins: its lists and sources replace those of the file.\n"
+    ".PP\n"
+    "With\n"
+    ".B \\-\\-config\n"
+    "SIGHUP reads the file again, over stdin and stdout too. A file that is wrong changes nothing; "
+    "what\n"
+    "is wrong with it is written to stderr. Sources, access, annotations, tools, tokens and the "
+    "log\n"
+    "change at once, what else changed takes a restart.\n"
     ".SH EXIT STATUS\n"
     ".TP\n"
     ".B 0\n"
-    "The host closed standard input, or a signal (SIGTERM, SIGINT, SIGHUP) ended the program.\n"
+    "The host closed standard input, or a signal (SIGTERM, SIGINT, without --config SIGHUP) ended "
+    "the\n"
+    "program.\n"
     ".TP\n"
     ".B 1\n"
-    "A source does not exist or cannot be read, or input and output failed.\n"
+    "A source does not exist or cannot be read, the configuration is wrong, or input and output "
+    "failed.\n"
     ".TP\n"
     ".B 2\n"
     "The command line is wrong.\n"
@@ -392,6 +518,9 @@ static const char *const man_after =
     ".TP\n"
     ".B mcpd sqlite:shop.db\n"
     "Serve a database.\n"
+    ".TP\n"
+    ".B mcpd \\-\\-config mcpd.json \\-\\-check\\-config\n"
+    "Say what is wrong with a configuration.\n"
     ".TP\n"
     ".B mcpd \\-\\-print\\-config vscode \\-\\-exclude '*.log' ~/project\n"
     "Print the entry for the file\n"

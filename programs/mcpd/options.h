@@ -1,10 +1,32 @@
-/* options.h: the command line of mcpd as one table, from which parsing, --help and the man page are
- * made. What an option means is main.c's business; nothing here looks at the file system.
+/* options.h: the options of mcpd as one table, from which the command line's parsing, --help, the man page and
+ * most of the configuration file's schema are made. What an option means is main.c's business; nothing
+ * here looks at the file system.
  */
 #ifndef MCPD_OPTIONS_H
 #define MCPD_OPTIONS_H
 
 #include <common/options.h>
+#include <mcp/json.h>
+
+/* Something to serve; everything is borrowed. */
+typedef struct source {
+    const char *text;        /* a path, NAME:REST, or with `module` what stands behind its NAME: */
+    const char *module;      /* NULL: as the text says */
+    const char *name;        /* with a module: in URIs; may be NULL */
+    const mcp_json *options; /* with a module; may be NULL */
+    const char *base; /* where a module's relative path begins; NULL: in the present folder */
+    size_t index;     /* in the configuration file's list */
+} source;
+
+typedef struct sources {
+    source *items;
+    size_t count;
+} sources;
+
+/* False: no memory. */
+bool sources_add(sources *list, const source *one);
+/* Whether it is a module's, and no file or folder. */
+bool source_is_module(const source *s);
 
 typedef struct settings {
     bool hidden, no_ignore;
@@ -16,19 +38,26 @@ typedef struct settings {
     bool stdio;
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_body, heartbeat;
-    bool version, help, help_man;
+    bool version, help, help_man, help_schema;
+    const char *config;
+    bool check_config, doctor, json;
 
     texts modules;
     const char *prompts;
 
-    texts sources; /* all of them */
-    texts files;   /* those of them that are files and folders, not a module's */
-    texts kept;    /* options as they came, for the configuration of a host */
+    sources sources; /* all of them */
+    texts files;     /* those of them that are files and folders, not a module's */
+    texts kept;      /* options as they came, for the configuration of a host */
 } settings;
 
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
 int options_parse(int argc, char **argv, settings *ret);
 void options_clear(settings *s);
+
+const option *options_table(size_t *count);
+/* Puts what the command line says over what a configuration file says: lists and the sources replace the file's.
+ * False: no memory. */
+bool options_over(settings *file, const settings *line);
 
 /* What is served, for a line to a person: the first source, or the folder of prompts. NULL: nothing. */
 const char *options_what(const settings *s);

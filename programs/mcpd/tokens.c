@@ -34,27 +34,27 @@ static const char token_chars[] =
 /* ---- the file ------------------------------------------------------------------------------------- */
 
 /* A file that is being read. */
-typedef struct source {
+typedef struct reader {
     tokens *into;
     const char *path;
     FILE *file;
     size_t line; /* that was read last */
     mcp_error *error;
-} source;
+} reader;
 
-static bool fail(const source *s, const char *why)
+static bool fail(const reader *s, const char *why)
 {
     snprintf(s->error->text, sizeof s->error->text, "%.150s: %s", s->path, why);
     return false;
 }
 
-static bool fail_line(const source *s, const char *why)
+static bool fail_line(const reader *s, const char *why)
 {
     snprintf(s->error->text, sizeof s->error->text, "%.150s, line %zu: %s", s->path, s->line, why);
     return false;
 }
 
-static bool add(const source *s, const char *principal, const char *text)
+static bool add(const reader *s, const char *principal, const char *text)
 {
     tokens *t = s->into;
     size_t len = strlen(text);
@@ -62,6 +62,8 @@ static bool add(const source *s, const char *principal, const char *text)
         return fail_line(s, "a token has 1 to 512 letters, digits and -._~+/=");
     if (strlen(principal) >= MAX_PRINCIPAL)
         return fail_line(s, "a principal has at most 127 bytes");
+    if (strcmp(principal, "stdio") == 0 || strcmp(principal, "anonymous") == 0)
+        return fail_line(s, "stdio and anonymous are the names of others");
     if (t->count == MAX_TOKENS)
         return fail_line(s, "more than 10,000 tokens");
     token *grown = realloc(t->items, (t->count + 1) * sizeof *grown);
@@ -75,7 +77,7 @@ static bool add(const source *s, const char *principal, const char *text)
     return true;
 }
 
-static bool add_line(const source *s, char *line)
+static bool add_line(const reader *s, char *line)
 {
     char own[32];
     line += strspn(line, " \t");
@@ -95,7 +97,7 @@ static bool add_line(const source *s, char *line)
     return add(s, line, colon + 1);
 }
 
-static bool read_lines(source *s)
+static bool read_lines(reader *s)
 {
     char line[1024];
     while (fgets(line, sizeof line, s->file)) {
@@ -110,7 +112,7 @@ static bool read_lines(source *s)
     return s->into->count > 0 || fail(s, "there is no token in it");
 }
 
-static void warn_if_readable(const source *s)
+static void warn_if_readable(const reader *s)
 {
     struct stat st;
     char text[256];
@@ -122,7 +124,7 @@ static void warn_if_readable(const source *s)
 
 int tokens_read(const char *path, tokens **ret, mcp_error *error)
 {
-    source s = {.into = calloc(1, sizeof *s.into), .path = path, .error = error};
+    reader s = {.into = calloc(1, sizeof *s.into), .path = path, .error = error};
     if (!s.into)
         return MCP_ENOMEM;
     s.file = fopen(path, "re");
@@ -138,6 +140,48 @@ int tokens_read(const char *path, tokens **ret, mcp_error *error)
     else
         tokens_free(s.into);
     return ok ? MCP_OK : MCP_EINVAL;
+}
+
+static int add_own(tokens *t, config *c, mcp_error *error)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    reader s = {.into = t, .path = "tokens", .error = error};
+    const mcp_json *list = mcp_json_get(config_root(c), "tokens");
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, &key)) != NULL;) {
+        const char *text = config_text(c, v);
+        char name[MAX_PRINCIPAL] = "";
+        if (!text)
+            return MCP_ENOMEM;
+        s.line++;
+        if (key.len >= sizeof name || memchr(key.ptr, 0, key.len))
+            return fail_line(&s, "not a name"), MCP_EINVAL;
+        memcpy(name, key.ptr, key.len);
+        if (!add(&s, name, text)) {
+            config_wrong(c, 0, "/tokens", "%s", error->text);
+            error->text[0] = 0;
+            return MCP_EINVAL;
+        }
+    }
+    return MCP_OK;
+}
+
+int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
+{
+    bool own = c && mcp_json_count(mcp_json_get(config_root(c), "tokens")) > 0;
+    tokens *t = NULL;
+    int rc = MCP_OK;
+    if (path)
+        rc = tokens_read(path, &t, error);
+    else if (own)
+        rc = (t = calloc(1, sizeof *t)) ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK && own)
+        rc = add_own(t, c, error);
+    if (rc == MCP_OK)
+        *ret = t;
+    else
+        tokens_free(t);
+    return rc;
 }
 
 void tokens_free(tokens *t)

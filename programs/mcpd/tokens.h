@@ -7,11 +7,15 @@
 
 #include <mcp/base.h>
 
+#include "config.h"
+
 typedef struct tokens tokens;
 
 /* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. MCP_EINVAL: error
  * says what is wrong with it; MCP_ENOMEM. */
 int tokens_read(const char *path, tokens **ret, mcp_error *error);
+/* Those of a file (NULL: none) and of a configuration's "tokens"; *ret is NULL where there are none at all. */
+int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
 void tokens_free(tokens *t);
 
 /* Who it is by the value of an Authorization header. MCP_OK with the principal, MCP_EACCESS. How long it

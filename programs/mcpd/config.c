@@ -1,0 +1,432 @@
+/* config.c: reads the configuration file, and says where something is wrong with it. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <common/jsonc.h>
+#include <mcp/schema.h>
+
+#include "entry.h"
+#include "modules.h"
+
+struct config {
+    char *path, *folder;
+    char *text; /* JSON, at the offsets of the file */
+    size_t len;
+    mcp_json_doc *doc;
+    char **made; /* texts that others point to */
+    size_t n_made;
+    config_tell *tell;
+};
+
+const mcp_json *config_root(const config *c)
+{
+    return mcp_json_root(c->doc);
+}
+
+void config_free(config *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n_made; i++)
+        free(c->made[i]);
+    free(c->made);
+    mcp_json_free(c->doc);
+    free(c->text);
+    free(c->folder);
+    free(c->path);
+    free(c);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------- */
+
+static int tell_at(const config *c, int code, size_t offset, const char *what)
+{
+    char line[1024];
+    size_t row, column;
+    jsonc_position((mcp_str){c->text, c->len}, offset, &row, &column);
+    snprintf(line, sizeof line, "%.300s:%zu:%zu: %s", c->path, row, column, what);
+    c->tell(line);
+    return code;
+}
+
+static int tell_file(const config *c, int code, const char *what)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%.300s: %s", c->path, what);
+    c->tell(line);
+    return code;
+}
+
+int config_wrong(const config *c, int code, const char *pointer, const char *format, ...)
+{
+    char what[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    size_t at = jsonc_find((mcp_str){c->text, c->len}, mcp_str_from(pointer), false);
+    return tell_at(c, code, at, what);
+}
+
+/* ---- against a schema ---------------------------------------------------------------------------- */
+
+/* One name of a JSON Pointer after another. */
+static const mcp_json *step(const mcp_json *at, mcp_str name)
+{
+    char plain[256];
+    size_t n = 0;
+    if (mcp_json_is(at, MCP_JSON_ARRAY))
+        return mcp_json_at(at, strtoul(name.ptr, NULL, 10));
+    for (size_t i = 0; i < name.len && n < sizeof plain; i++) {
+        char c = name.ptr[i];
+        if (c == '~' && i + 1 < name.len)
+            c = name.ptr[++i] == '1' ? '/' : '~';
+        plain[n++] = c;
+    }
+    return mcp_json_get_str(at, (mcp_str){plain, n});
+}
+
+static const mcp_json *follow(const mcp_json *at, mcp_str pointer)
+{
+    for (size_t i = 0; at && i < pointer.len;) {
+        size_t end = ++i;
+        while (end < pointer.len && pointer.ptr[end] != '/')
+            end++;
+        at = step(at, (mcp_str){pointer.ptr + i, end - i});
+        i = end;
+    }
+    return at;
+}
+
+/* A schema and what it is about. */
+typedef struct checking {
+    const config *c;
+    const mcp_json *schema, *value;
+    const char *pointer; /* of the value */
+    int rc;
+} checking;
+
+enum { MOST_NAMES = 128 };
+
+typedef struct names {
+    char text[MOST_NAMES][64];
+    size_t count;
+} names;
+
+static const char *name_at(size_t i, const void *user)
+{
+    return ((const names *)user)->text[i];
+}
+
+/* What the object that a keyword of the schema stands in knows. */
+static void known_names(const checking *k, mcp_str keyword_at, names *ret)
+{
+    const char *hash = keyword_at.len ? memchr(keyword_at.ptr, '#', keyword_at.len) : NULL;
+    mcp_str at = {0};
+    mcp_json_iter it = {0};
+    mcp_str key;
+    if (hash)
+        at = (mcp_str){hash + 1, keyword_at.len - (size_t)(hash + 1 - keyword_at.ptr)};
+    while (at.len && at.ptr[at.len - 1] != '/')
+        at.len--;
+    at.len -= at.len > 0;
+    const mcp_json *properties = mcp_json_get(follow(k->schema, at), "properties");
+    ret->count = 0;
+    while (ret->count < MOST_NAMES && mcp_json_next(properties, &it, &key))
+        snprintf(ret->text[ret->count++], sizeof ret->text[0], "%.*s", (int)key.len, key.ptr);
+}
+
+/* The issue is about the member itself. */
+static void tell_unknown(checking *k, const mcp_schema_issue *issue, const char *pointer)
+{
+    char what[600];
+    names known;
+    const char *key = strrchr(pointer, '/') + 1;
+    known_names(k, issue->schema_at, &known);
+    const char *meant = nearest_name(key, strlen(key), name_at, known.count, &known);
+    size_t len = (size_t)snprintf(what, sizeof what, "there is no key \"%.100s\" here", key);
+    if (meant)
+        snprintf(what + len, sizeof what - len, "; did you mean \"%s\"?", meant);
+    else if (known.count)
+        len += (size_t)snprintf(what + len, sizeof what - len, "; there are");
+    for (size_t i = 0; !meant && i < known.count && len < 500; i++)
+        len +=
+            (size_t)snprintf(what + len, sizeof what - len, "%s %s", i ? "," : "", known.text[i]);
+    tell_at(k->c, 0, jsonc_find((mcp_str){k->c->text, k->c->len}, mcp_str_from(pointer), true),
+            what);
+}
+
+static void on_issue(const mcp_schema_issue *issue, void *user)
+{
+    static const char unknown[] = "unknown property";
+    checking *k = user;
+    char pointer[600], what[1300];
+    k->rc = MCP_EINVAL;
+    snprintf(pointer, sizeof pointer, "%s%.*s", k->pointer,
+             issue->path.len < 500 ? (int)issue->path.len : 500, issue->path.ptr);
+    if (issue->path.len && issue->expected.len > sizeof unknown &&
+        memcmp(issue->expected.ptr, unknown, sizeof unknown - 1) == 0) {
+        tell_unknown(k, issue, pointer);
+        return;
+    }
+    snprintf(what, sizeof what, "%s%s%.*s", pointer[0] ? pointer + 1 : "", pointer[0] ? ": " : "",
+             issue->expected.len < 600 ? (int)issue->expected.len : 600, issue->expected.ptr);
+    size_t at = jsonc_find((mcp_str){k->c->text, k->c->len}, mcp_str_from(pointer), false);
+    tell_at(k->c, 0, at, what);
+}
+
+static int check(checking *k, mcp_str text)
+{
+    mcp_json_doc *doc = NULL;
+    mcp_schema *schema = NULL;
+    mcp_error why = {0};
+    int rc = mcp_json_parse(text, NULL, NULL, &doc, &why);
+    k->schema = mcp_json_root(doc);
+    if (rc == MCP_OK)
+        rc = mcp_schema_compile(NULL, k->schema, NULL, &schema, &why);
+    if (rc == MCP_OK)
+        rc = mcp_schema_validate_all(schema, k->value, 0, on_issue, k, &why);
+    if (rc != MCP_OK && k->rc == MCP_OK) /* nobody has said why */
+        config_wrong(k->c, rc, k->pointer, "%s", why.text);
+    mcp_schema_free(schema);
+    mcp_json_free(doc);
+    return rc;
+}
+
+int config_check(const config *c, mcp_str schema, const char *pointer, const mcp_json *value)
+{
+    return check(&(checking){.c = c, .value = value, .pointer = pointer}, schema);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static int parse(config *c)
+{
+    mcp_error error = {0};
+    jsonc_strip(c->text, c->len);
+    int rc = mcp_json_parse((mcp_str){c->text, c->len}, NULL, NULL, &c->doc, &error);
+    if (rc != MCP_OK) {
+        const char *byte = strstr(error.text, "at byte "); /* we have a better place */
+        const char *what = byte ? strstr(byte, ": ") : NULL;
+        return tell_at(c, rc, error.offset,
+                       what            ? what + 2
+                       : error.text[0] ? error.text
+                                       : mcp_error_text(rc));
+    }
+    return config_check(c, (mcp_str){config_schema, config_schema_len}, "", config_root(c));
+}
+
+static config *make(const char *path, config_tell *tell)
+{
+    config *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->tell = tell;
+    c->path = strdup(path);
+    if (c->path)
+        return c;
+    free(c);
+    return NULL;
+}
+
+static int finish(config *c, int rc, config **ret)
+{
+    if (rc == MCP_OK)
+        *ret = c;
+    else
+        config_free(c);
+    return rc;
+}
+
+/* Of an absolute path. */
+static char *folder_of(char *path)
+{
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        slash[slash == path] = 0;
+    return path;
+}
+
+int config_read(const char *path, config_tell *tell, config **ret)
+{
+    mcp_error error = {0};
+    config *c = make(path, tell);
+    if (!c)
+        return tell("out of memory"), MCP_ENOMEM;
+    int rc = jsonc_load(path, &c->text, &c->len, &error);
+    if (rc != MCP_OK)
+        return finish(c, tell_file(c, rc, error.text), ret);
+    c->folder = folder_of(absolute_path(path));
+    return finish(c, c->folder ? parse(c) : tell_file(c, MCP_ENOMEM, "out of memory"), ret);
+}
+
+int config_read_text(const char *path, const char *folder, mcp_str text, config_tell *tell,
+                     config **ret)
+{
+    config *c = make(path, tell);
+    if (!c)
+        return MCP_ENOMEM;
+    c->folder = strdup(folder);
+    c->text = malloc(text.len + 1);
+    if (!c->folder || !c->text)
+        return finish(c, MCP_ENOMEM, ret);
+    if (text.len)
+        memcpy(c->text, text.ptr, text.len);
+    c->len = text.len;
+    return finish(c, parse(c), ret);
+}
+
+/* ---- texts and paths ----------------------------------------------------------------------------- */
+
+/* Takes the text over. */
+static const char *own(config *c, char *text)
+{
+    char **grown = text ? realloc(c->made, (c->n_made + 1) * sizeof *grown) : NULL;
+    if (!grown) {
+        free(text);
+        return NULL;
+    }
+    c->made = grown;
+    return c->made[c->n_made++] = text;
+}
+
+const char *config_text(config *c, const mcp_json *value)
+{
+    mcp_str text = mcp_json_string(value);
+    return text.ptr ? own(c, strndup(text.ptr, text.len)) : NULL;
+}
+
+const char *config_place(config *c, mcp_str path)
+{
+    const char *home = getenv("HOME"), *below = c->folder;
+    char *text = NULL;
+    if (path.len && path.ptr[0] == '/')
+        return own(c, strndup(path.ptr, path.len));
+    bool of_home = path.len && path.ptr[0] == '~' && (path.len == 1 || path.ptr[1] == '/');
+    if (of_home && home && *home) {
+        below = home;
+        path.ptr += path.len > 1 ? 2 : 1;
+        path.len -= path.len > 1 ? 2 : 1;
+    }
+    while (path.len > 1 && path.ptr[0] == '.' && path.ptr[1] == '/') {
+        path.ptr += 2;
+        path.len -= 2;
+    }
+    if (path.len == 1 && path.ptr[0] == '.')
+        path.len = 0;
+    bool slash = path.len && below[strlen(below) - 1] != '/';
+    if (asprintf(&text, "%s%s%.*s", below, slash ? "/" : "", (int)path.len, path.ptr) < 0)
+        return NULL;
+    return own(c, text);
+}
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+static bool is_socket(mcp_str text)
+{
+    return text.len > 5 && memcmp(text.ptr, "unix:", 5) == 0;
+}
+
+/* A text of an option. */
+static const char *option_text(config *c, const option *o, const mcp_json *value)
+{
+    mcp_str text = mcp_json_string(value);
+    if (o->is_path)
+        return config_place(c, text);
+    if (strcmp(o->name, "http") != 0 || !is_socket(text))
+        return config_text(c, value);
+    const char *path = config_place(c, (mcp_str){text.ptr + 5, text.len - 5});
+    char *made = NULL;
+    if (!path || asprintf(&made, "unix:%s", path) < 0)
+        return NULL;
+    return own(c, made);
+}
+
+static int fill_text(config *c, const option *o, const mcp_json *value, settings *s)
+{
+    const char *text = option_text(c, o, value);
+    char pointer[80];
+    snprintf(pointer, sizeof pointer, "/%s", o->name);
+    if (!text)
+        return MCP_ENOMEM;
+    if (strlen(text) < mcp_json_string(value).len && !o->is_path)
+        return config_wrong(c, MCP_EINVAL, pointer, "%s: a text with a NUL in it", o->name);
+    if (option_take(o, s, text))
+        return MCP_OK;
+    return config_wrong(c, MCP_EINVAL, pointer, "%s: it is a number from %llu to %llu%s", o->name,
+                        (unsigned long long)o->min, (unsigned long long)o->max,
+                        o->kind == OPTION_SIZE ? ", which may end in K, M or G" : "");
+}
+
+static int fill_option(config *c, const option *o, const mcp_json *value, settings *s)
+{
+    char number[32];
+    int rc = MCP_OK;
+    mcp_json_iter it = {0};
+    switch (mcp_json_typeof(value)) {
+    case MCP_JSON_BOOL: *(bool *)((char *)s + o->at) = mcp_json_bool(value, false); return MCP_OK;
+    case MCP_JSON_STRING: return fill_text(c, o, value, s);
+    case MCP_JSON_ARRAY:
+        for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(value, &it, NULL)) != NULL;)
+            rc = fill_text(c, o, v, s);
+        return rc;
+    default:
+        snprintf(number, sizeof number, "%lld", (long long)mcp_json_int(value, 0));
+        return option_take(o, s, number) ? MCP_OK : MCP_EINVAL; /* the schema knows the bounds */
+    }
+}
+
+/* ---- sources ------------------------------------------------------------------------------------- */
+
+static const char *source_path(config *c, const mcp_json *value)
+{
+    return config_place(c, mcp_json_string(value));
+}
+
+static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
+{
+    source made = {.index = i, .base = c->folder};
+    char pointer[64];
+    snprintf(pointer, sizeof pointer, "/sources/%zu", i);
+    if (mcp_json_is(value, MCP_JSON_STRING)) {
+        made.text = config_text(c, value);
+        if (made.text && !modules_is_source(made.text))
+            made.text = source_path(c, value);
+    } else if (mcp_json_get(value, "module")) {
+        made.module = config_text(c, mcp_json_get(value, "module"));
+        made.text = config_text(c, mcp_json_get(value, "source"));
+        made.name = config_text(c, mcp_json_get(value, "name"));
+        made.options = mcp_json_get(value, "options");
+    } else if (mcp_json_get(value, "path")) {
+        made.text = source_path(c, mcp_json_get(value, "path"));
+    } else {
+        return config_wrong(c, MCP_EINVAL, pointer,
+                            "a source has a path, or a module and a source");
+    }
+    if (mcp_json_get(value, "path") && made.module)
+        return config_wrong(c, MCP_EINVAL, pointer, "a source has a path or a module, not both");
+    return made.text && sources_add(&s->sources, &made) ? MCP_OK : MCP_ENOMEM;
+}
+
+int config_fill(config *c, settings *s)
+{
+    size_t count, i = 0;
+    int rc = MCP_OK;
+    const option *table = options_table(&count);
+    mcp_json_iter it = {0};
+    for (size_t k = 0; rc == MCP_OK && k < count; k++) {
+        const mcp_json *value = mcp_json_get(config_root(c), table[k].name);
+        if (value && !table[k].line_only)
+            rc = fill_option(c, &table[k], value, s);
+    }
+    const mcp_json *list = mcp_json_get(config_root(c), "sources");
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL; i++)
+        rc = fill_source(c, v, i, s);
+    if (rc == MCP_ENOMEM)
+        c->tell("out of memory");
+    return rc;
+}

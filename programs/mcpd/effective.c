@@ -1,0 +1,192 @@
+/* effective.c: command line and configuration file together, written as a configuration file. */
+#define _GNU_SOURCE
+#include "effective.h"
+
+#include <stdlib.h>
+
+#include <common/text.h>
+
+#include "entry.h"
+#include "glob.h"
+
+/* A path is made absolute, because the file may lie anywhere. False: that cannot be. */
+static bool put_text(mcp_json_writer *w, const option *o, const char *text)
+{
+    char *absolute = o && !o->is_path ? NULL : absolute_path(text);
+    bool ok = absolute || (o && !o->is_path);
+    if (ok)
+        mcp_json_add_string(w, absolute ? absolute : text);
+    free(absolute);
+    return ok;
+}
+
+static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
+{
+    const void *at = (const char *)s + o->at;
+    const texts *list = at;
+    bool ok = true;
+    mcp_json_key(w, o->name);
+    switch (o->kind) {
+    case OPTION_FLAG: mcp_json_add_bool(w, *(const bool *)at); break;
+    case OPTION_CHOICE: mcp_json_add_string(w, *(const char *const *)at); break;
+    case OPTION_TEXT: return put_text(w, o, *(const char *const *)at);
+    case OPTION_LIST:
+        mcp_json_begin_array(w);
+        for (size_t i = 0; ok && i < list->count; i++)
+            ok = put_text(w, o, list->items[i]);
+        mcp_json_end(w);
+        break;
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_SECONDS: mcp_json_add_uint(w, *(const uint64_t *)at); break;
+    }
+    return ok;
+}
+
+/* NULL: the module is not there, or no memory. */
+static char *place_source(const offer *o, const source *s)
+{
+    const mcp_module *module;
+    mcp_error error;
+    char *placed = NULL;
+    if (modules_find(o->modules, mcp_str_from(s->module), &module, &error) == MCP_OK)
+        placed = offer_place(module, s->text, s->base);
+    return placed;
+}
+
+static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
+{
+    char *placed = place_source(o, s);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "module"), mcp_json_add_string(w, s->module);
+    mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : s->text);
+    if (s->name)
+        mcp_json_key(w, "name"), mcp_json_add_string(w, s->name);
+    if (s->options)
+        mcp_json_key(w, "options"), mcp_json_add_value(w, s->options);
+    mcp_json_end(w);
+    free(placed);
+    return true;
+}
+
+/* Where relative paths of the source that is being written begin; NULL: in the present folder. */
+static const char *base;
+
+static char *absolute_from_base(const char *path)
+{
+    char *made = NULL;
+    if (!base || *path == '/')
+        return absolute_path(path);
+    return asprintf(&made, "%s/%s", base, path) < 0 ? NULL : made;
+}
+
+static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
+{
+    if (s->module)
+        return put_module(w, o, s);
+    if (!source_is_module(s))
+        return put_text(w, NULL, s->text);
+    base = s->base;
+    char *word = modules_absolute(o->modules, s->text, absolute_from_base);
+    if (word)
+        mcp_json_add_string(w, word);
+    free(word);
+    return word != NULL;
+}
+
+/* ---- what the command line cannot say ---------------------------------------------------------------- */
+
+static void put_tokens(mcp_json_writer *w, const mcp_json *tokens)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    mcp_json_begin_object(w);
+    while (mcp_json_next(tokens, &it, &key))
+        mcp_json_key_str(w, key), mcp_json_add_string(w, "***");
+    mcp_json_end(w);
+}
+
+static void put_place(mcp_json_writer *w, config *c, const mcp_json *value)
+{
+    mcp_str text = mcp_json_string(value);
+    const char *placed = glob_is_place(text) ? config_place(c, text) : NULL;
+    if (placed)
+        mcp_json_add_string(w, placed);
+    else
+        mcp_json_add_value(w, value);
+}
+
+/* Rules: globs of paths are made absolute, whatever is in a list or alone. */
+static void put_rule(mcp_json_writer *w, config *c, const mcp_json *rule)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(rule, &it, &key)) != NULL;) {
+        bool places = mcp_str_eq(key, MCP_STR("resources")) || mcp_str_eq(key, MCP_STR("match"));
+        mcp_json_iter each = {0};
+        mcp_json_key_str(w, key);
+        if (!places)
+            mcp_json_add_value(w, v);
+        else if (mcp_json_is(v, MCP_JSON_STRING))
+            put_place(w, c, v);
+        else {
+            mcp_json_begin_array(w);
+            for (const mcp_json *one; (one = mcp_json_next(v, &each, NULL)) != NULL;)
+                put_place(w, c, one);
+            mcp_json_end(w);
+        }
+    }
+    mcp_json_end(w);
+}
+
+static void put_sections(mcp_json_writer *w, config *c)
+{
+    static const char *const names[] = {"access", "annotations"};
+    const mcp_json *root = config_root(c), *tokens = mcp_json_get(root, "tokens");
+    const mcp_json *tools = mcp_json_get(root, "tools");
+    if (tokens)
+        mcp_json_key(w, "tokens"), put_tokens(w, tokens);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const mcp_json *section = mcp_json_get(root, names[i]);
+        mcp_json_iter it = {0};
+        if (!section)
+            continue;
+        mcp_json_key(w, names[i]);
+        mcp_json_begin_array(w);
+        for (const mcp_json *v; (v = mcp_json_next(section, &it, NULL)) != NULL;)
+            put_rule(w, c, v);
+        mcp_json_end(w);
+    }
+    if (tools)
+        mcp_json_key(w, "tools"), mcp_json_add_value(w, tools);
+}
+
+int effective_print(const offer *o)
+{
+    size_t count;
+    const settings *now = o->now;
+    const option *table = options_table(&count);
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str text;
+    bool ok = true;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "sources");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; ok && i < now->sources.count; i++)
+        ok = put_source(w, o, &now->sources.items[i]);
+    mcp_json_end(w);
+    for (size_t i = 0; ok && i < count; i++)
+        if (!table[i].line_only && option_is_given(&table[i], now))
+            ok = put_option(w, &table[i], now);
+    if (o->config)
+        put_sections(w, o->config);
+    mcp_json_end(w);
+    int rc = w && ok ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        config_pretty(stdout, text);
+    else if (ok)
+        say("the configuration cannot be written as JSON: %s", mcp_error_text(rc));
+    mcp_json_writer_free(w);
+    return rc == MCP_OK ? 0 : 1;
+}

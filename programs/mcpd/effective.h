@@ -1,0 +1,10 @@
+/* effective.h: what is in force, as a configuration file (mcpd --print-config mcpd). */
+#ifndef MCPD_EFFECTIVE_H
+#define MCPD_EFFECTIVE_H
+
+#include "offer.h"
+
+/* JSON to stdout; tokens are not shown, paths are absolute. 0, or 1 after saying what is wrong. */
+int effective_print(const offer *o);
+
+#endif

@@ -1,0 +1,193 @@
+/* glob.c: see glob.h. Matching goes through the text once, with the set of all places in the pattern where it may
+ * be by then.
+ */
+#define _GNU_SOURCE
+#include "glob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <mcp/uri.h>
+
+enum { LONGEST = 1024 };
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+/* Takes the text over. */
+static int add(globs *list, char *text)
+{
+    glob *grown = text ? realloc(list->items, (list->count + 1) * sizeof *grown) : NULL;
+    if (!grown) {
+        free(text);
+        return MCP_ENOMEM;
+    }
+    list->items = grown;
+    list->items[list->count++] = (glob){.text = text, .literal = strcspn(text, "*")};
+    return MCP_OK;
+}
+
+static bool stands_in_uri(unsigned char c)
+{
+    return c > 0x20 && c < 0x7f && !strchr("\"<>\\^`{|}", c);
+}
+
+int globs_add(globs *list, mcp_str text)
+{
+    return text.len > LONGEST ? MCP_ELIMIT : add(list, strndup(text.ptr, text.len));
+}
+
+int globs_add_uri(globs *list, mcp_str text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char made[3 * LONGEST + 1];
+    size_t n = 0;
+    if (text.len > LONGEST)
+        return MCP_ELIMIT;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (!stands_in_uri(c)) {
+            made[n++] = '%';
+            made[n++] = digits[c >> 4];
+            made[n++] = digits[c & 15];
+        } else {
+            made[n++] = (char)c;
+        }
+    }
+    return add(list, strndup(made, n));
+}
+
+bool glob_is_place(mcp_str text)
+{
+    if (text.len >= 2 && memcmp(text.ptr, "**", 2) == 0)
+        return false;
+    for (size_t i = 0; i < text.len && text.ptr[i] != '/' && text.ptr[i] != '*'; i++)
+        if (text.ptr[i] == ':')
+            return i <= 1;
+    return true;
+}
+
+/* The folder before the first * with its links followed, and the rest; as it is where nothing is there. */
+static char *follow_links(const char *path)
+{
+    size_t fixed = strcspn(path, "*");
+    char *real, *made = NULL;
+    if (path[fixed])
+        while (fixed > 1 && path[fixed - 1] != '/')
+            fixed--;
+    char *folder = strndup(path, fixed);
+    if (!folder)
+        return NULL;
+    real = realpath(folder, NULL);
+    free(folder);
+    if (!real)
+        return strdup(path);
+    bool slash = path[fixed] && strcmp(real, "/") != 0;
+    if (asprintf(&made, "%s%s%s", real, slash ? "/" : "", path + fixed) < 0)
+        made = NULL;
+    free(real);
+    return made;
+}
+
+int globs_add_path(globs *list, const char *path)
+{
+    char *real = follow_links(path);
+    size_t len = real ? strlen(real) : 0;
+    while (len > 1 && real[len - 1] == '/')
+        len--;
+    char *uri = real && len <= LONGEST ? malloc(MCP_URI_ENCODED_SIZE(len) + 16) : NULL;
+    if (!uri) {
+        free(real);
+        return len > LONGEST ? MCP_ELIMIT : MCP_ENOMEM;
+    }
+    memcpy(uri, "file://", 7);
+    size_t n = 7 + mcp_uri_encode_path((mcp_str){real, len}, uri + 7);
+    uri[n] = 0;
+    free(real);
+    int rc = add(list, strdup(uri));
+    if (rc == MCP_OK && n >= 2 && memcmp(uri + n - 2, "**", 2) != 0) {
+        strcpy(uri + n, uri[n - 1] == '/' ? "**" : "/**");
+        rc = add(list, strdup(uri));
+    }
+    free(uri);
+    return rc;
+}
+
+void globs_clear(globs *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].text);
+    free(list->items);
+    *list = (globs){0};
+}
+
+/* ---- matching ------------------------------------------------------------------------------------ */
+
+/* From `at`, also everywhere that stars may stand for nothing. */
+static void arrive(const char *pattern, bool *set, size_t at)
+{
+    set[at] = true;
+    while (pattern[at] == '*') {
+        at += pattern[at + 1] == '*' ? 2 : 1;
+        set[at] = true;
+    }
+}
+
+static bool match_rest(const char *pattern, mcp_str text)
+{
+    bool sets[2][3 * LONGEST + 16] = {{0}};
+    size_t len = strlen(pattern);
+    bool *now = sets[0], *next = sets[1];
+    arrive(pattern, now, 0);
+    for (size_t i = 0; i < text.len; i++) {
+        bool any = false;
+        memset(next, 0, len + 1);
+        for (size_t at = 0; at <= len; at++) {
+            if (!now[at] || at == len)
+                continue;
+            bool many = pattern[at] == '*' && pattern[at + 1] == '*';
+            if (many || (pattern[at] == '*' && text.ptr[i] != '/'))
+                arrive(pattern, next, at), any = true;
+            else if (pattern[at] != '*' && pattern[at] == text.ptr[i])
+                arrive(pattern, next, at + 1), any = true;
+        }
+        if (!any)
+            return false;
+        bool *swap = now;
+        now = next, next = swap;
+    }
+    return now[len];
+}
+
+static bool match(const glob *g, mcp_str name)
+{
+    const char *rest = g->text + g->literal;
+    if (name.len < g->literal || memcmp(name.ptr, g->text, g->literal) != 0)
+        return false;
+    name.ptr += g->literal;
+    name.len -= g->literal;
+    if (!*rest)
+        return name.len == 0;
+    if (strcmp(rest, "**") == 0)
+        return true;
+    return match_rest(rest, name);
+}
+
+bool globs_match(const globs *list, mcp_str name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (match(&list->items[i], name))
+            return true;
+    return false;
+}
+
+bool globs_may_match(const globs *list, mcp_str prefix)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const glob *g = &list->items[i];
+        size_t common = g->literal < prefix.len ? g->literal : prefix.len;
+        bool ends = !g->text[g->literal] && prefix.len > g->literal;
+        if (!ends && memcmp(g->text, prefix.ptr, common) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,173 @@
+/* offer.c: sources, tools, rules and annotations, put into a server as one build (mcp_server_rebuild()). */
+#define _GNU_SOURCE
+#include "offer.h"
+
+#include <stdlib.h>
+
+#include "commands.h"
+
+/* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
+static char *data_home(void)
+{
+    const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    if (set && *set)
+        return strdup(set);
+    if (!home || !*home || asprintf(&path, "%s/.local/share", home) < 0)
+        return NULL;
+    return path;
+}
+
+static int mount_files(offer *o, mcp_server *server, mcp_error *error)
+{
+    const settings *s = o->now;
+    char *home = data_home();
+    int rc = mcp_files_mount(
+        server,
+        MCP_OPTIONS(mcp_files_options, .sources = s->files.items, .n_sources = s->files.count,
+                    .hidden = s->hidden, .no_ignore = s->no_ignore, .include = s->include.items,
+                    .n_include = s->include.count, .exclude = s->exclude.items,
+                    .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
+                    .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
+                    .tools = s->resource_tools, .data_home = home,
+                    .data_dirs = getenv("XDG_DATA_DIRS"), .handle = &o->watching),
+        error);
+    free(home);
+    return rc;
+}
+
+/* ---- modules ------------------------------------------------------------------------------------- */
+
+char *offer_place(const mcp_module *module, const char *what, const char *base)
+{
+    char *path = NULL;
+    const char *home = getenv("HOME");
+    if (!module->source_is_path || !base || what[0] == '/')
+        return strdup(what);
+    if (what[0] == '~' && what[1] == '/' && home && *home)
+        base = home, what += 2;
+    return asprintf(&path, "%s/%s", base, what) < 0 ? NULL : path;
+}
+
+static int mount_placed(const source *s, const mcp_module *module, mcp_server *server,
+                        const char *what, const mcp_json *options, const char *name,
+                        mcp_error *error)
+{
+    char *placed = offer_place(module, what, s->base);
+    int rc = placed ? modules_mount(module, server, placed, options, name, error) : MCP_ENOMEM;
+    free(placed);
+    return rc;
+}
+
+/* What the module's schema says about the options stands where they are, in the configuration file. */
+static int check_options(const offer *o, const source *s, const mcp_module *module)
+{
+    char pointer[64];
+    if (!o->config || !s->options || !module->options_schema)
+        return MCP_OK;
+    snprintf(pointer, sizeof pointer, "/sources/%zu/options", s->index);
+    return config_check(o->config, mcp_str_from(module->options_schema), pointer, s->options);
+}
+
+static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error *error)
+{
+    const mcp_module *module;
+    modules_word w;
+    int rc;
+    if (!s->module) {
+        rc = modules_read_word(o->modules, s->text, &w, error);
+        if (rc != MCP_OK)
+            return rc;
+        rc = mount_placed(s, w.module, server, w.source, mcp_json_root(w.options), w.name, error);
+        modules_clear_word(&w);
+        return rc;
+    }
+    rc = modules_find(o->modules, mcp_str_from(s->module), &module, error);
+    if (rc == MCP_OK && (rc = check_options(o, s, module)) != MCP_OK)
+        error->text[0] = 0; /* it was told */
+    return rc == MCP_OK ? mount_placed(s, module, server, s->text, s->options, s->name, error) : rc;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+/* Says where in the configuration file the source stands that cannot be had. */
+static int locate(const offer *o, const source *s, int rc, mcp_error *error)
+{
+    char pointer[64];
+    if (rc >= 0 || !o->config || !s->base || !error->text[0])
+        return rc;
+    snprintf(pointer, sizeof pointer, "/sources/%zu", s->index);
+    config_wrong(o->config, rc, pointer, "%s", error->text);
+    error->text[0] = 0;
+    return rc;
+}
+
+/* In the order of the lists; files and folders are one mount. */
+static int mount_sources(offer *o, mcp_server *server, mcp_error *error)
+{
+    const settings *s = o->now;
+    bool files = false;
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < s->sources.count; i++) {
+        const source *one = &s->sources.items[i];
+        if (source_is_module(one))
+            rc = locate(o, one, mount_module(o, one, server, error), error);
+        else if (!files)
+            files = true, rc = mount_files(o, server, error);
+    }
+    return rc;
+}
+
+static int build(mcp_server *server, void *user, mcp_error *error)
+{
+    offer *o = user;
+    o->watching = NULL;
+    int rc = mount_sources(o, server, error);
+    return rc == MCP_OK ? commands_add(o->config, server, error) : rc;
+}
+
+static int allow(mcp_server *server, access_rules *rules)
+{
+    return mcp_server_set_access(
+        server, rules ? MCP_OPTIONS(mcp_access, .may = access_may, .user = rules) : NULL);
+}
+
+static void annotate(mcp_server *server, notes *n)
+{
+    mcp_server_set_resource_hook(server, n ? notes_apply : NULL, n);
+}
+
+int offer_make(offer *o, mcp_server *server, mcp_error *error)
+{
+    access_rules *rules = NULL;
+    notes *said = NULL;
+    mcp_files *watching = o->watching;
+    int rc = o->config ? access_read(o->config, &rules) : MCP_OK;
+    if (rc == MCP_OK && o->config)
+        rc = notes_read(o->config, &said);
+    if (rc == MCP_OK) {
+        annotate(server, said);
+        rc = mcp_server_rebuild(server, build, o, error);
+        if (rc != MCP_OK)
+            annotate(server, o->notes);
+    }
+    if (rc != MCP_OK) {
+        o->watching = watching;
+        access_free(rules);
+        notes_free(said);
+        return rc;
+    }
+    allow(server, rules);
+    offer_clear(o);
+    o->rules = rules;
+    o->notes = said;
+    return MCP_OK;
+}
+
+void offer_clear(offer *o)
+{
+    access_free(o->rules);
+    notes_free(o->notes);
+    o->rules = NULL;
+    o->notes = NULL;
+}

@@ -1,0 +1,30 @@
+/* offer.h: what mcpd offers, made of settings: at the start, and anew when the configuration is read again. */
+#ifndef MCPD_OFFER_H
+#define MCPD_OFFER_H
+
+#include <files.h>
+
+#include "access.h"
+#include "config.h"
+#include "modules.h"
+#include "options.h"
+
+typedef struct offer {
+    modules *modules;
+    config *config;      /* NULL: there is none */
+    const settings *now; /* what is in force */
+    access_rules *rules;
+    notes *notes;
+    mcp_files *watching; /* NULL: no files are served */
+} offer;
+
+/* Offers all of it, instead of what it offered before. On failure everything stays as it was, and what is wrong was
+ * told or stands in *error. */
+int offer_make(offer *o, mcp_server *server, mcp_error *error);
+void offer_clear(offer *o);
+
+/* What the module is to open: a relative path of a configuration file begins at its folder. NULL: no memory; free()
+ * it. */
+char *offer_place(const mcp_module *module, const char *what, const char *base);
+
+#endif

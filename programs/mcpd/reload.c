@@ -1,0 +1,229 @@
+/* reload.c: SIGHUP by a descriptor (signalfd), so that it comes between two events of the loop and never in the
+ * middle of anything; and what it does.
+ */
+#define _GNU_SOURCE
+#include "reload.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* One reading of the file. */
+typedef struct reading {
+    config *config;
+    settings now;
+} reading;
+
+struct reload {
+    reload_context c;
+    int fd;
+    mcp_host_poll *poll;
+    reading *last; /* NULL: what was in force at the start is */
+};
+
+static sigset_t hangup(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void reload_hold(void)
+{
+    sigset_t set = hangup();
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* ---- one reading --------------------------------------------------------------------------------- */
+
+static void reading_free(reading *r)
+{
+    if (!r)
+        return;
+    options_clear(&r->now);
+    config_free(r->config);
+    free(r);
+}
+
+static void tell(const char *line)
+{
+    log_line(NULL, "error", line);
+}
+
+/* NULL after telling why. */
+static reading *read_again(const settings *line)
+{
+    reading *r = calloc(1, sizeof *r);
+    if (!r) {
+        tell("out of memory");
+        return NULL;
+    }
+    if (config_read(line->config, tell, &r->config) == MCP_OK &&
+        config_fill(r->config, &r->now) == MCP_OK && options_over(&r->now, line))
+        return r;
+    reading_free(r);
+    return NULL;
+}
+
+/* ---- what needs a restart ------------------------------------------------------------------------- */
+
+static bool same_texts(const texts *a, const texts *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool same(const option *o, const settings *a, const settings *b)
+{
+    const void *x = (const char *)a + o->at, *y = (const char *)b + o->at;
+    switch (o->kind) {
+    case OPTION_FLAG: return *(const bool *)x == *(const bool *)y;
+    case OPTION_LIST: return same_texts(x, y);
+    case OPTION_TEXT:
+    case OPTION_CHOICE: {
+        const char *s = *(const char *const *)x, *t = *(const char *const *)y;
+        return s && t ? strcmp(s, t) == 0 : s == t;
+    }
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_SECONDS: return *(const uint64_t *)x == *(const uint64_t *)y;
+    }
+    return true;
+}
+
+/* What is looked at only when the program starts. */
+static const char restart[] =
+    "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|instructions|http|stdio|"
+    "allow-host|allow-origin|tls-cert|tls-key|max-connections|max-body|heartbeat";
+
+static void mention_restart(const settings *start, const settings *now)
+{
+    size_t count;
+    char line[200];
+    const option *table = options_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!option_has_word(restart, table[i].name) || same(&table[i], start, now))
+            continue;
+        snprintf(line, sizeof line, "%s changed, which takes a restart", table[i].name);
+        log_line(NULL, "warning", line);
+    }
+}
+
+/* ---- the change ----------------------------------------------------------------------------------- */
+
+static int fail(const mcp_error *error, int rc)
+{
+    if (error->text[0])
+        tell(error->text);
+    return rc;
+}
+
+/* Both or none: a set-up that asked for tokens never goes on without. */
+static int change_tokens(const reload *r, reading *next, tokens **ret)
+{
+    mcp_error error = {0};
+    int rc = tokens_load(next->now.token_file, next->config, ret, &error);
+    if (rc == MCP_OK && !*ret != !*r->c.known) {
+        tokens_free(*ret);
+        tell("whether tokens are asked for at all takes a restart");
+        return MCP_EINVAL;
+    }
+    return fail(&error, rc);
+}
+
+static int change(reload *r, reading *next)
+{
+    offer *o = r->c.offer, before = *o;
+    mcp_error error = {0};
+    tokens *known = NULL;
+    int rc = change_tokens(r, next, &known);
+    if (rc != MCP_OK)
+        return rc;
+    o->config = next->config;
+    o->now = &next->now;
+    rc = offer_make(o, r->c.server, &error);
+    if (rc != MCP_OK) {
+        o->config = before.config;
+        o->now = before.now;
+        tokens_free(known);
+        return fail(&error, rc);
+    }
+    tokens_free(*r->c.known);
+    *r->c.known = known;
+    return MCP_OK;
+}
+
+static void again(reload *r)
+{
+    reading *next = read_again(r->c.line);
+    if (!next || change(r, next) != MCP_OK) {
+        tell("the configuration was not read again: what was in force stays so");
+        reading_free(next);
+        return;
+    }
+    mention_restart(r->c.start, &next->now);
+    log_configure(&next->now);
+    reading_free(r->last);
+    r->last = next;
+    log_notice("the configuration was read again");
+}
+
+/* ---- the signal ----------------------------------------------------------------------------------- */
+
+static void on_readable(void *arg)
+{
+    reload *r = arg;
+    struct signalfd_siginfo info;
+    bool any = false;
+    while (read(r->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        any = true;
+    if (any)
+        again(r);
+}
+
+int reload_start(const reload_context *context, reload **ret)
+{
+    sigset_t set = hangup();
+    reload *r = calloc(1, sizeof *r);
+    if (!r)
+        return MCP_ENOMEM;
+    r->c = *context;
+    r->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->fd >= 0)
+        r->poll = r->c.host->poll_start(r->c.host->user, r->fd, on_readable, r);
+    if (!r->poll) {
+        reload_stop(r);
+        reload_free(r);
+        return MCP_EIO;
+    }
+    *ret = r;
+    return MCP_OK;
+}
+
+void reload_stop(reload *r)
+{
+    if (!r)
+        return;
+    if (r->poll)
+        r->c.host->poll_stop(r->c.host->user, r->poll);
+    if (r->fd >= 0)
+        close(r->fd);
+    r->poll = NULL;
+    r->fd = -1;
+}
+
+void reload_free(reload *r)
+{
+    if (!r)
+        return;
+    reading_free(r->last);
+    free(r);
+}

@@ -1,0 +1,37 @@
+/* reload.h: SIGHUP reads the configuration file again.
+ *
+ * A file that is wrong changes nothing, and the log says what is wrong with it. What is offered, who may see it and
+ * the tokens change at once; what the server was started with (addresses, limits, its name) needs a restart, and the
+ * log says so.
+ */
+#ifndef MCPD_RELOAD_H
+#define MCPD_RELOAD_H
+
+#include <mcp/provider.h>
+
+#include "offer.h"
+#include "tokens.h"
+
+typedef struct reload reload;
+
+typedef struct reload_context {
+    const settings *line;  /* the command line */
+    const settings *start; /* what was in force at the start; stays valid */
+    offer *offer;
+    tokens **known;
+    mcp_server *server;
+    const mcp_host *host;
+} reload_context;
+
+/* From now on SIGHUP waits to be asked for. To be called before there are threads; who starts a program lets it
+ * have the signal again. */
+void reload_hold(void);
+
+/* MCP_OK, MCP_ENOMEM, MCP_EIO. */
+int reload_start(const reload_context *context, reload **ret);
+/* NULL is allowed. What is in force by then stays valid until reload_free(). */
+void reload_stop(reload *r);
+/* After the server. */
+void reload_free(reload *r);
+
+#endif
