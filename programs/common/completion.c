@@ -1,7 +1,7 @@
 /* completion.c: completion scripts out of the table of options.
  *
- * They know what the tables know and start no server: what a server offers is completed in the shell of
- * mcpctl.
+ * They know what the tables know and start no server: what a server offers is completed in the
+ * shell of mcpctl.
  */
 #include "completion.h"
 

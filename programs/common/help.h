@@ -4,8 +4,8 @@
 
 #include "options.h"
 
-/* Words in lines of at most 78 columns; the first line has `column` already, every other begins with
- * `indent` spaces. A newline in the text begins a line. Ends with a newline. */
+/* Words in lines of at most 78 columns; the first line has `column` already, every other begins
+ * with `indent` spaces. A newline in the text begins a line. Ends with a newline. */
 void help_wrap(FILE *to, const char *text, int indent, int column);
 
 /* One line and its explanation: "  --name VALUE, -n     Text." */
@@ -13,8 +13,8 @@ void help_entry(FILE *to, const char *left, const char *text, int column);
 /* The options of the command; with NULL those that all commands have. */
 void help_options(FILE *to, const option *table, size_t count, const char *command);
 
-/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no request. A
- * newline begins a paragraph. */
+/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no
+ * request. A newline begins a paragraph. */
 void man_text(FILE *to, const char *text);
 void man_line(FILE *to, const char *text);
 /* All options, each with the commands that have it. */

@@ -1,7 +1,7 @@
 /* options.c: the parser of the command line.
  *
- * Not getopt_long(): it permutes argv, abbreviates (so that a new option breaks an old script), looks into
- * another program's command line behind "--", and cannot say what was probably meant.
+ * Not getopt_long(): it permutes argv, abbreviates (so that a new option breaks an old script),
+ * looks into another program's command line behind "--", and cannot say what was probably meant.
  */
 #include "options.h"
 
@@ -157,7 +157,8 @@ static bool read_number(const option *o, const char *text, uint64_t *ret)
     return *ret >= o->min && *ret <= o->max;
 }
 
-/* Decimal seconds with up to three digits after the point; no strtod(), which depends on the locale. */
+/* Decimal seconds with up to three digits after the point; no strtod(), which depends on the
+ * locale. */
 static bool read_seconds(const char *text, uint64_t *ms)
 {
     uint64_t value = 0, scale = 1000;

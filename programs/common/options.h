@@ -1,7 +1,7 @@
 /* options.h: a command line as a table, from which the parser, --help and the manual page are made.
  *
- * A program describes its options in one table of `option`, each with the place in its own settings where
- * the value goes. What an option means is the program's business.
+ * A program describes its options in one table of `option`, each with the place in its own settings
+ * where the value goes. What an option means is the program's business.
  */
 #ifndef PROGRAM_OPTIONS_H
 #define PROGRAM_OPTIONS_H
@@ -55,16 +55,16 @@ typedef struct command_line {
     void *settings;
     /* A word that is no option. 0, or the exit code to stop with. */
     int (*word)(struct command_line *line, const char *word);
-    /* What stands behind "--" is not ours: `rest` leads there. Otherwise it is words, whatever they begin
-     * with. */
+    /* What stands behind "--" is not ours: `rest` leads there. Otherwise it is words, whatever they
+     * begin with. */
     bool splits;
     const char *const *rest; /* NULL-terminated; NULL: there was no "--" */
     const char *topic;       /* whose --help is pointed at: the command that was read, or NULL */
     texts *kept; /* may be NULL: all options but those that are `unkept`, as they came */
 } command_line;
 
-/* Fills the settings, options and words in any order. 0; 2 after saying on stderr what is wrong; or what
- * word() returned. Options are never abbreviated, so that a new one breaks no old script. */
+/* Fills the settings, options and words in any order. 0; 2 after saying on stderr what is wrong; or
+ * what word() returned. Options are never abbreviated, so that a new one breaks no old script. */
 int command_line_parse(command_line *line, int argc, char **argv);
 
 /* Sets it without a word; false: the value is not right, or there is no memory. The text is kept. */
@@ -77,7 +77,8 @@ bool option_is_given(const option *o, const void *settings);
 /* Whether the command has it; NULL: whether all have it. */
 bool option_is_for(const option *o, const char *command);
 
-/* Of a table that somebody misspelled: the one that was probably meant, or NULL. `at` gives the name. */
+/* Of a table that somebody misspelled: the one that was probably meant, or NULL. `at` gives the
+ * name. */
 const char *nearest_name(const char *given, size_t len,
                          const char *(*at)(size_t i, const void *user), size_t count,
                          const void *user);

@@ -22,8 +22,8 @@ void text_put(FILE *to, mcp_str s, text_mode mode);
 size_t text_width(mcp_str s);
 /* The same in at most `width` columns, filled up with spaces; cut with "…". */
 void text_put_cell(FILE *to, mcp_str s, size_t width);
-/* A field of a line that a script reads: only C0 controls are shown as \x09, so that a line is a record
- * and a tab separates. */
+/* A field of a line that a script reads: only C0 controls are shown as \x09, so that a line is a
+ * record and a tab separates. */
 void text_put_field(FILE *to, mcp_str s);
 /* JSON text for a terminal: what could control it is written as \u escapes. */
 void text_put_json(FILE *to, mcp_str json);
@@ -31,7 +31,8 @@ void text_put_json(FILE *to, mcp_str json);
 /* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
 char *text_dup(mcp_str s);
 
-/* "name: …" on stderr, made safe, after what stdout has; and the line after it that says what to do. */
+/* "name: …" on stderr, made safe, after what stdout has; and the line after it that says what to
+ * do. */
 void say(const char *format, ...) MCP_PRINTF(1, 2);
 void hint(const char *format, ...) MCP_PRINTF(1, 2);
 

@@ -16,16 +16,16 @@ bool argument_parse(const char *word, argument *ret);
 /* The last word for a name, or NULL. */
 const char *argument_value(const char *const *words, size_t count, mcp_str name);
 
-/* The JSON text of an object, of --args and of words, each as the property's schema wants it (schema NULL: texts). To
- * be freed; NULL after saying why not. */
+/* The JSON text of an object, of --args and of words, each as the property's schema wants it
+ * (schema NULL: texts). To be freed; NULL after saying why not. */
 char *arguments_make(const ctl *c, const char *const *words, size_t count, const mcp_json *schema);
 
-/* Whether they fit: EXIT_OK; EXIT_USAGE after saying what does not. A schema that cannot be checked gets a warning and
- * is no obstacle. */
+/* Whether they fit: EXIT_OK; EXIT_USAGE after saying what does not. A schema that cannot be checked
+ * gets a warning and is no obstacle. */
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema);
 
-/* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: it does not say. `root` is where its
- * references lead. */
+/* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: it does not say. `root` is
+ * where its references lead. */
 unsigned schema_types(const mcp_json *root, const mcp_json *schema);
 /* Adds a text as the first of those types that it can be. */
 void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema, const char *text);

@@ -16,8 +16,8 @@ uint64_t budget_cost(const budget *b, mcp_str text);
 /* The longest beginning of the text that costs no more; ends with a line where there is one. */
 mcp_str budget_cut(const budget *b, mcp_str text, uint64_t most);
 
-/* One resource in Markdown: heading, URI, and the text in a fence that it cannot end. To be freed; NULL: no memory. `cut`:
- * it is not all of it. */
+/* One resource in Markdown: heading, URI, and the text in a fence that it cannot end. To be freed;
+ * NULL: no memory. `cut`: it is not all of it. */
 char *bundle_section(const entry *e, mcp_str text, bool cut);
 
 #endif

@@ -1,7 +1,8 @@
 /* call.c: mcpctl tools, and mcpctl call NAME.
  *
- * What a tool says about itself (that it only reads, say) are hints of a stranger and no permission: a call is
- * shown and asked about, unless --yes is given or the user's own configuration trusts the server.
+ * What a tool says about itself (that it only reads, say) are hints of a stranger and no
+ * permission: a call is shown and asked about, unless --yes is given or the user's own
+ * configuration trusts the server.
  */
 #include <stdlib.h>
 

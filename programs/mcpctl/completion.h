@@ -1,4 +1,5 @@
-/* completion.h: values that the server proposes for a variable of a template or an argument of a prompt. */
+/* completion.h: values that the server proposes for a variable of a template or an argument of a
+ * prompt. */
 #ifndef MCPCTL_COMPLETION_H
 #define MCPCTL_COMPLETION_H
 
@@ -15,8 +16,8 @@ typedef struct completion_query {
 
 int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user);
 
-/* Asks the person for a value; "?" shows the proposals for what was typed before it. NULL: no more input. To be
- * freed. `about` may be empty. */
+/* Asks the person for a value; "?" shows the proposals for what was typed before it. NULL: no more
+ * input. To be freed. `about` may be empty. */
 char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required);
 
 #endif

@@ -1,8 +1,8 @@
 /* confirm.c: what a configuration file wants to have started is shown as it is and confirmed once.
  *
- * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument or
- * variable is a new question. Files of the present folder are asked about in each folder anew, and for
- * addresses too: they could send what is in the environment to anybody.
+ * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument
+ * or variable is a new question. Files of the present folder are asked about in each folder anew,
+ * and for addresses too: they could send what is in the environment to anybody.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -13,8 +13,8 @@ typedef struct definitions {
 } definitions;
 
 int definitions_list(ctl *c, const definitions *d);
-/* The definition of that name, in a document of its own: to be freed. EXIT_OK and *ret; EXIT_USAGE after saying that
- * there is none, or another failure. */
+/* The definition of that name, in a document of its own: to be freed. EXIT_OK and *ret; EXIT_USAGE
+ * after saying that there is none, or another failure. */
 int definitions_find(ctl *c, const definitions *d, const char *name, mcp_json_doc **ret);
 
 extern const definitions prompt_definitions, tool_definitions;

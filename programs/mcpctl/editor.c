@@ -1,8 +1,8 @@
 /* editor.c: libedit, loaded late.
  *
- * Its few functions and constants that are used here stand below: they are those of libedit.so.2, which have not
- * changed since it is called that. What may surprise: the function that reads a key is ours, so that the session with
- * the server goes on while somebody thinks.
+ * Its few functions and constants that are used here stand below: they are those of libedit.so.2,
+ * which have not changed since it is called that. What may surprise: the function that reads a key
+ * is ours, so that the session with the server goes on while somebody thinks.
  */
 #define _GNU_SOURCE
 #include "editor.h"

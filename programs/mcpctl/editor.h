@@ -1,5 +1,5 @@
-/* editor.h: lines typed on a terminal, with history and completion, by libedit where it is installed. It is
- * loaded when the first line is read, so that no other command pays for it.
+/* editor.h: lines typed on a terminal, with history and completion, by libedit where it is
+ * installed. It is loaded when the first line is read, so that no other command pays for it.
  */
 #ifndef MCPCTL_EDITOR_H
 #define MCPCTL_EDITOR_H
@@ -18,11 +18,13 @@ typedef struct editor_options {
     void *user;
 } editor_options;
 
-/* Never fails: without libedit, or when stdin or stderr is no terminal, lines are read plainly. NULL: no memory. */
+/* Never fails: without libedit, or when stdin or stderr is no terminal, lines are read plainly.
+ * NULL: no memory. */
 editor *editor_new(const editor_options *options);
 void editor_free(editor *e);
 
-/* A line without its newline, until the next call; NULL: the end. *interrupted: a signal came instead. */
+/* A line without its newline, until the next call; NULL: the end. *interrupted: a signal came
+ * instead. */
 const char *editor_read(editor *e, bool *interrupted);
 void editor_remember(editor *e, const char *line);
 

@@ -1,4 +1,5 @@
-/* entries.h: resources as a server lists them: their fields, what the options choose, and their order. */
+/* entries.h: resources as a server lists them: their fields, what the options choose, and their
+ * order. */
 #ifndef MCPCTL_ENTRIES_H
 #define MCPCTL_ENTRIES_H
 

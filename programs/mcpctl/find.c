@@ -1,4 +1,5 @@
-/* find.c: mcpctl find: resources that have all words in their name, title, description or URI, the best first. */
+/* find.c: mcpctl find: resources that have all words in their name, title, description or URI, the
+ * best first. */
 #include <stdlib.h>
 
 #include "entries.h"

@@ -1,6 +1,6 @@
-/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted the entries are printed as
- * their page comes, so that memory does not grow with the list; the columns are those of the widest page so
- * far.
+/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted the entries
+ * are printed as their page comes, so that memory does not grow with the list; the columns are
+ * those of the widest page so far.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* mcpctl.h: what the files of mcpctl share.
  *
- * commands.c has the table of commands, options.c the table of options; each command is a file with one
- * function, which talks to the server through session.c and prints through output.c.
+ * commands.c has the table of commands, options.c the table of options; each command is a file with
+ * one function, which talks to the server through session.c and prints through output.c.
  */
 #ifndef MCPCTL_H
 #define MCPCTL_H
@@ -113,8 +113,8 @@ int run_watch(ctl *c);
 extern const option options[];
 extern const size_t n_options;
 
-/* EXIT_OK, or EXIT_USAGE after saying on stderr what is wrong. ctl_clear() empties it. `shell` is a command line
- * of the shell: it names no server. */
+/* EXIT_OK, or EXIT_USAGE after saying on stderr what is wrong. ctl_clear() empties it. `shell` is a
+ * command line of the shell: it names no server. */
 int options_parse(int argc, char **argv, bool shell, ctl *ret);
 void ctl_clear(ctl *c);
 
@@ -149,13 +149,13 @@ struct session {
     size_t n_questions;
 };
 
-/* Starts the server or connects to it, and finds out what it speaks. A failure has been reported, and is the exit
- * code. session_close() is due in any case. */
+/* Starts the server or connects to it, and finds out what it speaks. A failure has been reported,
+ * and is the exit code. session_close() is due in any case. */
 int session_open(ctl *c);
 void session_close(session *s);
 
-/* One request, waited for. `params` may be NULL. on_result, called only with a result, may be NULL. `what` is
- * for the report of a failure: "read file:///a". Returns an exit code. */
+/* One request, waited for. `params` may be NULL. on_result, called only with a result, may be NULL.
+ * `what` is for the report of a failure: "read file:///a". Returns an exit code. */
 typedef int result_fn(ctl *c, const mcp_json *result, void *user);
 int session_call(ctl *c, const char *what, const char *method, const char *params,
                  result_fn *on_result, void *user);
@@ -181,7 +181,8 @@ typedef enum style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_NAME, STYLE_GOOD, 
 const char *style_of(const ctl *c, style s);
 /* A text of the server's in a style, in one line. */
 void put_styled(const ctl *c, style s, mcp_str text);
-/* A field of a line: for a script as it is but for control characters, for a terminal as text_put(). */
+/* A field of a line: for a script as it is but for control characters, for a terminal as
+ * text_put(). */
 void put_field(const ctl *c, mcp_str s);
 /* Several lines, made safe for a terminal, where they end with a newline. */
 void put_block(const ctl *c, mcp_str s);

@@ -19,9 +19,9 @@ int part_make(const ctl *c, part *ret);
 /* The part of a text that is here as a whole. */
 mcp_str part_cut(const part *p, mcp_str text);
 
-/* The URI under which the server itself gives this part: of a template that the URI matches and that has the variables
- * offset and length, line and lines, or tail, as mcpd's have. NULL: it has none, or it could not be asked. To be
- * freed. */
+/* The URI under which the server itself gives this part: of a template that the URI matches and
+ * that has the variables offset and length, line and lines, or tail, as mcpd's have. NULL: it has
+ * none, or it could not be asked. To be freed. */
 char *part_uri(ctl *c, const part *p, const char *uri);
 
 #endif

@@ -109,8 +109,8 @@ static int ask(ctl *c, const char *prompt, const mcp_json *definition, bool requ
     return ok ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* On a terminal all arguments that were not given, if a required one is among them; elsewhere those are a
- * mistake. */
+/* On a terminal all arguments that were not given, if a required one is among them; elsewhere those
+ * are a mistake. */
 static int complete_words(ctl *c, const char *prompt, const mcp_json *definition, words *w)
 {
     const mcp_json *list = mcp_json_get(definition, "arguments");

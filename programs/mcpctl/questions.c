@@ -1,8 +1,9 @@
-/* questions.c: what the server asks while a call runs: a form, an address to open, a language model's answer.
+/* questions.c: what the server asks while a call runs: a form, an address to open, a language
+ * model's answer.
  *
- * A stranger asks, so it is said who does and for what; an address is shown as a whole and never opened; a form
- * is shown as it will be sent before it is sent. A question that is withdrawn meanwhile may still be answered: the
- * library then forgets the answer.
+ * A stranger asks, so it is said who does and for what; an address is shown as a whole and never
+ * opened; a form is shown as it will be sent before it is sent. A question that is withdrawn
+ * meanwhile may still be answered: the library then forgets the answer.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static char *make_label(mcp_str name, const mcp_json *schema, bool required)
     return label;
 }
 
-/* Asks for one field and adds it. False: no more input. An empty line leaves it out: then its default counts. */
+/* Asks for one field and adds it. False: no more input. An empty line leaves it out: then its
+ * default counts. */
 static bool ask_field(mcp_json_writer *w, const mcp_json *root, mcp_str name,
                       const mcp_json *schema, bool required)
 {

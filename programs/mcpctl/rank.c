@@ -138,8 +138,8 @@ bool ranking_add(ranking *r, const rank_field *fields, size_t count)
 
 /* ---- scores ----------------------------------------------------------------------------------------- */
 
-/* The natural logarithm for x >= 1, so that nothing has to be linked for it: halvings, then the series of
- * 2 artanh((x-1)/(x+1)). */
+/* The natural logarithm for x >= 1, so that nothing has to be linked for it: halvings, then the
+ * series of 2 artanh((x-1)/(x+1)). */
 static double logarithm(double x)
 {
     double sum = 0;

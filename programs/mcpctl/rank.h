@@ -1,6 +1,6 @@
-/* rank.h: how well texts match a few words: BM25 over weighted fields (Robertson, Zaragoza, Taylor: "Simple BM25
- * extension to multiple weighted fields", 2004). A word that only begins or contains what was asked for
- * counts too, but less.
+/* rank.h: how well texts match a few words: BM25 over weighted fields (Robertson, Zaragoza, Taylor:
+ * "Simple BM25 extension to multiple weighted fields", 2004). A word that only begins or contains
+ * what was asked for counts too, but less.
  */
 #ifndef MCPCTL_RANK_H
 #define MCPCTL_RANK_H

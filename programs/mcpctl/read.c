@@ -16,12 +16,11 @@ typedef struct reading {
 
 /* ---- contents --------------------------------------------------------------------------------------- */
 
-static int put_bytes(const ctl *c, const reading *r, mcp_str bytes)
+static int put_bytes(const reading *r, mcp_str bytes)
 {
     if (r->cut)
         bytes = part_cut(&r->part, bytes);
     fwrite(bytes.ptr, 1, bytes.len, stdout);
-    (void)c;
     return EXIT_OK;
 }
 
@@ -50,7 +49,7 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
         say("read %s: \"blob\" is not Base64: the server breaks the protocol", r->uri);
         code = EXIT_PROTOCOL;
     } else {
-        code = put_bytes(c, r, (mcp_str){bytes, len});
+        code = put_bytes(r, (mcp_str){bytes, len});
     }
     free(bytes);
     return code;

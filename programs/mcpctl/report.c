@@ -1,5 +1,5 @@
-/* report.c: failures of the server, or on the way to it, so that they sound the same for every command; each with what
- * can be done about it.
+/* report.c: failures of the server, or on the way to it, so that they sound the same for every
+ * command; each with what can be done about it.
  */
 #include "servers.h"
 #include "session.h"

@@ -1,8 +1,8 @@
 /* servers.c: finds the server that a command line names.
  *
- * Files are looked at in one order, the first that has the name wins: those of --config alone, or else the present
- * folder's, then the user's. What may surprise: `"trusted": true` counts only in files that are the user's
- * own, because the present folder may be a stranger's.
+ * Files are looked at in one order, the first that has the name wins: those of --config alone, or
+ * else the present folder's, then the user's. What may surprise: `"trusted": true` counts only in
+ * files that are the user's own, because the present folder may be a stranger's.
  */
 #define _GNU_SOURCE
 #include "servers.h"
@@ -97,7 +97,8 @@ typedef struct search {
     int code;
 } search;
 
-/* The text of an entry, expanded, at the end of `to`; what is shown of it follows `label` in s->shown. */
+/* The text of an entry, expanded, at the end of `to`; what is shown of it follows `label` in
+ * s->shown. */
 static void take(search *f, words *to, const char *label, mcp_str name, mcp_str text)
 {
     char *value = NULL, *shown = NULL, *joined = NULL, *line = NULL;

@@ -1,5 +1,5 @@
-/* servers.h: which server is meant: a command line behind "--", an address, or a name in the configuration files
- * of Claude Desktop and Code, VS Code, Cursor and our own.
+/* servers.h: which server is meant: a command line behind "--", an address, or a name in the
+ * configuration files of Claude Desktop and Code, VS Code, Cursor and our own.
  */
 #ifndef MCPCTL_SERVERS_H
 #define MCPCTL_SERVERS_H
@@ -37,7 +37,8 @@ typedef struct server {
 int server_find(ctl *c, server **ret);
 void server_free(server *s);
 
-/* Visits every file there may be, in the order in which they are looked at. fn returning false stops. */
+/* Visits every file there may be, in the order in which they are looked at. fn returning false
+ * stops. */
 typedef bool server_file_fn(const char *path, bool project, const mcp_json *root, void *user);
 int server_files(const ctl *c, server_file_fn *fn, void *user);
 /* The object with the servers of a file, whoever wrote it; NULL: it has none. */
@@ -49,8 +50,9 @@ char *state_path(const char *name);
 /* confirm.c: shows what is to be started and asks, unless that was answered before. */
 int server_confirm(ctl *c, const server *s);
 
-/* expand.c: a text of a file with ${env:NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome}, ${input:id}.
- * *shown is the same without what is secret. Both to be freed. EXIT_OK or after saying why not. */
+/* expand.c: a text of a file with ${env:NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome},
+ * ${input:id}. *shown is the same without what is secret. Both to be freed. EXIT_OK or after saying
+ * why not. */
 typedef struct expansion {
     const mcp_json *inputs; /* of the file; may be NULL */
     words asked;            /* id, answer, id, answer, … */

@@ -1,7 +1,7 @@
 /* session.c: the server, as a child process or at an address, and calls that are waited for.
  *
- * The library is asynchronous; here one call at a time is made and the loop is run until its callback
- * was there. What fails is reported here, so that it sounds the same for every command.
+ * The library is asynchronous; here one call at a time is made and the loop is run until its
+ * callback was there. What fails is reported here, so that it sounds the same for every command.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -35,8 +35,8 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* A signal came: the call is cancelled, which the server is told, and what is waited for ends with it. A start
- * cannot be cancelled. */
+/* A signal came: the call is cancelled, which the server is told, and what is waited for ends with
+ * it. A start cannot be cancelled. */
 static void interrupt(waiting *w)
 {
     enum { PATIENCE_MS = 1000 };

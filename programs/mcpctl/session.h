@@ -18,8 +18,8 @@ int exit_code_of(int rc);
 void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
                     const mcp_error *error);
 
-/* questions.c: what the server asks. The first is the client's callback, which only takes it; the second asks the
- * person, outside of all callbacks. */
+/* questions.c: what the server asks. The first is the client's callback, which only takes it; the
+ * second asks the person, outside of all callbacks. */
 void question_take(mcp_client *client, mcp_question *question, void *user);
 void questions_answer(ctl *c);
 

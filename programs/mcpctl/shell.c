@@ -1,7 +1,7 @@
 /* shell.c: mcpctl shell: the same commands, line by line, in one session.
  *
- * A line is parsed by the same table of options as a command line. What is read from a pipe is run in the same
- * way, without a prompt. What may surprise: Ctrl-C ends a call and not the shell.
+ * A line is parsed by the same table of options as a command line. What is read from a pipe is run
+ * in the same way, without a prompt. What may surprise: Ctrl-C ends a call and not the shell.
  */
 #define _GNU_SOURCE
 #include "shell.h"

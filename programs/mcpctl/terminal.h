@@ -1,5 +1,5 @@
-/* terminal.h: questions to the person at the terminal, and what shows that something is going on. Both on
- * stderr, so that stdout carries nothing but what was asked for.
+/* terminal.h: questions to the person at the terminal, and what shows that something is going on.
+ * Both on stderr, so that stdout carries nothing but what was asked for.
  */
 #ifndef MCPCTL_TERMINAL_H
 #define MCPCTL_TERMINAL_H
@@ -8,8 +8,8 @@
 
 /* Whether there is somebody to ask: stdin and stderr are a terminal. */
 bool terminal_can_ask(void);
-/* One line without its newline, to be freed; NULL: the end of input, or a signal. `secret`: what is typed is
- * not shown. The prompt is shown safely. */
+/* One line without its newline, to be freed; NULL: the end of input, or a signal. `secret`: what is
+ * typed is not shown. The prompt is shown safely. */
 char *terminal_ask(const char *prompt, bool secret);
 /* Whether the answer begins with y; an empty one is a no. */
 bool terminal_ask_yes(const char *question);
@@ -17,8 +17,8 @@ bool terminal_ask_yes(const char *question);
 /* A text of a stranger's on stderr, made safe, several lines indented. */
 void terminal_show(mcp_str text, int indent);
 
-/* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr is no
- * terminal. `what` is copied. Within another begin() and end() they do nothing. */
+/* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr
+ * is no terminal. `what` is copied. Within another begin() and end() they do nothing. */
 void bar_begin(const char *what, bool quiet);
 /* total 0: unknown. message may be empty. */
 void bar_set(double progress, double total, mcp_str message);

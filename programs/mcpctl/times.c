@@ -1,4 +1,5 @@
-/* times.c: points in time as annotations write them (ISO 8601), without the time zone of this machine. */
+/* times.c: points in time as annotations write them (ISO 8601), without the time zone of this
+ * machine. */
 #define _GNU_SOURCE
 #include <time.h>
 

@@ -1,8 +1,8 @@
-/* trace.c: every message as a line of JSON: of our own session (--trace), or of a host's with its server, between
- * which `mcpctl trace FILE -- SERVER` stands.
+/* trace.c: every message as a line of JSON: of our own session (--trace), or of a host's with its
+ * server, between which `mcpctl trace FILE -- SERVER` stands.
  *
- * As a go-between it passes on bytes as they come and understands nothing, so that what is recorded is what was
- * said. A line that is no JSON is recorded as text.
+ * As a go-between it passes on bytes as they come and understands nothing, so that what is recorded
+ * is what was said. A line that is no JSON is recorded as text.
  */
 #define _GNU_SOURCE
 #include <errno.h>

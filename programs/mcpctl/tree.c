@@ -1,7 +1,7 @@
 /* tree.c: mcpctl tree: the resources by the paths of their URIs.
  *
- * The entries are sorted so that what lies below one folder lies together; a node of the tree is then a run of
- * entries and the number of parts that their paths share, and nothing is built.
+ * The entries are sorted so that what lies below one folder lies together; a node of the tree is
+ * then a run of entries and the number of parts that their paths share, and nothing is built.
  */
 #include <stdlib.h>
 
@@ -22,8 +22,8 @@ typedef struct drawing {
 
 /* ---- paths ------------------------------------------------------------------------------------------ */
 
-/* The root, "file://" or "mem:", is part 0; what follows is split at "/". The part begins at *at, which is moved
- * on. False: there is no further part. */
+/* The root, "file://" or "mem:", is part 0; what follows is split at "/". The part begins at *at,
+ * which is moved on. False: there is no further part. */
 static bool next_part(mcp_str uri, size_t *at, mcp_str *part)
 {
     size_t i = *at;

@@ -1,8 +1,8 @@
 /* watch.c: mcpctl watch: one line for each change.
  *
- * The library listens again after a lost connection; what is left to do here is to start a server that died once
- * more. What may surprise: after a gap every resource counts as changed with --read, unless its contents are
- * the same as before.
+ * The library listens again after a lost connection; what is left to do here is to start a server
+ * that died once more. What may surprise: after a gap every resource counts as changed with --read,
+ * unless its contents are the same as before.
  */
 #include <stdlib.h>
 
