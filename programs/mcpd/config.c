@@ -282,8 +282,7 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
 
 /* ---- texts and paths ----------------------------------------------------------------------------- */
 
-/* Takes the text over. */
-static const char *own(config *c, char *text)
+const char *config_keep(config *c, char *text)
 {
     char **grown = text ? realloc(c->made, (c->n_made + 1) * sizeof *grown) : NULL;
     if (!grown) {
@@ -297,7 +296,7 @@ static const char *own(config *c, char *text)
 const char *config_text(config *c, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
-    return text.ptr ? own(c, strndup(text.ptr, text.len)) : NULL;
+    return text.ptr ? config_keep(c, strndup(text.ptr, text.len)) : NULL;
 }
 
 const char *config_place(config *c, mcp_str path)
@@ -305,7 +304,7 @@ const char *config_place(config *c, mcp_str path)
     const char *home = getenv("HOME"), *below = c->folder;
     char *text = NULL;
     if (path.len && path.ptr[0] == '/')
-        return own(c, strndup(path.ptr, path.len));
+        return config_keep(c, strndup(path.ptr, path.len));
     bool of_home = path.len && path.ptr[0] == '~' && (path.len == 1 || path.ptr[1] == '/');
     if (of_home && home && *home) {
         below = home;
@@ -321,7 +320,7 @@ const char *config_place(config *c, mcp_str path)
     bool slash = path.len && below[strlen(below) - 1] != '/';
     if (asprintf(&text, "%s%s%.*s", below, slash ? "/" : "", (int)path.len, path.ptr) < 0)
         return NULL;
-    return own(c, text);
+    return config_keep(c, text);
 }
 
 /* ---- options ------------------------------------------------------------------------------------- */
@@ -343,7 +342,7 @@ static const char *option_text(config *c, const option *o, const mcp_json *value
     char *made = NULL;
     if (!path || asprintf(&made, "unix:%s", path) < 0)
         return NULL;
-    return own(c, made);
+    return config_keep(c, made);
 }
 
 static int fill_text(config *c, const option *o, const mcp_json *value, settings *s)

@@ -37,6 +37,9 @@ const char *config_place(config *c, mcp_str path);
 /* A NUL-terminated copy; NULL: no memory, or there is no text. The configuration's. */
 const char *config_text(config *c, const mcp_json *value);
 
+/* Keeps a text that free() releases as long as the configuration; NULL: no memory, or there was none. */
+const char *config_keep(config *c, char *text);
+
 /* Tells what the schema does not see: at a JSON Pointer, made as by printf; `code` is returned. */
 int config_wrong(const config *c, int code, const char *pointer, const char *format, ...)
     MCP_PRINTF(4, 5);

@@ -54,6 +54,7 @@ static mcp__build *build_new(mcp_server *server)
 static void build_free(mcp__build *b)
 {
     mcp_server *server = b->server;
+    b->retired = false; /* who ends now, of a server that ends, starts no timer */
     if (b->timer)
         server->host.timer_stop(server->host.user, b->timer);
     for (size_t i = 0; i < b->n_mounts; i++)

@@ -1,0 +1,23 @@
+/* tool.h: a command that was registered, and one run of it. */
+#ifndef COMMAND_TOOL_H
+#define COMMAND_TOOL_H
+
+#include "buffer.h"
+#include "command.h"
+
+typedef struct command_run command_run;
+
+typedef struct command_tool {
+    mcp_command o; /* points to copies */
+    mcp_server *server;
+    mcp_allocator alloc;
+    command_run *runs;
+    size_t n_runs;
+} command_tool;
+
+/* As mcp_call_fn; `user` is the tool. */
+int command_call(mcp_request *req, const mcp_json *arguments, void *user);
+/* Ends what still runs, and waits for it. */
+void command_end_all(command_tool *t);
+
+#endif
