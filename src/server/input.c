@@ -307,6 +307,5 @@ void mcp__input_rerun(mcp_request *req)
     input->n_questions = 0;
     input->round++;
     req->state = MCP__REQUEST_RUNNING;
-    mcp__build_take(req);
     mcp__request_finish(req, req->method->again(req));
 }

@@ -55,7 +55,8 @@ int mcp__run_read(mcp_request *req)
 
 int mcp__again_read(mcp_request *req)
 {
-    /* Whoever answered may have gone meanwhile. */
+    /* Whoever answered may have gone meanwhile; a tool or a prompt stays the one that was called. */
+    mcp__build_take(req);
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);

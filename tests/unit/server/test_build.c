@@ -140,6 +140,18 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "tool of round %d", ((space *)user)->round);
 }
 
+/* Answers later, once it knows its client's roots. */
+static int asks(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    const mcp_json *roots;
+    (void)arguments;
+    int rc = mcp_request_roots(req, "roots", &roots);
+    if (rc != MCP_OK)
+        return rc;
+    ((space *)user)->w->kept = req;
+    return MCP_PENDING;
+}
+
 static space spaces[9];
 
 static void close_tool(void *user)
@@ -159,6 +171,9 @@ static int build(mcp_server *server, void *user, mcp_error *error)
     rc = mcp_server_mount(server, "mem:", &provider, s, error);
     if (rc == MCP_OK)
         rc = mcp_server_add_tool(server, MCP_OPTIONS(mcp_tool, .name = "tool", .call = call), s,
+                                 error);
+    if (rc == MCP_OK)
+        rc = mcp_server_add_tool(server, MCP_OPTIONS(mcp_tool, .name = "asks", .call = asks), s,
                                  error);
     if (rc == MCP_OK)
         rc = mcp_server_add_resource(
@@ -212,6 +227,13 @@ static void close_world(world *w)
     mcp_channel_free(w->channel);
     mcp_server_free(w->server);
     assert_int_equal(w->memory.live, 0);
+}
+
+static void say(world *w, const char *message)
+{
+    w->len = 0;
+    w->sent[0] = 0;
+    assert_int_equal(mcp_channel_receive(w->channel, 0, mcp_str_from(message), w->now), MCP_OK);
 }
 
 static const char *ask(world *w, int id, const char *method, const char *params)
@@ -337,6 +359,32 @@ static void requests_keep_theirs(void **state)
     close_world(&w);
 }
 
+/* Also when it runs again after its client was asked something: it is the tool that it was. */
+static void reruns_keep_theirs(void **state)
+{
+    static world w;
+    (void)state;
+    open_world(&w, 0);
+    assert_int_equal(run(&w, 1), MCP_OK);
+    say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+            "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}},"
+            "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
+            "\"params\":{\"name\":\"asks\"}}");
+    assert_says(w.sent, "roots/list");
+    assert_int_equal(run(&w, 2), MCP_OK);
+    assert_null(w.timer);
+    say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
+    assert_non_null(w.kept);
+    assert_null(w.timer);
+    assert_int_equal(w.released[1], 0);
+    mcp_reply_finish(w.kept, mcp_reply_text(w.kept, "late"));
+    assert_says(w.sent, "late");
+    fire(&w);
+    assert_int_equal(w.released[1], 11);
+    close_world(&w);
+}
+
 /* What still waits for its timer is released with the server. */
 static void released_with_the_server(void **state)
 {
@@ -397,13 +445,10 @@ static void resources_are_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replaced_at_once),
-        cmocka_unit_test(failure_changes_nothing),
-        cmocka_unit_test(told_once),
-        cmocka_unit_test(requests_keep_theirs),
-        cmocka_unit_test(released_with_the_server),
-        cmocka_unit_test(every_allocation),
-        cmocka_unit_test(resources_are_changed),
+        cmocka_unit_test(replaced_at_once),   cmocka_unit_test(failure_changes_nothing),
+        cmocka_unit_test(told_once),          cmocka_unit_test(requests_keep_theirs),
+        cmocka_unit_test(reruns_keep_theirs), cmocka_unit_test(released_with_the_server),
+        cmocka_unit_test(every_allocation),   cmocka_unit_test(resources_are_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
