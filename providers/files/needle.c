@@ -9,10 +9,11 @@
 #include "buffer.h"
 
 enum {
-    MATCH_LIMIT = 200 * 1000, /* steps of one line: some milliseconds */
+    MATCH_LIMIT = 200 * 1000, /* steps from one place in a line: some milliseconds */
     HEAP_LIMIT_KIB = 4096,
     NESTING_LIMIT = 50,
-    LINES_AT_ONCE = 16, /* between two questions whether to stop */
+    LINES_AT_ONCE = 16,   /* between two questions whether to stop; */
+    PLACES_AT_ONCE = 256, /* of one line, where a match could begin */
 };
 
 struct files_needle {
@@ -49,7 +50,7 @@ static int wrong(char why[200], size_t at, int code)
 static int compile(files_needle *n, const files_needle_options *o, char why[200])
 {
     uint32_t flags = PCRE2_UTF | PCRE2_NO_UTF_CHECK | (o->ignore_case ? PCRE2_CASELESS : 0) |
-                     (o->regex ? PCRE2_NEVER_BACKSLASH_C : PCRE2_LITERAL);
+                     (o->regex ? PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT : PCRE2_LITERAL);
     int code = 0;
     size_t at = 0;
     pcre2_compile_context *context = pcre2_compile_context_create(n->general);
@@ -117,10 +118,12 @@ void files_needle_free(files_needle *n)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Within text[from..to), whose surroundings do not exist for the expression. */
-static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t *begin, size_t *end)
+/* Within text[from..to), whose surroundings do not exist for the expression; beginning at one of some places
+ * in it. */
+static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t place, size_t *begin,
+                 size_t *end)
 {
-    int rc = pcre2_match(n->code, (PCRE2_SPTR)text.ptr + from, to - from, 0, PCRE2_NO_UTF_CHECK,
+    int rc = pcre2_match(n->code, (PCRE2_SPTR)text.ptr + from, to - from, place, PCRE2_NO_UTF_CHECK,
                          n->data, n->context);
     if (rc == PCRE2_ERROR_NOMATCH)
         return MCP_ENOTFOUND;
@@ -132,6 +135,25 @@ static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t *
     *begin = from + found[0];
     *end = from + (found[1] > found[0] ? found[1] : found[0]); /* \K may turn them round */
     return MCP_OK;
+}
+
+/* The limit of steps holds for each place anew, so a long line is tried in parts. */
+static int match_line(files_needle *n, mcp_str text, size_t from, size_t to,
+                      bool (*stop)(void *user), void *user, size_t *begin, size_t *end)
+{
+    size_t place = 0, len = to - from;
+    for (;;) {
+        size_t next = place + PLACES_AT_ONCE;
+        while (next < len && ((unsigned char)text.ptr[from + next] & 0xc0) == 0x80)
+            next++;
+        pcre2_set_offset_limit(n->context, next - 1);
+        int rc = match(n, text, from, to, place, begin, end);
+        if (rc != MCP_ENOTFOUND || next > len)
+            return rc;
+        if (stop && stop(user))
+            return MCP_ECANCELLED;
+        place = next;
+    }
 }
 
 static int find_literal(const files_needle *n, mcp_str text, size_t from, size_t *begin,
@@ -154,13 +176,14 @@ int files_needle_find(files_needle *n, mcp_str text, size_t from, bool (*stop)(v
     if (n->literal)
         return find_literal(n, text, from, begin, end);
     if (!n->by_line)
-        return match(n, text, from, text.len, begin, end);
+        return match(n, text, from, text.len, 0, begin, end);
     for (unsigned line = 1; rc == MCP_ENOTFOUND && from < text.len; line++) {
         const char *lf = memchr(text.ptr + from, '\n', text.len - from);
         size_t to = lf ? (size_t)(lf - text.ptr) : text.len;
         if (line % LINES_AT_ONCE == 0 && stop && stop(user))
             return MCP_ECANCELLED;
-        rc = match(n, text, from, to > from && text.ptr[to - 1] == '\r' ? to - 1 : to, begin, end);
+        rc = match_line(n, text, from, to > from && text.ptr[to - 1] == '\r' ? to - 1 : to, stop,
+                        user, begin, end);
         from = to + 1;
     }
     return rc;

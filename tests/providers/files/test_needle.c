@@ -136,6 +136,36 @@ static void test_stop(void **state)
     files_needle_free(n);
 }
 
+/* Also within a line, however long; and what begins in a later part of it is found, with what is before it. */
+static void test_long_line(void **state)
+{
+    static char text[50 * 1000];
+    files_needle_options slow = {MCP_STR("a[^z]*[0-9]"), true, false};
+    files_needle_options end_of_line = {MCP_STR("(?<=\xc3\xa9)b$"), true, false};
+    files_needle *n;
+    char why[200];
+    size_t begin, end, left = 1;
+    (void)state;
+    memset(text, 'a', sizeof text);
+    assert_int_equal(files_needle_new(&slow, NULL, &n, why), MCP_OK);
+    assert_int_equal(
+        files_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        MCP_ECANCELLED);
+    files_needle_free(n);
+    assert_int_equal(files_needle_new(&end_of_line, NULL, &n, why), MCP_OK);
+    for (size_t len = 250; len < 1030; len++) {
+        memset(text, 'a', len);
+        memcpy(text + len - 3,
+               "\xc3\xa9"
+               "b",
+               3);
+        assert_int_equal(files_needle_find(n, (mcp_str){text, len}, 0, NULL, NULL, &begin, &end),
+                         MCP_OK);
+        assert_int_equal(begin, len - 1);
+    }
+    files_needle_free(n);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -162,9 +192,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_finds),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_stop),      cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
