@@ -42,6 +42,30 @@ foreach(program IN ITEMS mcpd mcpctl)
     endif()
 endforeach()
 
+# What teaches shells the programs' options, written by the programs themselves.
+set(completion_dirs
+    bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions @
+    zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions _@
+    fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d @.fish)
+foreach(program IN ITEMS mcpd mcpctl)
+    if(NOT TARGET ${program} OR CMAKE_CROSSCOMPILING)
+        continue()
+    endif()
+    set(rest ${completion_dirs})
+    set(scripts "")
+    while(rest)
+        list(POP_FRONT rest shell dir name)
+        string(REPLACE "@" ${program} name ${name})
+        set(script ${CMAKE_CURRENT_BINARY_DIR}/completion/${shell}/${name})
+        add_custom_command(OUTPUT ${script} DEPENDS ${program}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/completion/${shell}
+            COMMAND ${program} --completion ${shell} > ${script})
+        install(FILES ${script} DESTINATION ${dir})
+        list(APPEND scripts ${script})
+    endwhile()
+    add_custom_target(${program}_completion ALL DEPENDS ${scripts})
+endforeach()
+
 get_property(modules GLOBAL PROPERTY MCP_MODULES)
 foreach(module IN LISTS modules)
     install(TARGETS mcp_module_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/mcp)

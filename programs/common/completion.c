@@ -30,7 +30,7 @@ static void put_words(FILE *to, const char *list, const char *between)
 
 static bool takes_file(const option *o)
 {
-    return o->argument && strstr(o->argument, "FILE") != NULL;
+    return o->argument && (strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
 }
 
 static bool has_values(const completion *c, const option *o)
@@ -79,16 +79,19 @@ static void bash(FILE *to, const completion *c)
     fputs("    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i command=\n"
           "    COMPREPLY=()\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-          "        case ${COMP_WORDS[i]} in\n"
-          "        --) if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- "
-          "\"$cur\")\n"
-          "            else mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); fi; return ;;\n",
+          "        case ${COMP_WORDS[i]} in\n",
           to);
     if (c->n_commands) {
-        fputs("        ", to);
+        fputs("        --) if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- "
+              "\"$cur\")\n"
+              "            else mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); fi; return ;;\n"
+              "        ",
+              to);
         for (size_t i = 0; i < c->n_commands; i++)
             fprintf(to, "%s%s", i ? " | " : "", c->commands[i].name);
         fputs(") command=${command:-${COMP_WORDS[i]}} ;;\n", to);
+    } else {
+        fputs("        --) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n", to);
     }
     fputs("        esac\n    done\n", to);
     bash_values(to, c);
@@ -168,11 +171,17 @@ static void zsh(FILE *to, const completion *c)
     fputs(c->n_commands ? "        '1:command:->command' '*:argument:_files'\n"
                         : "        '*:argument:_files'\n",
           to);
-    fputs("    case $state in\n    command) _describe command commands ;;\n", to);
+    fputs("    case $state in\n", to);
+    if (c->n_commands)
+        fputs("    command) _describe command commands ;;\n", to);
     if (c->values_of)
         fprintf(to, "    %s) values=(\"${(@f)$(%s)}\"); compadd -a values ;;\n", c->values_of,
                 c->values);
-    fprintf(to, "    esac\n}\ncompdef _%s %s\n", program_name, program_name);
+    /* Read by `source`, or by the shell itself out of a folder when it is needed first. */
+    fprintf(
+        to,
+        "    esac\n}\nif [[ $funcstack[1] == _%s ]]; then _%s \"$@\"; else compdef _%s %s; fi\n",
+        program_name, program_name, program_name, program_name);
 }
 
 /* ---- fish ------------------------------------------------------------------------------------------- */

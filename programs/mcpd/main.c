@@ -42,7 +42,7 @@ static int fail(const mcp_error *error)
 /* ---- what the model is told ------------------------------------------------------------------ */
 
 static const char how_to_files[] =
-    "\nList them with resources/list; read one by its file:// URI. Parts of a large file: add "
+    "\nList them with resources/list; read one by its URI. Parts of a large file: add "
     "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
     "folder "
     "reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
@@ -252,6 +252,8 @@ static int run(program *p)
         return options_help(stdout), 0;
     if (p->line.help_man)
         return options_man(stdout), 0;
+    if (p->line.completion)
+        return options_completion(stdout, p->line.completion), 0;
     if (p->line.help_schema)
         return config_print_schema(stdout);
     if (p->line.version)

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include <common/completion.h>
 #include <common/help.h>
 #include <common/text.h>
 #include <mcp/base.h>
@@ -247,6 +248,15 @@ static const option table[] = {
      .unkept = true,
      .line_only = true,
      .help = "Print this help and end."},
+    {.name = "completion",
+     .kind = OPTION_CHOICE,
+     .at = AT(completion),
+     .argument = "SHELL",
+     .choices = COMPLETION_SHELLS,
+     .unkept = true,
+     .line_only = true,
+     .help = "Print the completion script for bash, zsh or fish, as for: source <(mcpd "
+             "--completion bash)."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
@@ -374,6 +384,11 @@ void options_help(FILE *to)
                 "  mcpd --prompts ~/prompts ~/project\n"
                 "  mcpd sqlite:shop.db ~/project\n"
                 "  mcpd --print-config claude ~/project\n");
+}
+
+void options_completion(FILE *to, const char *shell)
+{
+    completion_print(to, &(completion){.table = table, .count = N_OPTIONS}, shell);
 }
 
 /* ---- the manual page ------------------------------------------------------------------------- */

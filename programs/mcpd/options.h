@@ -39,7 +39,7 @@ typedef struct settings {
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_body, heartbeat;
     bool version, help, help_man, help_schema;
-    const char *config;
+    const char *config, *completion;
     bool check_config, doctor, json;
 
     texts modules;
@@ -65,5 +65,6 @@ const char *options_what(const settings *s);
 void options_usage(FILE *to);
 void options_help(FILE *to);
 void options_man(FILE *to);
+void options_completion(FILE *to, const char *shell);
 
 #endif

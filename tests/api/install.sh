@@ -71,6 +71,10 @@ for program in mcpd mcpctl; do
     if [ -e "$build/programs/$program/$program" ]; then
         step "$program --version" env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version
         step "$program needs none of our libraries" independent "$prefix/bin/$program"
+        step "$program's manual and completion scripts" test -s "$prefix/share/man/man1/$program.1" \
+            -a -s "$prefix/share/bash-completion/completions/$program" \
+            -a -s "$prefix/share/zsh/site-functions/_$program" \
+            -a -s "$prefix/share/fish/vendor_completions.d/$program.fish"
     fi
 done
 

@@ -90,6 +90,28 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     done
 }
 
+@test "completion scripts for three shells" {
+    source <("$MCPD" --completion bash)
+    after() {
+        COMP_WORDS=(mcpd "$@") COMP_CWORD=$# COMPREPLY=()
+        _mcpd
+        echo "${COMPREPLY[*]}"
+    }
+    cd "$BATS_TEST_TMPDIR"
+    mkdir apart
+    touch afile
+    [ "$(after --resource-t)" = --resource-tools ]
+    [ "$(after --print-config vs)" = vscode ]
+    [ "$(after ap)" = apart ]
+    [ "$(after --prompts ap)" = apart ]
+    [ "$(after -- afi)" = afile ]
+    [[ $("$MCPD" --completion zsh) == "#compdef mcpd"* ]]
+    [[ $("$MCPD" --completion fish) == *"-l log-format -x -a 'text json'"* ]]
+    if command -v zsh >/dev/null; then "$MCPD" --completion zsh | zsh -n; fi
+    if command -v fish >/dev/null; then "$MCPD" --completion fish | fish -n; fi
+    run -2 "$MCPD" --completion csh
+}
+
 @test "options after sources; -- ends options" {
     [ "$(uris "$T" --hidden | grep -c hidden)" = 1 ]
     mkdir "$BATS_TEST_TMPDIR/--hidden"
