@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "offer.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "commands.h"
 
@@ -102,12 +104,24 @@ static int locate(const offer *o, const source *s, int rc, mcp_error *error)
     return rc;
 }
 
+/* Of a configuration file: whether it is there, so that its place can be named. */
+static int check_path(const offer *o, const source *s, mcp_error *error)
+{
+    if (!s->base || access(s->text, R_OK) == 0)
+        return MCP_OK;
+    snprintf(error->text, sizeof error->text, "%.200s: %s", s->text, strerror(errno));
+    return locate(o, s, MCP_ENOTFOUND, error);
+}
+
 /* In the order of the lists; files and folders are one mount. */
 static int mount_sources(offer *o, mcp_server *server, mcp_error *error)
 {
     const settings *s = o->now;
     bool files = false;
     int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < s->sources.count; i++)
+        if (!source_is_module(&s->sources.items[i]))
+            rc = check_path(o, &s->sources.items[i], error);
     for (size_t i = 0; rc == MCP_OK && i < s->sources.count; i++) {
         const source *one = &s->sources.items[i];
         if (source_is_module(one))

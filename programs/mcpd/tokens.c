@@ -158,7 +158,10 @@ static int add_own(tokens *t, config *c, mcp_error *error)
             return fail_line(&s, "not a name"), MCP_EINVAL;
         memcpy(name, key.ptr, key.len);
         if (!add(&s, name, text)) {
-            config_wrong(c, 0, "/tokens", "%s", error->text);
+            char pointer[MAX_PRINCIPAL + 16];
+            const char *why = strstr(error->text, ": ");
+            snprintf(pointer, sizeof pointer, "/tokens/%s", name);
+            config_wrong(c, 0, pointer, "%s", why ? why + 2 : error->text);
             error->text[0] = 0;
             return MCP_EINVAL;
         }

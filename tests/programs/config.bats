@@ -1,0 +1,408 @@
+# mcpd --config: what a file says, where it is wrong, who may see what, command tools, and reading it again.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}"
+    load support/talk
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p docs/secret notes
+    printf 'a\n' >docs/a.md
+    printf 'b\n' >docs/b.txt
+    printf 'no\n' >docs/secret/plan.md
+    printf 'n\n' >notes/n.txt
+    server=
+}
+
+teardown() {
+    [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+}
+
+wrong() { # JSON LINE...: --check-config says these lines, in this order, and ends with 1
+    printf '%s\n' "$1" >bad.json
+    shift
+    run -1 --separate-stderr "$MCPD" --config bad.json --check-config
+    [ -z "$output" ]
+    diff <(printf 'bad.json:%s\n' "$@") <(printf '%s\n' "$stderr")
+}
+
+right() { # JSON
+    printf '%s\n' "$1" >good.json
+    run -0 --separate-stderr "$MCPD" --config good.json --check-config
+    [ -z "$stderr" ]
+    [ "$output" = "good.json: nothing is wrong with it" ]
+}
+
+# ---- the file --------------------------------------------------------------------------------------------
+
+@test "comments, trailing commas, and paths that begin at the file's folder" {
+    mkdir etc
+    cat >etc/mcpd.json <<'END'
+// served for the team
+{
+  "sources": [
+    "../docs", /* a folder */
+    {"path": "../notes/n.txt"},
+  ],
+  "page-size": 50, // entries
+}
+END
+    cd /
+    talk modern "$MCPD" --config "$BATS_TEST_TMPDIR/etc/mcpd.json"
+    result resources/list '{}'
+    is '["docs","a.md","b.txt","secret","plan.md","n.txt"]' '[.resources[].name]'
+    hush
+}
+
+@test "what is wrong is told with line, column and what would be right, all of it" {
+    wrong '{
+  "sources": ["docs", {"pth": "x"}],
+  "page-siz": 3,
+  "max-read": 0, // nothing
+  "log-level": "loud",
+  "access": [{"effect": "forbid", "resources": 3}],
+  "annotations": [{"match": "x", "priority": 3}]
+}' '2:24: there is no key "pth" here; did you mean "path"?' \
+        '3:3: there is no key "page-siz" here; did you mean "page-size"?' \
+        '4:15: max-read: expected at least 1, got 0' \
+        '5:16: log-level: expected one of "debug", "info", "warning", "error", "none"' \
+        '6:25: access/0/effect: expected one of "allow", "deny"' \
+        '6:48: access/0/resources: expected string or array, got integer' \
+        '7:46: annotations/0/priority: expected at most 1, got 3'
+}
+
+@test "what is no JSON, too" {
+    wrong '{"sources": [
+  "é", 1,}' '2:10: unexpected character, expected a comma or a closing bracket'
+    wrong '{"hidden": true, "hidden": false}' '1:18: an object has the key "hidden" twice'
+    wrong '[]' '1:1: expected object, got array'
+    wrong '// nothing' '1:1: input data is empty'
+    run -1 --separate-stderr "$MCPD" --config none.json
+    [ "$stderr" = "none.json: No such file or directory" ]
+    run -2 "$MCPD" --check-config docs
+}
+
+@test "what only its section knows" {
+    wrong '{"sources": [{"name": "x"}]}' '1:14: sources/0: missing property "module", needed beside "name"'
+    wrong '{"sources": [{}]}' '1:14: a source has a path, or a module and a source'
+    wrong '{"sources": ["docs"], "max-read": "9G"}' '1:35: max-read: it is a number from 1 to 1073741824, which may end in K, M or G'
+    wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["{x}"]}]}' \
+        '1:33: tool t: the program cannot be an argument: {x}'
+    wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["x", "{y}"], "input-schema": {"type": "object"}}]}' \
+        '1:33: tool t: {y} is no argument of the input schema ("{{" is a brace)'
+    printf '{"sources": [{"module": "nope", "source": "x"}]}' >bad.json
+    run -1 --separate-stderr "$MCPD" --config bad.json --check-config
+    [[ "$stderr" == 'bad.json:1:14: there is no module nope'* ]]
+    wrong '{"sources": ["docs", "none"]}' "1:22: $PWD/none: No such file or directory"
+    wrong '{"sources": ["docs"], "tokens": {"stdio": "x"}, "http": ":0"}' \
+        '1:43: stdio and anonymous are the names of others'
+}
+
+@test "a module's options are checked by its own schema, where they stand" {
+    [ -f "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without sqlite"
+    sqlite3 shop.db 'create table t(a); insert into t values(1)'
+    right '{"sources": [{"module": "sqlite", "source": "shop.db", "name": "shop", "options": {"max_rows": 5}}]}'
+    wrong '{"sources": [{"module": "sqlite", "source": "shop.db",
+        "options": {"max_row": 5}}]}' '2:21: there is no key "max_row" here; did you mean "max_rows"?'
+    right '{"sources": ["sqlite:shop.db?name=x"]}'
+}
+
+@test "the command line wins: values, lists, sources" {
+    printf '{"sources": ["docs"], "name": "file", "exclude": ["*.md"], "page-size": 7, "hidden": true}' >c.json
+    run -0 --separate-stderr "$MCPD" --config c.json --name line --exclude '*.txt' --print-config mcpd
+    [ "$(jq -c '[.name, .exclude, ."page-size", .hidden]' <<<"$output")" = '["line",["*.txt"],7,true]' ]
+    [ "$(jq -c .sources <<<"$output")" = "[\"$PWD/docs\"]" ]
+    run -0 --separate-stderr "$MCPD" --config c.json --print-config mcpd notes
+    [ "$(jq -c .sources <<<"$output")" = "[\"$PWD/notes\"]" ]
+}
+
+@test "every option that the file can have is in the schema, which is the committed one" {
+    "$MCPD" --help-schema | diff - "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json"
+    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|json|version|help|completion'); do
+        jq -e --arg key "${option#--}" '.properties[$key].description' \
+            "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json" >/dev/null || { echo "$option"; return 1; }
+    done
+}
+
+@test "the page of the documentation is made of the schema" {
+    "$BATS_TEST_DIRNAME/../../scripts/make-config-page" | diff - "$BATS_TEST_DIRNAME/../../docs/configuration.md"
+}
+
+@test "the example of the documentation is right" {
+    [ -f "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without sqlite"
+    mkdir -p prompts home/project
+    sqlite3 shop.db 'create table orders(id integer primary key, due text)'
+    (umask 077 && printf 'guest:token\n' >tokens)
+    awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' "$BATS_TEST_DIRNAME/../../docs/configuration.md" >example.json
+    export HOME=$PWD/home
+    right "$(cat example.json)"
+    { echo '{"sources": ["docs"],'; awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' \
+        "$BATS_TEST_DIRNAME/../../docs/access.md"; echo '}'; } >example.json
+    right "$(cat example.json)"
+}
+
+@test "--print-config mcpd: a file that says the same, without secrets" {
+    cat >c.json <<'END'
+{"sources": ["docs"], "http": "127.0.0.1:0", "tokens": {"alice": "sesame-open"}, "prompts": "notes",
+ "access": [{"effect": "deny", "resources": ["docs/secret", "mem:*"]}],
+ "annotations": [{"match": "docs/*", "priority": 0.5}], "tools": [{"name": "t", "command": ["true"]}]}
+END
+    run -0 --separate-stderr "$MCPD" --config c.json --print-config mcpd
+    [[ "$output" != *sesame* ]]
+    [ "$(jq -c '[.http, .tokens, .prompts]' <<<"$output")" = "[[\"127.0.0.1:0\"],{\"alice\":\"***\"},\"$PWD/notes\"]" ]
+    [ "$(jq -c .access[0].resources <<<"$output")" = "[\"$PWD/docs/secret\",\"mem:*\"]" ]
+    jq 'del(.tokens)' <<<"$output" >again.json
+    mkdir elsewhere
+    mv again.json elsewhere
+    run -0 --separate-stderr "$MCPD" --config elsewhere/again.json --print-config mcpd
+    [ "$(jq -S . elsewhere/again.json)" = "$(jq -S . <<<"$output")" ]
+}
+
+@test "--print-config of a host over HTTP: an address, and where a token goes" {
+    printf '{"sources": ["docs"], "http": ["127.0.0.1:8642"], "tokens": {"alice": "sesame-open"}}' >c.json
+    run -0 --separate-stderr "$MCPD" --config c.json --print-config vscode
+    [ "$(jq -c .servers.mcpd <<<"$output")" = \
+        '{"type":"http","url":"http://127.0.0.1:8642/mcp","headers":{"Authorization":"Bearer TOKEN"}}' ]
+    run -0 --separate-stderr "$MCPD" --http 0.0.0.0:99 --print-config claude docs
+    [ "$(jq -c .mcpServers.mcpd <<<"$output")" = '{"type":"http","url":"http://127.0.0.1:99/mcp"}' ]
+    run -1 "$MCPD" --http unix:sock --print-config claude docs
+}
+
+# ---- annotations -------------------------------------------------------------------------------------------
+
+@test "annotations: the last one that says something wins" {
+    cat >c.json <<'END'
+{"sources": ["docs"], "annotations": [
+    {"match": "docs", "priority": 0.2, "audience": ["assistant"]},
+    {"match": ["docs/a.md", "**/nothing"], "priority": 1, "title": "The A", "description": "All of it"},
+]}
+END
+    talk modern "$MCPD" --config c.json
+    result resources/list '{}'
+    is '[0.2,1,"The A","All of it",["assistant"]]' \
+        '[(.resources[] | select(.name == "b.txt")).annotations.priority] +
+         (.resources[] | select(.name == "a.md") | [.annotations.priority, .title, .description, .annotations.audience])'
+    hush
+}
+
+# ---- access ----------------------------------------------------------------------------------------------------
+
+serve() { # OPTION...: over HTTP; $url
+    "$MCPD" "$@" 2>log 3>&- &
+    server=$!
+    local i
+    for ((i = 0; i < 500; i++)); do
+        grep -q ' at http' log && break
+        kill -0 "$server" || { cat log; return 1; }
+        sleep 0.02
+    done
+    url=$(sed -n 's|.* at \(http.*/mcp\).*|\1|p' log | head -1)
+}
+
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+
+as() { # TOKEN METHOD PARAMS: the answer; PARAMS are members with a comma at the end
+    local name
+    name=$(jq -r '.uri // .name // empty' <<<"{${3%,}}")
+    curl -sS -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: $2" ${name:+-H "Mcp-Name: $name"} \
+        ${1:+-H "Authorization: Bearer $1"} \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$2\",\"params\":{$3$meta}}" "$url"
+}
+
+finish() {
+    kill -TERM "$server"
+    local status=0
+    wait "$server" || status=$?
+    server=
+    [ "$status" -eq 0 ] || cat log
+    return "$status"
+}
+
+access_file() {
+    cat >access.json <<'END'
+{
+  "sources": ["docs", "notes"],
+  "http": "127.0.0.1:0",
+  "tokens": {"alice": "token-of-alice", "bob": "token-of-bob"},
+  "resource-tools": true,
+  "tools": [{"name": "date", "command": ["date"]}, {"name": "reboot", "command": ["false"]}],
+  "access": [
+    {"effect": "deny", "tools": "reboot"},
+    {"principal": "alice", "effect": "allow", "tools": "reboot"},
+    {"principal": "bob", "effect": "deny"},
+    {"principal": "bob", "effect": "allow", "resources": ["docs"], "tools": ["*_resources", "date"]},
+    {"effect": "deny", "resources": "docs/secret"},
+  ],
+}
+END
+}
+
+@test "access: what one may not see is not listed, read, found, completed or called" {
+    access_file
+    serve --config access.json
+    docs="file://$PWD/docs" notes="file://$PWD/notes"
+    names() { as "$1" resources/list '' | jq -c '[.result.resources[].name] | sort'; }
+    [ "$(names token-of-alice)" = '["a.md","b.txt","docs","n.txt","notes"]' ]
+    [ "$(names token-of-bob)" = '["a.md","b.txt","docs"]' ]
+    [ "$(as token-of-alice tools/list '' | jq -c '[.result.tools[].name] | map(select(. == "reboot" or . == "date"))')" = '["date","reboot"]' ]
+    [ "$(as token-of-bob tools/list '' | jq -c '[.result.tools[].name] | sort')" = \
+        '["date","find_resources","list_resources","search_resources"]' ]
+    # the same answer as for what does not exist, but for its name
+    gone() { as "$1" resources/read "\"uri\":\"$2\"," | jq -c --arg uri "$2" '.error | [.code, (.message | sub($uri; "")), .data.uri == $uri]'; }
+    [ "$(gone token-of-bob "$notes/n.txt")" = "$(gone token-of-bob "$notes/none.txt")" ]
+    for uri in "$docs/secret/plan.md" "$docs/secret/plan.md?line=1&lines=1" "$docs/secret/plan.md?tail=1" \
+        "$docs/secret/plan.md?offset=0&length=2" "$docs/secret/%70lan.md" "$docs/secret" "$docs/secret?depth=2"; do
+        [ "$(gone token-of-alice "$uri" | jq '.[0]')" = -32602 ] || { echo "$uri"; return 1; }
+    done
+    # a folder's listing, and the tools that look for others
+    ! as token-of-alice resources/read "\"uri\":\"$docs?depth=3\"," | grep -q plan
+    ! as token-of-alice tools/call '"name":"search_resources","arguments":{"pattern":"no"},' | grep -q plan.md
+    ! as token-of-alice tools/call '"name":"find_resources","arguments":{"pattern":"plan"},' | grep -q plan.md
+    as token-of-bob tools/call '"name":"date","arguments":{},' | jq -e '.result.isError != true' >/dev/null
+    [ "$(as token-of-bob tools/call '"name":"reboot","arguments":{},' | jq .error.code)" = -32602 ]
+    [ "$(as token-of-alice tools/call '"name":"reboot","arguments":{},' | jq .result.isError)" = true ]
+    # completion
+    template=$(as token-of-bob resources/templates/list '' | jq -r '.result.resourceTemplates[0].uriTemplate')
+    [ -n "$template" ]
+    for name in secret notes; do
+        as token-of-bob completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"$template\"},\"argument\":{\"name\":\"path\",\"value\":\"${PWD#/}/\"}," >said
+        jq -e .result.completion said >/dev/null
+        ! grep -q "$name" said
+    done
+    ! as '' resources/list '' | grep -q '"result"'
+    finish
+}
+
+@test "access: stdio and anonymous are principals too" {
+    printf '{"sources": ["docs"], "access": [{"principal": "stdio", "effect": "deny", "resources": "docs/a.md"}]}' >c.json
+    talk modern "$MCPD" --config c.json
+    result resources/list '{}'
+    is false '[.resources[].name] | index("a.md") != null'
+    hush
+    serve --config c.json --http 127.0.0.1:0
+    as '' resources/list '' | grep -q '"a.md"'
+    finish
+    printf '{"sources": ["docs"], "access": [{"principal": "anonymous", "effect": "deny"}]}' >c.json
+    serve --config c.json --http 127.0.0.1:0
+    [ "$(as '' resources/list '' | jq -c .result.resources)" = '[]' ]
+    finish
+    printf 'stdio:token\n' >t
+    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --token-file t docs
+    [[ "$stderr" == *"names of others"* ]]
+}
+
+# ---- tools -----------------------------------------------------------------------------------------------------
+
+@test "tools: words, folder, environment, input, errors" {
+    cat >c.json <<'END'
+{"sources": ["docs"], "tools": [
+  {"name": "lines", "command": ["wc", "-l", "--", "{file}"], "folder": "docs", "read-only": true,
+   "input-schema": {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}},
+  {"name": "show", "command": ["sh", "-c", "echo $KEPT $SET $LOST; cat; pwd"], "stdin": "<{text}>",
+   "environment": ["KEPT", "PATH"], "set-environment": {"SET": "set"}, "max-output": "1K", "timeout": 5},
+]}
+END
+    KEPT=kept LOST=lost talk modern "$MCPD" --config c.json
+    result tools/list '{}'
+    is '[["lines",true],["show",null]]' '[.tools[] | [.name, .annotations.readOnlyHint]]'
+    result tools/call '{"name":"lines","arguments":{"file":"a.md"}}'
+    is '"1 a.md\n"' '.content[0].text'
+    result tools/call '{"name":"lines","arguments":{"file":"$(touch x); -rf"}}'
+    is true .isError
+    [ ! -e docs/x ]
+    result tools/call '{"name":"show","arguments":{"text":"in"}}'
+    is "\"kept set\\n<in>$PWD\\n\"" '.content[0].text'
+    hush
+}
+
+# ---- again -----------------------------------------------------------------------------------------------------
+
+heard_in_log() { # TEXT
+    local i
+    for ((i = 0; i < 500; i++)); do
+        grep -q "$1" "${2:-$BATS_TEST_TMPDIR/talk.log}" && return 0
+        sleep 0.02
+    done
+    cat "${2:-$BATS_TEST_TMPDIR/talk.log}"
+    return 1
+}
+
+@test "SIGHUP reads it again: told once, a bad file changes nothing" {
+    printf '{"sources": ["docs"]}' >c.json
+    talk legacy "$MCPD" --config c.json
+    result resources/list '{}'
+    is false '[.resources[].name] | index("n.txt") != null'
+    printf '{"sources": ["docs", "notes"], "tools": [{"name": "t", "command": ["true"]}]}' >c.json
+    kill -HUP "$server_pid"
+    hear '.method == "notifications/resources/list_changed"'
+    result resources/list '{}'
+    is true '[.resources[].name] | index("n.txt") != null'
+    for bad in '{"sources": ["docs"' '{"sorces": []}' '{"sources": ["none"]}' '{"sources": ["sqlite:docs/a.md"]}' \
+        '{"sources": ["notes"], "tools": [{"name": "t", "command": ["{x}"]}]}'; do
+        : >"$BATS_TEST_TMPDIR/talk.log"
+        printf '%s' "$bad" >c.json
+        kill -HUP "$server_pid"
+        heard_in_log 'what was in force stays'
+        grep -q 'error: ' "$BATS_TEST_TMPDIR/talk.log"
+        result resources/list '{}'
+        is '[true,true]' '[([.resources[].name] | index("n.txt", "a.md")) != null]'
+        result tools/call '{"name":"t","arguments":{}}'
+    done
+    hush
+}
+
+@test "SIGHUP: what needs a restart is named; without --config it ends the program as ever" {
+    printf '{"sources": ["docs"]}' >c.json
+    talk modern "$MCPD" --config c.json
+    result resources/list '{}'
+    printf '{"sources": ["docs"], "page-size": 3, "log-level": "info"}' >c.json
+    kill -HUP "$server_pid"
+    heard_in_log 'page-size changed, which takes a restart'
+    heard_in_log 'the configuration was read again'
+    hush
+    talk modern "$MCPD" docs
+    result resources/list '{}'
+    kill -HUP "$server_pid"
+    wait "$server_pid"
+}
+
+@test "SIGHUP over HTTP: tokens and rights change, and are never lost" {
+    access_file
+    serve --config access.json
+    [ "$(as token-of-bob resources/list '' | jq '.result.resources | length')" = 3 ]
+    sed -i 's/token-of-bob/other-token/' access.json
+    kill -HUP "$server"
+    heard_in_log 'read again' log
+    [ "$(as other-token resources/list '' | jq '.result.resources | length')" = 3 ]
+    ! as token-of-bob resources/list '' | grep -q '"result"'
+    sed -i '/"tokens"/d' access.json
+    kill -HUP "$server"
+    heard_in_log 'takes a restart' log
+    ! as '' resources/list '' | grep -q '"result"'
+    as other-token resources/list '' | grep -q '"result"'
+    finish
+}
+
+@test "a reload under load loses no request" {
+    printf '{"sources": ["docs"], "http": "127.0.0.1:0", "tools": [{"name": "slow", "command": ["sh", "-c", "sleep 0.4; echo done"], "concurrency": 100}]}' >c.json
+    serve --config c.json
+    for i in 1 2 3 4; do
+        (for j in $(seq 25); do
+            as '' resources/read "\"uri\":\"file://$PWD/docs/a.md\"," | jq -c '.result.contents[0].text // .' || echo broken
+        done >"reads.$i") &
+        readers+=($!)
+        as '' tools/call '"name":"slow","arguments":{},' >"slow.$i" &
+        readers+=($!)
+    done
+    for i in 1 2 3 4 5 6 7 8; do
+        if ((i % 2)); then sed -i 's/\["docs"\]/["docs", "notes"]/' c.json; else sed -i 's/, "notes"\]/]/' c.json; fi
+        kill -HUP "$server"
+        sleep 0.1
+    done
+    wait "${readers[@]}"
+    [ "$(cat reads.* | sort | uniq -c | tr -s ' ')" = ' 100 "a\n"' ]
+    [ "$(cat slow.* | jq -c '.result.content[0].text' | sort | uniq -c | tr -s ' ')" = ' 4 "done\n"' ]
+    [ "$(grep -c 'read again' log)" -ge 4 ]
+    finish
+}
