@@ -142,7 +142,8 @@ struct session {
     mcp_http_client *http;
     bool ended; /* the server, or the connection */
     FILE *trace;
-    bool verbose;
+    bool verbose, quiet;
+    bool noise_told;             /* that the server writes to stdout what is no message */
     int64_t first_answer_us;     /* from before the start of the server */
     bool interrupted;            /* a signal came: nothing is reported any more */
     mcp_question *questions[16]; /* of the server, that wait for the user */

@@ -69,7 +69,9 @@ static float likeness(const word *want, const word *have)
         return 0;
     if (memcmp(have->letters, want->letters, want->len) == 0)
         return have->len == want->len ? 1.0f : 0.6f;
-    for (size_t i = 1; want->len >= 3 && i + want->len <= have->len; i++)
+    /* Two letters are in too many words, but "read me" should find README. */
+    size_t last = have->len - want->len;
+    for (size_t i = want->len >= 3 ? 1 : last; want->len >= 2 && i <= last; i++)
         if (memcmp(have->letters + i, want->letters, want->len) == 0)
             return 0.3f;
     return 0;

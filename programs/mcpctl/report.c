@@ -1,6 +1,8 @@
 /* report.c: failures of the server, or on the way to it, so that they sound the same for every
  * command; each with what can be done about it.
  */
+#include <ctype.h>
+
 #include "servers.h"
 #include "session.h"
 #include "terminal.h"
@@ -41,6 +43,20 @@ static void show_stderr(const session *s, int rc)
         fputc('\n', stderr);
 }
 
+/* "file:", "sqlite:" */
+static bool has_scheme(const char *uri)
+{
+    return isalpha((unsigned char)*uri) &&
+           uri[strspn(uri, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.")] ==
+               ':';
+}
+
+static const char *name_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->session->client)) { /* it did not even start */
@@ -51,7 +67,10 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
     /* What a resource that is not there is called, before and since 2026-07-28. */
     bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
-    if (unknown)
+    if (unknown && !has_scheme(what + 5))
+        hint("that is no URI: 'mcpctl find %s' shows the URIs of what is called like that",
+             name_of_path(what + 5));
+    else if (unknown)
         hint("'mcpctl ls' lists what this server has");
     else if (code == -32601)
         hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");

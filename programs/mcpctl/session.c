@@ -202,11 +202,31 @@ bool session_offers(const ctl *c, const char *capability)
 
 /* ---- the trace ------------------------------------------------------------------------------------------ */
 
+/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read on, a
+ * host may not. */
+static void warn_of_noise(session *s, mcp_str line)
+{
+    size_t i = 0;
+    while (i < line.len && strchr(" \t\r", line.ptr[i]))
+        i++;
+    if (!s->child || s->noise_told || s->quiet || i == line.len || strchr("{[", line.ptr[i]))
+        return;
+    s->noise_told = true;
+    bar_clear();
+    say("warning: the server wrote to stdout what is no message: %.*s",
+        (int)(line.len < 200 ? line.len : 200), line.ptr);
+    hint("stdout is for messages alone; what a person should read belongs to stderr");
+}
+
 static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                      void *user)
 {
+    session *s = user;
     (void)client, (void)exchange;
-    trace_message(((session *)user)->trace, sent, message);
+    if (!sent)
+        warn_of_noise(s, message);
+    if (s->trace)
+        trace_message(s->trace, sent, message);
 }
 
 static int open_trace(ctl *c)
@@ -270,6 +290,8 @@ static int spawn(ctl *c)
     say("cannot start %s: %s", s->server->argv[0], error.text);
     if (rc == MCP_ENOTFOUND)
         hint("is it installed, and in a folder that PATH names?");
+    else if (rc == MCP_EACCESS)
+        hint("is it a program, and allowed to be run (chmod +x)?");
     return exit_code_of(rc);
 }
 
@@ -338,7 +360,7 @@ static int make_client(ctl *c)
             .user = s, .elicit_form = can_ask ? question_take : NULL,
             .elicit_url = can_ask ? question_take : NULL,
             .sample = c->set.sampler ? question_take : NULL, .log = s->verbose ? on_log : NULL,
-            .tool_refused = on_tool_refused, .trace = s->trace ? on_trace : NULL),
+            .tool_refused = on_tool_refused, .trace = on_trace),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");
@@ -364,6 +386,7 @@ static int start(ctl *c)
 int session_open(ctl *c)
 {
     c->session->verbose = c->set.verbose;
+    c->session->quiet = c->set.quiet;
     int code = server_find(c, &c->session->server);
     if (code == EXIT_OK)
         code = open_trace(c);

@@ -56,7 +56,10 @@ static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool i
     fprintf(to, "{\"time\":\"%s\",\"from\":\"%s\",", now, sent ? "client" : "server");
     if (is_json) {
         fprintf(to, "\"%s\":", name);
-        fwrite(text.ptr, 1, text.len, to);
+        if (to == stderr && isatty(STDERR_FILENO))
+            text_put_json(to, text);
+        else
+            fwrite(text.ptr, 1, text.len, to);
     } else {
         put_member(to, name, text);
     }
@@ -64,9 +67,21 @@ static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool i
     fflush(to);
 }
 
+/* What should be a message and may be anything. */
+static void put_heard(FILE *to, bool sent, mcp_str text)
+{
+    mcp_json_doc *doc = NULL;
+    bool is_json = mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK;
+    mcp_json_free(doc);
+    put_line(to, sent, is_json ? "message" : "text", text, is_json);
+}
+
 void trace_message(FILE *to, bool sent, mcp_str message)
 {
-    put_line(to, sent, "message", message, true);
+    if (sent)
+        put_line(to, sent, "message", message, true);
+    else
+        put_heard(to, sent, message);
 }
 
 /* ---- the go-between --------------------------------------------------------------------------------- */
@@ -80,16 +95,13 @@ typedef struct stream {
 
 static void put_whole_line(FILE *trace, const stream *s)
 {
-    mcp_json_doc *doc = NULL;
     mcp_str text = {s->line, s->len};
     if (text.len && text.ptr[text.len - 1] == '\r')
         text.len--;
-    bool is_json = !s->is_stderr && mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK;
-    mcp_json_free(doc);
     if (s->is_stderr)
         put_line(trace, false, "stderr", text, false);
-    else if (is_json || text.len)
-        put_line(trace, s->sent, is_json ? "message" : "text", text, is_json);
+    else if (text.len)
+        put_heard(trace, s->sent, text);
 }
 
 /* A line beyond 64 MiB is recorded in pieces. */

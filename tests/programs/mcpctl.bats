@@ -165,6 +165,7 @@ bats_require_minimum_version 1.5.0
     run "$MCPCTL" ls -- /etc/passwd
     [ "$status" -eq 3 ]
     [[ $output == *"permission denied"* ]]
+    [[ $output == *"chmod +x"* ]]
     run "$MCPCTL" ls -- "$stranger" dies
     [ "$status" -eq 3 ]
     [[ $output == *"exit status 7"*"no licence"* ]]
@@ -201,11 +202,24 @@ KINDS
 
 @test "what a client has to bear with: exit 0" {
     for kind in noisy floods mute-probe legacy; do
-        apart "$MCPCTL" ls --timeout 1 -- "$stranger" $kind
+        apart "$MCPCTL" ls --quiet --timeout 1 -- "$stranger" $kind
         [ "$status" -eq 0 ]
         [[ $output == mem:-1* ]]
         [ -z "$stderr" ]
     done
+}
+
+@test "a server that prints to stdout is borne with, and told of once" {
+    noisy() { printf '#!/bin/sh\necho "starting%s"; echo; echo more\nexec "$@"\n' "$1" >"$BATS_TEST_TMPDIR/noisy"; }
+    noisy '\033[31m'
+    chmod +x "$BATS_TEST_TMPDIR/noisy"
+    apart "$MCPCTL" info -- "$BATS_TEST_TMPDIR/noisy" "$MCPD" "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 0 ]
+    [[ $output == *"name:"*mcpd* ]]
+    [[ $stderr == *"warning: the server wrote to stdout what is no message: starting"*stderr* ]]
+    [[ $stderr != *"$esc"* && $stderr != *more* ]]
+    apart "$MCPCTL" info --quiet -- "$BATS_TEST_TMPDIR/noisy" "$MCPD" "$BATS_TEST_TMPDIR"
+    [ -z "$stderr" ]
 }
 
 @test "--revision is obeyed" {
@@ -236,6 +250,10 @@ KINDS
 }
 
 @test "with mcpd" {
+    touch "$BATS_TEST_TMPDIR/notes.md"
+    run "$MCPCTL" read notes.md -- "$MCPD" "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 1 ]
+    [[ $output == *"'mcpctl find notes.md'"* ]]
     local uri folder=$BATS_TEST_TMPDIR/folder
     mkdir "$folder"
     printf 'hello\n' >"$folder/a.txt"

@@ -94,6 +94,8 @@ FILTERS
     [ "$(tr '\n' ' ' <<<"$output")" = 'mem:docs/readme.md mem:src/readAll.c mem:docs/api.md ' ]
     run "$MCPCTL" find READ all -- "$workshop"
     [ "$output" = mem:src/readAll.c ]
+    run "$MCPCTL" find read me -- "$workshop"
+    [ "${lines[0]}" = mem:docs/readme.md ]
     run "$MCPCTL" find --type 'text/markdown' --sort name read -- "$workshop"
     [ "$(tr '\n' ' ' <<<"$output")" = 'mem:docs/api.md mem:docs/readme.md ' ]
     run "$MCPCTL" find --json interface -- "$workshop"

@@ -11,6 +11,13 @@ load support/mcpctl
     [[ $(tail -n 1 messages) == *'"from":"server"'*'logo.png'* ]]
     apart "$MCPCTL" ls --trace - -- "$workshop"
     [[ $stderr == '{"time":'* && $output == mem:* ]]
+    # Every line is JSON, whatever the server writes.
+    rm messages
+    apart "$MCPCTL" ls --trace messages -- sh -c 'printf "starting \"up\"\n"; exec "$@"' - "$workshop"
+    [[ $(sed -n 2p messages) == *'"from":"server","text":"starting \"up\""}' ]]
+    # On a terminal it controls nothing.
+    run on_terminal "$MCPCTL" read mem:a --trace - -- "$BATS_TEST_DIRNAME/support/evil"
+    [[ $output == *'"from":"server"'* && $output != *$'\u009b'* && $output != *$'\u202e'* ]]
     run "$MCPCTL" ls --trace /nonexistent/file -- "$workshop"
     [ "$status" -eq 5 ]
 }
