@@ -1,6 +1,340 @@
+/* doctor.c: the checks of mcpd --doctor, in the order in which one would ask. */
+#define _GNU_SOURCE
 #include "doctor.h"
-int doctor_look(const settings *line, const settings *now, offer *o)
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <common/text.h>
+#include <mcp/io.h>
+
+#include "tokens.h"
+
+/* What was found so far: the program's own, as all of its output is. */
+static struct {
+    struct {
+        finding status;
+        char about[40], text[400];
+    } items[256];
+    size_t count;
+    bool wrong;
+} found;
+
+void doctor_find(finding status, const char *about, const char *format, ...)
 {
-    (void)line, (void)now, (void)o;
-    return 0;
+    va_list args;
+    if (found.count == sizeof found.items / sizeof *found.items)
+        return;
+    size_t i = found.count++;
+    found.items[i].status = status;
+    found.wrong = found.wrong || status == FINDING_WRONG;
+    snprintf(found.items[i].about, sizeof found.items[i].about, "%s", about);
+    va_start(args, format);
+    vsnprintf(found.items[i].text, sizeof found.items[i].text, format, args);
+    va_end(args);
+}
+
+void doctor_tell(const char *line)
+{
+    doctor_find(FINDING_WRONG, "configuration", "%s", line);
+}
+
+/* ---- the machine --------------------------------------------------------------------------------- */
+
+static unsigned long long number_in(const char *path)
+{
+    unsigned long long n = 0;
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%llu", &n) != 1)
+        n = 0;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static void look_at_machine(const settings *now)
+{
+    struct utsname u;
+    struct rlimit files;
+    unsigned long long watches = number_in("/proc/sys/fs/inotify/max_user_watches");
+    unsigned long long budget = now->watch_budget ? now->watch_budget : 8192;
+    if (uname(&u) == 0)
+        doctor_find(FINDING_OK, "version", "mcpd %s on %s %s %s", mcp_version(), u.sysname,
+                    u.release, u.machine);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        doctor_find(files.rlim_cur < 256 ? FINDING_WARNING : FINDING_OK, "descriptors",
+                    "at most %llu files and connections are open at one time",
+                    (unsigned long long)files.rlim_cur);
+    if (now->no_watch)
+        doctor_find(FINDING_OK, "watching", "switched off by no-watch");
+    else if (!watches)
+        doctor_find(FINDING_WARNING, "watching",
+                    "the system says nothing of inotify: changes are seen every two seconds");
+    else
+        doctor_find(watches < budget ? FINDING_WARNING : FINDING_OK, "watching",
+                    "%llu folders may be watched, of %llu that the system allows all programs of "
+                    "this user%s",
+                    now->watch_budget      ? budget
+                    : watches / 4 < budget ? watches / 4
+                                           : budget,
+                    watches, watches < budget ? " (more: sysctl fs.inotify.max_user_watches)" : "");
+}
+
+/* ---- sources ------------------------------------------------------------------------------------- */
+
+static size_t entries_of(const char *path)
+{
+    size_t n = 0;
+    DIR *d = opendir(path);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n > 2 ? n - 2 : 0;
+}
+
+static void look_at_path(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0 || access(path, R_OK) < 0)
+        doctor_find(FINDING_WRONG, "source", "%s: %s", path, strerror(errno));
+    else if (S_ISDIR(st.st_mode) && access(path, X_OK) < 0)
+        doctor_find(FINDING_WRONG, "source", "%s: its entries cannot be opened: %s", path,
+                    strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        doctor_find(FINDING_OK, "source", "%s: a folder of %zu entries", path, entries_of(path));
+    else if (S_ISREG(st.st_mode))
+        doctor_find(FINDING_OK, "source", "%s: a file of %lld bytes", path, (long long)st.st_size);
+    else
+        doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
+}
+
+static void look_at_module(const offer *o, const source *s)
+{
+    const mcp_module *module;
+    mcp_error error = {0};
+    const char *colon = strchr(s->text, ':');
+    mcp_str name = mcp_str_from(s->module);
+    if (!s->module)
+        name = (mcp_str){s->text, (size_t)(colon - s->text)};
+    if (modules_find(o->modules, name, &module, &error) != MCP_OK)
+        doctor_find(FINDING_WRONG, "source", "%s", error.text);
+    else
+        doctor_find(FINDING_OK, "source", "%s: by the module %s (%s), built with libmcp %s",
+                    s->module ? s->text : colon + 1, module->name,
+                    module->about ? module->about : "no description", module->version);
+}
+
+static void look_at_sources(const settings *now, offer *o)
+{
+    mcp_error error = {0};
+    for (size_t i = 0; i < now->modules.count; i++)
+        if (modules_load(o->modules, now->modules.items[i], &error) != MCP_OK)
+            doctor_find(FINDING_WRONG, "module", "%s", error.text);
+    for (size_t i = 0; i < now->sources.count; i++) {
+        if (source_is_module(&now->sources.items[i]))
+            look_at_module(o, &now->sources.items[i]);
+        else
+            look_at_path(now->sources.items[i].text);
+    }
+    if (!now->sources.count && !now->prompts)
+        doctor_find(FINDING_WRONG, "source", "nothing is served: name a folder or a file");
+    if (now->prompts && access(now->prompts, R_OK | X_OK) < 0)
+        doctor_find(FINDING_WRONG, "prompts", "%s: %s", now->prompts, strerror(errno));
+}
+
+/* ---- command tools ------------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As posix_spawnp() looks for it. */
+static bool can_be_found(const char *program)
+{
+    char path[4096];
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+        int n = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, program);
+        if (n > 0 && (size_t)n < sizeof path && is_program(path))
+            return true;
+    }
+    return false;
+}
+
+static void look_at_tool(config *c, const mcp_json *tool)
+{
+    const char *name = config_text(c, mcp_json_get(tool, "name"));
+    const char *program = config_text(c, mcp_json_at(mcp_json_get(tool, "command"), 0));
+    const mcp_json *in = mcp_json_get(tool, "folder");
+    const char *folder = config_place(c, in ? mcp_json_string(in) : MCP_STR("."));
+    bool there = program && folder &&
+                 (program[0] == '/' ? is_program(program)
+                  : strchr(program, '/')
+                      ? is_program(config_place(
+                            c, mcp_json_string(mcp_json_at(mcp_json_get(tool, "command"), 0))))
+                      : can_be_found(program));
+    if (!there)
+        doctor_find(FINDING_WRONG, "tool", "%s: there is no program %s that may be run",
+                    name ? name : "", program ? program : "");
+    else if (access(folder, X_OK) < 0)
+        doctor_find(FINDING_WRONG, "tool", "%s: the folder %s: %s", name, folder, strerror(errno));
+    else
+        doctor_find(FINDING_OK, "tool", "%s: runs %s in %s", name, program, folder);
+}
+
+static void look_at_tools(const offer *o)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *tools = o->config ? mcp_json_get(config_root(o->config), "tools") : NULL;
+    for (const mcp_json *v; (v = mcp_json_next(tools, &it, NULL)) != NULL;)
+        look_at_tool(o->config, v);
+}
+
+/* ---- HTTP ---------------------------------------------------------------------------------------- */
+
+static void look_at_file(const char *about, const char *path, bool secret)
+{
+    struct stat st;
+    if (!path)
+        return;
+    if (stat(path, &st) < 0 || access(path, R_OK) < 0)
+        doctor_find(FINDING_WRONG, about, "%s: %s", path, strerror(errno));
+    else if (secret && (st.st_mode & 077))
+        doctor_find(FINDING_WARNING, about, "%s: others may read it: chmod 600 it", path);
+    else
+        doctor_find(FINDING_OK, about, "%s: can be read%s", path, secret ? ", by nobody else" : "");
+}
+
+static bool is_loopback(const char *address)
+{
+    static const char *const ours[] = {"127.", "localhost:", "[::1]:", "unix:", ":"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strncmp(address, ours[i], strlen(ours[i])) == 0)
+            return true;
+    return false;
+}
+
+static void try_address(const settings *now, const char *address, bool authenticated,
+                        mcp_loop *loop, mcp_server *server)
+{
+    mcp_listener *listener = NULL;
+    mcp_error error = {0};
+    int rc = mcp_loop_listen(loop, server,
+                             MCP_OPTIONS(mcp_listen_options, .address = address,
+                                         .tls_cert = now->tls_cert, .tls_key = now->tls_key),
+                             &listener, &error);
+    mcp_listener_close(listener);
+    if (rc == MCP_EEXIST)
+        doctor_find(FINDING_WARNING, "http",
+                    "%s: somebody listens there already, maybe this very server", address);
+    else if (rc != MCP_OK)
+        doctor_find(FINDING_WRONG, "http", "%s: %s", address,
+                    error.text[0] ? error.text : mcp_error_text(rc));
+    else if (!authenticated && !is_loopback(address))
+        doctor_find(FINDING_WARNING, "http",
+                    "%s: everybody who gets there is served: there are no tokens", address);
+    else
+        doctor_find(FINDING_OK, "http", "%s: free, %s, %s", address,
+                    now->tls_cert ? "HTTPS" : "HTTP",
+                    authenticated ? "with tokens" : "for everybody");
+}
+
+static void look_at_http(const settings *now, offer *o)
+{
+    mcp_error error = {0};
+    mcp_loop *loop = NULL;
+    mcp_server *server = NULL;
+    tokens *known = NULL;
+    look_at_file("tokens", now->token_file, true);
+    look_at_file("certificate", now->tls_cert, false);
+    look_at_file("key", now->tls_key, true);
+    if (tokens_load(now->token_file, o->config, &known, &error) != MCP_OK && error.text[0])
+        doctor_find(FINDING_WRONG, "tokens", "%s", error.text);
+    if (now->http.count && mcp_loop_new(NULL, &loop, &error) == MCP_OK &&
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1"), &server,
+                       &error) == MCP_OK)
+        for (size_t i = 0; i < now->http.count; i++)
+            try_address(now, now->http.items[i], known != NULL, loop, server);
+    if (loop)
+        mcp_loop_drain(loop, 1000);
+    mcp_server_free(server);
+    mcp_loop_free(loop);
+    tokens_free(known);
+}
+
+/* ---- the report ---------------------------------------------------------------------------------- */
+
+static void print_findings(void)
+{
+    static const char *const marks[] = {"ok      ", "warning ", "WRONG   "};
+    for (size_t i = 0; i < found.count; i++) {
+        printf("%s%s: ", marks[found.items[i].status], found.items[i].about);
+        text_put(stdout, mcp_str_from(found.items[i].text), TEXT_LINE);
+        putchar('\n');
+    }
+}
+
+static void put_findings(mcp_json_writer *w)
+{
+    static const char *const names[] = {"ok", "warning", "wrong"};
+    mcp_json_key(w, "ok"), mcp_json_add_bool(w, !found.wrong);
+    mcp_json_key(w, "findings");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; i < found.count; i++) {
+        mcp_json_begin_object(w);
+        mcp_json_key(w, "status"), mcp_json_add_string(w, names[found.items[i].status]);
+        mcp_json_key(w, "about"), mcp_json_add_string(w, found.items[i].about);
+        mcp_json_key(w, "text"), mcp_json_add_string(w, found.items[i].text);
+        mcp_json_end(w);
+    }
+    mcp_json_end(w);
+}
+
+static int report_json(const settings *now, offer *o, bool configured)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str text;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "offers");
+    mcp_json_begin_array(w);
+    if (configured)
+        doctor_offer(now, o, w);
+    mcp_json_end(w);
+    put_findings(w);
+    mcp_json_end(w);
+    int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        config_pretty(stdout, text);
+    else
+        say("%s", mcp_error_text(rc));
+    mcp_json_writer_free(w);
+    return rc == MCP_OK && !found.wrong ? 0 : 1;
+}
+
+int doctor_look(const settings *now, offer *o, bool configured)
+{
+    look_at_machine(now);
+    if (configured) {
+        if (o->config)
+            doctor_find(FINDING_OK, "configuration", "%s: nothing is wrong with it", now->config);
+        look_at_sources(now, o);
+        look_at_tools(o);
+        look_at_http(now, o);
+    }
+    if (now->json)
+        return report_json(now, o, configured);
+    print_findings();
+    found.count = 0;
+    if (configured)
+        doctor_offer(now, o, NULL);
+    print_findings();
+    return found.wrong ? 1 : 0;
 }

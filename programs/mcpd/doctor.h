@@ -1,11 +1,25 @@
-/* doctor.h: a look at a set-up as somebody would who is asked for help (mcpd --doctor). */
+/* doctor.h: a look at a set-up as somebody would who is asked for help (mcpd --doctor).
+ *
+ * It opens everything that serving would open, once, tries the addresses, and asks the server what a host would see.
+ * Nothing is changed, and nobody is served.
+ */
 #ifndef MCPD_DOCTOR_H
 #define MCPD_DOCTOR_H
 
 #include "offer.h"
 #include "options.h"
 
-/* Prints what it finds. 0; 1 where something does not work. */
-int doctor_look(const settings *line, const settings *now, offer *o);
+/* For config_read(): what is wrong with the file is among what is found. */
+void doctor_tell(const char *line);
+/* Prints what it finds; `configured`: there are settings. 0; 1 where something does not work. */
+int doctor_look(const settings *now, offer *o, bool configured);
+
+/* ---- between doctor.c and doctor_offer.c ---- */
+
+typedef enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_WRONG } finding;
+void doctor_find(finding status, const char *about, const char *format, ...) MCP_PRINTF(3, 4);
+
+/* What each principal would see; `w` NULL: as text to stdout. */
+int doctor_offer(const settings *now, offer *o, mcp_json_writer *w);
 
 #endif

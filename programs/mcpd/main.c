@@ -224,7 +224,7 @@ static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
         return say("--check-config needs --config"), 2;
-    if (!options_what(s) && !(line->config && line->check_config)) {
+    if (!options_what(s) && !(line->config && line->check_config) && !line->doctor) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;
@@ -237,7 +237,8 @@ static int refuse(const settings *line, const settings *s)
 /* The settings that are in force. 0, or the exit code after telling what is wrong. */
 static int configure(program *p)
 {
-    if (p->line.config && config_read(p->line.config, tell, &p->config) != MCP_OK)
+    config_tell *to = p->line.doctor ? doctor_tell : tell;
+    if (p->line.config && config_read(p->line.config, to, &p->config) != MCP_OK)
         return 1;
     if (p->config && config_fill(p->config, &p->now) != MCP_OK)
         return 1;
@@ -267,8 +268,10 @@ static int run(program *p)
     p->offer.now = &p->now;
     if (rc == 0 && !p->offer.modules)
         rc = fail(&(mcp_error){.code = MCP_ENOMEM});
-    if (rc == 0)
-        rc = p->line.doctor ? doctor_look(&p->line, &p->now, &p->offer) : serve(p);
+    if (p->line.doctor && rc <= 1)
+        rc = doctor_look(rc == 0 ? &p->now : &p->line, &p->offer, rc == 0);
+    else if (rc == 0)
+        rc = serve(p);
     offer_clear(&p->offer);
     modules_free(p->offer.modules);
     tokens_free(p->known);

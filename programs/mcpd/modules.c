@@ -44,6 +44,7 @@ static const struct {
     const char *name, *needs;
 } known[] = {
     {"sqlite", "it is part of a build with MCP_MODULE_SQLITE=ON (needs libsqlite3)"},
+    {"git", "it is part of a build with MCP_MODULE_GIT=ON (needs libgit2)"},
 };
 
 static void explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);

@@ -168,6 +168,44 @@ END
     run -1 "$MCPD" --http unix:sock --print-config claude docs
 }
 
+# ---- the doctor ------------------------------------------------------------------------------------------
+
+@test "--doctor: what works, and what each principal would see" {
+    access_file
+    mkdir prompts
+    printf 'Hello\n' >prompts/hello.md
+    run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor
+    [[ "$output" == *"ok      configuration: access.json: nothing is wrong with it"* ]]
+    [[ "$output" == *"ok      source: $PWD/docs: a folder of 3 entries"* ]]
+    [[ "$output" == *"ok      tool: date: runs date in $PWD"* ]]
+    [[ "$output" == *"ok      http: 127.0.0.1:0: free, HTTP, with tokens"* ]]
+    [[ "$output" == *"as alice:"*"5 resources"*"as bob:"*"3 resources"* ]]
+    run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor --json
+    [ "$(jq -c '[.ok, (.offers[] | [.principal, .resources.count, .prompts.count])]' <<<"$output")" = \
+        '[true,["alice",5,1],["bob",3,0]]' ]
+}
+
+@test "--doctor: what does not work, all of it, and exit status 1" {
+    (umask 022 && printf 'a:token\n' >tokens)
+    cat >c.json <<'END'
+{"sources": ["docs"], "http": ["0.0.0.0:0", "256.1.1.1:80"], "token-file": "tokens", "prompts": "nowhere",
+ "tools": [{"name": "t", "command": ["no-such-program"]}, {"name": "u", "command": ["true"], "folder": "none"}]}
+END
+    run -1 --separate-stderr "$MCPD" --config c.json --doctor
+    [[ "$output" == *"WRONG   prompts: "*"nowhere: No such file"* ]]
+    [[ "$output" == *"WRONG   tool: t: there is no program no-such-program"* ]]
+    [[ "$output" == *"WRONG   tool: u: the folder $PWD/none"* ]]
+    [[ "$output" == *"warning tokens: $PWD/tokens: others may read it"* ]]
+    [[ "$output" == *"WRONG   http: 256.1.1.1:80: "* ]]
+    run -1 --separate-stderr "$MCPD" --doctor docs none sqlite:docs/a.md
+    [[ "$output" == *"ok      source: docs: a folder"*"WRONG   source: none: No such file"* ]]
+    printf '{"sorces": []}' >c.json
+    run -1 --separate-stderr "$MCPD" --config c.json --doctor --json
+    jq -e '.ok == false and any(.findings[]; .text | endswith("did you mean \"sources\"?"))' <<<"$output"
+    run -0 --separate-stderr "$MCPD" --http 0.0.0.0:0 --doctor docs
+    [[ "$output" == *"warning http: 0.0.0.0:0: everybody who gets there is served"* ]]
+}
+
 # ---- annotations -------------------------------------------------------------------------------------------
 
 @test "annotations: the last one that says something wins" {

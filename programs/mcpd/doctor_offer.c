@@ -1,0 +1,211 @@
+/* doctor_offer.c: what hosts would see, asked of the server itself, once for each principal that the configuration
+ * knows.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include <common/text.h>
+#include <mcp/io.h>
+#include <prompts.h>
+
+#include "doctor.h"
+
+enum { SHOWN = 5, MOST_PRINCIPALS = 32 };
+
+/* One principal's conversation. */
+typedef struct asking {
+    mcp_loop *loop;
+    mcp_channel *channel;
+    mcp_json_doc *answer; /* to the last question */
+} asking;
+
+static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    asking *a = user;
+    mcp_json_doc *doc = NULL;
+    (void)channel, (void)exchange;
+    if (mcp_json_parse(message, NULL, NULL, &doc, NULL) == MCP_OK &&
+        mcp_json_get(mcp_json_root(doc), "id")) {
+        mcp_json_free(a->answer);
+        a->answer = doc;
+    } else {
+        mcp_json_free(doc);
+    }
+}
+
+/* The result, until the next question; NULL: there was an error, or none came in 20 seconds. */
+static const mcp_json *ask(asking *a, const char *method)
+{
+    char text[300];
+    mcp_json_free(a->answer);
+    a->answer = NULL;
+    snprintf(text, sizeof text,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+             method);
+    mcp_channel_receive(a->channel, 0, mcp_str_from(text), mcp_loop_now(a->loop));
+    for (int i = 0; i < 200 && !a->answer; i++)
+        mcp_loop_step(a->loop, 100);
+    return mcp_json_get(mcp_json_root(a->answer), "result");
+}
+
+/* ---- one list ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *method, *array, *key, *one;
+} lists[] = {
+    {"resources/list", "resources", "uri", "resource"},
+    {"resources/templates/list", "resourceTemplates", "uriTemplate", "template"},
+    {"prompts/list", "prompts", "name", "prompt"},
+    {"tools/list", "tools", "name", "tool"},
+};
+
+static void print_list(size_t l, const mcp_json *result)
+{
+    const mcp_json *array = mcp_json_get(result, lists[l].array);
+    size_t count = mcp_json_count(array), i = 0;
+    bool more = mcp_json_get(result, "nextCursor") != NULL;
+    mcp_json_iter it = {0};
+    printf("  %zu %s%s%s\n", count, lists[l].one, count == 1 ? "" : "s",
+           more ? " on the first page, and more" : "");
+    for (const mcp_json *v; i < SHOWN && (v = mcp_json_next(array, &it, NULL)) != NULL; i++) {
+        printf("    ");
+        text_put(stdout, mcp_json_string(mcp_json_get(v, lists[l].key)), TEXT_LINE);
+        putchar('\n');
+    }
+    if (count > SHOWN)
+        printf("    ...\n");
+}
+
+static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
+{
+    const mcp_json *array = mcp_json_get(result, lists[l].array);
+    size_t i = 0;
+    mcp_json_iter it = {0};
+    mcp_json_key(w, lists[l].array);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "count"), mcp_json_add_uint(w, mcp_json_count(array));
+    mcp_json_key(w, "more"), mcp_json_add_bool(w, mcp_json_get(result, "nextCursor") != NULL);
+    mcp_json_key(w, "first");
+    mcp_json_begin_array(w);
+    for (const mcp_json *v; i < SHOWN && (v = mcp_json_next(array, &it, NULL)) != NULL; i++)
+        mcp_json_add_value(w, mcp_json_get(v, lists[l].key));
+    mcp_json_end(w);
+    mcp_json_end(w);
+}
+
+/* ---- principals ---------------------------------------------------------------------------------- */
+
+static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_json_writer *w)
+{
+    asking a = {.loop = loop};
+    if (mcp_server_connect(
+            server,
+            MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = &a,
+                        .principal = strcmp(principal, "anonymous") == 0 ? NULL : principal),
+            &a.channel, NULL) != MCP_OK)
+        return;
+    if (w) {
+        mcp_json_begin_object(w);
+        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+    } else {
+        printf("\nas %s:\n", principal);
+    }
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        const mcp_json *result = ask(&a, lists[l].method);
+        if (!result && mcp_json_get(mcp_json_root(a.answer), "error")) /* it is not offered */
+            result = NULL;
+        else if (!result)
+            doctor_find(FINDING_WRONG, lists[l].one, "%s does not end", lists[l].method);
+        if (w)
+            put_list(w, l, result);
+        else
+            print_list(l, result);
+    }
+    if (w)
+        mcp_json_end(w);
+    mcp_json_free(a.answer);
+    mcp_channel_free(a.channel);
+}
+
+/* Each once. */
+static void add_principal(const char *name, const char **list, size_t *n)
+{
+    if (!name || strchr(name, '*') || *n == MOST_PRINCIPALS)
+        return;
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(list[i], name) == 0)
+            return;
+    list[(*n)++] = name;
+}
+
+static void add_named(config *c, const mcp_json *value, const char **list, size_t *n)
+{
+    mcp_json_iter it = {0};
+    if (mcp_json_is(value, MCP_JSON_STRING))
+        add_principal(config_text(c, value), list, n);
+    for (const mcp_json *v; (v = mcp_json_next(value, &it, NULL)) != NULL;)
+        if (mcp_json_is(value, MCP_JSON_ARRAY))
+            add_principal(config_text(c, v), list, n);
+}
+
+static size_t principals(const settings *now, config *c, const char **list)
+{
+    size_t n = 0;
+    mcp_json_iter it = {0};
+    const mcp_json *rules = c ? mcp_json_get(config_root(c), "access") : NULL;
+    if (!now->http.count || now->stdio)
+        add_principal("stdio", list, &n);
+    if (now->http.count && !now->token_file && !(c && mcp_json_get(config_root(c), "tokens")))
+        add_principal("anonymous", list, &n);
+    for (const mcp_json *v; (v = mcp_json_next(rules, &it, NULL)) != NULL;)
+        add_named(c, mcp_json_get(v, "principal"), list, &n);
+    if (n == 0)
+        add_principal("anybody with a token", list, &n);
+    return n;
+}
+
+/* What serving would write to its log. */
+static void on_log(void *user, const char *level, const char *line)
+{
+    (void)user;
+    if (strcmp(level, "warning") == 0 || strcmp(level, "error") == 0)
+        doctor_find(FINDING_WARNING, "log", "%s", line);
+}
+
+int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
+{
+    const char *list[MOST_PRINCIPALS];
+    mcp_error error = {0};
+    mcp_loop *loop = NULL;
+    mcp_server *server = NULL;
+    mcp_prompts *prompts = NULL;
+    int rc = mcp_loop_new(NULL, &loop, &error);
+    if (rc == MCP_OK) {
+        mcp_host host = *mcp_loop_host(loop);
+        host.log = on_log;
+        rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1",
+                                        .page_size = (size_t)now->page_size, .host = &host),
+                            &server, &error);
+    }
+    if (rc == MCP_OK)
+        rc = offer_make(o, server, &error);
+    if (rc == MCP_OK && now->prompts)
+        rc = mcp_prompts_add(
+            server, MCP_OPTIONS(mcp_prompts_options, .folder = now->prompts, .no_watch = true),
+            &prompts, &error);
+    if (rc != MCP_OK && error.text[0])
+        doctor_find(FINDING_WRONG, "offer", "%s", error.text);
+    else if (rc != MCP_OK)
+        doctor_find(FINDING_WRONG, "offer", "it cannot be served: see above");
+    size_t n = rc == MCP_OK ? principals(now, o->config, list) : 0;
+    for (size_t i = 0; i < n; i++)
+        show(loop, server, list[i], w);
+    if (loop)
+        mcp_loop_drain(loop, 2000);
+    mcp_prompts_free(prompts);
+    mcp_server_free(server);
+    mcp_loop_free(loop);
+    return rc;
+}
