@@ -71,11 +71,33 @@ static void on_timer(void *arg)
 }
 
 /* Without timers it waits for the end of the server. */
-static void build_unref(mcp__build *b)
+static void free_soon(mcp__build *b)
 {
     const mcp_host *host = mcp_server_host(b->server);
-    if (--b->refs == 0 && b->retired && host && host->timer_start && host->timer_stop)
+    if (b->refs == 0 && b->retired && host && host->timer_start && host->timer_stop)
         b->timer = host->timer_start(host->user, 0, on_timer, b);
+}
+
+static void build_unref(mcp__build *b)
+{
+    b->refs--;
+    free_soon(b);
+}
+
+void mcp__build_leave_host(mcp_server *server)
+{
+    for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next) {
+        mcp__build *b = mcp__container(l, mcp__build, link);
+        if (b->timer)
+            server->host.timer_stop(server->host.user, b->timer);
+        b->timer = NULL;
+    }
+}
+
+void mcp__build_enter_host(mcp_server *server)
+{
+    for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next)
+        free_soon(mcp__container(l, mcp__build, link));
 }
 
 void mcp__build_take(mcp_request *req)

@@ -318,10 +318,12 @@ const mcp_host *mcp_server_host(const mcp_server *server)
 void mcp_server_set_host(mcp_server *server, const mcp_host *host)
 {
     mcp__tasks_leave_host(server, host == NULL);
+    mcp__build_leave_host(server);
     server->has_host = host != NULL;
     if (host)
         mcp__copy_options(&server->host, sizeof(server->host), host);
     mcp__tasks_enter_host(server);
+    mcp__build_enter_host(server);
 }
 
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)

@@ -135,6 +135,9 @@ typedef struct mcp__build {
 
 void mcp__build_take(mcp_request *req);
 void mcp__build_give(mcp_request *req);
+/* The timers are the host's. */
+void mcp__build_leave_host(mcp_server *server);
+void mcp__build_enter_host(mcp_server *server);
 /* The present one, and those that are about to be released. */
 void mcp__build_free_all(mcp_server *server);
 void mcp__closers_run(mcp_server *server, mcp__closer **closers);

@@ -399,6 +399,31 @@ static void released_with_the_server(void **state)
     assert_null(w.timer);
 }
 
+/* What waits for a timer of a host that goes waits for the next one, or for the server's end. */
+static void host_goes(void **state)
+{
+    static world w;
+    (void)state;
+    open_world(&w, 0);
+    assert_int_equal(run(&w, 1), MCP_OK);
+    assert_int_equal(run(&w, 2), MCP_OK);
+    assert_non_null(w.timer);
+    const mcp_host host = *mcp_server_host(w.server);
+    mcp_server_set_host(w.server, NULL);
+    assert_null(w.timer);
+    mcp_server_set_host(w.server, &host);
+    fire(&w);
+    assert_int_equal(w.released[1], 11);
+    assert_int_equal(run(&w, 3), MCP_OK);
+    mcp_server_set_host(w.server, NULL);
+    assert_null(w.timer);
+    w.timer = close_tool; /* a stranger's by now: nobody stops it */
+    close_world(&w);
+    assert_non_null(w.timer);
+    assert_int_equal(w.released[2], 11);
+    assert_int_equal(w.released[3], 11);
+}
+
 static void every_allocation(void **state)
 {
     static world w;
@@ -445,10 +470,15 @@ static void resources_are_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replaced_at_once),   cmocka_unit_test(failure_changes_nothing),
-        cmocka_unit_test(told_once),          cmocka_unit_test(requests_keep_theirs),
-        cmocka_unit_test(reruns_keep_theirs), cmocka_unit_test(released_with_the_server),
-        cmocka_unit_test(every_allocation),   cmocka_unit_test(resources_are_changed),
+        cmocka_unit_test(replaced_at_once),
+        cmocka_unit_test(failure_changes_nothing),
+        cmocka_unit_test(told_once),
+        cmocka_unit_test(requests_keep_theirs),
+        cmocka_unit_test(reruns_keep_theirs),
+        cmocka_unit_test(released_with_the_server),
+        cmocka_unit_test(host_goes),
+        cmocka_unit_test(every_allocation),
+        cmocka_unit_test(resources_are_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
