@@ -76,11 +76,12 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
     }
 }
 
-/* Principal, method, and the params but for what changes between attempts. */
+/* Principal, method, and the params but for what changes between attempts. Nobody in particular is somebody else
+ * than who has the empty name. */
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
     mcp_str principal = mcp__request_principal_str(req);
-    mcp__buf_printf(b, "%s\n%zu\n", req->method->name, principal.len);
+    mcp__buf_printf(b, "%s\n%s%zu\n", req->method->name, principal.ptr ? "" : "-", principal.len);
     mcp__buf_str(b, principal);
     put_canonical(b, req->in.message.params, true);
 }
@@ -265,11 +266,24 @@ static int put_sealed_state(mcp__buf *to, mcp_request *req)
     return rc;
 }
 
+/* It has to come back in a message, with the request and the new answers. */
+static int check_length(mcp_request *req, size_t len)
+{
+    size_t max = req->in.channel->options.max_message;
+    return len <= max / 2 ? MCP_OK
+                          : mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                           "Internal error: what has to be kept for the next round "
+                                           "is too large for max_message (%zu)",
+                                           max);
+}
+
 static void answer_with_questions(mcp_request *req)
 {
     mcp__buf state;
     mcp__buf_init(&state, &req->server->allocator, 0);
     int rc = put_sealed_state(&state, req);
+    if (rc == MCP_OK)
+        rc = check_length(req, state.len);
     if (rc == MCP_OK) {
         mcp__buf b = mcp__channel_take_buf(req->in.channel);
         mcp__put_result_head(&b, mcp__request_id(req));

@@ -25,6 +25,9 @@ enum {
     DEFAULT_LIFETIME_MS = 15 * 60 * 1000,
 };
 
+/* So that sums with a time of day stay in range. */
+#define LONGEST_LIFETIME_MS ((uint64_t)INT64_MAX / 4)
+
 #define FUNCTIONS(X)       \
     X(EVP_CIPHER_CTX_new)  \
     X(EVP_CIPHER_CTX_free) \
@@ -175,7 +178,8 @@ static int set_seal(mcp_server *server, const mcp_seal_options *o, mcp_error *er
     mcp__seal *seal = mcp__zalloc(&server->allocator, sizeof(*seal));
     if (!seal)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a key");
-    seal->lifetime_ms = o->lifetime_ms ? o->lifetime_ms : DEFAULT_LIFETIME_MS;
+    seal->lifetime_ms = o->lifetime_ms ? MCP__MIN(o->lifetime_ms, LONGEST_LIFETIME_MS)
+                                       : (uint64_t)DEFAULT_LIFETIME_MS;
     int rc = load(&seal->f, error);
     if (rc == MCP_OK) {
         rc = derive_keys(seal, o, &server->allocator);

@@ -123,9 +123,11 @@ static void test_belongs_to_its_principal(void **state)
     static const struct {
         const char *asked, *answers;
         bool good;
-    } cases[] = {{"alice", "alice", true},  {"alice", "bob", false}, {"alice", NULL, false},
-                 {NULL, NULL, true},        {NULL, "alice", false},  {"alice", "alic", false},
-                 {"alice", "alicee", false}};
+    } cases[] = {{"alice", "alice", true},   {"alice", "bob", false},
+                 {"alice", NULL, false},     {NULL, NULL, true},
+                 {NULL, "alice", false},     {"alice", "alic", false},
+                 {"alice", "alicee", false}, {NULL, "", false},
+                 {"", NULL, false},          {"", "", true}};
     world w;
     open_world(&w);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -195,6 +197,76 @@ static void test_every_bit_counts(void **state)
     mcp_server_free(w.server);
 }
 
+/* A time that no clock reaches is for ever, and not in the past. */
+static void test_longest_lifetime(void **state)
+{
+    (void)state;
+    static const uint64_t lifetimes[] = {UINT64_MAX, INT64_MAX};
+    world w;
+    open_world(&w);
+    for (size_t i = 0; i < COUNT(lifetimes); i++) {
+        assert_int_equal(
+            mcp_server_set_seal(w.server,
+                                MCP_OPTIONS(mcp_seal_options, .lifetime_ms = lifetimes[i]), NULL),
+            MCP_OK);
+        begin(&w, NULL);
+        assert_true(goes_on(&w, NULL));
+    }
+    mcp_server_free(w.server);
+}
+
+static int keeps_much(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    static const char much[6000];
+    const mcp_json *roots;
+    (void)arguments, (void)user;
+    int rc = mcp_request_set_state(req, (mcp_str){much, sizeof(much)});
+    return rc == MCP_OK ? mcp_request_roots(req, "k", &roots) : rc;
+}
+
+static void keep_sent(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    (void)channel, (void)exchange;
+    memcpy(user, message.ptr, message.len);
+    ((char *)user)[message.len] = '\0';
+}
+
+/* What could not come back is not given out. */
+static void test_state_fits_a_message(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t max_message;
+        const char *said;
+    } cases[] = {{64 << 10, "requestState"}, {12 << 10, "max_message"}};
+    static char sent[64 << 10];
+    world w;
+    open_world(&w);
+    assert_int_equal(mcp_server_add_tool(w.server,
+                                         MCP_OPTIONS(mcp_tool, .name = "much", .call = keeps_much),
+                                         NULL, NULL),
+                     MCP_OK);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        mcp_channel *channel = NULL;
+        assert_int_equal(
+            mcp_server_connect(w.server,
+                               MCP_OPTIONS(mcp_channel_options, .send = keep_sent, .user = sent,
+                                           .max_message = cases[i].max_message),
+                               &channel, NULL),
+            MCP_OK);
+        mcp_channel_receive(
+            channel, 1,
+            MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                    "\"name\":\"much\",\"_meta\":{"
+                    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                    "\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}}}}}"),
+            0);
+        assert_non_null(strstr(sent, cases[i].said));
+        mcp_channel_free(channel);
+    }
+    mcp_server_free(w.server);
+}
+
 static void test_needs_keys_and_randomness(void **state)
 {
     (void)state;
@@ -223,6 +295,8 @@ int main(void)
         cmocka_unit_test(test_expires),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_every_bit_counts),
+        cmocka_unit_test(test_longest_lifetime),
+        cmocka_unit_test(test_state_fits_a_message),
         cmocka_unit_test(test_needs_keys_and_randomness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
