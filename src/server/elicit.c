@@ -262,7 +262,7 @@ static elicitation *find(const mcp__session *session, const char *id)
 static int remember(mcp_request *req, const char *id)
 {
     mcp__session *session = mcp__request_session(req);
-    if (!session || find(session, id))
+    if (!id || !req->revision->elicitation_id || !session || find(session, id))
         return MCP_OK;
     size_t len = strlen(id);
     elicitation *e = mcp__alloc(&req->server->allocator, sizeof(*e) + len + 1);
@@ -314,7 +314,7 @@ static int give_id(mcp_request *req, const char *key, mcp_elicit *e)
         snprintf(id, room, "%s-%s", series, key);
         e->elicitation_id = id;
     }
-    return remember(req, e->elicitation_id);
+    return MCP_OK;
 }
 
 /* ---- asking --------------------------------------------------------------------------------------------------------- */
@@ -342,6 +342,8 @@ int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what
     int rc = e.url && mcp_request_can(req, ask.capability) ? give_id(req, key, &e) : MCP_OK;
     if (rc == MCP_OK)
         rc = mcp__input_ask(req, &ask, &result);
+    if (rc == MCP_INPUT_REQUIRED && remember(req, e.elicitation_id) != MCP_OK)
+        rc = MCP_ENOMEM;
     if (rc != MCP_OK)
         return rc;
     read_action(result, &ret->action);
@@ -377,6 +379,8 @@ int mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit
     int rc = mcp_request_require(req, "elicitation.url");
     if (rc == MCP_OK)
         rc = give_id(req, key, &e);
+    if (rc == MCP_OK)
+        rc = remember(req, e.elicitation_id);
     if (rc != MCP_OK)
         return rc;
     mcp__ask ask = ask_for(key, &e);
