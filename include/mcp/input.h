@@ -111,7 +111,7 @@ typedef struct mcp_sample {
     const char *model_preferences; /* JSON object */
     const char *metadata;          /* JSON object */
     const char *tools;             /* JSON array of Tool; needs "sampling.tools" */
-    const char *tool_choice;       /* JSON object */
+    const char *tool_choice;       /* JSON object; the same */
 } mcp_sample;
 
 /* *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from 2025-11-25 on),

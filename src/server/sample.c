@@ -121,7 +121,7 @@ int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what
     mcp__copy_options(&s, sizeof(s), what);
     mcp__ask ask = {.key = key,
                     .method = "sampling/createMessage",
-                    .capability = s.tools ? "sampling.tools" : "sampling",
+                    .capability = s.tools || s.tool_choice ? "sampling.tools" : "sampling",
                     .put = put_sample,
                     .fits = sample_fits,
                     .what = &s};

@@ -159,6 +159,10 @@ static const mcp_sample tools_sample = {
     .max_tokens = 9,
     .tools = "[{\"name\":\"weather\",\"inputSchema\":{\"type\":\"object\"}}]",
     .tool_choice = "{\"mode\":\"required\"}"};
+static const mcp_sample choice_sample = {.size = sizeof(mcp_sample),
+                                         .text = "Weather?",
+                                         .max_tokens = 9,
+                                         .tool_choice = "{\"mode\":\"none\"}"};
 static const mcp_sample wrong_sample = {.size = sizeof(mcp_sample), .text = "Hello?"};
 
 static int once_count;
@@ -183,6 +187,7 @@ static const struct {
     {TOOL("sample", samples), &simple_sample},
     {TOOL("full_sample", samples), &full_sample},
     {TOOL("tools_sample", samples), &tools_sample},
+    {TOOL("choice_sample", samples), &choice_sample},
     {TOOL("wrong_sample", samples), &wrong_sample},
     {TOOL("list_roots", lists_roots), NULL},
     {TOOL("rounds", asks_rounds), &once_count},
