@@ -74,6 +74,7 @@ static int cancel(mcp_request *req, mcp_task *task)
     task->status = MCP_TASK_CANCELLED;
     task->message = why;
     task->detail = MCP_STR("");
+    task->updated_ms = MCP__MAX(mcp__server_clock(req->server), task->updated_ms);
     return t->store.update(task, t->store_user);
 }
 

@@ -723,8 +723,10 @@ static void test_own_store(void **state)
     channel = peer(w, "alice");
     assert_has(ask_of(w, channel, "tasks/get"), "\"working\"");
     assert_has(ask_of(w, channel, "tasks/update"), "\"result\"");
+    w->calendar += 1000;
     ask_of(w, channel, "tasks/cancel");
     assert_has(ask_of(w, channel, "tasks/get"), "\"cancelled\"");
+    assert_int_equal(s.task.updated_ms, w->calendar);
     mcp_channel_free(channel);
     rig_close(&w->r);
     free(w);
