@@ -1,0 +1,341 @@
+/* conn.c: see conn.h.
+ *
+ * A statement goes out with all that is around it at once, and what comes back is told apart by its place:
+ * each letter of `step` is a statement around it (q, p), one that may fail (d), the statement itself (R), or
+ * the end of a part (S): after an error the server skips what follows up to the next S.
+ *
+ *     its own     B R S  rollback S
+ *     outside     B first-look DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *
+ * The first look is there because a transaction may be made to write until something was read in it.
+ */
+#include "conn.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+static void on_readable(void *arg);
+
+postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
+{
+    const mcp_host *h = postgres_pool_host(pool);
+    const mcp_allocator *alloc = postgres_pool_settings(pool)->alloc;
+    postgres_conn *c = files_alloc(alloc, sizeof *c);
+    if (!c)
+        return NULL;
+    *c = (postgres_conn){.pool = pool, .pg = pg};
+    c->poll = h->poll_start(h->user, PQsocket(pg), on_readable, c);
+    if (c->poll)
+        return c;
+    files_release(alloc, c);
+    return NULL;
+}
+
+/* ---- giving up -------------------------------------------------------------------------------------------------- */
+
+static void cancel_far(void *arg)
+{
+    char text[256];
+    PQcancel(arg, text, sizeof text);
+}
+
+static void cancelled(void *arg)
+{
+    PQfreeCancel(arg);
+}
+
+static void cancel_what_runs(const postgres_conn *c)
+{
+    const mcp_host *h = postgres_pool_host(c->pool);
+    PGcancel *cancel = PQstatus(c->pg) == CONNECTION_OK ? PQgetCancel(c->pg) : NULL;
+    if (cancel &&
+        (h->work_long ? h->work_long : h->work)(h->user, cancel_far, cancelled, cancel) != MCP_OK)
+        PQfreeCancel(cancel); /* the server's own time-out will do */
+}
+
+void postgres_conn_give_up(postgres_conn *c)
+{
+    const mcp_host *h = postgres_pool_host(c->pool);
+    if (c->op)
+        c->op->conn = NULL;
+    if (c->op || c->busy)
+        cancel_what_runs(c);
+    if (c->dead)
+        *c->dead = true;
+    h->poll_stop(h->user, c->poll);
+    PQfinish(c->pg);
+    postgres_pool_gone(c->pool, c);
+    files_release(postgres_pool_settings(c->pool)->alloc, c);
+}
+
+/* It is not there any more: nothing runs that could be cancelled. */
+static void lost(postgres_conn *c)
+{
+    postgres_op *op = c->op;
+    postgres_pool *pool = c->pool;
+    if (op)
+        postgres_why(PQerrorMessage(c->pg), op->text);
+    c->op = NULL;
+    c->busy = false;
+    postgres_conn_give_up(c);
+    if (op)
+        postgres_pool_retry(pool, op);
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
+
+static bool put_step(postgres_conn *c, char what, int sent)
+{
+    if (!sent || c->n_steps == POSTGRES_STEPS)
+        return false;
+    c->step[c->n_steps++] = what;
+    c->step[c->n_steps] = 0;
+    return true;
+}
+
+static bool put_sql(postgres_conn *c, char what, const char *sql)
+{
+    return put_step(c, what, PQsendQueryParams(c->pg, sql, 0, NULL, NULL, NULL, NULL, 0));
+}
+
+static bool put_sync(postgres_conn *c)
+{
+    return put_step(c, 'S', PQpipelineSync(c->pg));
+}
+
+/* Statements that come again keep a place, and what was there before goes. */
+static bool put_prepared(postgres_conn *c, const postgres_op *op)
+{
+    char name[16], sql[40];
+    size_t i = op->statement % POSTGRES_PREPARED;
+    snprintf(name, sizeof name, "mcp%zu", i);
+    snprintf(sql, sizeof sql, "DEALLOCATE mcp%zu", i);
+    if (c->prepared[i].statement == op->statement)
+        return true;
+    if ((c->prepared[i].statement || c->prepared[i].stale) &&
+        !(put_sql(c, 'd', sql) && put_sync(c)))
+        return false;
+    c->prepared[i].statement = op->statement;
+    return put_step(c, 'p', PQsendPrepare(c->pg, name, op->sql, 0, NULL));
+}
+
+static bool put_own(postgres_conn *c, const postgres_op *op)
+{
+    char name[16];
+    snprintf(name, sizeof name, "mcp%zu", (size_t)(op->statement % POSTGRES_PREPARED));
+    if (op->statement && !put_prepared(c, op))
+        return false;
+    return put_sql(c, 'q', "BEGIN READ ONLY") &&
+           put_step(c, 'R',
+                    op->statement
+                        ? PQsendQueryPrepared(c->pg, name, op->n_value, op->value, NULL, NULL, 0)
+                        : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL,
+                                            NULL, 0)) &&
+           put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c);
+}
+
+static bool put_fetch(postgres_conn *c, const postgres_op *op)
+{
+    char fetch[60];
+    snprintf(fetch, sizeof fetch, "FETCH FORWARD %zu FROM mcp_cursor", op->fetch);
+    return put_step(
+               c, 'q',
+               PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0)) &&
+           put_sql(c, 'R', fetch);
+}
+
+static bool put_outside(postgres_conn *c, const postgres_op *op)
+{
+    char again[400];
+    postgres_session_sql(again, postgres_pool_settings(c->pool)->timeout_ms);
+    memset(c->prepared, 0, sizeof c->prepared);
+    if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1"))
+        return false;
+    if (!(op->fetch ? put_fetch(c, op)
+                    : put_step(c, 'R',
+                               PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL,
+                                                 NULL, 0))))
+        return false;
+    return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
+           put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
+}
+
+void postgres_conn_flush(postgres_conn *c)
+{
+    int rc = PQflush(c->pg);
+    c->unsent = rc == 1;
+    if (rc < 0)
+        lost(c);
+}
+
+static void next_is(postgres_conn *c)
+{
+    if (c->at < c->n_steps && c->step[c->at] == 'R')
+        PQsetSingleRowMode(c->pg);
+}
+
+void postgres_conn_start(postgres_conn *c, postgres_op *op)
+{
+    c->op = op;
+    op->conn = c;
+    c->busy = true;
+    c->deadline = op->deadline;
+    c->at = c->n_steps = c->received = 0;
+    if (!(op->outside ? put_outside(c, op) : put_own(c, op))) {
+        lost(c);
+        return;
+    }
+    next_is(c);
+    postgres_conn_flush(c);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------------------------------ */
+
+static void end_op(postgres_conn *c, int rc)
+{
+    postgres_op *op = c->op;
+    c->op = NULL;
+    op->conn = NULL;
+    op->end(op, rc);
+}
+
+/* Its rows are not wanted any more, nor is the connection that still brings them. */
+static void cut_off(postgres_conn *c, int rc)
+{
+    postgres_op *op = c->op;
+    postgres_conn_give_up(c);
+    op->end(op, rc);
+}
+
+static void take_error(postgres_conn *c, const PGresult *r)
+{
+    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+    postgres_op *op = c->op;
+    for (size_t i = 0; op->statement && i < POSTGRES_PREPARED; i++)
+        if (c->prepared[i].statement == op->statement)
+            c->prepared[i].statement = 0, c->prepared[i].stale = true;
+    snprintf(op->state, sizeof op->state, "%s", state ? state : "");
+    postgres_why(text ? text : PQresultErrorMessage(r), op->text);
+}
+
+/* The server ends the session (57P01 and its like): as good as a broken connection. */
+static bool is_end_of_session(const postgres_op *op)
+{
+    return strncmp(op->state, "57P", 3) == 0 || strncmp(op->state, "08", 2) == 0;
+}
+
+/* False: the connection is gone, or not this one's any more. */
+static bool take_row(postgres_conn *c, const PGresult *r)
+{
+    postgres_op *op = c->op;
+    c->received = 0;
+    if (PQntuples(r) == 0 && op->rows > 0)
+        return true;
+    op->rows += (size_t)PQntuples(r);
+    int rc = op->row ? op->row(op, r) : MCP_OK;
+    if (rc == MCP_OK)
+        return true;
+    cut_off(c, rc == MCP_PENDING ? MCP_OK : rc);
+    return false;
+}
+
+static bool take_failure(postgres_conn *c, const PGresult *r)
+{
+    if (!c->op || c->op->text[0] || c->step[c->at] == 'd' ||
+        PQresultStatus(r) == PGRES_PIPELINE_ABORTED)
+        return true;
+    take_error(c, r);
+    if (is_end_of_session(c->op)) {
+        lost(c);
+        return false;
+    }
+    return true;
+}
+
+static bool take_result(postgres_conn *c, const PGresult *r)
+{
+    char what = c->step[c->at];
+    switch (PQresultStatus(r)) {
+    case PGRES_PIPELINE_SYNC:
+        c->at++;
+        next_is(c);
+        return true;
+    case PGRES_SINGLE_TUPLE:
+    case PGRES_TUPLES_OK: return what != 'R' || !c->op || take_row(c, r);
+    case PGRES_COMMAND_OK:
+    case PGRES_EMPTY_QUERY: return true;
+    case PGRES_PIPELINE_ABORTED:
+    case PGRES_FATAL_ERROR: return take_failure(c, r);
+    default: /* COPY, which has no place in a pipeline */ lost(c); return false;
+    }
+}
+
+/* A statement's results are over. */
+static void end_step(postgres_conn *c)
+{
+    bool answered = c->step[c->at] == 'R' && c->op;
+    c->at++;
+    next_is(c);
+    if (answered)
+        end_op(c, c->op->text[0] ? MCP_EREMOTE : MCP_OK);
+}
+
+/* Everything around it is over too. Were a transaction still open, the connection would not be used again. */
+static void end_all(postgres_conn *c)
+{
+    c->busy = false;
+    if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
+        postgres_pool_idle(c->pool, c);
+    else
+        postgres_conn_give_up(c);
+}
+
+static void take_notices(postgres_conn *c)
+{
+    const postgres_pool_options *o = postgres_pool_settings(c->pool);
+    for (PGnotify *n; (n = PQnotifies(c->pg)); PQfreemem(n))
+        if (o->notify)
+            o->notify(o->user, n);
+}
+
+static void take_results(postgres_conn *c, bool *dead)
+{
+    while (!*dead && c->busy && !PQisBusy(c->pg)) {
+        PGresult *r = PQgetResult(c->pg);
+        if (r)
+            take_result(c, r);
+        else
+            end_step(c);
+        PQclear(r);
+        if (!*dead && c->busy && c->at == c->n_steps) {
+            end_all(c);
+            return;
+        }
+    }
+}
+
+static void on_readable(void *arg)
+{
+    postgres_conn *c = arg;
+    bool dead = false;
+    int waiting = 0;
+    ioctl(PQsocket(c->pg), FIONREAD, &waiting);
+    c->received += waiting > 0 ? (size_t)waiting : 0;
+    if (!PQconsumeInput(c->pg) || PQstatus(c->pg) != CONNECTION_OK) {
+        lost(c);
+        return;
+    }
+    c->dead = &dead;
+    take_notices(c);
+    take_results(c, &dead);
+    if (!dead && c->op && c->received > c->op->max_bytes) {
+        cut_off(c, MCP_ELIMIT);
+        dead = true;
+    }
+    if (!dead) {
+        c->dead = NULL;
+        if (c->unsent)
+            postgres_conn_flush(c);
+    }
+}

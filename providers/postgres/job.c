@@ -1,0 +1,317 @@
+/* job.c: one request, from its URI to its reply. */
+#include "provider.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+    OVERHEAD = 8 << 20
+}; /* of a message around its values, and what a socket holds of the next */
+
+static void (*const runs[])(postgres_job *) = {
+    [POSTGRES_KIND_DATABASE] = postgres_run_database, [POSTGRES_KIND_SCHEMA] = postgres_run_schema,
+    [POSTGRES_KIND_TABLE] = postgres_run_table,       [POSTGRES_KIND_ROWS] = postgres_run_rows,
+    [POSTGRES_KIND_ROW] = postgres_run_row,           [POSTGRES_KIND_CELL] = postgres_run_cell,
+    [POSTGRES_KIND_FUNCTION] = postgres_run_function, [POSTGRES_KIND_QUERY] = postgres_run_saved,
+};
+
+bool postgres_is_ours(const postgres *s, mcp_str uri)
+{
+    static const size_t scheme = sizeof "postgres:" - 1;
+    size_t prefix = strlen(s->prefix);
+    return uri.len >= prefix && strncasecmp(uri.ptr, s->prefix, scheme) == 0 &&
+           memcmp(uri.ptr + scheme, s->prefix + scheme, prefix - scheme) == 0;
+}
+
+postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc)
+{
+    size_t prefix = strlen(s->prefix);
+    *rc = uri.len && !postgres_is_ours(s, uri) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    if (*rc == MCP_ENOTFOUND)
+        return NULL;
+    postgres_job *j = mcp_request_alloc(req, sizeof *j + uri.len + POSTGRES_URI_ROOM);
+    if (!j)
+        return NULL;
+    memset(j, 0, sizeof *j);
+    j->s = s;
+    j->req = req;
+    j->uri = uri;
+    postgres_sql_init(&j->sql, &s->alloc);
+    postgres_sql_init(&j->text, &s->alloc);
+    if (!uri.len)
+        return j;
+    *rc = postgres_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    return *rc == MCP_OK ? j : NULL;
+}
+
+/* ---- from the start to the end -------------------------------------------------------------------------------- */
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    postgres_job *j = user;
+    (void)req;
+    postgres_pool_cancel(j->s->pool, &j->op);
+    postgres_job_finish(j, MCP_ECANCELLED);
+}
+
+int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j))
+{
+    j->json = mcp_json_writer_new(&j->s->alloc, 4 * j->s->max_read + OVERHEAD);
+    if (!j->json)
+        return MCP_ENOMEM;
+    j->in_handler = true;
+    begin(j);
+    j->in_handler = false;
+    if (j->finished)
+        return j->outcome;
+    mcp_request_on_cancel(j->req, on_cancel, j);
+    return MCP_PENDING;
+}
+
+void postgres_job_finish(postgres_job *j, int outcome)
+{
+    postgres_table_release(&j->s->alloc, j->table);
+    mcp_json_writer_free(j->json);
+    postgres_sql_free(&j->sql);
+    postgres_sql_free(&j->text);
+    j->finished = true;
+    j->outcome = outcome;
+    if (j->in_handler)
+        return;
+    mcp_request_on_cancel(j->req, NULL, NULL);
+    mcp_reply_finish(j->req, outcome);
+}
+
+static void end(postgres_op *op, int rc)
+{
+    postgres_job *j = op->user;
+    j->next(j, rc);
+}
+
+void postgres_job_run(postgres_job *j, const char *sql,
+                      int (*row)(postgres_op *op, const PGresult *r),
+                      void (*next)(postgres_job *j, int rc))
+{
+    j->op.sql = sql ? sql : postgres_sql_text(&j->sql);
+    if (!j->op.sql) {
+        postgres_job_finish(j, MCP_ENOMEM);
+        return;
+    }
+    j->op.row = row;
+    j->op.end = end;
+    j->op.user = j;
+    j->op.timeout_ms = j->s->timeout_ms;
+    j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* of bytea in hexadecimal digits */
+    j->next = next;
+    postgres_pool_run(j->s->pool, &j->op);
+}
+
+/* ---- replies --------------------------------------------------------------------------------------------------- */
+
+static void fail(postgres_job *j, int code, const char *data, const char *text)
+{
+    postgres_job_finish(j, j->as_tool ? mcp_reply_tool_error(j->req, "%s", text)
+                                      : mcp_reply_fail_data(j->req, code, data, "%s", text));
+}
+
+void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fail(j, code, NULL, text);
+}
+
+void postgres_job_missing(postgres_job *j)
+{
+    postgres_job_finish(j, MCP_ENOTFOUND);
+}
+
+void postgres_job_reply_json(postgres_job *j)
+{
+    mcp_str text;
+    int rc = mcp_json_writer_finish(j->json, &text);
+    if (rc == MCP_ELIMIT)
+        postgres_job_fail(j, MCP_CODE_INTERNAL, "The answer is too large: ask for less");
+    else if (rc != MCP_OK)
+        postgres_job_finish(j, rc);
+    else
+        postgres_job_finish(j, j->as_tool ? mcp_reply_structured(j->req, text)
+                                          : mcp_reply_str(j->req, text, "application/json"));
+}
+
+void postgres_job_too_large(postgres_job *j, uint64_t size)
+{
+    char text[400];
+    mcp_str data;
+    mcp_json_writer *w = j->json;
+    mcp_json_writer_reset(w);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, j->uri);
+    if (size)
+        mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
+    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->s->max_read);
+    mcp_json_key(w, "uriTemplate");
+    snprintf(text, sizeof text, "%.300s{schema}/{table}/cell/{column}{/key*}{?offset,length}",
+             j->s->prefix);
+    mcp_json_add_string(w, text);
+    mcp_json_end(w);
+    snprintf(text, sizeof text,
+             "A value is larger than the limit of %zu bytes for one read. Read it in parts, with "
+             "?offset=0&length=65536 behind the URI of the cell",
+             j->s->max_read);
+    if (mcp_json_writer_finish(w, &data) == MCP_OK)
+        fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data), text);
+    else
+        postgres_job_finish(j, MCP_ENOMEM);
+}
+
+static void log_failure(const postgres_job *j, const char *text)
+{
+    char line[500];
+    if (!j->s->host.log)
+        return;
+    snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", j->s->name, text);
+    j->s->host.log(j->s->host.user, "warning", line);
+}
+
+static bool is(const postgres_job *j, const char *state)
+{
+    return strncmp(j->op.state, state, strlen(state)) == 0;
+}
+
+void postgres_job_broken(postgres_job *j, int rc)
+{
+    switch (rc) {
+    case MCP_EREMOTE:
+        if (is(j, "57014") || is(j, "55P03"))
+            break;
+        if (is(j, "42501")) { /* a right that was taken away */
+            postgres_job_missing(j);
+            return;
+        }
+        log_failure(j, j->op.text);
+        postgres_job_fail(j, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.300s",
+                          j->s->name, j->op.text);
+        return;
+    case MCP_ECLOSED:
+        postgres_job_fail(j, MCP_CODE_INTERNAL,
+                          "The database %.100s cannot be reached now; try again later", j->s->name);
+        return;
+    case MCP_ELIMIT: postgres_job_too_large(j, 0); return;
+    case MCP_ETIMEOUT: break;
+    default: postgres_job_finish(j, rc); return;
+    }
+    postgres_job_fail(j, MCP_CODE_INTERNAL,
+                      "It took too long: the database is busy or locked, or too much has to be "
+                      "looked at. Ask for less, or by a key or an indexed column");
+}
+
+bool postgres_job_is_bad_value(const postgres_job *j, int rc)
+{
+    return rc == MCP_EREMOTE && is(j, "22");
+}
+
+bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,
+                         uint64_t fallback, uint64_t *ret)
+{
+    const mcp_str *text = postgres_uri_param(&j->target, name);
+    uint64_t value = 0;
+    bool ok = text && text->len > 0 && text->len <= 18;
+    *ret = fallback;
+    if (!text)
+        return true;
+    for (size_t i = 0; ok && i < text->len; i++) {
+        ok = text->ptr[i] >= '0' && text->ptr[i] <= '9';
+        value = value * 10 + (uint64_t)(text->ptr[i] - '0');
+    }
+    *ret = value;
+    if (ok && value >= min && value <= max)
+        return true;
+    postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
+                      name, (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+static int64_t now(const postgres_job *j)
+{
+    return j->s->host.now(j->s->host.user);
+}
+
+static int add_column(postgres_op *op, const PGresult *r)
+{
+    postgres_job *j = op->user;
+    return PQntuples(r) ? postgres_table_add(&j->s->alloc, j->table, r) : MCP_OK;
+}
+
+static void looked_up(postgres_job *j, int rc)
+{
+    if (rc != MCP_OK) {
+        postgres_job_broken(j, rc);
+    } else if (!j->table->n_column) {
+        postgres_job_missing(j);
+    } else {
+        postgres_tables_keep(&j->s->tables, j->table, now(j));
+        j->with_table(j);
+    }
+}
+
+void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
+{
+    mcp_str schema = j->target.schema, name = j->target.name;
+    j->with_table = go_on;
+    j->table = postgres_tables_find(&j->s->tables, schema, name, now(j));
+    if (j->table) {
+        go_on(j);
+        return;
+    }
+    j->table = postgres_table_new(&j->s->alloc, schema, name);
+    if (!j->table) {
+        postgres_job_finish(j, MCP_ENOMEM);
+        return;
+    }
+    j->op.statement = 0;
+    j->op.value[0] = j->table->schema;
+    j->op.value[1] = j->table->name;
+    j->op.n_value = 2;
+    postgres_job_run(j, postgres_table_sql, add_column, looked_up);
+}
+
+/* An unknown column or table, a type that is another one now, a statement that the session lost, a right that is. */
+bool postgres_job_stale(postgres_job *j, int rc)
+{
+    static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000", "42501"};
+    bool stale = false;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        stale = stale || (rc == MCP_EREMOTE && is(j, states[i]));
+    if (!stale || j->retried)
+        return false;
+    j->retried = true;
+    postgres_tables_drop(&j->s->tables, j->table);
+    postgres_table_release(&j->s->alloc, j->table);
+    j->table = NULL;
+    mcp_json_writer_reset(j->json);
+    j->size = j->rows = 0;
+    postgres_job_with_table(j, j->with_table);
+    return true;
+}
+
+/* ---- as the engine calls it ------------------------------------------------------------------------------------------ */
+
+int postgres_read(mcp_request *req, mcp_str uri, void *user)
+{
+    int rc;
+    postgres_job *j = postgres_job_new(user, req, uri, &rc);
+    return j ? postgres_job_start(j, runs[j->target.kind]) : rc;
+}
+
+int postgres_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    return postgres_read(req, uri, user);
+}

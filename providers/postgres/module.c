@@ -1,0 +1,13 @@
+/* module.c: the provider as a module that mcpd loads for "postgres:CONNINFO". */
+#include <mcp/module.h>
+
+#include "postgres.h"
+
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
+                 mcp_error *error)
+{
+    return mcp_postgres_mount_json(server, source, options, name, NULL, error);
+}
+
+MCP_MODULE(postgres, .about = "PostgreSQL databases", .options_schema = mcp_postgres_schema,
+           .mount = mount);

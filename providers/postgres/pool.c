@@ -1,0 +1,372 @@
+/* pool.c: see pool.h. Which statement runs where; connecting and backing off. What happens on one connection
+ * is conn.c's business. */
+#include "conn.h"
+
+#include <stdio.h>
+
+enum {
+    TICK_MS = 100,
+    GRACE_MS = 1000, /* the server's own time-out comes first, with its words */
+    FIRST_DELAY_MS = 100,
+    MOST_DELAY_MS = 30000,
+    TRIES = 2,
+};
+
+/* One attempt to connect; it outlives a pool that is freed meanwhile. */
+typedef struct attempt {
+    postgres_pool *pool; /* NULL: nobody waits for it */
+    mcp_allocator alloc;
+    char *conninfo, *after;
+    uint64_t timeout_ms;
+    PGconn *conn;
+    bool mighty;
+    char text[300];
+} attempt;
+
+struct postgres_pool {
+    postgres_pool_options o;
+    mcp_host host;
+    char *conninfo, *after;
+    postgres_conn *conns; /* all that are open */
+    size_t n_conns, n_outside;
+    attempt *attempt;           /* under way */
+    postgres_op *first, **last; /* who waits for a connection */
+    mcp_host_timer *timer;      /* while somebody waits or runs */
+    int64_t not_before;         /* of the next attempt */
+    unsigned failures;
+    char text[300]; /* of the last one */
+    bool ever, mighty, freed;
+};
+
+static int64_t now(const postgres_pool *p)
+{
+    return p->host.now(p->host.user);
+}
+
+void postgres_pool_log(const postgres_pool *p, const char *level, const char *text)
+{
+    char line[450];
+    if (!p->host.log)
+        return;
+    snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", p->o.name, text);
+    p->host.log(p->host.user, level, line);
+}
+
+const mcp_host *postgres_pool_host(const postgres_pool *p)
+{
+    return &p->host;
+}
+
+const postgres_pool_options *postgres_pool_settings(const postgres_pool *p)
+{
+    return &p->o;
+}
+
+/* ---- connecting -------------------------------------------------------------------------------------------- */
+
+static void serve(postgres_pool *p);
+
+static void free_attempt(attempt *a)
+{
+    mcp_allocator alloc = a->alloc;
+    PQfinish(a->conn);
+    files_release(&alloc, a->conninfo);
+    files_release(&alloc, a->after);
+    files_release(&alloc, a);
+}
+
+static void connect_far(void *arg)
+{
+    attempt *a = arg;
+    if (a->conninfo)
+        a->conn = postgres_connect(a->conninfo, a->timeout_ms, a->after, &a->mighty, a->text);
+}
+
+static void fail_waiting(postgres_pool *p, int rc)
+{
+    while (p->first) {
+        postgres_op *op = p->first;
+        p->first = op->next;
+        if (!p->first)
+            p->last = &p->first;
+        snprintf(op->text, sizeof op->text, "%s", p->text);
+        op->end(op, rc);
+    }
+}
+
+static void back_off(postgres_pool *p, const char *why)
+{
+    int64_t delay = p->failures < 9 ? (int64_t)FIRST_DELAY_MS << p->failures : MOST_DELAY_MS;
+    if (!p->failures || strcmp(p->text, why) != 0)
+        postgres_pool_log(p, "warning", why);
+    snprintf(p->text, sizeof p->text, "%s", why);
+    p->failures++;
+    p->not_before = now(p) + (delay < MOST_DELAY_MS ? delay : MOST_DELAY_MS);
+    if (!p->n_conns)
+        fail_waiting(p, MCP_ECLOSED);
+}
+
+static int take_over(postgres_pool *p, attempt *a)
+{
+    postgres_conn *c = postgres_conn_new(p, a->conn);
+    if (!c)
+        return MCP_ENOMEM;
+    a->conn = NULL;
+    c->next = p->conns;
+    p->conns = c;
+    p->n_conns++;
+    p->mighty = a->mighty;
+    if (p->failures)
+        postgres_pool_log(p, "info", "it can be reached again");
+    p->failures = 0;
+    return MCP_OK;
+}
+
+static void connected(void *arg)
+{
+    attempt *a = arg;
+    postgres_pool *p = a->pool;
+    if (p) {
+        bool again = p->ever;
+        p->attempt = NULL;
+        if (!a->conn)
+            back_off(p, a->text[0] ? a->text : "it was not tried");
+        else if (take_over(p, a) != MCP_OK)
+            back_off(p, "out of memory");
+        else {
+            p->ever = true;
+            if (p->o.connected)
+                p->o.connected(p->o.user, again);
+            serve(p);
+        }
+    }
+    free_attempt(a);
+}
+
+static void begin_attempt(postgres_pool *p)
+{
+    attempt *a = files_alloc(p->o.alloc, sizeof *a);
+    if (!a) {
+        back_off(p, "out of memory");
+        return;
+    }
+    *a = (attempt){.pool = p, .alloc = *p->o.alloc, .timeout_ms = p->o.timeout_ms};
+    a->conninfo = files_copy(&a->alloc, p->conninfo, strlen(p->conninfo));
+    a->after = p->after ? files_copy(&a->alloc, p->after, strlen(p->after)) : NULL;
+    p->attempt = a;
+    int (*work)(void *, void (*)(void *), void (*)(void *), void *) =
+        p->host.work_long ? p->host.work_long : p->host.work;
+    if (a->conninfo && (a->after || !p->after) &&
+        work(p->host.user, connect_far, connected, a) == MCP_OK)
+        return;
+    p->attempt = NULL;
+    free_attempt(a);
+    back_off(p, "no worker is free to connect");
+}
+
+/* ---- who runs where ------------------------------------------------------------------------------------------- */
+
+/* Strangers' statements never take the last connection: rows are read beside them. */
+static bool may_start(const postgres_pool *p, const postgres_op *op)
+{
+    return !op->outside || p->o.max == 1 || p->n_outside < p->o.max - 1;
+}
+
+static postgres_conn *idle_conn(const postgres_pool *p)
+{
+    postgres_conn *c = p->conns;
+    while (c && (c->op || c->busy))
+        c = c->next;
+    return c;
+}
+
+static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
+{
+    op->next = NULL;
+    op->tries++;
+    op->state[0] = op->text[0] = 0;
+    if (op->outside && p->mighty && !p->o.mighty) {
+        op->end(op, MCP_EACCESS);
+        return;
+    }
+    c->outside = op->outside;
+    p->n_outside += op->outside;
+    postgres_conn_start(c, op);
+}
+
+static bool unlink_waiting(postgres_pool *p, const postgres_op *op)
+{
+    for (postgres_op **at = &p->first; *at; at = &(*at)->next)
+        if (*at == op) {
+            *at = op->next;
+            if (!*at)
+                p->last = at;
+            return true;
+        }
+    return false;
+}
+
+/* Starts what can be started; connects when something is left that one more connection would help. */
+static void serve(postgres_pool *p)
+{
+    bool more = false;
+    for (postgres_op *op = p->first; op;) {
+        bool may = may_start(p, op);
+        postgres_conn *c = may ? idle_conn(p) : NULL;
+        more = more || may;
+        if (!c) {
+            op = op->next;
+            continue;
+        }
+        unlink_waiting(p, op);
+        start(p, c, op);
+        op = p->first; /* much may have happened */
+        more = false;
+    }
+    if (!more || p->attempt || p->n_conns >= p->o.max || p->freed)
+        return;
+    if (now(p) >= p->not_before)
+        begin_attempt(p);
+    else if (!p->n_conns)
+        fail_waiting(p, MCP_ECLOSED);
+}
+
+static void set_timer(postgres_pool *p);
+
+/* Gives up what took too long. */
+static void tick(void *arg)
+{
+    postgres_pool *p = arg;
+    int64_t at = now(p);
+    p->host.timer_stop(p->host.user, p->timer);
+    p->timer = NULL;
+    for (bool again = true; again;) {
+        again = false;
+        for (postgres_op *op = p->first; op && !again; op = op->next)
+            if (at >= op->deadline) {
+                postgres_pool_cancel(p, op);
+                op->end(op, MCP_ETIMEOUT);
+                again = true;
+            }
+        for (postgres_conn *c = p->conns; c && !again; c = c->next)
+            if ((c->op || c->busy) && at >= c->deadline) {
+                postgres_op *op = c->op;
+                postgres_conn_give_up(c);
+                if (op)
+                    op->end(op, MCP_ETIMEOUT);
+                again = true;
+            } else if (c->unsent)
+                postgres_conn_flush(c);
+    }
+    serve(p);
+    set_timer(p);
+}
+
+/* As long as somebody waits; a look at each connection is all there is to it. */
+static void set_timer(postgres_pool *p)
+{
+    bool wanted = p->first != NULL;
+    for (const postgres_conn *c = p->conns; c; c = c->next)
+        wanted = wanted || c->op || c->busy;
+    if (wanted && !p->timer && !p->freed)
+        p->timer = p->host.timer_start(p->host.user, TICK_MS, tick, p);
+}
+
+void postgres_pool_run(postgres_pool *p, postgres_op *op)
+{
+    op->deadline = now(p) + (int64_t)op->timeout_ms + GRACE_MS;
+    op->next = NULL;
+    op->conn = NULL;
+    op->rows = 0;
+    op->tries = 0;
+    op->state[0] = op->text[0] = 0;
+    if (!p->n_conns && !p->attempt && now(p) < p->not_before) {
+        snprintf(op->text, sizeof op->text, "%s", p->text);
+        op->end(op, MCP_ECLOSED);
+        return;
+    }
+    *p->last = op;
+    p->last = &op->next;
+    serve(p);
+    set_timer(p);
+}
+
+void postgres_pool_cancel(postgres_pool *p, postgres_op *op)
+{
+    if (!unlink_waiting(p, op) && op->conn)
+        postgres_conn_give_up(op->conn);
+}
+
+/* ---- what connections tell ---------------------------------------------------------------------------------------- */
+
+void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
+{
+    postgres_conn **at = &p->conns;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    p->n_conns--;
+    p->n_outside -= c->outside;
+}
+
+void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
+{
+    p->n_outside -= c->outside;
+    c->outside = false;
+    serve(p);
+}
+
+/* The connection broke under it, before anything came of it: another one may do. */
+void postgres_pool_retry(postgres_pool *p, postgres_op *op)
+{
+    op->conn = NULL;
+    if (op->rows || op->tries >= TRIES || p->freed) {
+        op->end(op, MCP_ECLOSED);
+        return;
+    }
+    op->next = p->first;
+    if (!p->first)
+        p->last = &op->next;
+    p->first = op;
+    serve(p);
+    set_timer(p);
+}
+
+/* ---- coming and going ----------------------------------------------------------------------------------------------- */
+
+int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
+{
+    const mcp_host *h = o->host;
+    if (!h || !h->timer_start || !h->poll_start || !h->now || !h->work)
+        return MCP_EUNSUPPORTED;
+    postgres_pool *p = files_alloc(o->alloc, sizeof *p);
+    if (!p)
+        return MCP_ENOMEM;
+    *p = (postgres_pool){.o = *o};
+    memcpy(&p->host, h, h->size < sizeof p->host ? h->size : sizeof p->host);
+    p->last = &p->first;
+    p->conninfo = files_copy(o->alloc, o->conninfo, strlen(o->conninfo));
+    p->after = o->after ? files_copy(o->alloc, o->after, strlen(o->after)) : NULL;
+    if (!p->conninfo || (o->after && !p->after)) {
+        postgres_pool_free(p);
+        return MCP_ENOMEM;
+    }
+    *ret = p;
+    return MCP_OK;
+}
+
+void postgres_pool_free(postgres_pool *p)
+{
+    if (!p)
+        return;
+    p->freed = true;
+    if (p->attempt)
+        p->attempt->pool = NULL;
+    if (p->timer)
+        p->host.timer_stop(p->host.user, p->timer);
+    while (p->conns)
+        postgres_conn_give_up(p->conns);
+    files_release(p->o.alloc, p->conninfo);
+    files_release(p->o.alloc, p->after);
+    files_release(p->o.alloc, p);
+}

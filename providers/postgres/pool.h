@@ -1,0 +1,93 @@
+/* pool.h: connections to one database, and statements that run on them.
+ *
+ * Connecting is done on a worker (names are looked up, files are read, certificates are checked); a
+ * statement is sent and its rows are taken as they come on the server's thread, which never waits. Each
+ * statement goes out as one pipeline with a transaction that reads around it, and that is rolled back whatever
+ * happens in it, so that nothing which a statement does to its session stays but what a rollback cannot
+ * undo: after a statement from outside the session is discarded too.
+ *
+ * A statement that takes too long or is not wanted any more is cancelled through a connection of its own
+ * (a worker's), and the connection is given up: what arrives on it late can be nobody's answer.
+ */
+#ifndef POSTGRES_POOL_H
+#define POSTGRES_POOL_H
+
+#include <mcp/provider.h>
+
+#include <libpq-fe.h>
+
+#include "buffer.h"
+
+enum { POSTGRES_MAX_VALUES = 64 };
+
+typedef struct postgres_pool postgres_pool;
+typedef struct postgres_conn postgres_conn;
+typedef struct postgres_op postgres_op;
+
+/* One statement. What is pointed to lives until its end. */
+struct postgres_op {
+    const char *sql;
+    uint64_t statement; /* not 0: one that comes again, with the same text */
+    const char *value[POSTGRES_MAX_VALUES];
+    int n_value;
+    bool outside; /* somebody else's words */
+    size_t
+        fetch; /* with `outside`: a query, of which so many rows are wanted; 0: it can only be run */
+    size_t max_bytes; /* of one row; more ends it with MCP_ELIMIT */
+    uint64_t timeout_ms;
+
+    /* Each row (and once at the end without one, when there was none: for the names of its columns). MCP_OK;
+     * MCP_PENDING: enough of them, the end is MCP_OK; a negative code is the end. May be NULL. */
+    int (*row)(postgres_op *op, const PGresult *result);
+    /* Called once, maybe before postgres_pool_run() returned; the op is the caller's again. MCP_OK; MCP_EREMOTE: the
+     * database's error is in `state` and `text`; MCP_ECLOSED: it cannot be reached, `text` says why;
+     * MCP_EACCESS: from outside, and the role is too mighty;
+     * MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM, or what `row` said. */
+    void (*end)(postgres_op *op, int rc);
+    void *user;
+    char state[6];
+    char text[300];
+
+    /* The pool's. */
+    postgres_conn *conn;
+    postgres_op *next;
+    int64_t deadline;
+    size_t rows;
+    unsigned tries;
+};
+
+typedef struct postgres_pool_options {
+    const mcp_allocator *alloc; /* lives as long as the pool */
+    const mcp_host *host;
+    const char *conninfo; /* copied */
+    const char *name;     /* for the log */
+    size_t max;
+    uint64_t timeout_ms; /* of any statement, said to the server */
+    bool mighty;         /* statements from outside run for a mighty role too: see session.c */
+    const char *after;   /* a statement that is run on each new connection, or NULL */
+    void (*notify)(void *user, const PGnotify *notice);
+    void (*connected)(void *user, bool again);
+    void *user;
+} postgres_pool_options;
+
+/* Needs timers, descriptors and workers of the host. MCP_EUNSUPPORTED, MCP_ENOMEM. */
+int postgres_pool_new(const postgres_pool_options *options, postgres_pool **ret);
+/* Closes everything; what still runs is not ended. NULL is allowed. */
+void postgres_pool_free(postgres_pool *pool);
+
+void postgres_pool_run(postgres_pool *pool, postgres_op *op);
+/* Forgets it; its end is not called any more. */
+void postgres_pool_cancel(postgres_pool *pool, postgres_op *op);
+
+/* ---- sessions (session.c) ------------------------------------------------------------------------------ */
+
+/* Connects and sets the session up, and waits for that. NULL, and the reason without anything secret: never
+ * the text of a connection string that cannot be read. */
+PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after, bool *mighty,
+                         char text[300]);
+/* What sets a session up, again after it was discarded: one statement. */
+void postgres_session_sql(char sql[400], uint64_t timeout_ms);
+/* libpq's own words about a connection, in one line. */
+void postgres_why(const char *message, char text[300]);
+
+#endif

@@ -1,0 +1,354 @@
+/* provider.c: mounts a database with its templates, its saved queries and the tool. */
+#include "provider.h"
+
+#include <stdio.h>
+
+enum {
+    MAX_ROWS = 1000,
+    MAX_BYTES = 1 << 20,
+    MAX_READ = 10 << 20,
+    TIMEOUT_MS = 5000,
+    CONNECTIONS = 4,
+    POLL_MS = 2000,
+    MAX_NAME = 64,
+};
+
+/* ---- templates ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *rest, *name, *title, *description, *mime;
+} templates[] = {
+    {"{?format}", "database", "Schemas of the database",
+     "All schemas with their tables, views and functions; format=text: as SQL", "application/json"},
+    {"{schema}{?format}", "schema", "Schema",
+     "Tables, views and functions of a schema; format=text: as SQL", "application/json"},
+    {"{schema}/{table}{?format}", "table", "Table or view",
+     "Columns, keys, indexes, comments; format=text: as SQL", "application/json"},
+    {"{schema}/{table}/rows{?limit,offset}", "rows", "Rows of a table",
+     "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
+     "which a column has a value",
+     "application/json"},
+    {"{schema}/{table}/row{/key*}", "row", "Row by its key",
+     "One row by its primary key (several parts: in their order)", "application/json"},
+    {"{schema}/{table}/cell/{column}{/key*}{?offset,length}", "cell", "Value of one column",
+     "The text or the bytes of one value; of a large one length bytes from offset on", NULL},
+    {"{schema}/$function/{function}{?format}", "function", "Function or procedure",
+     "By its name and arguments: total(integer, text); format=text: as SQL", "application/json"},
+};
+
+static int add_template(postgres *s, size_t i, mcp_error *error)
+{
+    postgres_sql uri, name;
+    postgres_sql_init(&uri, &s->alloc);
+    postgres_sql_init(&name, &s->alloc);
+    postgres_put(&uri, s->prefix);
+    postgres_put(&uri, templates[i].rest);
+    postgres_putf(&name, "%.100s.%.40s", s->name, templates[i].name);
+    const char *uri_text = postgres_sql_text(&uri), *name_text = postgres_sql_text(&name);
+    int rc = uri_text && name_text ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp_server_add_template(
+            s->server,
+            MCP_OPTIONS(mcp_resource_template, .uri_template = uri_text, .name = name_text,
+                        .title = templates[i].title, .description = templates[i].description,
+                        .mime_type = templates[i].mime, .read = postgres_read_template,
+                        .complete = postgres_complete),
+            s, error);
+    postgres_sql_free(&uri);
+    postgres_sql_free(&name);
+    return rc;
+}
+
+/* ---- mounting --------------------------------------------------------------------------------------------------- */
+
+static void release(void *user)
+{
+    postgres *s = user;
+    mcp_allocator alloc = s->alloc;
+    postgres_watch_free(s);
+    postgres_pool_free(s->pool);
+    postgres_saved_free(s);
+    postgres_tables_clear(&s->tables);
+    files_release(&alloc, s->conninfo);
+    files_release(&alloc, s->name);
+    files_release(&alloc, s->prefix);
+    files_release(&alloc, s);
+}
+
+/* What stands in a connection string is not repeated: it may be a password. */
+static int refuse(mcp_error *error, int code, const char *what, const char *why)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.60s%s%.180s", what, *what ? ": " : "", why);
+    }
+    return code;
+}
+
+/* "//host/db" is the rest of a URI, "shop" a name. */
+static int set_conninfo(postgres *s, const char *given)
+{
+    postgres_sql text;
+    postgres_sql_init(&text, &s->alloc);
+    if (strncmp(given, "//", 2) == 0)
+        postgres_put(&text, "postgresql:");
+    else if (*given && !strchr(given, '=') && strncmp(given, "postgres", 8) != 0) {
+        postgres_put(&text, "dbname='");
+        for (; *given; given++) {
+            postgres_put(&text, *given == '\'' || *given == '\\' ? "\\" : "");
+            postgres_put_str(&text, (mcp_str){given, 1});
+        }
+        given = "'";
+    }
+    postgres_put(&text, given);
+    const char *made = postgres_sql_text(&text);
+    s->conninfo = made ? files_copy(&s->alloc, made, strlen(made)) : NULL;
+    postgres_sql_free(&text);
+    return s->conninfo ? MCP_OK : MCP_ENOMEM;
+}
+
+/* Looks at what the string says: whether it can be read, the database's name, a password. */
+static int check_conninfo(postgres *s, char dbname[MAX_NAME + 1], mcp_error *error)
+{
+    bool secret = false;
+    PQconninfoOption *all = PQconninfoParse(s->conninfo, NULL);
+    if (!all)
+        return refuse(error, MCP_EINVAL, "postgres",
+                      "the connection string cannot be read: write postgres:'host=HOST "
+                      "dbname=NAME user=ROLE' or postgres://ROLE@HOST/NAME");
+    for (const PQconninfoOption *o = all; o->keyword; o++) {
+        if (o->val && *o->val && strstr(o->keyword, "password"))
+            secret = true;
+        if (o->val && (strcmp(o->keyword, "dbname") == 0))
+            snprintf(dbname, MAX_NAME + 1, "%s", o->val);
+    }
+    PQconninfoFree(all);
+    if (secret && s->host.log)
+        s->host.log(s->host.user, "warning",
+                    "postgres: a password stands in the source, where others may see it; use "
+                    "~/.pgpass, a service file or PGPASSFILE instead");
+    return MCP_OK;
+}
+
+/* As libpq would have it. */
+static void default_name(char name[MAX_NAME + 1])
+{
+    PQconninfoOption *all = PQconndefaults();
+    for (const PQconninfoOption *o = all; o && o->keyword && !*name; o++)
+        if (o->val && strcmp(o->keyword, "dbname") == 0)
+            snprintf(name, MAX_NAME + 1, "%s", o->val);
+    for (const PQconninfoOption *o = all; o && o->keyword && !*name; o++)
+        if (o->val && strcmp(o->keyword, "user") == 0)
+            snprintf(name, MAX_NAME + 1, "%s", o->val);
+    PQconninfoFree(all);
+    if (!*name)
+        strcpy(name, "postgres");
+}
+
+static int set_name(postgres *s, const char *given, mcp_error *error)
+{
+    char found[MAX_NAME + 1] = "";
+    int rc = check_conninfo(s, found, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!given && !*found)
+        default_name(found);
+    mcp_str name = mcp_str_from(given ? given : found);
+    if (!name.len || name.len > MAX_NAME)
+        return refuse(error, MCP_EINVAL, "postgres",
+                      "its name must have 1 to 64 bytes: ?name=NAME");
+    postgres_sql prefix;
+    postgres_sql_init(&prefix, &s->alloc);
+    postgres_put(&prefix, "postgres://");
+    postgres_uri_put_text(&prefix, name);
+    postgres_put(&prefix, "/");
+    const char *text = postgres_sql_text(&prefix);
+    s->prefix = text ? files_copy(&s->alloc, text, strlen(text)) : NULL;
+    s->name = files_copy(&s->alloc, name.ptr, name.len);
+    postgres_sql_free(&prefix);
+    return s->prefix && s->name ? MCP_OK : MCP_ENOMEM;
+}
+
+/* A server that answers and does not let us in will not do so later. */
+static int try_once(postgres *s, mcp_error *error)
+{
+    char text[300] = "";
+    bool mighty = false;
+    static const char *const keywords[] = {"connect_timeout", "dbname", NULL};
+    const char *values[] = {"2", s->conninfo, NULL};
+    PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, &mighty, text);
+    if (conn) {
+        PQfinish(conn);
+        if (mighty && !s->superuser && s->host.log)
+            s->host.log(s->host.user, "warning",
+                        "postgres: the role may read the server's files, so that queries are not "
+                        "run; use a role of fewer rights");
+        return MCP_OK;
+    }
+    if (PQpingParams(keywords, values, 1) == PQPING_OK)
+        return refuse(error, MCP_EACCESS, s->name, text);
+    if (s->host.log) {
+        char line[450];
+        snprintf(line, sizeof line, "postgres: %.80s cannot be reached now: %.300s", s->name, text);
+        s->host.log(s->host.user, "warning", line);
+    }
+    return MCP_OK;
+}
+
+static int make_pool(postgres *s, mcp_error *error)
+{
+    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->alloc,
+                                                        .host = &s->host,
+                                                        .conninfo = s->conninfo,
+                                                        .name = s->name,
+                                                        .max = s->connections,
+                                                        .timeout_ms = s->timeout_ms,
+                                                        .mighty = s->superuser,
+                                                        .user = s},
+                               &s->pool);
+    return rc == MCP_EUNSUPPORTED
+               ? refuse(error, rc, "postgres", "needs a host with timers, descriptors and workers")
+               : rc;
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
+{
+    mcp_allocator alloc = files_allocator(o->allocator);
+    const mcp_host *host = mcp_server_host(server);
+    postgres *s = files_alloc(&alloc, sizeof *s);
+    if (!s)
+        return MCP_ENOMEM;
+    *s = (postgres){.alloc = alloc,
+                    .server = server,
+                    .max_rows = (size_t)or_default(o->max_rows, MAX_ROWS),
+                    .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
+                    .max_read = (size_t)or_default(o->max_read, MAX_READ),
+                    .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS),
+                    .connections = (size_t)or_default(o->connections, CONNECTIONS),
+                    .poll_ms = or_default(o->poll_ms, POLL_MS),
+                    .superuser = o->superuser};
+    s->tables.alloc = alloc;
+    if (host)
+        memcpy(&s->host, host, host->size < sizeof s->host ? host->size : sizeof s->host);
+    int rc = set_conninfo(s, o->conninfo ? o->conninfo : "");
+    if (rc == MCP_OK)
+        rc = set_name(s, o->name, error);
+    if (rc == MCP_OK)
+        rc = make_pool(s, error);
+    if (rc == MCP_OK)
+        rc = try_once(s, error);
+    if (rc == MCP_OK)
+        rc = postgres_saved_load(s, o->queries, error);
+    if (rc == MCP_OK)
+        *ret = s;
+    else
+        release(s);
+    return rc;
+}
+
+static int mount(postgres *s, mcp_error *error)
+{
+    static const mcp_provider provider = {.size = sizeof provider,
+                                          .name = "postgres",
+                                          .list = postgres_list,
+                                          .read = postgres_read,
+                                          .resolve = postgres_resolve,
+                                          .watch = postgres_watch_add,
+                                          .unwatch = postgres_watch_remove,
+                                          .watch_list = postgres_watch_list,
+                                          .unwatch_list = postgres_unwatch_list,
+                                          .release = release};
+    char name[MAX_NAME + 1];
+    snprintf(name, sizeof name, "%s", s->name);
+    int rc = mcp_server_mount(s->server, s->prefix, &provider, s, error);
+    return rc == MCP_EEXIST
+               ? refuse(error, rc, name, "another database has its name; give it one: ?name=NAME")
+               : rc;
+}
+
+int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, mcp_error *error)
+{
+    postgres *s;
+    mcp_postgres_options o = {0};
+    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    int rc = make(server, &o, &s, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = mount(s, error); /* takes s over in every case */
+    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
+        rc = add_template(s, i, error);
+    if (rc == MCP_OK)
+        rc = postgres_saved_register(s, error);
+    if (rc == MCP_OK && (!o.tool || *o.tool))
+        rc = postgres_tool_add(s, o.tool, error);
+    return rc;
+}
+
+/* ---- options as JSON ---------------------------------------------------------------------------------------------- */
+
+const char mcp_postgres_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+    "\"description\":\"Rows in one answer; default 1000\"},"
+    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
+    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"
+    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
+    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"
+    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
+    "\"description\":\"How long one request may take; default 5000\"},"
+    "\"connections\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
+    "\"description\":\"Connections at the most, beside one that watches; default 4\"},"
+    "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"
+    "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
+    "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
+    "read the server's files\"},"
+    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"
+    "\"description\":\"Name of the tool for queries; default query_NAME; empty: none\"},"
+    "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","
+    "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],\"additionalProperties\":false,"
+    "\"properties\":{"
+    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"
+    "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"
+    "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One statement that reads; its "
+    "parameters as $1, $2 in the order of `parameters`\"},"
+    "\"parameters\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","
+    "\"required\":[\"name\"],\"additionalProperties\":false,\"properties\":{"
+    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64,\"pattern\":\"^[A-Za-z0-9_]+$"
+    "\"},"
+    "\"description\":{\"type\":\"string\"},"
+    "\"default\":{\"type\":[\"string\",\"number\"]},"
+    "\"required\":{\"type\":\"boolean\"},"
+    "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+    "\"description\":\"What completion offers\"}}}}}}}}}";
+
+static uint64_t number(const mcp_json *options, const char *key)
+{
+    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
+}
+
+int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
+                            const char *name, const mcp_allocator *allocator, mcp_error *error)
+{
+    mcp_str tool = mcp_json_string(mcp_json_get(options, "tool"));
+    char tool_name[129];
+    if (tool.len >= sizeof tool_name)
+        return refuse(error, MCP_EINVAL, "tool", "the name is too long");
+    snprintf(tool_name, sizeof tool_name, "%.*s", (int)tool.len, tool.ptr ? tool.ptr : "");
+    return mcp_postgres_mount(
+        server,
+        MCP_OPTIONS(
+            mcp_postgres_options, .conninfo = conninfo, .name = name,
+            .max_rows = number(options, "max_rows"), .max_bytes = number(options, "max_bytes"),
+            .max_read = number(options, "max_read"), .timeout_ms = number(options, "timeout_ms"),
+            .connections = number(options, "connections"), .poll_ms = number(options, "poll_ms"),
+            .superuser = mcp_json_bool(mcp_json_get(options, "superuser"), false),
+            .tool = tool.ptr ? tool_name : NULL, .queries = mcp_json_get(options, "queries"),
+            .allocator = allocator),
+        error);
+}

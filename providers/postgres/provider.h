@@ -1,0 +1,138 @@
+/* provider.h: what the parts of the provider share: a mounted database, and one request for it.
+ *
+ * A request becomes a job: a few statements one after the other, each of which is begun by a function and whose
+ * end calls the next one. All of it runs on the server's thread; nothing in it waits.
+ */
+#ifndef POSTGRES_PROVIDER_H
+#define POSTGRES_PROVIDER_H
+
+#include "pool.h"
+#include "postgres.h"
+#include "table.h"
+#include "uri.h"
+#include "value.h"
+
+typedef struct postgres_watch postgres_watch;
+typedef struct postgres_saved postgres_saved;
+
+typedef struct postgres {
+    mcp_allocator alloc;
+    mcp_server *server;
+    mcp_host host;
+    char *conninfo, *name, *prefix; /* "postgres://NAME/" */
+    size_t max_rows, max_bytes, max_read, connections;
+    uint64_t timeout_ms, poll_ms;
+    bool superuser;
+    postgres_pool *pool;
+    postgres_tables tables;
+    postgres_saved *saved; /* in the order of the options */
+    size_t n_saved;
+    postgres_watch *watch; /* made for the first who wants to know */
+} postgres;
+
+typedef struct postgres_job postgres_job;
+struct postgres_job {
+    postgres *s;
+    mcp_request *req;
+    mcp_str uri; /* as it was asked for; of the request */
+    postgres_target target;
+    postgres_op op;
+    postgres_sql sql;
+    postgres_sql text; /* of an answer that is text, and of URIs */
+    mcp_json_writer *json;
+    bool as_tool;
+
+    /* What the present statement is for. */
+    void (*next)(postgres_job *j, int rc);
+    void (*with_table)(postgres_job *j);
+    postgres_table *table;
+    const postgres_saved *saved;
+    size_t size, rows, limit; /* of what was put */
+    uint64_t offset;
+    bool more, retried;
+    size_t max;          /* of a list */
+    mcp_str name, value; /* of a completion */
+    const void *own;
+
+    bool in_handler, finished;
+    int outcome;
+    char room[]; /* for target's texts */
+};
+
+bool postgres_is_ours(const postgres *s, mcp_str uri);
+
+/* For a URI of this database ("": for something else). NULL: *rc says that there is no such URI, or no memory. */
+postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc);
+/* Begins it; what a handler returns. */
+int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j));
+/* Ends it, with what a handler would return. */
+void postgres_job_finish(postgres_job *j, int outcome);
+/* Ends it with an error for who asks. */
+void postgres_job_fail(postgres_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
+/* Ends it as what is not there. */
+void postgres_job_missing(postgres_job *j);
+/* Ends it for what a statement of this provider's own failed with. */
+void postgres_job_broken(postgres_job *j, int rc);
+/* Ends it with the JSON that was written. */
+void postgres_job_reply_json(postgres_job *j);
+void postgres_job_too_large(postgres_job *j, uint64_t size);
+
+/* Runs j->sql (which stays as it is until the end), or `sql` when it is not NULL, with the op's values; then next. */
+void postgres_job_run(postgres_job *j, const char *sql,
+                      int (*row)(postgres_op *op, const PGresult *r),
+                      void (*next)(postgres_job *j, int rc));
+/* Looks the target's table up, then goes on with it; without one the job ends. */
+void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j));
+/* A statement made of the table failed: whether everything was begun anew, because the table is another one now. */
+bool postgres_job_stale(postgres_job *j, int rc);
+/* Whether the statement failed because of what was given to it: a value that its column cannot have. */
+bool postgres_job_is_bad_value(const postgres_job *j, int rc);
+
+/* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
+bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,
+                         uint64_t fallback, uint64_t *ret);
+
+/* What may be read. */
+void postgres_run_database(postgres_job *j);
+void postgres_run_schema(postgres_job *j);
+void postgres_run_table(postgres_job *j);
+void postgres_run_function(postgres_job *j);
+void postgres_run_rows(postgres_job *j);
+void postgres_run_row(postgres_job *j);
+void postgres_run_cell(postgres_job *j);
+void postgres_run_saved(postgres_job *j);
+
+/* Whether rows can be named. */
+bool postgres_has_key(const postgres_table *t);
+
+/* mcp_provider's and mcp_resource_template's. */
+int postgres_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
+int postgres_read(mcp_request *req, mcp_str uri, void *user);
+int postgres_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
+int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                      void *user);
+
+/* ---- statements from outside (query.c, saved.c, tool.c) ----------------------------------------------------- */
+
+/* Fails the job, or runs it and replies. Values are set. */
+void postgres_run_outside(postgres_job *j, mcp_str sql);
+
+int postgres_saved_load(postgres *s, const mcp_json *queries, mcp_error *error);
+void postgres_saved_free(postgres *s);
+const postgres_saved *postgres_saved_find(const postgres *s, mcp_str name);
+int postgres_saved_register(postgres *s, mcp_error *error);
+/* The entry of the list; none is made of a query that needs parameters. */
+int postgres_saved_reply(mcp_request *req, const postgres *s, size_t i);
+
+int postgres_tool_add(postgres *s, const char *name, mcp_error *error);
+
+/* ---- watching (watch.c) ------------------------------------------------------------------------------------ */
+
+int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user);
+int postgres_watch_add(const char *canonical, void *user);
+void postgres_watch_remove(const char *canonical, void *user);
+int postgres_watch_list(void *user);
+void postgres_unwatch_list(void *user);
+void postgres_watch_free(postgres *s);
+
+#endif

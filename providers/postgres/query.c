@@ -1,0 +1,178 @@
+/* query.c: statements from outside: what the tool runs, and saved queries.
+ *
+ * Several walls, of which any would do for most: only a statement that begins as one that reads is sent;
+ * the protocol takes one alone; a query goes behind DECLARE CURSOR, which the server allows for queries that change
+ * nothing; around it is a transaction that reads, after a first look in it, so that nothing can make it write;
+ * it is rolled back, and the session discarded. A role that could do harm by reading (files of the server's,
+ * programs) is not used at all unless the operator says so.
+ */
+#include "provider.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+enum {
+    LONGEST_SQL = 64 << 10,
+    LONGEST_TEXT = 64 << 10,
+    LONGEST_BLOB = 4 << 10, /* bytes that are told, in Base64 */
+};
+
+/* ---- how it begins ------------------------------------------------------------------------------------------------ */
+
+/* Steps over one comment, white space or an opening parenthesis. */
+static bool skip_one(const char **p)
+{
+    const char *s = *p;
+    if (isspace((unsigned char)*s) || *s == '(') {
+        (*p)++;
+        return true;
+    }
+    if (s[0] == '-' && s[1] == '-') {
+        *p += strcspn(s, "\n");
+        return true;
+    }
+    if (s[0] != '/' || s[1] != '*')
+        return false;
+    size_t depth = 0;
+    do { /* they nest */
+        bool open = s[0] == '/' && s[1] == '*', close = s[0] == '*' && s[1] == '/';
+        depth += open;
+        depth -= close;
+        s += open || close ? 2 : 1;
+    } while (depth && *s);
+    *p = s;
+    return true;
+}
+
+typedef enum beginning { REFUSED, QUERY, STATEMENT } beginning;
+
+static beginning beginning_of(const char *sql)
+{
+    static const struct {
+        const char *word;
+        beginning is;
+    } words[] = {{"select", QUERY}, {"with", QUERY},        {"values", QUERY},
+                 {"table", QUERY},  {"explain", STATEMENT}, {"show", STATEMENT}};
+    char word[12];
+    size_t n = 0;
+    while (skip_one(&sql))
+        ;
+    while (isalpha((unsigned char)sql[n]) && n < sizeof word - 1) {
+        word[n] = (char)tolower((unsigned char)sql[n]);
+        n++;
+    }
+    word[n] = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i].word) == 0)
+            return words[i].is;
+    return REFUSED;
+}
+
+/* ---- results -------------------------------------------------------------------------------------------------------- */
+
+static void put_names(postgres_job *j, const PGresult *r)
+{
+    mcp_json_begin_object(j->json);
+    mcp_json_key(j->json, "columns");
+    mcp_json_begin_array(j->json);
+    for (int i = 0; i < PQnfields(r); i++)
+        mcp_json_add_string(j->json, PQfname(r, i));
+    mcp_json_end(j->json);
+    mcp_json_key(j->json, "rows");
+    mcp_json_begin_array(j->json);
+}
+
+/* Of a text: how long it is, and its beginning; of few bytes all. */
+static void put_long(postgres_job *j, const PGresult *r, int at)
+{
+    unsigned char bytes[LONGEST_BLOB];
+    mcp_json_writer *w = j->json;
+    mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
+    bool blob = PQftype(r, at) == POSTGRES_BYTEA;
+    size_t size = blob ? postgres_bytes(text, bytes, sizeof bytes) : text.len;
+    size_t cut = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
+    while (cut && cut < text.len && ((unsigned char)text.ptr[cut] & 0xc0) == 0x80)
+        cut--;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, blob ? "blob" : "text");
+    mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
+    if (!blob)
+        mcp_json_key(w, "begins"), mcp_json_add_str(w, (mcp_str){text.ptr, cut});
+    else if (size <= sizeof bytes)
+        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytes, size);
+    mcp_json_end(w);
+    j->size += 100 + (blob ? 2 * sizeof bytes : cut);
+}
+
+static int put_result_row(postgres_op *op, const PGresult *r)
+{
+    postgres_job *j = op->user;
+    if (!j->more && !j->rows)
+        put_names(j, r);
+    if (!PQntuples(r)) {
+        j->more = j->rows == 0; /* the names are there */
+        return MCP_OK;
+    }
+    if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
+        j->offset = 1;                                            /* there are more */
+        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* or this was the last one */
+    }
+    mcp_json_begin_array(j->json);
+    for (int i = 0; i < PQnfields(r); i++)
+        if (!postgres_put_value(j->json, r, i, LONGEST_TEXT, &j->size))
+            put_long(j, r, i);
+    mcp_json_end(j->json);
+    j->rows++;
+    return MCP_OK;
+}
+
+/* The database's words about a statement are for who wrote it. */
+static void end_result(postgres_job *j, int rc)
+{
+    if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+    } else if (rc == MCP_ELIMIT) {
+        postgres_job_fail(j, MCP_CODE_INTERNAL, "A row is too large: select less of it");
+    } else if (rc == MCP_EACCESS) {
+        postgres_job_fail(j, MCP_CODE_INTERNAL,
+                          "Queries are not run: the role of this server at its database is a "
+                          "superuser or may read the database server's files. Its operator should "
+                          "use a role of fewer rights");
+    } else if (rc != MCP_OK) {
+        postgres_job_broken(j, rc);
+    } else {
+        if (!j->rows && !j->more) { /* nothing that has columns */
+            postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "The statement has no result");
+            return;
+        }
+        mcp_json_end(j->json);
+        mcp_json_key(j->json, "truncated"), mcp_json_add_bool(j->json, j->offset != 0);
+        mcp_json_end(j->json);
+        postgres_job_reply_json(j);
+    }
+}
+
+/* The statement is at its end, before anything can follow it: "DECLARE c CURSOR FOR" and the words themselves. */
+void postgres_run_outside(postgres_job *j, mcp_str sql)
+{
+    if (sql.len > LONGEST_SQL || !sql.ptr || memchr(sql.ptr, 0, sql.len)) {
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                          "The statement is longer than %d bytes, or contains NUL", LONGEST_SQL);
+        return;
+    }
+    beginning is = beginning_of(sql.ptr);
+    if (is == REFUSED) {
+        postgres_job_fail(
+            j, MCP_CODE_INVALID_PARAMS,
+            "This is not run: only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are");
+        return;
+    }
+    postgres_sql_reset(&j->sql);
+    if (is == QUERY)
+        postgres_put(&j->sql, "DECLARE mcp_cursor NO SCROLL CURSOR FOR ");
+    postgres_put_str(&j->sql, sql);
+    j->op.outside = true;
+    j->op.statement = 0;
+    j->op.fetch = is == QUERY ? j->limit + 1 : 0;
+    postgres_job_run(j, NULL, put_result_row, end_result);
+}

@@ -1,0 +1,415 @@
+/* rows.c: a row by its key, pages of rows, and single values.
+ *
+ * What is too long for a row, and what is no text, stands in it as its size and the URI of the value alone,
+ * which can be read in parts. A row by its key is a statement that is kept: one round trip.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+#include "text.h"
+
+enum {
+    DEFAULT_LIMIT = 100,
+    LONGEST_IN_ROW = 256 << 10, /* bytes of a text */
+    LONGEST_IN_ROWS = 16 << 10,
+    DEFAULT_LENGTH = 1 << 20,
+};
+
+#define MAX_OFFSET ((uint64_t)1 << 53)
+
+bool postgres_has_key(const postgres_table *t)
+{
+    for (size_t i = 0; i < t->n_key; i++)
+        if (!postgres_table_key(t, i))
+            return false;
+    return t->n_key > 0;
+}
+
+static void put_table(postgres_sql *sql, const postgres_table *t)
+{
+    postgres_put(sql, " FROM ");
+    postgres_put_name(sql, t->schema);
+    postgres_put(sql, ".");
+    postgres_put_name(sql, t->name);
+}
+
+static void put_columns(postgres_sql *sql, const postgres_table *t)
+{
+    postgres_put(sql, "SELECT ");
+    for (size_t i = 0; i < t->n_column; i++) {
+        postgres_put(sql, i ? ", " : "");
+        postgres_put_name(sql, t->column[i].name);
+    }
+    put_table(sql, t);
+}
+
+static void put_where_key(postgres_sql *sql, const postgres_table *t)
+{
+    for (size_t i = 0; i < t->n_key; i++) {
+        postgres_put(sql, i ? " AND " : " WHERE ");
+        postgres_put_name(sql, postgres_table_key(t, i)->name);
+        postgres_putf(sql, " = $%zu", i + 1);
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------- */
+
+/* A value that does not stand in the row itself. Without a key there is no URI for it. */
+static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
+{
+    mcp_json_writer *w = j->json;
+    const postgres_table *t = j->table;
+    mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
+    bool blob = PQftype(r, at) == POSTGRES_BYTEA;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "type"), mcp_json_add_string(w, blob ? "blob" : "text");
+    mcp_json_key(w, "size");
+    mcp_json_add_uint(w, blob ? postgres_bytes(text, NULL, 0) : text.len);
+    if (postgres_has_key(t)) {
+        postgres_target cell = {.kind = POSTGRES_KIND_CELL,
+                                .schema = j->target.schema,
+                                .name = j->target.name,
+                                .column = mcp_str_from(t->column[at].name),
+                                .n_key = t->n_key};
+        for (size_t i = 0; i < t->n_key && i < POSTGRES_URI_KEYS; i++) {
+            int k = (int)(postgres_table_key(t, i) - t->column);
+            cell.key[i] = (mcp_str){PQgetvalue(r, 0, k), (size_t)PQgetlength(r, 0, k)};
+        }
+        postgres_sql_reset(&j->text);
+        postgres_uri_put(&j->text, j->s->prefix, &cell);
+        mcp_json_key(w, "uri"), mcp_json_add_string(w, postgres_sql_text(&j->text));
+    }
+    mcp_json_end(w);
+    j->size += 200;
+}
+
+static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest)
+{
+    if (!postgres_put_value(j->json, r, at, longest, &j->size))
+        put_elsewhere(j, r, at);
+}
+
+/* ---- one row --------------------------------------------------------------------------------------------------- */
+
+/* The key is as many values as its columns. False: it is not. */
+static bool set_key(postgres_job *j)
+{
+    if (!postgres_has_key(j->table) || j->table->n_key != j->target.n_key)
+        return false;
+    for (size_t i = 0; i < j->target.n_key; i++)
+        j->op.value[i] = j->target.key[i].ptr;
+    j->op.n_value = (int)j->target.n_key;
+    return true;
+}
+
+static int put_row(postgres_op *op, const PGresult *r)
+{
+    postgres_job *j = op->user;
+    if (!PQntuples(r))
+        return MCP_OK;
+    if (PQnfields(r) != (int)j->table->n_column)
+        return MCP_EPROTOCOL;
+    mcp_json_begin_object(j->json);
+    for (size_t i = 0; i < j->table->n_column; i++) {
+        mcp_json_key(j->json, j->table->column[i].name);
+        put_value(j, r, (int)i, LONGEST_IN_ROW);
+    }
+    mcp_json_end(j->json);
+    j->rows++;
+    return MCP_OK;
+}
+
+/* No row has a key that its column cannot have. */
+static void end_row(postgres_job *j, int rc)
+{
+    if (postgres_job_stale(j, rc))
+        return;
+    if (postgres_job_is_bad_value(j, rc) || (rc == MCP_OK && !j->rows))
+        postgres_job_missing(j);
+    else if (rc != MCP_OK)
+        postgres_job_broken(j, rc);
+    else
+        postgres_job_reply_json(j);
+}
+
+static const char *row_sql(postgres_job *j)
+{
+    postgres_table *t = j->table;
+    if (t->row_sql)
+        return t->row_sql;
+    postgres_sql_reset(&j->sql);
+    put_columns(&j->sql, t);
+    put_where_key(&j->sql, t);
+    const char *text = postgres_sql_text(&j->sql);
+    return t->row_sql = text ? files_copy(&j->s->alloc, text, strlen(text)) : NULL;
+}
+
+static void read_row(postgres_job *j)
+{
+    const char *sql = set_key(j) && !j->target.n_param ? row_sql(j) : "";
+    if (!sql) {
+        postgres_job_finish(j, MCP_ENOMEM);
+    } else if (!*sql) {
+        postgres_job_missing(j);
+    } else {
+        j->op.statement = j->table->number;
+        postgres_job_run(j, sql, put_row, end_row);
+    }
+}
+
+void postgres_run_row(postgres_job *j)
+{
+    postgres_job_with_table(j, read_row);
+}
+
+/* ---- pages of rows --------------------------------------------------------------------------------------------- */
+
+/* "limit" and "offset" are columns too, in quotes: ?%22limit%22=1. */
+static const postgres_column *column_of(const postgres_table *t, mcp_str name)
+{
+    if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
+        name = (mcp_str){name.ptr + 1, name.len - 2};
+    return postgres_table_column(t, name);
+}
+
+static bool is_number_param(mcp_str name)
+{
+    return mcp_str_eq(name, MCP_STR("limit")) || mcp_str_eq(name, MCP_STR("offset"));
+}
+
+/* In an order that stays: a page goes on where the one before ended. */
+static void put_order(postgres_sql *sql, const postgres_table *t)
+{
+    for (size_t i = 0; postgres_has_key(t) && i < t->n_key; i++) {
+        postgres_put(sql, i ? ", " : " ORDER BY ");
+        postgres_put_name(sql, postgres_table_key(t, i)->name);
+    }
+}
+
+/* False after failing the job. */
+static bool put_conditions(postgres_job *j)
+{
+    const char *before = " WHERE ";
+    j->op.n_value = 0;
+    for (size_t i = 0; i < j->target.n_param; i++) {
+        const postgres_param *p = &j->target.param[i];
+        if (is_number_param(p->name))
+            continue;
+        const postgres_column *c = column_of(j->table, p->name);
+        if (!c) {
+            postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                              "%.100s has no column %.100s; read %.150s for its columns",
+                              j->table->name, p->name.ptr, j->table->name);
+            return false;
+        }
+        j->op.value[j->op.n_value++] = p->value.ptr;
+        postgres_put(&j->sql, before);
+        postgres_put_name(&j->sql, c->name);
+        postgres_putf(&j->sql, " = $%d", j->op.n_value);
+        before = " AND ";
+    }
+    return true;
+}
+
+static void begin_page(postgres_job *j)
+{
+    mcp_json_begin_object(j->json);
+    mcp_json_key(j->json, "columns");
+    mcp_json_begin_array(j->json);
+    for (size_t i = 0; i < j->table->n_column; i++)
+        mcp_json_add_string(j->json, j->table->column[i].name);
+    mcp_json_end(j->json);
+    mcp_json_key(j->json, "rows");
+    mcp_json_begin_array(j->json);
+}
+
+static int put_page_row(postgres_op *op, const PGresult *r)
+{
+    postgres_job *j = op->user;
+    if (!PQntuples(r))
+        return MCP_OK;
+    if (PQnfields(r) != (int)j->table->n_column)
+        return MCP_EPROTOCOL;
+    if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
+        bool last = j->rows == j->limit; /* the one row more that was asked for */
+        j->more = true;
+        return last ? MCP_OK : MCP_PENDING;
+    }
+    mcp_json_begin_array(j->json);
+    for (size_t i = 0; i < j->table->n_column; i++)
+        put_value(j, r, (int)i, LONGEST_IN_ROWS);
+    mcp_json_end(j->json);
+    j->rows++;
+    return MCP_OK;
+}
+
+/* The URI of the next page: the same with another offset. */
+static void put_next(postgres_job *j)
+{
+    char number[2][24];
+    postgres_target next = j->target;
+    next.n_param = 0;
+    for (size_t i = 0; i < j->target.n_param; i++)
+        if (!is_number_param(j->target.param[i].name))
+            next.param[next.n_param++] = j->target.param[i];
+    if (next.n_param + 2 > POSTGRES_URI_PARAMS)
+        return;
+    snprintf(number[0], sizeof number[0], "%zu", j->limit);
+    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)(j->offset + j->rows));
+    next.param[next.n_param++] = (postgres_param){MCP_STR("limit"), mcp_str_from(number[0])};
+    next.param[next.n_param++] = (postgres_param){MCP_STR("offset"), mcp_str_from(number[1])};
+    postgres_sql_reset(&j->text);
+    postgres_uri_put(&j->text, j->s->prefix, &next);
+    mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
+}
+
+/* 42883: a column whose type knows no "=". */
+static void end_page(postgres_job *j, int rc)
+{
+    if (postgres_job_stale(j, rc))
+        return;
+    if (postgres_job_is_bad_value(j, rc) ||
+        (rc == MCP_EREMOTE && strcmp(j->op.state, "42883") == 0)) {
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+    } else if (rc != MCP_OK) {
+        postgres_job_broken(j, rc);
+    } else {
+        mcp_json_end(j->json);
+        if (j->more)
+            put_next(j);
+        mcp_json_end(j->json);
+        postgres_job_reply_json(j);
+    }
+}
+
+static void read_page(postgres_job *j)
+{
+    uint64_t limit, usual = j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT;
+    if (!postgres_job_number(j, "limit", 1, j->s->max_rows, usual, &limit) ||
+        !postgres_job_number(j, "offset", 0, MAX_OFFSET, 0, &j->offset))
+        return;
+    j->limit = (size_t)limit;
+    postgres_sql_reset(&j->sql);
+    put_columns(&j->sql, j->table);
+    if (!put_conditions(j))
+        return;
+    put_order(&j->sql, j->table);
+    postgres_putf(&j->sql, " LIMIT %zu OFFSET %llu", j->limit + 1, (unsigned long long)j->offset);
+    begin_page(j);
+    j->op.statement = 0;
+    postgres_job_run(j, NULL, put_page_row, end_page);
+}
+
+void postgres_run_rows(postgres_job *j)
+{
+    postgres_job_with_table(j, read_page);
+}
+
+/* ---- one value --------------------------------------------------------------------------------------------------- */
+
+/* Its size in bytes, whether it is bytea, and the part that was asked for, as bytea. */
+static int put_cell(postgres_op *op, const PGresult *r)
+{
+    postgres_job *j = op->user;
+    uint64_t size = 0;
+    if (!PQntuples(r))
+        return MCP_OK;
+    j->rows++;
+    if (PQgetisnull(r, 0, 0))
+        return MCP_OK;
+    for (const char *p = PQgetvalue(r, 0, 0); *p; p++)
+        size = size * 10 + (uint64_t)(*p - '0');
+    j->size = (size_t)size;
+    mcp_str hex = {PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1)};
+    size_t n = postgres_bytes(hex, NULL, 0);
+    postgres_sql_reset(&j->text);
+    if (files_buffer_reserve(&j->text.b, n + 1) != MCP_OK)
+        return MCP_ENOMEM;
+    postgres_bytes(hex, (unsigned char *)j->text.b.ptr, n);
+    j->text.b.len = n;
+    return MCP_OK;
+}
+
+static const char *mime_of(mcp_str bytes, bool text)
+{
+    if (text)
+        return "text/plain";
+    if (bytes.len >= 8 && memcmp(bytes.ptr, "\x89PNG\r\n\x1a\n", 8) == 0)
+        return "image/png";
+    if (bytes.len >= 3 && memcmp(bytes.ptr, "\xff\xd8\xff", 3) == 0)
+        return "image/jpeg";
+    if (bytes.len >= 5 && memcmp(bytes.ptr, "%PDF-", 5) == 0)
+        return "application/pdf";
+    return "application/octet-stream";
+}
+
+static void end_cell(postgres_job *j, int rc)
+{
+    bool whole =
+        !postgres_uri_param(&j->target, "length") && !postgres_uri_param(&j->target, "offset");
+    mcp_str bytes = {j->text.b.ptr ? j->text.b.ptr : "", j->text.b.len};
+    if (postgres_job_stale(j, rc))
+        return;
+    if (postgres_job_is_bad_value(j, rc) || (rc == MCP_OK && !j->rows)) {
+        postgres_job_missing(j);
+    } else if (rc != MCP_OK) {
+        postgres_job_broken(j, rc);
+    } else if (whole && j->size > j->s->max_read) {
+        postgres_job_too_large(j, j->size);
+    } else {
+        bool text = postgres_table_column(j->table, j->target.column)->oid != POSTGRES_BYTEA &&
+                    files_text_check(bytes);
+        const char *mime = mime_of(bytes, text);
+        postgres_job_finish(j, text ? mcp_reply_str(j->req, bytes, mime)
+                                    : mcp_reply_bytes(j->req, bytes.ptr, bytes.len, mime));
+    }
+}
+
+static bool only_range(postgres_job *j)
+{
+    for (size_t i = 0; i < j->target.n_param; i++)
+        if (!mcp_str_eq(j->target.param[i].name, MCP_STR("offset")) &&
+            !mcp_str_eq(j->target.param[i].name, MCP_STR("length"))) {
+            postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                              "only offset and length can be asked for");
+            return false;
+        }
+    return true;
+}
+
+/* The database cuts the part out: what is larger never travels. */
+static void read_cell(postgres_job *j)
+{
+    uint64_t offset, length;
+    const postgres_column *c = postgres_table_column(j->table, j->target.column);
+    if (!c || !set_key(j)) {
+        postgres_job_missing(j);
+        return;
+    }
+    bool range = postgres_uri_param(&j->target, "offset") != NULL;
+    if (!only_range(j) || !postgres_job_number(j, "offset", 0, INT32_MAX - 1, 0, &offset) ||
+        !postgres_job_number(j, "length", 1, j->s->max_read,
+                             range ? DEFAULT_LENGTH : j->s->max_read, &length))
+        return;
+    postgres_sql_reset(&j->sql);
+    postgres_put(&j->sql, "SELECT pg_catalog.octet_length(v), substring(v from ");
+    postgres_putf(&j->sql, "%llu for %llu) FROM (SELECT ", (unsigned long long)offset + 1,
+                  (unsigned long long)length);
+    if (c->oid != POSTGRES_BYTEA)
+        postgres_put(&j->sql, "pg_catalog.convert_to(");
+    postgres_put_name(&j->sql, c->name);
+    if (c->oid != POSTGRES_BYTEA)
+        postgres_put(&j->sql, "::pg_catalog.text, 'UTF8')");
+    postgres_put(&j->sql, " AS v");
+    put_table(&j->sql, j->table);
+    put_where_key(&j->sql, j->table);
+    postgres_put(&j->sql, ") AS cell");
+    j->op.statement = 0;
+    postgres_job_run(j, NULL, put_cell, end_cell);
+}
+
+void postgres_run_cell(postgres_job *j)
+{
+    postgres_job_with_table(j, read_cell);
+}

@@ -1,0 +1,65 @@
+/* uri.h: postgres:// URIs, taken apart and put together.
+ *
+ *     postgres://NAME/                                     the database
+ *     postgres://NAME/SCHEMA                               a schema
+ *     postgres://NAME/SCHEMA/TABLE                         a table or view
+ *     postgres://NAME/SCHEMA/TABLE/rows?COLUMN=VALUE&limit=N&offset=N
+ *     postgres://NAME/SCHEMA/TABLE/row/KEY[/KEY...]          one row by its key
+ *     postgres://NAME/SCHEMA/TABLE/cell/COLUMN/KEY[/KEY...]  one value
+ *     postgres://NAME/SCHEMA/$function/SIGNATURE           a function: "total(integer, text)"
+ *     postgres://NAME/$query/QUERY?PARAMETER=VALUE         a saved query
+ *
+ * Each piece is one segment, with everything percent-encoded but unreserved characters: any name makes
+ * the round trip. A schema or table whose name begins with "$" is spelled with %24. Whether anything of it
+ * exists is not looked at here.
+ */
+#ifndef POSTGRES_URI_H
+#define POSTGRES_URI_H
+
+#include "sql.h"
+
+enum { POSTGRES_URI_KEYS = 32, POSTGRES_URI_PARAMS = 32 };
+
+typedef enum postgres_kind {
+    POSTGRES_KIND_DATABASE,
+    POSTGRES_KIND_SCHEMA,
+    POSTGRES_KIND_TABLE,
+    POSTGRES_KIND_ROWS,
+    POSTGRES_KIND_ROW,
+    POSTGRES_KIND_CELL,
+    POSTGRES_KIND_FUNCTION,
+    POSTGRES_KIND_QUERY,
+} postgres_kind;
+
+typedef struct postgres_param {
+    mcp_str name, value;
+} postgres_param;
+
+/* All texts are decoded, NUL-terminated, and contain no NUL: PostgreSQL has none. */
+typedef struct postgres_target {
+    postgres_kind kind;
+    mcp_str schema;
+    mcp_str name; /* of the table, the function or the saved query */
+    mcp_str column;
+    mcp_str key[POSTGRES_URI_KEYS];
+    size_t n_key;
+    postgres_param param[POSTGRES_URI_PARAMS];
+    size_t n_param;
+} postgres_target;
+
+/* Takes apart what stands behind "postgres://NAME/". `room` holds at least rest.len + POSTGRES_URI_ROOM
+ * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", NUL, too
+ * many keys or parameters, a fragment). */
+enum { POSTGRES_URI_ROOM = POSTGRES_URI_KEYS + 2 * POSTGRES_URI_PARAMS + 8 };
+int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret);
+
+/* The way back: the one canonical spelling, behind a prefix. */
+void postgres_uri_put(postgres_sql *to, const char *prefix, const postgres_target *target);
+
+/* One piece, encoded. */
+void postgres_uri_put_text(postgres_sql *to, mcp_str text);
+
+/* The parameter of a name; NULL: none. */
+const mcp_str *postgres_uri_param(const postgres_target *target, const char *name);
+
+#endif
