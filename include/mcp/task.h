@@ -122,7 +122,8 @@ typedef struct mcp_task_settings {
     size_t max_tasks;               /* 10000 */
     size_t max_tasks_per_principal; /* 1000; peers without a name are one */
     size_t max_bytes;               /* of all tasks, with their results; 64 MiB */
-    /* In any case: of the messages of calls that still run as tasks, and of clients' answers to them; 64 MiB. */
+    /* In any case: of the messages of calls whose handlers still run, 1 KiB more for each call, and of clients'
+     * answers to them; 64 MiB. */
     size_t max_running_bytes;
 
     const mcp_task_store *store; /* copied; all members but release are required */

@@ -14,6 +14,8 @@
 enum {
     MIN_TTL_MS = 1000,    /* what is shorter could not be read */
     LOOK_AGAIN_MS = 1000, /* the store is looked through at most so often */
+    CALL_BYTES =
+        1024, /* of a call besides its message: its handler may go on long after its task */
 };
 
 /* ---- time ---------------------------------------------------------------------------------------------- */
@@ -300,7 +302,7 @@ static int start(mcp_request *req, mcp__task *task)
     mcp__deadline_stop(req);
     mcp__buf b = mcp__channel_take_buf(channel);
     put_handle(req, task, &b);
-    int rc = b.failed ? b.failed : mcp__task_charge(server, task, req->in.bytes);
+    int rc = b.failed ? b.failed : mcp__task_charge(server, task, CALL_BYTES + req->in.bytes);
     if (rc == MCP_OK)
         rc = mcp__map_add(&t->by_id, task->state.id, task);
     if (rc == MCP_OK && (rc = t->store.add(&task->state, t->store_user)) != MCP_OK)

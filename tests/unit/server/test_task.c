@@ -527,7 +527,7 @@ static void test_bytes(void **state)
     (void)state;
     world *w = calloc(1, sizeof(*w));
     world_open(w, NULL,
-               MCP_OPTIONS(mcp_task_settings, .max_bytes = 10000, .max_running_bytes = 700),
+               MCP_OPTIONS(mcp_task_settings, .max_bytes = 10000, .max_running_bytes = 4000),
                as_task);
     mcp_channel *channel = peer(w, NULL);
     size_t made = 0;
@@ -550,13 +550,38 @@ static void test_bytes(void **state)
     free(w);
 }
 
+/* Calls count that go on after their tasks are over: there are no more of them than that. */
+static void test_calls_go_on(void **state)
+{
+    (void)state;
+    world *w = calloc(1, sizeof(*w));
+    world_open(
+        w, NULL,
+        MCP_OPTIONS(mcp_task_settings, .default_ttl_ms = 1000, .max_running_bytes = 64 << 10),
+        as_task);
+    mcp_channel *channel = peer(w, NULL);
+    for (int i = 0; i < 100; i++) {
+        make_task(w, channel);
+        w->calendar += 1000;
+        mcp_channel_tick(channel, w->r.now += 1000);
+    }
+    assert_int_equal(w->r.n_cancelled, w->r.n_kept);
+    assert_in_range(w->r.n_kept, 32, 64);
+    for (size_t i = 0; i < w->r.n_kept; i++)
+        finish(w, i);
+    assert_has(make_task(w, channel), "\"task\"");
+    mcp_channel_free(channel);
+    rig_close(&w->r);
+    free(w);
+}
+
 /* Answers are kept while the task runs: they count. */
 static void test_large_answers(void **state)
 {
     (void)state;
     char params[900], text[512];
     world *w = calloc(1, sizeof(*w));
-    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .max_running_bytes = 700), asks);
+    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .max_running_bytes = 1724), asks);
     mcp_channel *channel = peer(w, NULL);
     make_task(w, channel);
     memset(text, 'x', sizeof(text));
@@ -819,6 +844,7 @@ int main(void)
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_calls_go_on),
         cmocka_unit_test(test_large_answers),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_own_store),
