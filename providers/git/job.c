@@ -1,0 +1,271 @@
+/* job.c: one read, from its URI to its reply: here and now if it reads little, else on a worker. */
+#include "provider.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "text.h"
+
+enum { MOVING_TTL_MS = 1000 };
+static const uint64_t fixed_ttl_ms = 30ULL * 24 * 3600 * 1000;
+
+static int (*const runs[])(repo_job *) = {
+    [REPO_KIND_REPOSITORY] = repo_run_repository,
+    [REPO_KIND_FILE] = repo_run_file,
+    [REPO_KIND_BRANCHES] = repo_run_refs,
+    [REPO_KIND_TAGS] = repo_run_refs,
+    [REPO_KIND_COMMIT] = repo_run_commit,
+    [REPO_KIND_LOG] = repo_run_log,
+    [REPO_KIND_DIFF] = repo_run_diff,
+    [REPO_KIND_BLAME] = repo_run_blame,
+};
+
+/* ---- from the URI on -------------------------------------------------------------------------------- */
+
+bool repo_is_ours(const repo *r, mcp_str uri)
+{
+    static const size_t scheme = sizeof "git:" - 1;
+    size_t prefix = strlen(r->prefix);
+    if (uri.len < prefix || memcmp(uri.ptr + scheme, r->prefix + scheme, prefix - scheme) != 0)
+        return false;
+    for (size_t i = 0; i < scheme; i++)
+        if (tolower((unsigned char)uri.ptr[i]) != r->prefix[i])
+            return false;
+    return true;
+}
+
+int repo_job_fail(repo_job *j, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(j->message, sizeof j->message, format, args);
+    va_end(args);
+    j->code = code;
+    return MCP_OK;
+}
+
+bool repo_job_number(repo_job *j, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
+                     uint64_t *ret)
+{
+    static const char *const names[REPO_PARAM_COUNT] = {
+        [REPO_PARAM_LENGTH] = "length", [REPO_PARAM_LIMIT] = "limit",   [REPO_PARAM_LINE] = "line",
+        [REPO_PARAM_LINES] = "lines",   [REPO_PARAM_OFFSET] = "offset",
+    };
+    mcp_str text = j->target.param[param];
+    uint64_t value = 0;
+    bool ok = text.len > 0 && text.len <= 18;
+    *ret = fallback;
+    if (!text.ptr)
+        return true;
+    for (size_t i = 0; ok && i < text.len; i++) {
+        ok = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = value;
+    if (ok && value >= min && value <= max)
+        return true;
+    repo_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
+                  names[param], (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed)
+{
+    git_oid id;
+    git_object_t type;
+    repo_commit commit;
+    int rc = repo_rev_find(u, rev, &id, fixed, NULL);
+    if (rc == MCP_OK)
+        rc = repo_peel(u, &id, &type);
+    if (rc != MCP_OK)
+        return rc;
+    if (type == GIT_OBJECT_COMMIT) {
+        if ((rc = repo_commit_read(u, &id, &commit)) != MCP_OK)
+            return rc;
+        id = commit.tree;
+        repo_commit_free(&commit);
+    } else if (type == GIT_OBJECT_BLOB) {
+        *ret = (repo_entry){.mode = 0100644, .name = {"", 0}, .id = id};
+        return path.len ? MCP_ENOTFOUND : MCP_OK;
+    }
+    return repo_tree_find(u, &id, path, ret);
+}
+
+/* ---- replying ----------------------------------------------------------------------------------------- */
+
+static int too_large(const repo_job *j)
+{
+    char data[800], text[300];
+    const char *form = "{rev}/{+path}{?offset,length}";
+    snprintf(data, sizeof data, "{\"size\":%llu,\"limit\":%zu,\"uriTemplate\":\"%s%s\"}",
+             (unsigned long long)j->size, j->r->max_read, j->r->prefix, form);
+    snprintf(text, sizeof text,
+             "It has %llu bytes, more than the limit of %zu for one read. Read it in parts, with "
+             "?offset=0&length=65536 behind the URI",
+             (unsigned long long)j->size, j->r->max_read);
+    return mcp_reply_fail_data(j->req, MCP_CODE_INTERNAL, data, "%s", text);
+}
+
+static int failed(const repo_job *j)
+{
+    switch (j->rc) {
+    case MCP_ETIMEOUT:
+    case MCP_PENDING:
+        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
+                              "It took too long: ask for less (a path, fewer lines), or raise "
+                              "timeout_ms of the source");
+    case MCP_ELIMIT:
+        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
+                              "There is an object of %zu bytes, which is more than is ever read",
+                              j->use.too_large);
+    case MCP_EACCESS:
+    case MCP_EIO:
+        repo_log(j->r, "damaged, or a link: ", j->uri.ptr);
+        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
+                              "The repository %.100s cannot be read here: something in it is "
+                              "damaged or missing",
+                              j->r->name);
+    default: return j->rc;
+    }
+}
+
+static int reply_bytes(const repo_job *j)
+{
+    bool text = j->has_text || files_text_check(j->bytes);
+    mcp_str bytes = j->has_text ? (mcp_str){j->text.ptr ? j->text.ptr : "", j->text.len} : j->bytes;
+    const char *mime = j->mime ? j->mime : text ? "text/plain" : "application/octet-stream";
+    if (text)
+        return mcp_reply_str(j->req, bytes, mime);
+    return mcp_reply_bytes(j->req, bytes.ptr, bytes.len, mime);
+}
+
+static int reply(const repo_job *j)
+{
+    mcp_str text;
+    if (j->rc != MCP_OK)
+        return failed(j);
+    if (j->size)
+        return too_large(j);
+    if (j->code)
+        return mcp_reply_fail(j->req, j->code, "%s", j->message);
+    mcp_reply_cache(j->req, j->fixed ? fixed_ttl_ms : MOVING_TTL_MS, j->fixed);
+    if (j->object || j->has_text)
+        return reply_bytes(j);
+    int rc = mcp_json_writer_finish(j->json, &text);
+    return rc == MCP_OK ? mcp_reply_str(j->req, text, "application/json") : rc;
+}
+
+static void clear(repo_job *j)
+{
+    git_odb_object_free(j->object);
+    j->object = NULL;
+    j->bytes = (mcp_str){NULL, 0};
+    files_buffer_free(&j->text);
+    mcp_json_writer_free(j->json);
+    j->json = NULL;
+}
+
+static int finish(repo_job *j)
+{
+    int rc = reply(j);
+    clear(j);
+    repo_layout_release(j->use.layout);
+    return rc;
+}
+
+/* ---- running -------------------------------------------------------------------------------------------- */
+
+static void run(repo_job *j, bool near)
+{
+    repo_layout *l = j->use.layout;
+    clear(j);
+    j->has_text = j->fixed = false;
+    j->code = 0;
+    j->size = 0;
+    j->json = mcp_json_writer_new(&j->r->alloc, 0);
+    j->rc = j->json ? repo_use_begin(&j->use, l, near ? NULL : j->req, near, j->r->timeout_ms)
+                    : MCP_ENOMEM;
+    if (j->rc != MCP_OK)
+        return;
+    j->rc = j->run(j);
+    repo_use_end(&j->use);
+}
+
+static void work(void *user)
+{
+    run(user, false);
+}
+
+static void done(mcp_request *req, void *user)
+{
+    mcp_reply_finish(req, finish(user));
+}
+
+static int run_far(repo_job *j)
+{
+    j->rc = MCP_ECANCELLED; /* should it never be begun */
+    int rc = mcp_request_work(j->req, work, done, j);
+    if (rc < 0) {
+        clear(j);
+        repo_layout_release(j->use.layout);
+    }
+    return rc;
+}
+
+static bool is_long(const repo_job *j)
+{
+    return j->target.kind != REPO_KIND_FILE && j->target.kind != REPO_KIND_COMMIT;
+}
+
+static int start(repo_job *j)
+{
+    j->use.layout = repo_layout_now(j->r);
+    if (!j->use.layout)
+        return MCP_ENOTFOUND; /* why is in the log, and the operator's */
+    if (is_long(j))
+        return run_far(j);
+    run(j, true);
+    return j->rc == MCP_PENDING ? run_far(j) : finish(j);
+}
+
+/* ---- as the engine calls it -------------------------------------------------------------------------------- */
+
+static int check_rev(repo_job *j, mcp_str rev)
+{
+    const char *why = rev.len ? repo_rev_refused(rev) : NULL;
+    if (!why)
+        return MCP_OK;
+    return mcp_reply_fail(j->req, MCP_CODE_INVALID_PARAMS, "This revision is refused: %s", why);
+}
+
+int repo_read(mcp_request *req, mcp_str uri, void *user)
+{
+    repo *r = user;
+    size_t prefix = strlen(r->prefix);
+    if (!repo_is_ours(r, uri))
+        return MCP_ENOTFOUND;
+    repo_job *j = mcp_request_alloc(req, sizeof *j + uri.len + REPO_URI_ROOM);
+    if (!j)
+        return MCP_ENOMEM;
+    memset(j, 0, sizeof *j);
+    j->r = r;
+    j->req = req;
+    j->uri = uri;
+    files_buffer_init(&j->text, &r->alloc);
+    int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    if (rc == MCP_OK)
+        rc = check_rev(j, j->target.rev);
+    if (rc == MCP_OK)
+        rc = check_rev(j, j->target.other);
+    if (rc != MCP_OK)
+        return rc;
+    j->run = runs[j->target.kind];
+    return start(j);
+}
+
+int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    return repo_read(req, uri, user);
+}

@@ -1,0 +1,423 @@
+/* layout.c: see layout.h. */
+#define _GNU_SOURCE
+#include "layout.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <git2/sys/odb_backend.h>
+#include <unistd.h>
+
+enum { SMALL = FILES_PATH_MAX + 16, CONFIG = 64 << 10, MAX_LINKS_SEEN = 100000 };
+
+static const char elsewhere[] =
+    "it leads out of what was configured; if that is meant, name the folder that holds all of it: "
+    "?within=FOLDER";
+
+typedef struct opening {
+    repo_layout *l;
+    const char *path;
+    char within[FILES_PATH_MAX]; /* as the kernel spells it */
+    mcp_error *error;
+} opening;
+
+static int refuse(const opening *o, int code, const char *what, const char *why)
+{
+    if (o->error) {
+        o->error->code = code;
+        o->error->offset = 0;
+        snprintf(o->error->text, sizeof o->error->text, "%.80s: %s%s%.150s", o->path, what,
+                 *what ? ": " : "", why);
+    }
+    return code;
+}
+
+/* ---- where things lie ---------------------------------------------------------------------------- */
+
+static bool real_path(int fd, char to[FILES_PATH_MAX])
+{
+    char name[40];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(name, to, FILES_PATH_MAX - 1);
+    if (len <= 0 || len >= FILES_PATH_MAX - 1)
+        return false;
+    to[len] = 0;
+    return true;
+}
+
+static bool is_within(const opening *o, int fd)
+{
+    char real[FILES_PATH_MAX];
+    size_t len = strlen(o->within);
+    if (!real_path(fd, real))
+        return false;
+    return len == 1 || (strncmp(real, o->within, len) == 0 && (!real[len] || real[len] == '/'));
+}
+
+/* Opens a folder that is named in `dir` (or from the root on). */
+static int open_folder(const opening *o, int dir, const char *name, const char *what, int *ret)
+{
+    int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(o, files_code_of_errno(errno), what, strerror(errno));
+    if (!is_within(o, fd)) {
+        close(fd);
+        return refuse(o, MCP_EACCESS, what, elsewhere);
+    }
+    *ret = fd;
+    return MCP_OK;
+}
+
+int repo_read_small(files_beneath at, const char *rel, char *to, size_t room, size_t *ret_len)
+{
+    struct stat st;
+    int fd, rc = files_beneath_open(at, rel, &fd, &st);
+    size_t len = 0;
+    if (rc != MCP_OK)
+        return rc == FILES_IS_LINK ? MCP_EACCESS : rc;
+    while (S_ISREG(st.st_mode) && len + 1 < room) {
+        ssize_t n = read(fd, to + len, room - 1 - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            rc = MCP_EIO;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    close(fd);
+    to[len] = 0;
+    *ret_len = len;
+    return S_ISREG(st.st_mode) ? rc : MCP_ENOTFOUND;
+}
+
+/* The first line, behind a key. */
+static bool one_line(char *text, const char *key, const char **ret)
+{
+    size_t len = strlen(key);
+    if (strncmp(text, key, len) != 0)
+        return false;
+    text[len + strcspn(text + len, "\r\n")] = 0;
+    *ret = text + len;
+    return **ret != 0;
+}
+
+/* ---- the folders ----------------------------------------------------------------------------------- */
+
+static bool has(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, 0) == 0;
+}
+
+static int follow_git_file(const opening *o, int root, int *ret)
+{
+    char text[SMALL];
+    const char *name;
+    size_t len;
+    files_beneath at = {.fd = root, .walk = files_beneath_needs_walk(root)};
+    if (repo_read_small(at, ".git", text, sizeof text, &len) != MCP_OK ||
+        !one_line(text, "gitdir: ", &name))
+        return refuse(o, MCP_EINVAL, ".git", "neither a folder nor a file that names one");
+    return open_folder(o, root, name, ".git", ret);
+}
+
+static int find_git(const opening *o, int root, int *ret)
+{
+    struct stat st;
+    if (fstatat(root, ".git", &st, 0) == 0)
+        return S_ISDIR(st.st_mode) ? open_folder(o, root, ".git", ".git", ret)
+                                   : follow_git_file(o, root, ret);
+    if (has(root, "HEAD") && has(root, "objects") && has(root, "refs"))
+        return open_folder(o, root, ".", "", ret);
+    return refuse(o, MCP_EINVAL, "",
+                  "no git repository: it has no .git, and is no bare one (HEAD, objects, refs)");
+}
+
+static int find_common(const opening *o, int *ret)
+{
+    char text[SMALL];
+    const char *name = ".";
+    size_t len;
+    int rc = repo_read_small(o->l->git, "commondir", text, sizeof text, &len);
+    if (rc != MCP_ENOTFOUND && (rc != MCP_OK || !one_line(text, "", &name)))
+        return refuse(o, MCP_EACCESS, "commondir", "it cannot be read");
+    return open_folder(o, o->l->git.fd, name, "commondir", ret);
+}
+
+/* Links among the files that libgit2 will open by name. */
+static int check_links(const opening *o, int dir, const char *name)
+{
+    int rc = MCP_OK, fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), target;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return errno == ENOENT ? MCP_OK
+                               : refuse(o, files_code_of_errno(errno), "objects", strerror(errno));
+    }
+    if (!is_within(o, fd))
+        rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
+    while (rc == MCP_OK && (e = readdir(d))) {
+        if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
+            continue;
+        target = openat(fd, e->d_name, O_PATH | O_CLOEXEC);
+        if (target < 0 || (strcmp(e->d_name, "..") != 0 && !is_within(o, target)))
+            rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
+        if (target >= 0)
+            close(target);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int add_objects(const opening *o, int dir, const char *name, const char *what);
+
+static int add_alternates(const opening *o, int objects)
+{
+    char text[SMALL * 4], *line = text, *next;
+    size_t len;
+    files_beneath at = {.fd = objects, .walk = o->l->git.walk};
+    int rc = repo_read_small(at, "info/alternates", text, sizeof text, &len);
+    if (rc == MCP_ENOTFOUND)
+        return MCP_OK;
+    if (rc != MCP_OK || len + 1 == sizeof text)
+        return refuse(o, MCP_EACCESS, "objects/info/alternates", "it cannot be read");
+    for (rc = MCP_OK; rc == MCP_OK && *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = 0;
+        if (*line && *line != '#')
+            rc = add_objects(o, objects, line, "objects/info/alternates");
+    }
+    return rc;
+}
+
+static int add_objects(const opening *o, int dir, const char *name, const char *what)
+{
+    repo_layout *l = o->l;
+    int fd, rc = open_folder(o, dir, name, what, &fd);
+    struct stat st, other;
+    if (rc == MCP_ENOTFOUND && l->n_objects)
+        return MCP_OK; /* git goes on without, too */
+    if (rc != MCP_OK)
+        return rc;
+    for (size_t i = 0; i < l->n_objects; i++)
+        if (fstat(fd, &st) == 0 && fstat(l->objects[i], &other) == 0 && st.st_ino == other.st_ino &&
+            st.st_dev == other.st_dev) {
+            close(fd);
+            return MCP_OK;
+        }
+    if (l->n_objects == REPO_ALTERNATES) {
+        close(fd);
+        return refuse(o, MCP_ELIMIT, what, "too many");
+    }
+    l->objects[l->n_objects++] = fd;
+    rc = check_links(o, fd, ".");
+    if (rc == MCP_OK)
+        rc = check_links(o, fd, "pack");
+    return rc == MCP_OK ? add_alternates(o, fd) : rc;
+}
+
+/* The two things in the configuration that change what the files mean. */
+static int check_config(const opening *o)
+{
+    size_t len;
+    char *text = files_alloc(&o->l->alloc, CONFIG);
+    if (!text)
+        return MCP_ENOMEM;
+    int rc = repo_read_small(o->l->common, "config", text, CONFIG, &len);
+    for (size_t i = 0; rc == MCP_OK && i < len; i++)
+        text[i] = (char)tolower((unsigned char)text[i]);
+    bool sha256 = rc == MCP_OK && strstr(text, "objectformat") && strstr(text, "sha256");
+    bool reftable = rc == MCP_OK && strstr(text, "refstorage") && strstr(text, "reftable");
+    files_release(&o->l->alloc, text);
+    if (sha256)
+        return refuse(o, MCP_EUNSUPPORTED, "", "repositories with SHA-256 are not supported");
+    if (reftable)
+        return refuse(o, MCP_EUNSUPPORTED, "", "repositories with reftable are not supported");
+    return MCP_OK;
+}
+
+/* ---- whether they changed ----------------------------------------------------------------------------- */
+
+static void take_stamp(int dir, const char *name, repo_stamp *ret)
+{
+    struct stat st;
+    memset(ret, 0, sizeof *ret);
+    if (fstatat(dir, name, &st, 0) == 0)
+        *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
+}
+
+/* The time of a folder changes with every file in it, so that only where nothing is made in the usual way it is
+ * looked at. */
+static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[4])
+{
+    struct stat st;
+    take_stamp(l->objects[0], "pack", &stamp[0]);
+    take_stamp(l->objects[0], "info/alternates", &stamp[1]);
+    take_stamp(AT_FDCWD, path, &stamp[2]);
+    take_stamp(l->root, ".git", &stamp[3]);
+    stamp[2].changed = (struct timespec){0};
+    if (fstatat(l->root, ".git", &st, 0) == 0 && S_ISDIR(st.st_mode))
+        stamp[3].changed = (struct timespec){0};
+}
+
+static bool same_stamp(const repo_stamp *a, const repo_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode &&
+           a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+bool repo_layout_is_current(const repo_layout *l, const char *path)
+{
+    repo_stamp now[4];
+    bool same = true;
+    take_stamps(l, path, now);
+    for (size_t i = 0; i < 4; i++)
+        same = same && same_stamp(&now[i], &l->stamp[i]);
+    return same;
+}
+
+/* ---- coming and going ----------------------------------------------------------------------------------- */
+
+static int open_all(opening *o, const char *within)
+{
+    repo_layout *l = o->l;
+    int fd, rc;
+    l->root = open(o->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l->root < 0)
+        return refuse(o, files_code_of_errno(errno), "", strerror(errno));
+    fd = within ? open(within, O_PATH | O_DIRECTORY | O_CLOEXEC) : l->root;
+    bool ok = fd >= 0 && real_path(fd, o->within);
+    if (within && fd >= 0)
+        close(fd);
+    if (!ok)
+        return refuse(o, MCP_EINVAL, "within", "no such folder");
+    if (!is_within(o, l->root))
+        return refuse(o, MCP_EACCESS, "", elsewhere);
+    if ((rc = find_git(o, l->root, &l->git.fd)) != MCP_OK)
+        return rc;
+    l->git.walk = l->common.walk = files_beneath_needs_walk(l->git.fd);
+    rc = find_common(o, &l->common.fd);
+    if (rc == MCP_OK)
+        rc = check_config(o);
+    if (rc == MCP_OK)
+        rc = add_objects(o, l->common.fd, "objects", "objects");
+    return rc;
+}
+
+int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
+                     repo_layout **ret, mcp_error *error)
+{
+    opening o = {.l = files_alloc(alloc, sizeof *o.l), .path = path, .error = error};
+    if (!o.l)
+        return MCP_ENOMEM;
+    *o.l = (repo_layout){
+        .alloc = *alloc, .uses = 1, .root = -1, .git = {-1, false}, .common = {-1, false}};
+    if (pthread_mutex_init(&o.l->lock, NULL) != 0) {
+        files_release(alloc, o.l);
+        return MCP_ENOMEM;
+    }
+    int rc = open_all(&o, within);
+    if (rc == MCP_OK) {
+        take_stamps(o.l, path, o.l->stamp);
+        *ret = o.l;
+    } else {
+        repo_layout_release(o.l);
+    }
+    return rc;
+}
+
+void repo_layout_release(repo_layout *l)
+{
+    if (!l || --l->uses)
+        return;
+    while (l->n_idle)
+        git_odb_free(l->idle[--l->n_idle]);
+    while (l->n_objects)
+        close(l->objects[--l->n_objects]);
+    if (l->common.fd >= 0)
+        close(l->common.fd);
+    if (l->git.fd >= 0)
+        close(l->git.fd);
+    if (l->root >= 0)
+        close(l->root);
+    pthread_mutex_destroy(&l->lock);
+    mcp_allocator alloc = l->alloc;
+    files_release(&alloc, l);
+}
+
+/* ---- object databases ------------------------------------------------------------------------------------- */
+
+/* Its backends are added one by one, because git_odb_open() would follow alternates. */
+static int add_backends(git_odb *odb, int fd)
+{
+    char path[40];
+    git_odb_backend *packs = NULL, *loose = NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (git_odb_backend_pack(&packs, path) < 0 || git_odb_add_backend(odb, packs, 2) < 0) {
+        if (packs)
+            packs->free(packs);
+        return -1;
+    }
+    if (git_odb_backend_loose(&loose, path, 0, 0, 0, 0) < 0 ||
+        git_odb_add_backend(odb, loose, 1) < 0) {
+        if (loose)
+            loose->free(loose);
+        return -1;
+    }
+    return 0;
+}
+
+static git_odb *make_odb(const repo_layout *l)
+{
+    git_odb *odb;
+    if (git_odb_new(&odb) < 0)
+        return NULL;
+    for (size_t i = 0; i < l->n_objects; i++)
+        if (add_backends(odb, l->objects[i]) < 0) {
+            git_odb_free(odb);
+            return NULL;
+        }
+    return odb;
+}
+
+git_odb *repo_layout_borrow(repo_layout *l)
+{
+    git_odb *odb = NULL;
+    pthread_mutex_lock(&l->lock);
+    if (l->n_idle)
+        odb = l->idle[--l->n_idle];
+    pthread_mutex_unlock(&l->lock);
+    return odb ? odb : make_odb(l);
+}
+
+void repo_layout_return(repo_layout *l, git_odb *odb)
+{
+    bool kept;
+    if (!odb)
+        return;
+    pthread_mutex_lock(&l->lock);
+    kept = l->n_idle < REPO_IDLE;
+    if (kept)
+        l->idle[l->n_idle++] = odb;
+    pthread_mutex_unlock(&l->lock);
+    if (!kept)
+        git_odb_free(odb);
+}
+
+bool repo_layout_is_linked(const repo_layout *l, const git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1], name[GIT_OID_HEXSZ + 2];
+    struct stat st;
+    git_oid_tostr(hex, sizeof hex, id);
+    snprintf(name, sizeof name, "%.2s/%s", hex, hex + 2);
+    for (size_t i = 0; i < l->n_objects; i++)
+        if (fstatat(l->objects[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+            return true;
+    return false;
+}

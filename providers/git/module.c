@@ -1,0 +1,13 @@
+/* module.c: the provider as a module that mcpd loads for "git:PATH". */
+#include <mcp/module.h>
+
+#include "git.h"
+
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
+                 mcp_error *error)
+{
+    return mcp_git_mount_json(server, source, options, name, NULL, error);
+}
+
+MCP_MODULE(git, .about = "git repositories", .options_schema = mcp_git_schema,
+           .source_is_path = true, .mount = mount);

@@ -1,0 +1,254 @@
+/* objects.c: objects of store.h: read, and taken apart. */
+#define _GNU_SOURCE
+#include "store.h"
+
+#include <time.h>
+
+enum { NEAR_BUDGET = 256 << 10, MAX_OBJECT = 256 << 20, MAX_TAGS = 16 };
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int repo_use_begin(repo_use *u, repo_layout *l, const mcp_request *req, bool near,
+                   uint64_t timeout_ms)
+{
+    *u = (repo_use){.layout = l, .req = req, .near = near, .budget = NEAR_BUDGET};
+    u->deadline = now_ms() + (int64_t)timeout_ms;
+    u->odb = repo_layout_borrow(l);
+    return u->odb ? MCP_OK : MCP_ENOMEM;
+}
+
+void repo_use_end(repo_use *u)
+{
+    repo_layout_return(u->layout, u->odb);
+    u->odb = NULL;
+}
+
+int repo_use_check(const repo_use *u)
+{
+    if (u->req && mcp_request_cancelled(u->req))
+        return MCP_ECANCELLED;
+    return now_ms() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
+}
+
+static int code_of(int git)
+{
+    return git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS ? MCP_ENOTFOUND : MCP_EIO;
+}
+
+int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_object **ret)
+{
+    size_t size;
+    git_object_t found;
+    if (repo_layout_is_linked(u->layout, id))
+        return MCP_EIO;
+    int rc = git_odb_read_header(&size, &found, u->odb, id);
+    if (rc < 0)
+        return code_of(rc);
+    if (type != GIT_OBJECT_ANY && found != type)
+        return MCP_ENOTFOUND;
+    if (size > MAX_OBJECT) {
+        u->too_large = size;
+        return MCP_ELIMIT;
+    }
+    if (u->near && size > u->budget)
+        return MCP_PENDING;
+    u->budget -= u->near ? size : 0;
+    rc = git_odb_read(ret, u->odb, id);
+    return rc < 0 ? code_of(rc) : MCP_OK;
+}
+
+mcp_str repo_object_text(git_odb_object *o)
+{
+    return (mcp_str){git_odb_object_data(o), git_odb_object_size(o)};
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------- */
+
+bool repo_tree_next(mcp_str *rest, repo_entry *ret)
+{
+    size_t i = 0;
+    unsigned mode = 0;
+    while (i < rest->len && i < 7 && rest->ptr[i] >= '0' && rest->ptr[i] <= '7')
+        mode = mode * 8 + (unsigned)(rest->ptr[i++] - '0');
+    if (!i || i >= rest->len || rest->ptr[i] != ' ')
+        return false;
+    const char *name = rest->ptr + i + 1;
+    const char *end = memchr(name, 0, rest->len - i - 1);
+    if (!end || end == name || rest->len - (size_t)(end - rest->ptr) < 1 + GIT_OID_RAWSZ)
+        return false;
+    ret->mode = mode;
+    ret->name = (mcp_str){name, (size_t)(end - name)};
+    memcpy(ret->id.id, end + 1, GIT_OID_RAWSZ);
+    size_t used = (size_t)(end - rest->ptr) + 1 + GIT_OID_RAWSZ;
+    *rest = (mcp_str){rest->ptr + used, rest->len - used};
+    return true;
+}
+
+int repo_entry_compare(mcp_str a, bool a_tree, mcp_str b, bool b_tree)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    if (order)
+        return order;
+    unsigned char x = a.len > n ? (unsigned char)a.ptr[n] : a_tree ? '/' : 0;
+    unsigned char y = b.len > n ? (unsigned char)b.ptr[n] : b_tree ? '/' : 0;
+    return (x > y) - (x < y);
+}
+
+static int find_one(repo_use *u, const git_oid *tree, mcp_str name, repo_entry *ret)
+{
+    git_odb_object *o;
+    repo_entry e;
+    int rc = repo_object(u, tree, GIT_OBJECT_TREE, &o);
+    if (rc != MCP_OK)
+        return rc;
+    rc = MCP_ENOTFOUND;
+    for (mcp_str rest = repo_object_text(o); rc != MCP_OK && repo_tree_next(&rest, &e);)
+        if (mcp_str_eq(e.name, name)) {
+            *ret = e;
+            ret->name = name;
+            rc = MCP_OK;
+        }
+    git_odb_object_free(o);
+    return rc;
+}
+
+int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *ret)
+{
+    int rc = MCP_OK;
+    repo_entry at = {.mode = REPO_MODE_TREE, .name = {"", 0}, .id = *tree};
+    while (rc == MCP_OK && path.len) {
+        const char *slash = memchr(path.ptr, '/', path.len);
+        mcp_str name = {path.ptr, slash ? (size_t)(slash - path.ptr) : path.len};
+        git_oid id = at.id;
+        rc = at.mode == REPO_MODE_TREE ? find_one(u, &id, name, &at) : MCP_ENOTFOUND;
+        size_t used = name.len + (slash != NULL);
+        path = (mcp_str){path.ptr + used, path.len - used};
+    }
+    if (rc == MCP_OK)
+        *ret = at;
+    return rc;
+}
+
+/* ---- commits and tags ----------------------------------------------------------------------------------- */
+
+/* "KEY VALUE\n" at the beginning of *rest. */
+static bool take_line(mcp_str *rest, const char *key, mcp_str *value)
+{
+    size_t len = strlen(key);
+    const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
+    if (!end || (size_t)(end - rest->ptr) < len || memcmp(rest->ptr, key, len) != 0)
+        return false;
+    *value = (mcp_str){rest->ptr + len, (size_t)(end - rest->ptr) - len};
+    rest->len -= (size_t)(end + 1 - rest->ptr);
+    rest->ptr = end + 1;
+    return true;
+}
+
+static bool take_id(mcp_str *rest, const char *key, git_oid *id)
+{
+    mcp_str hex, from = *rest;
+    char text[GIT_OID_HEXSZ + 1];
+    if (!take_line(&from, key, &hex) || hex.len != GIT_OID_HEXSZ)
+        return false;
+    memcpy(text, hex.ptr, GIT_OID_HEXSZ);
+    text[GIT_OID_HEXSZ] = 0;
+    if (git_oid_fromstr(id, text) < 0)
+        return false;
+    *rest = from;
+    return true;
+}
+
+/* "NAME <EMAIL> SECONDS +HHMM"; what is missing stays empty. */
+static void parse_person(mcp_str line, repo_person *p)
+{
+    *p = (repo_person){.name = line, .email = {"", 0}};
+    const char *close = line.len ? memrchr(line.ptr, '>', line.len) : NULL;
+    const char *open = close ? memchr(line.ptr, '<', (size_t)(close - line.ptr)) : NULL;
+    if (!open)
+        return;
+    p->name.len = (size_t)(open - line.ptr);
+    while (p->name.len && p->name.ptr[p->name.len - 1] == ' ')
+        p->name.len--;
+    p->email = (mcp_str){open + 1, (size_t)(close - open) - 1};
+    const char *at = close + 1, *end = line.ptr + line.len;
+    while (at < end && *at == ' ')
+        at++;
+    for (size_t n = 0; at < end && *at >= '0' && *at <= '9' && n < 14; at++, n++)
+        p->time = p->time * 10 + (*at - '0');
+    if (end - at < 6 || at[0] != ' ' || (at[1] != '+' && at[1] != '-'))
+        return;
+    int n = 0;
+    for (size_t i = 2; i < 6; i++)
+        n = n * 10 + (at[i] >= '0' && at[i] <= '9' ? at[i] - '0' : 0);
+    n = n / 100 * 60 + n % 100;
+    p->offset = at[1] == '-' ? -n : n;
+}
+
+bool repo_commit_parse(mcp_str text, repo_commit *c)
+{
+    git_oid parent;
+    mcp_str line;
+    c->n_parents = 0;
+    if (!take_id(&text, "tree ", &c->tree))
+        return false;
+    while (take_id(&text, "parent ", &parent))
+        if (c->n_parents < REPO_PARENTS)
+            c->parent[c->n_parents++] = parent;
+    if (!take_line(&text, "author ", &line))
+        return false;
+    parse_person(line, &c->author);
+    if (!take_line(&text, "committer ", &line))
+        return false;
+    parse_person(line, &c->committer);
+    while (take_line(&text, "", &line) && line.len)
+        ; /* encoding, signatures */
+    c->message = text;
+    return true;
+}
+
+int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret)
+{
+    int rc = repo_object(u, id, GIT_OBJECT_COMMIT, &ret->object);
+    if (rc != MCP_OK)
+        return rc;
+    ret->id = *id;
+    if (repo_commit_parse(repo_object_text(ret->object), ret))
+        return MCP_OK;
+    git_odb_object_free(ret->object);
+    return MCP_EIO;
+}
+
+void repo_commit_free(repo_commit *c)
+{
+    git_odb_object_free(c->object);
+    c->object = NULL;
+}
+
+int repo_peel(repo_use *u, git_oid *id, git_object_t *type)
+{
+    for (int i = 0; i < MAX_TAGS; i++) {
+        size_t size;
+        git_odb_object *o;
+        int rc = repo_layout_is_linked(u->layout, id)
+                     ? GIT_ERROR
+                     : git_odb_read_header(&size, type, u->odb, id);
+        if (rc < 0)
+            return code_of(rc);
+        if (*type != GIT_OBJECT_TAG)
+            return MCP_OK;
+        if ((rc = repo_object(u, id, GIT_OBJECT_TAG, &o)) != MCP_OK)
+            return rc;
+        mcp_str text = repo_object_text(o);
+        bool ok = take_id(&text, "object ", id);
+        git_odb_object_free(o);
+        if (!ok)
+            return MCP_EIO;
+    }
+    return MCP_EIO;
+}

@@ -1,0 +1,244 @@
+/* provider.c: mounts a repository with its templates. */
+#include "provider.h"
+
+#include <stdio.h>
+
+enum {
+    MAX_READ = 10 << 20,
+    MAX_BYTES = 1 << 20,
+    TIMEOUT_MS = 10000,
+    MAX_NAME = 64,
+    CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
+};
+
+/* ---- templates ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *rest, *name, *title, *description, *mime;
+} templates[] = {
+    {"{rev}/{+path}{?offset,length}", "file", "File or folder at a revision",
+     "rev: branch, tag, HEAD or id of a commit. Of a large file length bytes from offset on", NULL},
+    {"-/commit/{rev}", "commit", "Commit", "Who, when, why, and its parents", "application/json"},
+    {"-/log/{rev}/{+path}{?limit}", "log", "History of a file or folder",
+     "Newest first; path may be empty. `next` leads to older ones", "application/json"},
+    {"-/diff/{from}/{to}/{+path}", "diff", "Difference between two revisions",
+     "As a patch, below path, which may be empty", "text/x-diff"},
+    {"-/blame/{rev}/{+path}{?line,lines}", "blame", "Who wrote these lines",
+     "lines of a file from line on, by the commit that brought them", "application/json"},
+};
+
+static int add_template(repo *r, size_t i, mcp_error *error)
+{
+    char uri[4 * MAX_NAME + 128], name[MAX_NAME + 32];
+    snprintf(uri, sizeof uri, "%s%s", r->prefix, templates[i].rest);
+    snprintf(name, sizeof name, "%s.%s", r->name, templates[i].name);
+    return mcp_server_add_template(
+        r->server,
+        MCP_OPTIONS(mcp_resource_template, .uri_template = uri, .name = name,
+                    .title = templates[i].title, .description = templates[i].description,
+                    .mime_type = templates[i].mime, .read = repo_read_template,
+                    .complete = repo_complete),
+        r, error);
+}
+
+/* ---- mounting --------------------------------------------------------------------------------------------- */
+
+static void release(void *user)
+{
+    repo *r = user;
+    mcp_allocator alloc = r->alloc;
+    repo_watch_free(r);
+    repo_layout_release(r->layout);
+    files_release(&alloc, r->path);
+    files_release(&alloc, r->within);
+    files_release(&alloc, r->name);
+    files_release(&alloc, r->prefix);
+    files_release(&alloc, r);
+}
+
+static int refuse(mcp_error *error, int code, const char *what, const char *why)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.140s: %.110s", what, why);
+    }
+    return code;
+}
+
+void repo_log(const repo *r, const char *what, const char *why)
+{
+    char line[600];
+    const mcp_host *host = mcp_server_host(r->server);
+    if (!host || !host->log)
+        return;
+    snprintf(line, sizeof line, "%.250s: %.50s%.250s", r->path, what, why);
+    host->log(host->user, "warning", line);
+}
+
+repo_layout *repo_layout_now(repo *r)
+{
+    mcp_error error = {0};
+    repo_layout *l;
+    if (!repo_layout_is_current(r->layout, r->path)) {
+        if (repo_layout_open(r->path, r->within, &r->alloc, &l, &error) != MCP_OK) {
+            repo_log(r, "", error.text);
+            return NULL;
+        }
+        repo_layout_release(r->layout);
+        r->layout = l;
+    }
+    r->layout->uses++;
+    return r->layout;
+}
+
+/* The folder's name without ".git"; of "project/.git" the project's. */
+static mcp_str default_name(const char *path)
+{
+    mcp_str name = mcp_str_from(path), parts[2] = {{0}};
+    for (int i = 0; i < 2; i++) {
+        while (name.len && name.ptr[name.len - 1] == '/')
+            name.len--;
+        size_t begin = name.len;
+        while (begin && name.ptr[begin - 1] != '/')
+            begin--;
+        parts[i] = (mcp_str){name.ptr + begin, name.len - begin};
+        name.len = begin;
+    }
+    name = mcp_str_eq(parts[0], MCP_STR(".git")) ? parts[1] : parts[0];
+    if (name.len > 4 && memcmp(name.ptr + name.len - 4, ".git", 4) == 0)
+        name.len -= 4;
+    return mcp_str_eq(name, MCP_STR(".")) || mcp_str_eq(name, MCP_STR("..")) ? MCP_STR("repository")
+                                                                             : name;
+}
+
+static int set_name(repo *r, const mcp_git_options *o, mcp_error *error)
+{
+    char prefix[3 * MAX_NAME + 16] = "git://";
+    mcp_str name = o->name ? mcp_str_from(o->name) : default_name(o->path);
+    if (!name.len || name.len > MAX_NAME)
+        return refuse(error, MCP_EINVAL, o->path, "its name must have 1 to 64 bytes: ?name=NAME");
+    size_t len = 6 + repo_uri_encode(prefix + 6, name, false);
+    prefix[len++] = '/';
+    r->prefix = files_copy(&r->alloc, prefix, len);
+    r->name = files_copy(&r->alloc, name.ptr, name.len);
+    return r->prefix && r->name ? MCP_OK : MCP_ENOMEM;
+}
+
+/* libgit2 may read nothing of the user's or the system's, whatever it is asked for. It is never shut down:
+ * the host's worker threads, which end later, still hold something of its own. */
+static int start_libgit2(void)
+{
+    static const int levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
+                                 GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
+    if (git_libgit2_init() < 0)
+        return MCP_ENOMEM;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
+    git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
+    return MCP_OK;
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
+{
+    mcp_allocator alloc = files_allocator(o->allocator);
+    if (!o->path || !*o->path)
+        return refuse(error, MCP_EINVAL, "git", "no repository is named");
+    repo *r = files_alloc(&alloc, sizeof *r);
+    if (!r)
+        return MCP_ENOMEM;
+    if (start_libgit2() != MCP_OK) {
+        files_release(&alloc, r);
+        return MCP_ENOMEM;
+    }
+    *r = (repo){.alloc = alloc,
+                .server = server,
+                .max_read = (size_t)or_default(o->max_read, MAX_READ),
+                .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
+                .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
+    r->path = files_copy(&alloc, o->path, strlen(o->path));
+    r->within = o->within ? files_copy(&alloc, o->within, strlen(o->within)) : NULL;
+    int rc = r->path && (r->within || !o->within) ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = set_name(r, o, error);
+    if (rc == MCP_OK)
+        rc = repo_layout_open(r->path, r->within, &r->alloc, &r->layout, error);
+    if (rc == MCP_OK)
+        *ret = r;
+    else
+        release(r);
+    return rc;
+}
+
+static int mount(repo *r, mcp_error *error)
+{
+    static const mcp_provider provider = {.size = sizeof provider,
+                                          .name = "git",
+                                          .list = repo_list,
+                                          .read = repo_read,
+                                          .resolve = repo_resolve,
+                                          .watch = repo_watch_add,
+                                          .unwatch = repo_watch_remove,
+                                          .watch_list = repo_watch_list,
+                                          .unwatch_list = repo_unwatch_list,
+                                          .release = release};
+    return mcp_server_mount(r->server, r->prefix, &provider, r, error);
+}
+
+int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error *error)
+{
+    repo *r;
+    mcp_git_options o = {0};
+    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    int rc = make(server, &o, &r, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = mount(r, error); /* takes r over in every case */
+    if (rc == MCP_EEXIST)
+        return refuse(error, rc, o.path,
+                      "another repository has its name; give it one: ?name=NAME");
+    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
+        rc = add_template(r, i, error);
+    return rc;
+}
+
+/* ---- options as JSON ---------------------------------------------------------------------------------------- */
+
+const char mcp_git_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+    "\"within\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4095,"
+    "\"description\":\"Folder in which everything has to lie that belongs to the repository; "
+    "default: the repository's own\"},"
+    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
+    "\"description\":\"Bytes of a file that one read returns; default 10485760\"},"
+    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":16777216,"
+    "\"description\":\"Bytes of a diff; default 1048576\"},"
+    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
+    "\"description\":\"How long one request may take; default 10000\"}}}";
+
+static uint64_t number(const mcp_json *options, const char *key)
+{
+    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
+}
+
+int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *options,
+                       const char *name, const mcp_allocator *allocator, mcp_error *error)
+{
+    mcp_str within = mcp_json_string(mcp_json_get(options, "within"));
+    char folder[4096];
+    if (within.len >= sizeof folder || (within.len && memchr(within.ptr, 0, within.len)))
+        return refuse(error, MCP_EINVAL, "within", "no path");
+    snprintf(folder, sizeof folder, "%.*s", (int)within.len, within.ptr ? within.ptr : "");
+    return mcp_git_mount(
+        server,
+        MCP_OPTIONS(mcp_git_options, .path = path, .name = name,
+                    .within = within.len ? folder : NULL, .max_read = number(options, "max_read"),
+                    .max_bytes = number(options, "max_bytes"),
+                    .timeout_ms = number(options, "timeout_ms"), .allocator = allocator),
+        error);
+}

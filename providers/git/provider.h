@@ -1,0 +1,104 @@
+/* provider.h: what the parts of the provider share: a mounted repository, and one read of it.
+ *
+ * A read becomes a job: it is tried on the server's thread as long as it reads little, and begins anew on a
+ * worker when that does not do. What a job does is the same on both, touches nothing but its job and the
+ * object database that it borrowed.
+ */
+#ifndef REPO_PROVIDER_H
+#define REPO_PROVIDER_H
+
+#include "git.h"
+#include "store.h"
+#include "uri.h"
+
+typedef struct repo_watch repo_watch;
+
+typedef struct repo {
+    mcp_allocator alloc;
+    mcp_server *server;
+    char *path, *within, *name, *prefix; /* "git://NAME/" */
+    repo_layout *layout;
+    size_t max_read, max_bytes;
+    uint64_t timeout_ms;
+    repo_watch *watch; /* made for the first who wants to know */
+} repo;
+
+/* The layout as it is now, with a use for the caller. NULL: the repository is gone, or leads elsewhere now. The
+ * server's thread. */
+repo_layout *repo_layout_now(repo *r);
+/* One line for the operator. */
+void repo_log(const repo *r, const char *what, const char *why);
+
+typedef struct repo_job {
+    repo *r;
+    mcp_request *req;
+    int (*run)(struct repo_job *job);
+    mcp_str uri; /* as it was asked for; of the request */
+    repo_target target;
+    repo_use use;
+
+    /* What came of it. */
+    int rc;
+    bool fixed; /* it never changes */
+    int code;   /* of an error that is the asker's; 0: none */
+    char message[400];
+    uint64_t size;          /* of what is too large */
+    mcp_json_writer *json;  /* the answer, or else: */
+    git_odb_object *object; /* which holds */
+    mcp_str bytes;
+    files_buffer text; /* or else this, when has_text */
+    bool has_text;
+    const char *mime;
+    char room[]; /* for target's texts */
+} repo_job;
+
+/* Fails it: an answer, not a failure of ours. Returns MCP_OK. */
+int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
+/* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
+bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
+                     uint64_t *ret);
+
+/* What a job may do. */
+int repo_run_repository(repo_job *job);
+int repo_run_file(repo_job *job);
+int repo_run_refs(repo_job *job); /* branches, tags */
+int repo_run_commit(repo_job *job);
+int repo_run_log(repo_job *job);
+int repo_run_diff(repo_job *job);
+int repo_run_blame(repo_job *job);
+
+/* What a REV's path is: the tree or blob, or the commit of a submodule. */
+int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);
+
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
+
+/* Any bytes: what is not UTF-8 is taken for Latin-1. */
+void repo_put_text(mcp_json_writer *w, mcp_str text);
+void repo_put_id(mcp_json_writer *w, const git_oid *id);
+/* A URI of this repository. */
+void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *target);
+/* {"name", "email", "time"} */
+void repo_put_person(mcp_json_writer *w, const repo_person *p);
+/* The first line. */
+mcp_str repo_subject(mcp_str message);
+
+/* What kind of text or data it is, by its name; NULL: nobody knows. */
+const char *repo_mime(mcp_str path);
+
+/* ---- mcp_provider's and mcp_resource_template's ------------------------------------------------------------ */
+
+int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
+int repo_read(mcp_request *req, mcp_str uri, void *user);
+int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
+int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                  void *user);
+bool repo_is_ours(const repo *r, mcp_str uri);
+
+int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user);
+int repo_watch_add(const char *canonical, void *user);
+void repo_watch_remove(const char *canonical, void *user);
+int repo_watch_list(void *user);
+void repo_unwatch_list(void *user);
+void repo_watch_free(repo *r);
+
+#endif

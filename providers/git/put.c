@@ -1,0 +1,119 @@
+/* put.c: what JSON answers are made of. */
+#define _GNU_SOURCE
+#include "provider.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "text.h"
+
+static void put_latin1(mcp_json_writer *w, mcp_str text)
+{
+    char small[8192];
+    size_t len = 0;
+    for (size_t i = 0; i < text.len && len + 2 <= sizeof small; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c < 0x80) {
+            small[len++] = (char)c;
+        } else {
+            small[len++] = (char)(0xc0 | c >> 6);
+            small[len++] = (char)(0x80 | (c & 0x3f));
+        }
+    }
+    mcp_json_add_str(w, (mcp_str){small, len});
+}
+
+void repo_put_text(mcp_json_writer *w, mcp_str text)
+{
+    if (files_text_utf8(text))
+        mcp_json_add_str(w, text);
+    else
+        put_latin1(w, text); /* as far as it fits */
+}
+
+void repo_put_id(mcp_json_writer *w, const git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    git_oid_fmt(hex, id);
+    mcp_json_add_str(w, (mcp_str){hex, GIT_OID_HEXSZ});
+}
+
+void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *t)
+{
+    char small[2048];
+    size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
+    char *uri = room <= sizeof small ? small : files_alloc(&r->alloc, room);
+    if (!uri) {
+        mcp_json_add_null(w);
+        return;
+    }
+    memcpy(uri, r->prefix, prefix);
+    size_t len = prefix + repo_uri_put(uri + prefix, t);
+    mcp_json_add_str(w, (mcp_str){uri, len});
+    if (uri != small)
+        files_release(&r->alloc, uri);
+}
+
+/* As its author's clock showed it. */
+static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
+{
+    char text[64];
+    struct tm tm;
+    time_t shifted = (time_t)(seconds + (int64_t)offset * 60);
+    int minutes = offset < 0 ? -offset : offset;
+    if (!gmtime_r(&shifted, &tm)) {
+        mcp_json_add_null(w);
+        return;
+    }
+    size_t len = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (offset == 0)
+        snprintf(text + len, sizeof text - len, "Z");
+    else
+        snprintf(text + len, sizeof text - len, "%c%02d:%02d", offset < 0 ? '-' : '+',
+                 minutes / 60 % 100, minutes % 60);
+    mcp_json_add_string(w, text);
+}
+
+void repo_put_person(mcp_json_writer *w, const repo_person *p)
+{
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "name"), repo_put_text(w, p->name);
+    mcp_json_key(w, "email"), repo_put_text(w, p->email);
+    mcp_json_key(w, "time"), put_time(w, p->time, p->offset);
+    mcp_json_end(w);
+}
+
+mcp_str repo_subject(mcp_str message)
+{
+    const char *end = message.len ? memchr(message.ptr, '\n', message.len) : NULL;
+    return (mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len};
+}
+
+/* The few that matter to whoever reads source code. */
+const char *repo_mime(mcp_str path)
+{
+    static const char *const types[][2] = {
+        {".c", "text/x-csrc"},         {".h", "text/x-chdr"},
+        {".cpp", "text/x-c++src"},     {".css", "text/css"},
+        {".csv", "text/csv"},          {".gif", "image/gif"},
+        {".go", "text/x-go"},          {".htm", "text/html"},
+        {".html", "text/html"},        {".ico", "image/x-icon"},
+        {".java", "text/x-java"},      {".jpeg", "image/jpeg"},
+        {".jpg", "image/jpeg"},        {".js", "text/javascript"},
+        {".json", "application/json"}, {".md", "text/markdown"},
+        {".pdf", "application/pdf"},   {".png", "image/png"},
+        {".py", "text/x-python"},      {".rb", "application/x-ruby"},
+        {".rs", "text/rust"},          {".sh", "application/x-shellscript"},
+        {".sql", "application/sql"},   {".svg", "image/svg+xml"},
+        {".toml", "application/toml"}, {".ts", "text/x-typescript"},
+        {".txt", "text/plain"},        {".wasm", "application/wasm"},
+        {".webp", "image/webp"},       {".xml", "application/xml"},
+        {".yaml", "application/yaml"}, {".yml", "application/yaml"},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t len = strlen(types[i][0]);
+        if (path.len > len && memcmp(path.ptr + path.len - len, types[i][0], len) == 0)
+            return types[i][1];
+    }
+    return NULL;
+}

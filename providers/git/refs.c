@@ -1,0 +1,387 @@
+/* refs.c: references of store.h: loose files beneath the repository's folders, and packed-refs.
+ *
+ * packed-refs is a sorted text: a name is looked for by halves, with a read of a block each, so that a
+ * hundred thousand tags cost no memory.
+ */
+#define _GNU_SOURCE
+#include "store.h"
+#include "uri.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAX_HOPS = 5, BLOCK = 4096, MAX_REF_DEPTH = 16, MAX_REFS = 1000000 };
+
+/* ---- packed-refs -------------------------------------------------------------------------------------- */
+
+typedef struct packed {
+    int fd;
+    off_t size;
+    bool sorted;
+    off_t at;    /* of the next line */
+    off_t begin; /* what is in the block */
+    size_t len;
+    char block[BLOCK];
+} packed;
+
+static int packed_open(const repo_layout *l, packed *p)
+{
+    struct stat st;
+    int rc = files_beneath_open(l->common, "packed-refs", &p->fd, &st);
+    if (rc != MCP_OK)
+        return rc == FILES_IS_LINK ? MCP_EACCESS : rc;
+    p->size = st.st_size;
+    p->at = p->begin = 0;
+    p->len = 0;
+    p->sorted = false;
+    if (S_ISREG(st.st_mode))
+        return MCP_OK;
+    close(p->fd);
+    return MCP_ENOTFOUND;
+}
+
+/* The line at p->at, cut where it does not fit a block; moves on. False at the end. */
+static bool packed_line(packed *p, mcp_str *ret)
+{
+    const char *end = NULL;
+    for (int tries = 0; tries < 2 && !end; tries++) {
+        if (tries || p->at < p->begin || p->at >= p->begin + (off_t)p->len) {
+            ssize_t n = pread(p->fd, p->block, BLOCK, p->at);
+            if (n <= 0)
+                return false;
+            p->begin = p->at;
+            p->len = (size_t)n;
+        }
+        size_t from = (size_t)(p->at - p->begin);
+        end = memchr(p->block + from, '\n', p->len - from);
+        *ret = (mcp_str){p->block + from, (end ? (size_t)(end - p->block) : p->len) - from};
+    }
+    p->at += (off_t)ret->len + (end != NULL);
+    return true;
+}
+
+/* "ID NAME"; other lines (comments, what a tag is of) are no references. */
+static bool packed_ref(mcp_str line, git_oid *id, mcp_str *name)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    if (line.len < GIT_OID_HEXSZ + 2 || line.ptr[GIT_OID_HEXSZ] != ' ')
+        return false;
+    memcpy(hex, line.ptr, GIT_OID_HEXSZ);
+    hex[GIT_OID_HEXSZ] = 0;
+    *name = (mcp_str){line.ptr + GIT_OID_HEXSZ + 1, line.len - GIT_OID_HEXSZ - 1};
+    return git_oid_fromstr(id, hex) == 0;
+}
+
+static int compare(mcp_str a, mcp_str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* The first reference from the line on that begins at or behind `at`. */
+static bool packed_ref_from(packed *p, off_t at, git_oid *id, mcp_str *name)
+{
+    mcp_str line;
+    p->at = at;
+    if (at && !packed_line(p, &line)) /* what is left of a line */
+        return false;
+    while (packed_line(p, &line))
+        if (packed_ref(line, id, name))
+            return true;
+    return false;
+}
+
+/* Moves to where `name` is, or would be; to the beginning where lines are not sorted. */
+static void packed_seek(packed *p, mcp_str name)
+{
+    mcp_str line, found;
+    git_oid id;
+    off_t low = 0, high = p->size;
+    p->at = 0;
+    p->sorted = packed_line(p, &line) && line.len && *line.ptr == '#' &&
+                memmem(line.ptr, line.len, " sorted", 7);
+    while (p->sorted && high - low > BLOCK / 4) {
+        off_t middle = low + (high - low) / 2;
+        if (packed_ref_from(p, middle, &id, &found) && compare(found, name) < 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    p->at = low;
+    if (low)
+        packed_line(p, &line);
+}
+
+static int packed_find(const repo_layout *l, mcp_str name, git_oid *id)
+{
+    packed p;
+    mcp_str line, found;
+    git_oid other;
+    int order = 1, rc = packed_open(l, &p);
+    if (rc != MCP_OK)
+        return rc;
+    packed_seek(&p, name);
+    while (packed_line(&p, &line)) {
+        if (!packed_ref(line, &other, &found))
+            continue;
+        order = compare(found, name);
+        if (order == 0 || (p.sorted && order > 0))
+            break;
+    }
+    close(p.fd);
+    if (order != 0)
+        return MCP_ENOTFOUND;
+    *id = other;
+    return MCP_OK;
+}
+
+/* ---- loose ones ----------------------------------------------------------------------------------------- */
+
+static bool begins(mcp_str s, const char *with)
+{
+    size_t len = strlen(with);
+    return s.len >= len && memcmp(s.ptr, with, len) == 0;
+}
+
+static bool is_full_name(mcp_str name)
+{
+    return (mcp_str_eq(name, MCP_STR("HEAD")) || begins(name, "refs/")) && !repo_rev_refused(name);
+}
+
+/* Which of a worktree's two folders has it. */
+static files_beneath place_of(const repo_layout *l, mcp_str name)
+{
+    bool own = !begins(name, "refs/") || begins(name, "refs/bisect/") ||
+               begins(name, "refs/worktree/") || begins(name, "refs/rewritten/");
+    return own ? l->git : l->common;
+}
+
+static int read_one(const repo_layout *l, const char *name, git_oid *id,
+                    char target[REPO_REF_MAX + 1])
+{
+    char text[REPO_REF_MAX + 32];
+    mcp_str full = mcp_str_from(name);
+    size_t len;
+    *target = 0;
+    int rc = repo_read_small(place_of(l, full), name, text, sizeof text, &len);
+    if (rc == MCP_ENOTFOUND && begins(full, "refs/"))
+        return packed_find(l, full, id);
+    if (rc != MCP_OK)
+        return rc;
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
+        text[--len] = 0;
+    if (begins((mcp_str){text, len}, "ref: ")) {
+        snprintf(target, REPO_REF_MAX + 1, "%.*s", REPO_REF_MAX, text + 5);
+        return is_full_name(mcp_str_from(target)) ? MCP_OK : MCP_EIO;
+    }
+    return repo_rev_is_id((mcp_str){text, len}) && git_oid_fromstr(id, text) == 0 ? MCP_OK
+                                                                                  : MCP_EIO;
+}
+
+int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1])
+{
+    char at[REPO_REF_MAX + 1], target[REPO_REF_MAX + 1];
+    int rc = MCP_OK;
+    if (name.len > REPO_REF_MAX || !is_full_name(name))
+        return MCP_ENOTFOUND;
+    memcpy(at, name.ptr, name.len);
+    at[name.len] = 0;
+    for (int hops = 0; rc == MCP_OK && hops <= MAX_HOPS; hops++) {
+        if (final)
+            strcpy(final, at);
+        rc = read_one(l, at, id, target);
+        if (rc == MCP_OK && !*target)
+            return MCP_OK;
+        strcpy(at, target);
+    }
+    return rc == MCP_OK ? MCP_EIO : rc;
+}
+
+/* ---- what a REV is ------------------------------------------------------------------------------------------ */
+
+static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    git_oid beginning;
+    if (rev.len < 7 || rev.len >= GIT_OID_HEXSZ)
+        return MCP_ENOTFOUND;
+    for (size_t i = 0; i < rev.len; i++)
+        if (!strchr("0123456789abcdef", rev.ptr[i]))
+            return MCP_ENOTFOUND;
+    memcpy(hex, rev.ptr, rev.len);
+    if (git_oid_fromstrn(&beginning, hex, rev.len) < 0 ||
+        git_odb_exists_prefix(id, u->odb, &beginning, rev.len) < 0)
+        return MCP_ENOTFOUND;
+    return MCP_OK;
+}
+
+int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1])
+{
+    static const char *const forms[] = {"%.*s",
+                                        "refs/%.*s",
+                                        "refs/tags/%.*s",
+                                        "refs/heads/%.*s",
+                                        "refs/remotes/%.*s",
+                                        "refs/remotes/%.*s/HEAD"};
+    char name[REPO_REF_MAX + 32], hex[GIT_OID_HEXSZ + 1];
+    *fixed = repo_rev_is_id(rev);
+    if (full)
+        *full = 0;
+    if (*fixed) {
+        memcpy(hex, rev.ptr, GIT_OID_HEXSZ);
+        hex[GIT_OID_HEXSZ] = 0;
+        return git_oid_fromstr(id, hex) == 0 ? MCP_OK : MCP_ENOTFOUND;
+    }
+    if (rev.len > REPO_REF_MAX)
+        return MCP_ENOTFOUND;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        /* The compiler cannot see that the formats are all of one kind. */
+        const char *percent = strchr(forms[i], '%');
+        snprintf(name, sizeof name, "%.*s%.*s%s", (int)(percent - forms[i]), forms[i], (int)rev.len,
+                 rev.ptr, percent + 4);
+        int rc = repo_ref_read(u->layout, mcp_str_from(name), id, full);
+        if (rc != MCP_ENOTFOUND)
+            return rc;
+    }
+    if (full)
+        *full = 0;
+    return find_by_id(u, rev, id);
+}
+
+int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed)
+{
+    git_object_t type;
+    int rc = repo_rev_find(u, rev, id, fixed, NULL);
+    if (rc == MCP_OK)
+        rc = repo_peel(u, id, &type);
+    if (rc == MCP_OK && type != GIT_OBJECT_COMMIT)
+        rc = MCP_ENOTFOUND;
+    return rc;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------- */
+
+typedef struct collecting {
+    repo_use *u;
+    files_buffer *names; /* each with a NUL */
+    size_t count;
+} collecting;
+
+static int keep(collecting *c, const git_oid *id, mcp_str name)
+{
+    if (++c->count > MAX_REFS)
+        return MCP_ELIMIT;
+    if (!is_full_name(name))
+        return MCP_OK; /* it could not be asked for */
+    int rc = files_buffer_append(c->names, id->id, GIT_OID_RAWSZ);
+    if (rc == MCP_OK)
+        rc = files_buffer_append(c->names, name.ptr + 5, name.len - 5);
+    return rc == MCP_OK ? files_buffer_append(c->names, "", 1) : rc;
+}
+
+static int collect_packed(collecting *c, mcp_str prefix)
+{
+    packed p;
+    mcp_str line, name;
+    git_oid id;
+    int rc = packed_open(c->u->layout, &p);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOTFOUND ? MCP_OK : rc;
+    packed_seek(&p, prefix);
+    while (rc == MCP_OK && packed_line(&p, &line)) {
+        if (!packed_ref(line, &id, &name))
+            continue;
+        if (begins(name, prefix.ptr))
+            rc = keep(c, &id, name);
+        else if (p.sorted && compare(name, prefix) > 0)
+            break;
+    }
+    close(p.fd);
+    return rc;
+}
+
+static int collect_loose(collecting *c, const char *folder, int depth)
+{
+    int fd, rc = files_beneath_open_dir(c->u->layout->common, folder, &fd);
+    DIR *d = rc == MCP_OK ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    if (!d) {
+        if (rc == MCP_OK)
+            close(fd);
+        return MCP_OK; /* it went, or is a link */
+    }
+    while (rc == MCP_OK && (e = readdir(d))) {
+        char name[REPO_REF_MAX + 1];
+        git_oid id;
+        int len = snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
+        if (e->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof name)
+            continue;
+        if (e->d_type == DT_DIR && depth < MAX_REF_DEPTH)
+            rc = collect_loose(c, name, depth + 1);
+        else if (e->d_type == DT_REG &&
+                 repo_ref_read(c->u->layout, mcp_str_from(name), &id, NULL) == MCP_OK)
+            rc = keep(c, &id, mcp_str_from(name));
+    }
+    closedir(d);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    int order = strcmp(*x + GIT_OID_RAWSZ, *y + GIT_OID_RAWSZ);
+    return order ? order : (*x > *y) - (*x < *y); /* the loose one came first, and counts */
+}
+
+static int sort_names(const files_buffer *from, files_buffer *ret)
+{
+    size_t n = 0, i = 0, at = 0;
+    repo_ref ref;
+    int rc = MCP_OK;
+    while (repo_refs_next(from, &at, &ref))
+        n++;
+    const char **items = files_alloc(&ret->alloc, (n + 1) * sizeof *items);
+    if (!items)
+        return MCP_ENOMEM;
+    for (at = 0; i < n; i++) {
+        items[i] = from->ptr + at;
+        repo_refs_next(from, &at, &ref);
+    }
+    qsort(items, n, sizeof *items, by_name);
+    for (i = 0; rc == MCP_OK && i < n; i++)
+        if (!i || strcmp(items[i] + GIT_OID_RAWSZ, items[i - 1] + GIT_OID_RAWSZ) != 0)
+            rc = files_buffer_append(ret, items[i],
+                                     GIT_OID_RAWSZ + strlen(items[i] + GIT_OID_RAWSZ) + 1);
+    files_release(&ret->alloc, items);
+    return rc;
+}
+
+int repo_refs_collect(repo_use *u, const char *prefix, files_buffer *ret)
+{
+    files_buffer names;
+    collecting c = {.u = u, .names = &names};
+    char folder[64];
+    files_buffer_init(&names, &ret->alloc);
+    snprintf(folder, sizeof folder, "%.*s", (int)strlen(prefix) - 1, prefix);
+    int rc = collect_loose(&c, folder, 0);
+    if (rc == MCP_OK)
+        rc = collect_packed(&c, mcp_str_from(prefix));
+    if (rc == MCP_OK)
+        rc = sort_names(&names, ret);
+    files_buffer_free(&names);
+    return rc;
+}
+
+bool repo_refs_next(const files_buffer *refs, size_t *at, repo_ref *ret)
+{
+    if (*at >= refs->len)
+        return false;
+    memcpy(ret->id.id, refs->ptr + *at, GIT_OID_RAWSZ);
+    ret->name = refs->ptr + *at + GIT_OID_RAWSZ;
+    *at += GIT_OID_RAWSZ + strlen(ret->name) + 1;
+    return true;
+}

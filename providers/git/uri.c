@@ -1,0 +1,277 @@
+/* uri.c: see uri.h. */
+#include "uri.h"
+
+#include <mcp/uri.h>
+
+#include <ctype.h>
+
+enum { MAX_REV = 1024, MAX_PATH = 4096, MAX_DEPTH = 256 };
+
+static const struct {
+    const char *word;
+    repo_kind kind;
+    int revs;
+    bool path, path_required;
+} kinds[] = {
+    {"branches", REPO_KIND_BRANCHES, 0, false, false}, {"tags", REPO_KIND_TAGS, 0, false, false},
+    {"commit", REPO_KIND_COMMIT, 1, false, false},     {"log", REPO_KIND_LOG, 1, true, false},
+    {"diff", REPO_KIND_DIFF, 2, true, false},          {"blame", REPO_KIND_BLAME, 1, true, true},
+};
+
+static const struct {
+    const char *name;
+    unsigned kinds;
+} params[REPO_PARAM_COUNT] = {
+    [REPO_PARAM_AFTER] = {"after",
+                          1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES | 1U << REPO_KIND_TAGS},
+    [REPO_PARAM_FROM] = {"from", 1U << REPO_KIND_LOG},
+    [REPO_PARAM_LENGTH] = {"length", 1U << REPO_KIND_FILE},
+    [REPO_PARAM_LIMIT] = {"limit", 1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES |
+                                       1U << REPO_KIND_TAGS | 1U << REPO_KIND_LOG},
+    [REPO_PARAM_LINE] = {"line", 1U << REPO_KIND_BLAME},
+    [REPO_PARAM_LINES] = {"lines", 1U << REPO_KIND_BLAME},
+    [REPO_PARAM_OFFSET] = {"offset", 1U << REPO_KIND_FILE | 1U << REPO_KIND_LOG},
+};
+
+/* The next piece of *rest, up to one of `stops`, decoded into *room. */
+static bool take(mcp_str *rest, const char *stops, char **room, mcp_str *ret)
+{
+    size_t len = 0, decoded;
+    while (len < rest->len && rest->ptr[len] && !strchr(stops, rest->ptr[len]))
+        len++;
+    if ((len < rest->len && !rest->ptr[len]) ||
+        mcp_uri_decode((mcp_str){rest->ptr, len}, *room, len, &decoded) != MCP_OK ||
+        (decoded && memchr(*room, 0, decoded)))
+        return false;
+    (*room)[decoded] = 0;
+    *ret = (mcp_str){*room, decoded};
+    *room += decoded + 1;
+    rest->ptr += len;
+    rest->len -= len;
+    return true;
+}
+
+static bool skip(mcp_str *rest, char c)
+{
+    if (!rest->len || *rest->ptr != c)
+        return false;
+    rest->ptr++;
+    rest->len--;
+    return true;
+}
+
+static bool is_name(mcp_str s)
+{
+    return s.len && !memchr(s.ptr, '/', s.len) && !mcp_str_eq(s, MCP_STR(".")) &&
+           !mcp_str_eq(s, MCP_STR(".."));
+}
+
+/* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces are
+ * joined in place: their NULs become slashes. */
+static bool take_segments(mcp_str *rest, char **room, mcp_str *ret)
+{
+    char *begin = *room;
+    size_t len = 0, depth = 0;
+    while (rest->len && *rest->ptr != '?' && *rest->ptr != '#') {
+        mcp_str name;
+        if (len)
+            begin[len++] = '/';
+        if (!take(rest, "/?#", room, &name) || !is_name(name) || ++depth > MAX_DEPTH)
+            return false;
+        len += name.len;
+        if (len > MAX_PATH)
+            return false;
+        skip(rest, '/');
+    }
+    begin[len] = 0;
+    *room = begin + len + 1;
+    *ret = (mcp_str){begin, len};
+    return true;
+}
+
+static bool take_params(mcp_str *rest, char **room, repo_target *t)
+{
+    while (rest->len) {
+        mcp_str name, *value = NULL;
+        if (!take(rest, "=&#", room, &name) || !skip(rest, '='))
+            return false;
+        for (size_t i = 0; i < REPO_PARAM_COUNT; i++)
+            if (mcp_str_eq(name, mcp_str_from(params[i].name)) && params[i].kinds >> t->kind & 1)
+                value = &t->param[i];
+        *room -= name.len + 1; /* it is not kept */
+        if (!value || value->ptr || !take(rest, "&#", room, value) || !value->len)
+            return false;
+        if (rest->len && (!skip(rest, '&') || !rest->len))
+            return false;
+    }
+    return true;
+}
+
+static bool take_rev(mcp_str *rest, char **room, mcp_str *ret)
+{
+    return take(rest, "/?#", room, ret) && ret->len && ret->len <= MAX_REV;
+}
+
+static bool take_special(mcp_str *rest, char **room, repo_target *t)
+{
+    mcp_str word;
+    size_t i = 0, n = sizeof kinds / sizeof *kinds;
+    if (!skip(rest, '/') || !take(rest, "/?#", room, &word))
+        return false;
+    while (i < n && !mcp_str_eq(word, mcp_str_from(kinds[i].word)))
+        i++;
+    if (i == n)
+        return false;
+    *room -= word.len + 1;
+    t->kind = kinds[i].kind;
+    if (kinds[i].revs > 0 && (!skip(rest, '/') || !take_rev(rest, room, &t->rev)))
+        return false;
+    if (kinds[i].revs > 1 && (!skip(rest, '/') || !take_rev(rest, room, &t->other)))
+        return false;
+    if (kinds[i].path && skip(rest, '/') && !take_segments(rest, room, &t->path))
+        return false;
+    return !kinds[i].path_required || t->path.len;
+}
+
+int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
+{
+    *ret = (repo_target){.rev = {"", 0}, .other = {"", 0}, .path = {"", 0}};
+    if (rest.len) {
+        ret->kind = REPO_KIND_FILE;
+        if (!take_rev(&rest, &room, &ret->rev))
+            return MCP_ENOTFOUND;
+        if (mcp_str_eq(ret->rev, MCP_STR("-"))) {
+            ret->rev = (mcp_str){"", 0};
+            if (!take_special(&rest, &room, ret))
+                return MCP_ENOTFOUND;
+        } else if (skip(&rest, '/') && !take_segments(&rest, &room, &ret->path)) {
+            return MCP_ENOTFOUND;
+        }
+    }
+    if (skip(&rest, '?') && (!rest.len || !take_params(&rest, &room, ret)))
+        return MCP_ENOTFOUND;
+    return rest.len ? MCP_ENOTFOUND : MCP_OK;
+}
+
+/* ---- the way back --------------------------------------------------------------------------------- */
+
+size_t repo_uri_encode(char *to, mcp_str text, bool slashes)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if ((c < 0x80 && isalnum(c)) || (c && strchr("-._~", c)) || (slashes && c == '/')) {
+            to[len++] = (char)c;
+            continue;
+        }
+        to[len++] = '%';
+        to[len++] = digits[c >> 4];
+        to[len++] = digits[c & 15];
+    }
+    return len;
+}
+
+size_t repo_uri_room(const repo_target *t)
+{
+    size_t len = t->rev.len + t->other.len + t->path.len;
+    for (size_t i = 0; i < REPO_PARAM_COUNT; i++)
+        len += t->param[i].len;
+    return 3 * len + 16 + 8 * REPO_PARAM_COUNT;
+}
+
+static size_t put_plain(char *to, const char *text)
+{
+    size_t len = strlen(text);
+    memcpy(to, text, len);
+    return len;
+}
+
+static size_t put_params(char *to, const repo_target *t)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < REPO_PARAM_COUNT; i++) {
+        if (!t->param[i].ptr)
+            continue;
+        to[len] = len ? '&' : '?';
+        len++;
+        len += put_plain(to + len, params[i].name);
+        to[len++] = '=';
+        len += repo_uri_encode(to + len, t->param[i], false);
+    }
+    return len;
+}
+
+size_t repo_uri_put(char *to, const repo_target *t)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].kind != t->kind)
+            continue;
+        len += put_plain(to, "-/");
+        len += put_plain(to + len, kinds[i].word);
+        if (t->rev.len)
+            to[len++] = '/';
+    }
+    len += repo_uri_encode(to + len, t->rev, false);
+    if (t->other.len) {
+        to[len++] = '/';
+        len += repo_uri_encode(to + len, t->other, false);
+    }
+    if (t->kind == REPO_KIND_FILE || t->path.len)
+        to[len++] = '/';
+    len += repo_uri_encode(to + len, t->path, true);
+    len += put_params(to + len, t);
+    to[len] = 0;
+    return len;
+}
+
+/* ---- references ------------------------------------------------------------------------------------- */
+
+static const char *refused_character(mcp_str rev, size_t i)
+{
+    unsigned char c = (unsigned char)rev.ptr[i];
+    char next = i + 1 < rev.len ? rev.ptr[i + 1] : 0, last = i ? rev.ptr[i - 1] : '/';
+    if (c < ' ' || c == 0x7f)
+        return "it has a control character";
+    if (strchr(" ~^:?*[\\", c))
+        return "only names of references and ids of commits are understood, not expressions with "
+               "~ ^ : ? * [ \\ or spaces";
+    if (c == '.' && (next == '.' || last == '/'))
+        return "a part of it begins with \".\", or has \"..\"";
+    if (c == '/' && (i == 0 || next == '/' || i + 1 == rev.len))
+        return "it has an empty part";
+    if (c == '@' && (next == '{' || rev.len == 1))
+        return "only names of references and ids of commits are understood, not \"@\" or \"@{\"";
+    if (c == '-' && i == 0)
+        return "it begins with \"-\", as options do";
+    return NULL;
+}
+
+static bool ends_part(mcp_str rev, size_t i, mcp_str ending)
+{
+    return i >= ending.len && memcmp(rev.ptr + i - ending.len, ending.ptr, ending.len) == 0;
+}
+
+const char *repo_rev_refused(mcp_str rev)
+{
+    if (!rev.len || rev.len > MAX_REV)
+        return "it is empty or too long";
+    for (size_t i = 0; i <= rev.len; i++) {
+        const char *why = i < rev.len ? refused_character(rev, i) : NULL;
+        if (why)
+            return why;
+        if ((i == rev.len || rev.ptr[i] == '/') &&
+            (ends_part(rev, i, MCP_STR(".lock")) || ends_part(rev, i, MCP_STR("."))))
+            return "a part of it ends with \".lock\" or \".\"";
+    }
+    return NULL;
+}
+
+bool repo_rev_is_id(mcp_str rev)
+{
+    bool ok = rev.len == 40;
+    for (size_t i = 0; ok && i < 40; i++)
+        ok = (rev.ptr[i] >= '0' && rev.ptr[i] <= '9') || (rev.ptr[i] >= 'a' && rev.ptr[i] <= 'f');
+    return ok;
+}

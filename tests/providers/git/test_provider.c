@@ -1,0 +1,211 @@
+/* The git provider as a peer sees it: a request and what its reply has to contain. Without a host, so that
+ * everything happens at once. */
+#define _GNU_SOURCE
+#include "repository.h"
+
+#include "failalloc.h"
+
+static peer p;
+
+static const char script[] =
+    "git init -q -b main r; cd r; mkdir -p src/deep src.d; printf 'one\\ntwo\\nthree\\n' >a.txt; "
+    "echo 'int x;' >src/x.c; echo y >src/deep/y; echo z >src.d/z; echo w >src0; "
+    "ln -s /etc/passwd link; printf 'a\\0b' >bin; echo e >'\xC3\xA9 #?%.txt'; "
+    "printf x >\"$(printf 'bad\\377')\"; git add .; "
+    "git update-index --add --cacheinfo 160000,0123456789012345678901234567890123456789,sub; "
+    "git commit -q -m 'first' -m 'its body'; git tag light; git tag -a -m 'the tag' v1; "
+    "git branch feature/one; git branch packed; git pack-refs --all; git branch feature/two; "
+    "printf 'one\\n2\\nthree\\nfour\\n' >a.txt; "
+    "git add a.txt; GIT_COMMITTER_DATE='1700000100 +0000' git commit -q -m second; "
+    "git checkout -q feature/one; echo new >new; git add new; "
+    "GIT_COMMITTER_DATE='1700000200 +0000' git commit -q -m third; git checkout -q main; "
+    "GIT_COMMITTER_DATE='1700000300 +0000' git merge -q --no-ff -m merged feature/one; cd ..; "
+    "git clone -q --bare r bare.git; git init -q empty; "
+    "git -C r worktree add -q ../wt feature/two; git clone -q -s r shared";
+
+static int setup(void **state)
+{
+    (void)state;
+    make_top();
+    sh(script);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_top();
+    return 0;
+}
+
+/* "!" before what must not be there. */
+typedef struct exchange {
+    const char *rest;
+    const char *has[5];
+} exchange;
+
+static void check(const char *what, const char *reply, const char *const has[5])
+{
+    for (size_t i = 0; i < 5 && has[i]; i++) {
+        bool absent = has[i][0] == '!';
+        if ((strstr(reply, has[i] + absent) != NULL) == absent)
+            fail_msg("%s: %s%s\n%.3000s", what, absent ? "has " : "lacks ", has[i] + absent, reply);
+    }
+}
+
+static void check_reads(const char *repository, const char *within, const exchange *e, size_t n)
+{
+    char folder[128];
+    mcp_git_options o = {0};
+    snprintf(folder, sizeof folder, "%s%s", top, within ? within : "");
+    o.within = within ? folder : NULL;
+    if (peer_open(&p, repository, &o, NULL, NULL) != MCP_OK)
+        fail_msg("%s", p.error.text);
+    for (size_t i = 0; i < n; i++)
+        check(e[i].rest, read_uri(&p, e[i].rest), e[i].has);
+    peer_close(&p);
+}
+
+static const exchange files[] = {
+    {"r/HEAD/a.txt",
+     {"\"text\":\"one\\n2\\nthree\\nfour\\n\"", "text/plain", "\"ttlMs\":1000,", "!public"}},
+    {"r/main/a.txt", {"one\\n2"}},
+    {"r/refs%2Fheads%2Fmain/a.txt", {"one\\n2"}},
+    {"r/heads%2Fmain/a.txt", {"one\\n2"}},
+    {"r/feature%2Fone/new", {"new\\n"}},
+    {"r/feature/one/new", {NOT_FOUND}},
+    {"r/packed/a.txt", {"one\\ntwo"}},
+    {"r/v1/a.txt", {"one\\ntwo"}},
+    {"r/light/a.txt?offset=4&length=3", {"\"text\":\"two\""}},
+    {"r/light/a.txt?offset=400", {"\"text\":\"\""}},
+    {"r/light/a.txt?length=0", {"-32602", "length must be"}},
+    {"r/HEAD/link", {"\"text\":\"/etc/passwd\"", "inode/symlink"}},
+    {"r/HEAD/link/x", {NOT_FOUND}},
+    {"r/HEAD/bin", {"\"blob\":\"YQBi\"", "octet-stream"}},
+    {"r/HEAD/src/x.c", {"text/x-csrc"}},
+    {"r/HEAD/sub", {"submodule", "0123456789012345678901234567890123456789"}},
+    {"r/HEAD/sub/x", {NOT_FOUND}},
+    {"r/HEAD/%C3%A9%20%23%3F%25.txt", {"\"text\":\"e\\n\""}},
+    {"r/HEAD/bad%FF", {"\"text\":\"x\""}},
+    {"r/HEAD/none", {NOT_FOUND}},
+    {"r/HEAD/a.txt/x", {NOT_FOUND}},
+    {"r/none/a.txt", {NOT_FOUND}},
+    {"r/0123456789abcdef0123456789abcdef01234567/a.txt", {NOT_FOUND}},
+    {"other/HEAD/a.txt", {NOT_FOUND}},
+    /* folders */
+    {"r/", {"\\\"branch\\\":\\\"main\\\"", "git://r/-/log/HEAD", "git://r/HEAD/"}},
+    {"r/HEAD/src",
+     {"\\\"type\\\":\\\"folder\\\"", "git://r/HEAD/src/deep", "git://r/HEAD/src/x.c", "!next"}},
+    {"r/HEAD/src/", {"git://r/HEAD/src/deep"}},
+    {"r/HEAD/?limit=3", {"a.txt", "!src", "\\\"next\\\":\\\"git://r/HEAD/?after=bin&limit=3\\\""}},
+    {"r/HEAD/?limit=3&after=src.d%2F", {"\\\"src\\\"", "src0", "!\\\"src.d\\\"", "after=sub&"}},
+};
+
+static void test_files(void **state)
+{
+    (void)state;
+    check_reads("r", NULL, files, sizeof files / sizeof *files);
+}
+
+/* What is found by a whole id never changes; everybody may keep it. */
+static void test_fixed(void **state)
+{
+    char rest[256];
+    static const char *const has[5] = {"\"ttlMs\":2592000000", "\"cacheScope\":\"public\"",
+                                       "one\\n2"};
+    (void)state;
+    assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
+    snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse HEAD"));
+    check(rest, read_uri(&p, rest), has);
+    snprintf(rest, sizeof rest, "r/%s", output_of("git -C r rev-parse HEAD:a.txt"));
+    check(rest, read_uri(&p, rest), has);
+    snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse --short=10 HEAD"));
+    check(rest, read_uri(&p, rest), (const char *const[5]){"one\\n2", "\"ttlMs\":1000,"});
+    peer_close(&p);
+}
+
+static void test_kinds(void **state)
+{
+    static const exchange bare[] = {{"bare/main/a.txt", {"one\\n2"}}, {"bare/HEAD/", {"a.txt"}}};
+    static const exchange wt[] = {
+        {"wt/HEAD/a.txt", {"one\\ntwo"}}, {"wt/main/a.txt", {"one\\n2"}}, {"wt/", {"feature/two"}}};
+    static const exchange shared[] = {{"shared/HEAD/a.txt", {"one\\n2"}}};
+    static const exchange empty[] = {{"empty/HEAD/a", {NOT_FOUND}},
+                                     {"empty/", {"\\\"commit\\\":null"}}};
+    (void)state;
+    check_reads("bare.git", NULL, bare, 2);
+    check_reads("wt", "", wt, 3);
+    check_reads("shared", "", shared, 1);
+    check_reads("empty", NULL, empty, 2);
+    check_reads("r/.git", NULL, (const exchange[]){{"r/HEAD/a.txt", {"one\\n2"}}}, 1);
+}
+
+/* Pages of five; each entry can be read; order is that of bytes, a folder before what is in it. */
+static void test_list(void **state)
+{
+    static const char *const expected[] = {"r/",
+                                           "r/HEAD/a.txt",
+                                           "r/HEAD/bad%FF",
+                                           "r/HEAD/bin",
+                                           "r/HEAD/link",
+                                           "r/HEAD/new",
+                                           "r/HEAD/src.d",
+                                           "r/HEAD/src.d/z",
+                                           "r/HEAD/src",
+                                           "r/HEAD/src/deep",
+                                           "r/HEAD/src/deep/y",
+                                           "r/HEAD/src/x.c",
+                                           "r/HEAD/src0",
+                                           "r/HEAD/sub",
+                                           "r/HEAD/%C3%A9%20%23%3F%25.txt"};
+    char cursor[2048] = "";
+    size_t n = 0, pages = 0;
+    (void)state;
+    assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
+    do {
+        static char page[64 << 10];
+        const char *reply = ask(&p, "resources/list", cursor);
+        assert_true(strlen(reply) < sizeof page);
+        strcpy(page, reply);
+        for (const char *at = page; (at = strstr(at, "\"uri\":\"git://"));) {
+            char rest[256];
+            at += 13;
+            snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
+            assert_true(n < sizeof expected / sizeof *expected);
+            assert_string_equal(rest, expected[n++]);
+            check(rest, read_uri(&p, rest), (const char *const[5]){"contents"});
+        }
+        const char *next = strstr(page, "\"nextCursor\":\"");
+        cursor[0] = 0;
+        if (next)
+            snprintf(cursor, sizeof cursor, "\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
+                     next + 14);
+        pages++;
+    } while (*cursor);
+    assert_int_equal(n, sizeof expected / sizeof *expected);
+    assert_int_equal(pages, 3);
+    check("cursor", ask(&p, "resources/list", "\"cursor\":\"x\""),
+          (const char *const[5]){"-32602"});
+    peer_close(&p);
+}
+
+static void test_too_large(void **state)
+{
+    (void)state;
+    mcp_git_options o = {.max_read = 8};
+    assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
+    check("large", read_uri(&p, "r/HEAD/a.txt"),
+          (const char *const[5]){"-32603", "\"size\":17", "\"limit\":8", "{?offset,length}"});
+    check("part", read_uri(&p, "r/HEAD/a.txt?offset=4"), (const char *const[5]){"2\\nthree\\n"});
+    peer_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_list),
+        cmocka_unit_test(test_too_large),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
