@@ -75,7 +75,10 @@ const command commands[] = {
             "server where "
             "one of its templates has the variables offset and length, line and lines, or tail, as "
             "those of mcpd "
-            "have; else all is read and cut here.\nA URI that cannot be read does not stop the "
+            "have; else all is read and cut here.\nAn https:// resource that the server does not "
+            "give can be got from the web "
+            "without it: --fetch does so, and on a terminal you are asked.\nA URI that cannot be "
+            "read does not stop the "
             "others; the first failure decides the exit status.",
         .json = "{\"contents\": [ResourceContents...]}, as the server gave them",
     },

@@ -41,9 +41,11 @@ static const struct {
              "specification where the server's words are passed on, and members are added, never "
              "renamed or taken away. "
              "After a failure the document may be incomplete: the exit status tells."},
-    {"ENVIRONMENT", "NO_COLOR turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
-                    "XDG_STATE_HOME are obeyed; "
-                    "https_proxy, http_proxy and no_proxy are, for addresses."},
+    {"ENVIRONMENT",
+     "NO_COLOR turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
+     "XDG_STATE_HOME are obeyed; "
+     "https_proxy, http_proxy and no_proxy are, for addresses. SSL_CERT_FILE names the "
+     "certificates (PEM) that are trusted instead of the system's."},
 };
 
 static const struct {

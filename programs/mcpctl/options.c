@@ -180,6 +180,12 @@ const option options[] = {
      .at = AT(read),
      .only = "template|watch",
      .help = "template: read what the URI names. watch: print the new contents after each change."},
+    {.name = "fetch",
+     .kind = OPTION_FLAG,
+     .at = AT(fetch),
+     .only = "read",
+     .help = "Get https:// resources from the web instead of asking the server for them; nothing "
+             "on this machine and in private networks."},
     {.name = "count",
      .kind = OPTION_COUNT,
      .at = AT(count),

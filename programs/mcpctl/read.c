@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fetch.h"
 #include "part.h"
 
 typedef struct reading {
@@ -111,12 +112,23 @@ static int read_part(ctl *c, reading *r, const char *uri)
     return code;
 }
 
+/* Without the server. */
+static int read_from_web(ctl *c, reading *r)
+{
+    r->cut = r->part.kind != PART_ALL;
+    return fetch_resource(c, r->uri, on_contents, r);
+}
+
 static int read_one(ctl *c, reading *r)
 {
+    if (c->set.fetch && fetch_is_for(r->uri))
+        return read_from_web(c, r);
     char *uri = r->part.kind != PART_ALL ? part_uri(c, &r->part, r->uri) : NULL;
     r->cut = r->part.kind != PART_ALL && !uri;
     int code = read_part(c, r, uri ? uri : r->uri);
     free(uri);
+    if (code == EXIT_REMOTE && fetch_is_for(r->uri) && fetch_ask(r->uri))
+        code = read_from_web(c, r);
     return code;
 }
 

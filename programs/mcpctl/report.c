@@ -76,7 +76,7 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
         hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");
 }
 
-static void hint_local(const ctl *c, int rc)
+static void hint_local(const ctl *c, int rc, const char *text)
 {
     const session *s = c->session;
     switch (rc) {
@@ -87,6 +87,8 @@ static void hint_local(const ctl *c, int rc)
     case MCP_EIO:
         if (s->server->argv)
             hint("try the server's command on its own: %s …", server_label(s));
+        else if (strstr(text, "certificate"))
+            hint("SSL_CERT_FILE=FILE in the environment trusts the certificates in FILE");
         else
             hint("does a server listen at %s?", server_label(s));
         break;
@@ -123,7 +125,7 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
     if (rc == MCP_EREMOTE)
         hint_remote(c, what, result);
     else
-        hint_local(c, rc);
+        hint_local(c, rc, text);
     if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL)
         show_stderr(c->session, rc);
 }

@@ -316,7 +316,8 @@ static int connect_address(ctl *c)
         s->loop, s->client,
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,
-                    .challenge = on_challenge, .on_end = on_http_end, .user = s),
+                    .ca_file = getenv("SSL_CERT_FILE"), .challenge = on_challenge,
+                    .on_end = on_http_end, .user = s),
         &s->http, &error);
     if (rc == MCP_OK)
         return EXIT_OK;

@@ -137,6 +137,46 @@ PARTS
     [ "$status" -eq 5 ]
 }
 
+# What https://web.example/ has: the files of the present folder.
+web() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
+        -days 2 -subj /CN=web.example -addext subjectAltName=DNS:web.example 2>/dev/null
+    openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -WWW >tls 2>&1 3>&- &
+    others=$!
+    for _ in {1..50}; do grep -q ^ACCEPT tls && break; sleep 0.1; done
+    "$BATS_TEST_DIRNAME/support/web" port "$(sed -n 's/^ACCEPT .*://p' tls)" 3>&- &
+    server=$!
+    for _ in {1..50}; do [ -s port ] && break; sleep 0.1; done
+    export https_proxy=http://127.0.0.1:$(cat port) SSL_CERT_FILE=$PWD/cert.pem
+}
+
+@test "read: an https:// resource, from the web when that is wanted" {
+    run "$MCPCTL" read https://127.0.0.1:9/a --fetch -- "$workshop"
+    [ "$status" -eq 3 ]
+    [[ $output == *"private network"* ]]
+    web
+    printf 'one\ntwo\n' >a.txt
+    printf '\0\1\377' >b.bin
+    apart "$MCPCTL" read https://web.example/a.txt -- "$workshop"
+    [ "$status" -eq 1 ]
+    [[ -z $output && $stderr == *"no such resource"*--fetch* ]]
+    apart "$MCPCTL" read --fetch https://web.example/a.txt -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'one\ntwo' ]
+    [ "$("$MCPCTL" read --fetch --lines 2 https://web.example/a.txt mem:a -- "$workshop")" = $'two\ntwo' ]
+    "$MCPCTL" read --fetch https://web.example/b.bin -- "$workshop" | cmp - b.bin
+    run "$MCPCTL" read --json --fetch https://web.example/b.bin -- "$workshop"
+    [[ $output == *'"uri":"https://web.example/b.bin"'*'"blob":"AAH/"'* ]]
+    TYPED='y\n' run on_terminal "$MCPCTL" read https://web.example/a.txt -- "$workshop"
+    [[ $output == *"Get https://web.example/a.txt from the web"*one* ]]
+    TYPED='n\n' run on_terminal "$MCPCTL" read https://web.example/a.txt -- "$workshop"
+    [[ $output != *$'\none'* ]]
+    # Another's certificate.
+    run "$MCPCTL" read --fetch https://other.example/a.txt -- "$workshop"
+    [ "$status" -eq 3 ]
+    kill "$others"
+}
+
 @test "parts of a file that mcpd serves" {
     mkdir folder
     seq 1 100 >folder/numbers

@@ -61,6 +61,18 @@ load support/mcpctl
     [ "$status" -eq 2 ]
 }
 
+@test "an address with TLS: whose certificate is trusted" {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
+        -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
+    mkdir folder
+    serve --tls-cert cert.pem --tls-key key.pem folder
+    run "$MCPCTL" info -s "$url"
+    [ "$status" -eq 3 ]
+    [[ $output == *SSL_CERT_FILE* ]]
+    SSL_CERT_FILE=cert.pem run "$MCPCTL" info -s "$url"
+    [ "$status" -eq 0 ]
+}
+
 @test "an address that wants a token" {
     mkdir folder
     echo secret >tokens

@@ -15,7 +15,7 @@ setup() {
 
 # Whatever became of the test; who keeps bats's own descriptor open keeps bats waiting.
 teardown() {
-    [ -z "${server:-}" ] || kill "$server" 2>/dev/null || :
+    kill ${server:-} ${others:-} 2>/dev/null || :
 }
 
 # mcpd at an address: $url, $server.
@@ -24,7 +24,7 @@ serve() {
     server=$!
     url=
     for _ in {1..50}; do
-        url=$(grep -o 'http://[^ ]*' log) && break
+        url=$(grep -Eo 'https?://[^ ]*' log) && break
         sleep 0.1
     done
 }
