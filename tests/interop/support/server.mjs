@@ -10,6 +10,7 @@ import { until } from './wait.mjs';
 export async function start(command, args, ready, endsWell = true) {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     const server = { stderr: '', url: undefined };
+    server.pid = child.pid;
     let end;
     child.stderr.on('data', chunk => (server.stderr += chunk));
     const ended = once(child, 'exit').then(([status, signal]) => (end = signal ?? status), error => (end = error));

@@ -1,0 +1,111 @@
+/* A configuration file. Whatever is read has settings within their bounds, rules that answer about anything, and a
+ * place in the text for each value that is told about; what is not read was told about. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <common/jsonc.h>
+
+#include "access.h"
+#include "config.h"
+
+static size_t told;
+
+static void require(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void tell(const char *line)
+{
+    told++;
+    require(strncmp(line, "f.json:", 7) == 0 || strcmp(line, "out of memory") == 0);
+}
+
+static void look_at_settings(const settings *s)
+{
+    require(s->page_size <= 100000 && s->max_read <= (uint64_t)1 << 30);
+    for (size_t i = 0; i < s->sources.count; i++)
+        require(s->sources.items[i].text != NULL);
+    for (size_t i = 0; i < s->modules.count; i++)
+        require(s->modules.items[i][0] == '/');
+}
+
+/* The input's own words are the likeliest to match anything. */
+static void ask(access_rules *rules, notes *said, mcp_str text)
+{
+    static const char *const names[] = {"file:///f/docs/a", "tool", "stdio", ""};
+    for (int item = 0; item <= MCP_ITEM_TOOL; item++) {
+        for (size_t i = 0; rules && i < sizeof names / sizeof *names; i++) {
+            mcp_str name = mcp_str_from(names[i]);
+            bool may = access_may(rules, NULL, (mcp_item)item, name);
+            require(may == access_may(rules, "anonymous", (mcp_item)item, name));
+        }
+        if (rules)
+            access_may(rules, "alice", (mcp_item)item, text);
+    }
+    mcp_resource r = {.size = sizeof r, .uri = names[0], .name = "a"};
+    if (said)
+        notes_apply(&r, said);
+    require(strcmp(r.uri, names[0]) == 0);
+}
+
+/* Every value is found again. */
+static void find_all(const mcp_json *value, mcp_str text, char *pointer, size_t len)
+{
+    mcp_json_iter it = {0};
+    mcp_str key = {0};
+    size_t n = 0, last = jsonc_find(text, (mcp_str){pointer, len}, false);
+    require(last < text.len);
+    for (const mcp_json *v; (v = mcp_json_next(value, &it, &key)) != NULL && len < 200; n++) {
+        bool object = mcp_json_is(value, MCP_JSON_OBJECT);
+        if (object && (key.len > 30 ||
+                       (key.len && (memchr(key.ptr, '/', key.len) ||
+                                    memchr(key.ptr, '~', key.len) || memchr(key.ptr, 0, key.len)))))
+            continue;
+        size_t end =
+            len + (size_t)(object ? snprintf(pointer + len, 40, "/%.*s", (int)key.len, key.ptr)
+                                  : snprintf(pointer + len, 40, "/%zu", n));
+        if (!object) {
+            size_t at = jsonc_find(text, (mcp_str){pointer, end}, false);
+            require(at > last || end > 240);
+            last = at;
+        }
+        find_all(v, text, pointer, end);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mcp_str text = {(const char *)data, size};
+    config *c = NULL;
+    settings s = {0};
+    access_rules *rules = NULL;
+    notes *said = NULL;
+    char pointer[300] = "", *copy = malloc(size + 1);
+    if (!copy)
+        return 0;
+    told = 0;
+    memcpy(copy, data, size);
+    jsonc_strip(copy, size);
+    if (config_read_text("f.json", "/f", text, tell, &c) != MCP_OK) {
+        require(told > 0);
+        free(copy);
+        return 0;
+    }
+    require(told == 0);
+    find_all(config_root(c), (mcp_str){copy, size}, pointer, 0);
+    if (config_fill(c, &s) == MCP_OK && options_over(&s, &(settings){0}))
+        look_at_settings(&s);
+    if (access_read(c, &rules) == MCP_OK && notes_read(c, &said) == MCP_OK)
+        ask(rules, said, text);
+    notes_free(said);
+    access_free(rules);
+    options_clear(&s);
+    config_free(c);
+    free(copy);
+    return 0;
+}
