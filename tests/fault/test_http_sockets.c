@@ -607,6 +607,20 @@ static void test_many_streams(void **state)
 }
 
 /* Out of descriptors: who comes then is turned away, and when some are free again, not. */
+/* The server may still have to notice that others are gone. */
+static void expect_service_soon(void)
+{
+    int status = 0;
+    for (int i = 0; i < 500 && status != 200; i++) {
+        int fd = connected();
+        const char *request = call(1, "echo", "served");
+        if (send(fd, request, strlen(request), MSG_NOSIGNAL) <= 0 || !read_reply(fd, &status))
+            usleep(10 * 1000);
+        close(fd);
+    }
+    assert_int_equal(status, 200);
+}
+
 static void test_no_descriptors(void **state)
 {
     (void)state;
@@ -626,7 +640,7 @@ static void test_no_descriptors(void **state)
     assert_in_range(served, 16, 47);
     for (int i = 0; i < COUNT; i++)
         close(fds[i]);
-    expect_service();
+    expect_service_soon();
     assert_int_equal(stop(), 0);
 }
 

@@ -455,9 +455,13 @@ static size_t work_for(const char *method, const char *params, bool cancel)
     if (cancel)
         mcp_channel_receive(c.peer.channel, 0, mcp_str_from(cancelled), 0);
     size_t before = c.memory.calls;
-    c.worker.work(c.worker.arg);
+    while (c.worker.work) { /* a slow machine needs more than one slice */
+        void (*work)(void *arg) = c.worker.work;
+        c.worker.work = NULL;
+        work(c.worker.arg);
+        c.worker.done(c.worker.arg);
+    }
     size_t calls = c.memory.calls - before;
-    c.worker.done(c.worker.arg);
     assert_int_equal(strlen(c.peer.reply) > 0, !cancel);
     peer_close(&c.peer);
     assert_int_equal(c.memory.live, 0);
