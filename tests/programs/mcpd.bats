@@ -334,7 +334,7 @@ start() {
 }
 
 until_out() { # PATTERN
-    for _ in $(seq 200); do
+    for _ in $(seq 1500); do # half a minute: the machine may be busy
         grep -q -- "$1" "$out" && return
         sleep 0.02
     done
