@@ -207,7 +207,7 @@ static void test_states(void **state)
 {
     (void)state;
     static const fake_reply scripts[][FAKE_REPLIES] = {
-        {{NULL}}, {MODERN}, {LEGACY("2025-11-25")}, {LEGACY("2025-03-26")}};
+        {{0}}, {MODERN}, {LEGACY("2025-11-25")}, {LEGACY("2025-03-26")}};
     for (size_t s = 0; s < MCP__COUNT(scripts); s++) {
         for (int http = 0; http < 2; http++) {
             for (int ticks = 0; ticks < 12; ticks += 2) {
