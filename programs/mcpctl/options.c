@@ -248,7 +248,7 @@ const option options[] = {
      .letter = 'h',
      .kind = OPTION_FLAG,
      .at = AT(help),
-     .help = "Print this help."},
+     .help = "Print this help; 'mcpctl help COMMAND' does so too."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,
@@ -275,9 +275,29 @@ static const char *command_name(size_t i, const void *user)
     return commands[i].name;
 }
 
+/* What other programs call it. */
+static const char *known_as(const char *word)
+{
+    static const struct {
+        const char *word, *name;
+    } table[] = {
+        {"list", "ls"},   {"resources", "ls"}, {"cat", "read"},        {"get", "read"},
+        {"tail", "read"}, {"search", "find"},  {"subscribe", "watch"}, {"run", "call"},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+        if (strcmp(table[i].word, word) == 0)
+            return table[i].name;
+    return nearest_name(word, strlen(word), command_name, n_commands, NULL);
+}
+
 static int take_word(command_line *line, const char *word)
 {
     ctl *c = line->settings;
+    bool in_shell = !line->splits;
+    if (!c->command && !in_shell && strcmp(word, "help") == 0) { /* "help ls" is "ls --help" */
+        c->set.help = true;
+        return EXIT_OK;
+    }
     if (c->command) {
         c->args[c->n_args++] = word;
         return EXIT_OK;
@@ -287,12 +307,15 @@ static int take_word(command_line *line, const char *word)
         line->topic = c->command->name;
         return EXIT_OK;
     }
-    const char *meant = nearest_name(word, strlen(word), command_name, n_commands, NULL);
+    const char *meant = known_as(word);
     if (meant)
         say("there is no command '%s'; did you mean '%s'?", word, meant);
     else
         say("there is no command '%s'", word);
-    command_line_hint(line);
+    if (in_shell)
+        hint("'help' shows what there is");
+    else
+        command_line_hint(line);
     return EXIT_USAGE;
 }
 

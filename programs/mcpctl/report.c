@@ -1,6 +1,7 @@
 /* report.c: failures of the server, or on the way to it, so that they sound the same for every
  * command; each with what can be done about it.
  */
+#define _GNU_SOURCE
 #include <ctype.h>
 
 #include "servers.h"
@@ -28,14 +29,15 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
-static void show_stderr(const session *s, int rc)
+/* `told` is what the report has said already. */
+static void show_stderr(const session *s, const char *told)
 {
     mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
     if (s->verbose || !text.len)
         return;
-    /* One line alone is in the report already, as its last words. */
-    const char *newline = memchr(text.ptr, '\n', text.len);
-    if (rc == MCP_ECLOSED && (!newline || newline == text.ptr + text.len - 1))
+    /* One line alone is in the report already, as its last words, unless it was too long for that. */
+    size_t len = text.len - (text.ptr[text.len - 1] == '\n');
+    if (!memchr(text.ptr, '\n', len) && memmem(told, strlen(told), text.ptr, len))
         return;
     fputs("mcpctl: what the server wrote to stderr:\n", stderr);
     text_put(stderr, text, TEXT_BLOCK);
@@ -127,5 +129,5 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
     else
         hint_local(c, rc, text);
     if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL)
-        show_stderr(c->session, rc);
+        show_stderr(c->session, text);
 }

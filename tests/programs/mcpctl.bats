@@ -33,6 +33,11 @@ bats_require_minimum_version 1.5.0
     run "$MCPCTL" lss -- "$stranger"
     [ "$status" -eq 2 ]
     [[ $output == *"no command 'lss'"* ]]
+    run "$MCPCTL" cat a -- "$stranger"
+    [[ $output == *"did you mean 'read'"* ]]
+    run "$MCPCTL" help read
+    [ "$status" -eq 0 ]
+    [[ $output == "Usage: mcpctl read"* ]]
     run "$MCPCTL" ls --lang -- "$stranger"
     [ "$status" -eq 2 ]
     [[ $output == *"unknown option --lang"* ]]
@@ -172,6 +177,10 @@ bats_require_minimum_version 1.5.0
     run "$MCPCTL" ls -- "$stranger" dies-later
     [ "$status" -eq 3 ]
     [[ $output == *"exit status 9"*"I give up"* ]]
+    run "$MCPCTL" ls -- sh -c 'echo short >&2'
+    [[ $output == *"last words: short"* && $output != *"wrote to stderr"* ]]
+    run "$MCPCTL" ls -- sh -c 'printf "%0300d end\n" 7 >&2'
+    [[ $output == *"wrote to stderr"*"0007 end"* ]]
     run "$MCPCTL" ls -- "$stranger" half
     [ "$status" -eq 3 ]
 }
