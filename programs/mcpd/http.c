@@ -78,14 +78,24 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,
     };
-    int rc =
-        mcp_loop_listen(loop, server,
-                        MCP_OPTIONS(mcp_listen_options, .address = address, .tls_cert = s->tls_cert,
-                                    .tls_key = s->tls_key, .http = &http),
-                        ret, error);
-    if (rc == MCP_OK)
-        tell(s, *ret);
-    return rc;
+    return mcp_loop_listen(loop, server,
+                           MCP_OPTIONS(mcp_listen_options, .address = address,
+                                       .tls_cert = s->tls_cert, .tls_key = s->tls_key,
+                                       .http = &http),
+                           ret, error);
+}
+
+/* What is told as soon as the loop runs: by then a signal ends it well, so whoever waits for the line may send one. */
+typedef struct news {
+    const settings *s;
+    mcp_listener **listeners;
+} news;
+
+static void tell_all(void *arg)
+{
+    const news *n = arg;
+    for (size_t i = 0; i < n->s->http.count; i++)
+        tell(n->s, n->listeners[i]);
 }
 
 static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
@@ -106,8 +116,13 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *co
     int rc = listeners ? MCP_OK : MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++)
         rc = listen_at(s, s->http.items[i], &e, loop, server, &listeners[i], error);
+    const mcp_host *host = mcp_loop_host(loop);
+    news n = {.s = s, .listeners = listeners};
+    mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(host->user, 0, tell_all, &n) : NULL;
     if (rc == MCP_OK)
         rc = serve(s, loop, server, error);
+    if (timer)
+        host->timer_stop(host->user, timer);
     for (size_t i = 0; listeners && i < s->http.count; i++)
         mcp_listener_close(listeners[i]);
     free(listeners);

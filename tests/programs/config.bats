@@ -226,6 +226,7 @@ END
 # ---- access ----------------------------------------------------------------------------------------------------
 
 serve() { # OPTION...: over HTTP; $url
+    : >log # of the server before
     "$MCPD" "$@" 2>log 3>&- &
     server=$!
     local i

@@ -18,6 +18,7 @@ teardown() {
 # serve OPTION...: starts mcpd; $base is where it listens, $log what it says
 serve() {
     log=$BATS_TEST_TMPDIR/log
+    : > "$log" # of the server before
     "$MCPD" "$@" project 2> "$log" 3>&- &
     server=$!
     local i
