@@ -132,8 +132,8 @@ static int failed(const repo_job *j)
 
 static int reply_bytes(const repo_job *j)
 {
-    bool text = j->has_text || files_text_check(j->bytes);
     mcp_str bytes = j->has_text ? (mcp_str){j->text.ptr ? j->text.ptr : "", j->text.len} : j->bytes;
+    bool text = files_text_check(bytes);
     const char *mime = j->mime ? j->mime : text ? "text/plain" : "application/octet-stream";
     if (text)
         return mcp_reply_str(j->req, bytes, mime);

@@ -200,12 +200,149 @@ static void test_too_large(void **state)
     peer_close(&p);
 }
 
+static const exchange history[] = {
+    {"r/-/log/HEAD", {"\\\"subject\\\":\\\"merged\\\"", "third", "second", "first", "!next"}},
+    {"r/-/log/HEAD/a.txt", {"second", "first", "!third", "!merged"}},
+    {"r/-/log/HEAD/new", {"third", "!first", "!merged"}},
+    {"r/-/log/HEAD/src?limit=1", {"first", "!second"}},
+    {"r/-/log/HEAD/none", {"\\\"commits\\\":[]"}},
+    {"r/-/log/HEAD?limit=1", {"merged", "!third", "?from=", ".", "&limit=1"}},
+    {"r/-/log/HEAD?offset=3", {"first", "!second", "!next"}},
+    {"r/-/log/HEAD?from=x", {"-32602", "no position"}},
+    {"r/-/log/HEAD?limit=1001", {"-32602", "limit must be"}},
+    {"r/-/log/none", {NOT_FOUND}},
+    {"r/-/commit/v1",
+     {"\\\"name\\\":\\\"Ada\\\"", "2023-11-14T23:13:20+01:00", "first\\\\n\\\\nits body", "Bob",
+      "\\\"parents\\\":[]"}},
+    {"r/-/commit/HEAD", {"git://r/-/diff/"}},
+    {"r/-/commit/none", {NOT_FOUND}},
+    {"r/-/branches",
+     {"\\\"name\\\":\\\"feature/one\\\"", "git://r/feature%2Ftwo/", "packed", "!light"}},
+    {"r/-/branches?limit=1", {"feature/one", "!two", "after=heads%2Ffeature%2Fone&limit=1"}},
+    {"r/-/branches?after=heads%2Fmain", {"packed", "!feature"}},
+    {"r/-/tags", {"light", "v1", "git://r/-/commit/", "!main"}},
+    {"r/-/diff/v1/HEAD",
+     {"diff --git a/a.txt b/a.txt\\nindex ", "-two\\n+2\\n three\\n+four\\n",
+      "new file mode 100644\\n", "--- /dev/null\\n+++ b/new\\n@@ -0,0 +1 @@\\n+new",
+      "text/x-diff"}},
+    {"r/-/diff/v1/HEAD/new", {"+new", "!a.txt"}},
+    {"r/-/diff/HEAD/v1/new", {"deleted file mode 100644", "-new"}},
+    {"r/-/diff/v1/light", {"\"text\":\"\""}},
+    {"r/-/diff/v1/light/none", {NOT_FOUND}},
+    {"r/-/diff/v1/none", {NOT_FOUND}},
+    {"r/-/diff/v1/-x", {"-32602", "refused"}},
+    {"r/-/blame/HEAD/a.txt",
+     {"\\\"lines\\\":4", "{\\\"line\\\":1,\\\"lines\\\":1", "{\\\"line\\\":2,\\\"lines\\\":1",
+      "{\\\"line\\\":3,\\\"lines\\\":1", "{\\\"line\\\":4,\\\"lines\\\":1"}},
+    {"r/-/blame/HEAD/a.txt?line=2&lines=1",
+     {"second", "!first", "\\\"next\\\":\\\"git://r/-/blame/HEAD/a.txt?line=3&lines=1"}},
+    {"r/-/blame/HEAD/a.txt?line=9", {"\\\"ranges\\\":[]", "!next"}},
+    {"r/-/blame/HEAD/src", {NOT_FOUND}},
+    {"r/-/blame/HEAD/none", {NOT_FOUND}},
+    {"r/-/blame/HEAD/a.txt?line=0", {"-32602", "line must be"}},
+};
+
+static void test_history(void **state)
+{
+    (void)state;
+    check_reads("r", NULL, history, sizeof history / sizeof *history);
+}
+
+/* The union of all pages of the log is the history, each once. */
+static void test_log_pages(void **state)
+{
+    char rest[4096] = "r/-/log/HEAD?limit=1", subjects[256] = "";
+    (void)state;
+    assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
+    for (size_t pages = 0; *rest; pages++) {
+        const char *reply = read_uri(&p, rest), *subject = strstr(reply, "subject"), *next;
+        assert_true(pages < 4);
+        assert_non_null(subject);
+        strncat(subjects, subject + 12, strcspn(subject + 12, "\\"));
+        strcat(subjects, " ");
+        next = strstr(reply, "\\\"next\\\":\\\"git://");
+        if (next)
+            snprintf(rest, sizeof rest, "%.*s", (int)strcspn(next + 17, "\\"), next + 17);
+        else
+            *rest = 0;
+    }
+    assert_string_equal(subjects, "merged third second first ");
+    peer_close(&p);
+}
+
+#define COMPLETE(t, n, v)                                                                       \
+    "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/" t "\"},\"argument\":{\"name\":\"" n \
+    "\",\"value\":\"" v "\"}"
+#define FILE_AT "{rev}/{+path}{?offset,length}"
+
+static void test_completion(void **state)
+{
+    static const exchange cases[] = {
+        {COMPLETE(FILE_AT, "rev", "fe"), {"[\"feature/one\",\"feature/two\"]"}},
+        {COMPLETE(FILE_AT, "rev", ""),
+         {"[\"HEAD\",\"feature/one\"", "\"packed\",\"light\",\"v1\"]"}},
+        {COMPLETE(FILE_AT, "rev", "zz"), {"\"values\":[]"}},
+        {COMPLETE(FILE_AT, "path", "s"), {"[\"src.d/\",\"src/\",\"src0\",\"sub\"]"}},
+        {COMPLETE(FILE_AT, "path", "src/"), {"[\"src/deep/\",\"src/x.c\"]"}},
+        {COMPLETE(FILE_AT, "path", "n") ",\"context\":{\"arguments\":{\"rev\":\"v1\"}}",
+         {"\"values\":[]"}},
+        {COMPLETE(FILE_AT, "path", "n") ",\"context\":{\"arguments\":{\"rev\":\"--x\"}}",
+         {"\"values\":[]"}},
+        {COMPLETE("-/diff/{from}/{to}/{+path}", "to", "v"), {"[\"v1\"]"}},
+    };
+    (void)state;
+    assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(cases[i].rest, ask(&p, "completion/complete", cases[i].rest), cases[i].has);
+    peer_close(&p);
+}
+
+/* A patch that is too long names what it leaves out. */
+static void test_long_diff(void **state)
+{
+    mcp_git_options o = {.max_bytes = 60};
+    (void)state;
+    assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
+    check("diff", read_uri(&p, "r/-/diff/v1/HEAD"),
+          (const char *const[5]){"git://r/-/diff/v1/HEAD/new", "diff --git a/new b/new"});
+    peer_close(&p);
+}
+
+/* Each allocation failing once: an error or the answer, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    static const char *const reads[] = {"r/HEAD/a.txt",
+                                        "r/HEAD/",
+                                        "r/-/log/HEAD?limit=1",
+                                        "r/-/branches?limit=1",
+                                        "r/-/blame/HEAD/a.txt?lines=2",
+                                        "r/-/diff/v1/HEAD",
+                                        "r/-/commit/HEAD"};
+    (void)state;
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator alloc = failalloc_allocator(&f);
+        int rc = peer_open(&p, "r", &(mcp_git_options){0}, NULL, &alloc);
+        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+        for (size_t i = 0; rc == MCP_OK && i < sizeof reads / sizeof *reads; i++)
+            read_uri(&p, reads[i]);
+        if (rc == MCP_OK)
+            ask(&p, "resources/list", "");
+        peer_close(&p);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n)
+            break;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),     cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_kinds),     cmocka_unit_test(test_list),
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_history),
+        cmocka_unit_test(test_log_pages), cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_long_diff), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

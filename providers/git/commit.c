@@ -1,0 +1,134 @@
+/* commit.c: a commit, and the lists of branches and tags. */
+#include "provider.h"
+
+enum { REFS_LIMIT = 1000, MAX_REFS_LIMIT = 10000 };
+
+static void put_commit_uri(repo_job *j, repo_kind kind, const git_oid *id, const git_oid *other)
+{
+    char hex[2][GIT_OID_HEXSZ + 1];
+    repo_target t = {
+        .kind = kind, .rev = {hex[0], GIT_OID_HEXSZ}, .other = {"", 0}, .path = {"", 0}};
+    git_oid_tostr(hex[0], sizeof hex[0], id);
+    if (other) {
+        git_oid_tostr(hex[1], sizeof hex[1], other);
+        t.other = (mcp_str){hex[1], GIT_OID_HEXSZ};
+    }
+    repo_put_uri(j->json, j->r, &t);
+}
+
+static void put_parents(repo_job *j, const repo_commit *c)
+{
+    mcp_json_writer *w = j->json;
+    mcp_json_key(w, "parents"), mcp_json_begin_array(w);
+    for (size_t i = 0; i < c->n_parents; i++) {
+        mcp_json_begin_object(w);
+        mcp_json_key(w, "id"), repo_put_id(w, &c->parent[i]);
+        mcp_json_key(w, "uri"), put_commit_uri(j, REPO_KIND_COMMIT, &c->parent[i], NULL);
+        mcp_json_key(w, "diff"), put_commit_uri(j, REPO_KIND_DIFF, &c->parent[i], &c->id);
+        mcp_json_end(w);
+    }
+    mcp_json_end(w);
+}
+
+int repo_run_commit(repo_job *j)
+{
+    git_oid id;
+    repo_commit c;
+    mcp_json_writer *w = j->json;
+    int rc = repo_rev_commit(&j->use, j->target.rev, &id, &j->fixed);
+    if (rc == MCP_OK)
+        rc = repo_commit_read(&j->use, &id, &c);
+    if (rc != MCP_OK)
+        return rc;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "id"), repo_put_id(w, &id);
+    mcp_json_key(w, "author"), repo_put_person(w, &c.author);
+    mcp_json_key(w, "committer"), repo_put_person(w, &c.committer);
+    mcp_json_key(w, "message"), repo_put_text(w, c.message);
+    mcp_json_key(w, "tree"), put_commit_uri(j, REPO_KIND_FILE, &id, NULL);
+    put_parents(j, &c);
+    mcp_json_end(w);
+    repo_commit_free(&c);
+    return MCP_OK;
+}
+
+/* ---- branches and tags ---------------------------------------------------------------------------------- */
+
+/* The shortest name under which this very reference is found. */
+static const char *short_name(repo_use *u, const char *name)
+{
+    char full[REPO_REF_MAX + 1];
+    git_oid id;
+    bool fixed;
+    const char *slash = strchr(name, '/');
+    if (!slash || repo_rev_find(u, mcp_str_from(slash + 1), &id, &fixed, full) != MCP_OK)
+        return name;
+    return strncmp(full, "refs/", 5) == 0 && strcmp(full + 5, name) == 0 ? slash + 1 : name;
+}
+
+static int put_ref(repo_job *j, const repo_ref *ref)
+{
+    mcp_json_writer *w = j->json;
+    const char *name = short_name(&j->use, ref->name);
+    git_oid target = ref->id;
+    git_object_t type;
+    repo_target t = {
+        .kind = REPO_KIND_FILE, .rev = mcp_str_from(name), .other = {"", 0}, .path = {"", 0}};
+    int rc = repo_peel(&j->use, &target, &type);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "name"), repo_put_text(w, mcp_str_from(strchr(ref->name, '/') + 1));
+    mcp_json_key(w, "id"), repo_put_id(w, &ref->id);
+    if (rc == MCP_OK && type == GIT_OBJECT_COMMIT)
+        mcp_json_key(w, "commit"), put_commit_uri(j, REPO_KIND_COMMIT, &target, NULL);
+    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, &t);
+    mcp_json_end(w);
+    return repo_use_check(&j->use);
+}
+
+static int put_refs(repo_job *j, const files_buffer *refs, uint64_t limit)
+{
+    mcp_str after = j->target.param[REPO_PARAM_AFTER];
+    const char *last = NULL;
+    size_t at = 0;
+    uint64_t n = 0;
+    repo_ref ref;
+    bool more = false;
+    int rc = MCP_OK;
+    while (rc == MCP_OK && !more && repo_refs_next(refs, &at, &ref)) {
+        if (after.ptr && strcmp(ref.name, after.ptr) <= 0)
+            continue;
+        if (n++ == limit) {
+            more = true;
+            continue;
+        }
+        last = ref.name;
+        rc = put_ref(j, &ref);
+    }
+    mcp_json_end(j->json);
+    if (more) {
+        repo_target t = j->target;
+        t.param[REPO_PARAM_AFTER] = mcp_str_from(last);
+        mcp_json_key(j->json, "next"), repo_put_uri(j->json, j->r, &t);
+    }
+    return rc;
+}
+
+int repo_run_refs(repo_job *j)
+{
+    bool branches = j->target.kind == REPO_KIND_BRANCHES;
+    files_buffer refs;
+    uint64_t limit;
+    if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_REFS_LIMIT, REFS_LIMIT, &limit))
+        return MCP_OK;
+    files_buffer_init(&refs, &j->r->alloc);
+    int rc = repo_refs_collect(&j->use, branches ? "refs/heads/" : "refs/tags/", &refs);
+    if (rc == MCP_OK && branches)
+        rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* which come behind */
+    mcp_json_begin_object(j->json);
+    mcp_json_key(j->json, branches ? "branches" : "tags"), mcp_json_begin_array(j->json);
+    if (rc == MCP_OK)
+        rc = put_refs(j, &refs, limit);
+    mcp_json_end(j->json);
+    files_buffer_free(&refs);
+    return rc;
+}

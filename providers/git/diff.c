@@ -1,0 +1,312 @@
+/* diff.c: the difference between two revisions as a patch.
+ *
+ * Trees are compared entry by entry, so that what is the same on both sides is never looked into. Only the
+ * text of one file against another is libgit2's work: given a repository, it would go by attributes and
+ * configuration. Once the patch is as long as it may be, further files are named and left out, each with the
+ * URI of its own difference.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+enum { MAX_DEPTH = 200, MAX_FILES = 5000, MAX_FILE = 8 << 20, BINARY_LOOK = 8000 };
+
+typedef struct differing {
+    repo_job *j;
+    files_buffer path;
+    size_t files, begin; /* where the text of this file begins */
+    int rc;
+} differing;
+
+/* ---- texts -------------------------------------------------------------------------------------------- */
+
+static int put(differing *d, const void *bytes, size_t len)
+{
+    if (d->rc == MCP_OK)
+        d->rc = files_buffer_append(&d->j->text, bytes, len);
+    return d->rc;
+}
+
+static void put_string(differing *d, const char *text)
+{
+    put(d, text, strlen(text));
+}
+
+/* As git writes it: with quotes where a line or a terminal could be broken by it. */
+static void put_path(differing *d, const char *side)
+{
+    char escape[8];
+    bool quoted = false;
+    const files_buffer *p = &d->path;
+    for (size_t i = 0; i < p->len; i++) {
+        unsigned char c = (unsigned char)p->ptr[i];
+        quoted = quoted || c < ' ' || c == 0x7f || c == '"' || c == '\\';
+    }
+    put_string(d, quoted ? "\"" : "");
+    put_string(d, side);
+    for (size_t i = 0; i < p->len; i++) {
+        unsigned char c = (unsigned char)p->ptr[i];
+        if (c < ' ' || c == 0x7f || c == '"' || c == '\\') {
+            snprintf(escape, sizeof escape, "\\%03o", c);
+            put_string(d, escape);
+        } else {
+            put(d, &c, 1);
+        }
+    }
+    put_string(d, quoted ? "\"" : "");
+}
+
+static void put_header(differing *d, const repo_entry *a, const repo_entry *b)
+{
+    char line[160], from[8] = "0000000", to[8] = "0000000";
+    put_string(d, "diff --git ");
+    put_path(d, "a/");
+    put_string(d, " ");
+    put_path(d, "b/");
+    put_string(d, "\n");
+    line[0] = 0;
+    if (!a)
+        snprintf(line, sizeof line, "new file mode %06o\n", b->mode);
+    else if (!b)
+        snprintf(line, sizeof line, "deleted file mode %06o\n", a->mode);
+    else if (a->mode != b->mode)
+        snprintf(line, sizeof line, "old mode %06o\nnew mode %06o\n", a->mode, b->mode);
+    put_string(d, line);
+    if (a)
+        git_oid_tostr(from, sizeof from, &a->id);
+    if (b)
+        git_oid_tostr(to, sizeof to, &b->id);
+    snprintf(line, sizeof line, "index %s..%s\n", from, to);
+    put_string(d, line);
+}
+
+static void put_names(differing *d, const repo_entry *a, const repo_entry *b)
+{
+    put_string(d, "--- ");
+    if (a)
+        put_path(d, "a/");
+    else
+        put_string(d, "/dev/null");
+    put_string(d, "\n+++ ");
+    if (b)
+        put_path(d, "b/");
+    else
+        put_string(d, "/dev/null");
+    put_string(d, "\n");
+}
+
+static void put_left_out(differing *d, const char *why)
+{
+    char *uri;
+    repo_target t = d->j->target;
+    t.path = (mcp_str){d->path.ptr, d->path.len};
+    put_string(d, why);
+    if (d->rc != MCP_OK || !(uri = files_alloc(&d->j->r->alloc, repo_uri_room(&t))))
+        return;
+    put_string(d, d->j->r->prefix);
+    put(d, uri, repo_uri_put(uri, &t));
+    put_string(d, "\n");
+    files_release(&d->j->r->alloc, uri);
+}
+
+/* ---- one file -------------------------------------------------------------------------------------------- */
+
+static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void *user)
+{
+    differing *d = user;
+    (void)delta;
+    return put(d, hunk->header, hunk->header_len) == MCP_OK ? 0 : -1;
+}
+
+static int on_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+                   const git_diff_line *line, void *user)
+{
+    differing *d = user;
+    (void)delta, (void)hunk;
+    if (line->origin == ' ' || line->origin == '+' || line->origin == '-')
+        put(d, &line->origin, 1);
+    put(d, line->content, line->content_len);
+    return d->rc == MCP_OK && d->j->text.len <= d->j->r->max_bytes ? 0 : -1;
+}
+
+typedef struct side {
+    git_odb_object *object;
+    char text[80];
+    mcp_str bytes;
+} side;
+
+static int side_open(differing *d, const repo_entry *e, side *s)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    s->object = NULL;
+    s->bytes = (mcp_str){"", 0};
+    if (e && e->mode == REPO_MODE_COMMIT) {
+        snprintf(s->text, sizeof s->text, "Subproject commit %s\n",
+                 git_oid_tostr(hex, sizeof hex, &e->id));
+        s->bytes = mcp_str_from(s->text);
+    } else if (e) {
+        int rc = repo_object(&d->j->use, &e->id, GIT_OBJECT_BLOB, &s->object);
+        if (rc != MCP_OK)
+            return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
+        s->bytes = repo_object_text(s->object);
+    }
+    return MCP_OK;
+}
+
+static bool is_binary(mcp_str bytes)
+{
+    size_t len = bytes.len < BINARY_LOOK ? bytes.len : BINARY_LOOK;
+    return len && memchr(bytes.ptr, 0, len);
+}
+
+static int put_contents(differing *d, const repo_entry *a, const repo_entry *b, const side *s)
+{
+    git_diff_options options;
+    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+    options.flags = GIT_DIFF_FORCE_TEXT;
+    size_t before = d->j->text.len;
+    if (is_binary(s[0].bytes) || is_binary(s[1].bytes)) {
+        put_string(d, "Binary files differ\n");
+        return d->rc;
+    }
+    put_names(d, a, b);
+    bool fits = s[0].bytes.len <= MAX_FILE && s[1].bytes.len <= MAX_FILE;
+    if (fits &&
+        git_diff_buffers(s[0].bytes.ptr, s[0].bytes.len, NULL, s[1].bytes.ptr, s[1].bytes.len, NULL,
+                         &options, NULL, NULL, on_hunk, on_line, d) == 0)
+        return d->rc;
+    d->j->text.len = before;
+    put_left_out(d, d->files == 1 ? "# It is too long to be shown: " : "# Left out here, see ");
+    return d->rc;
+}
+
+static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
+{
+    side s[2] = {{0}, {0}};
+    int rc = repo_use_check(&d->j->use);
+    if (rc != MCP_OK)
+        return rc;
+    if (++d->files > MAX_FILES)
+        return repo_job_fail(d->j, MCP_CODE_INTERNAL,
+                             "More than %d files differ: ask for a folder or a file, with its path "
+                             "behind the URI",
+                             MAX_FILES);
+    put_header(d, a, b);
+    if (a && b && git_oid_equal(&a->id, &b->id))
+        return d->rc;
+    if (d->j->text.len >= d->j->r->max_bytes) {
+        put_left_out(d, "# Left out here, see ");
+        return d->rc;
+    }
+    rc = side_open(d, a, &s[0]);
+    if (rc == MCP_OK)
+        rc = side_open(d, b, &s[1]);
+    if (rc == MCP_OK)
+        rc = put_contents(d, a, b, s);
+    git_odb_object_free(s[0].object);
+    git_odb_object_free(s[1].object);
+    return rc;
+}
+
+/* ---- trees -------------------------------------------------------------------------------------------------- */
+
+static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int depth);
+
+/* Either may be NULL; both are of one kind otherwise. */
+static int compare_entries(differing *d, const repo_entry *a, const repo_entry *b, int depth)
+{
+    const repo_entry *e = a ? a : b;
+    size_t before = d->path.len;
+    if (a && b && a->mode == b->mode && git_oid_equal(&a->id, &b->id))
+        return MCP_OK;
+    int rc = before && e->name.len ? files_buffer_append(&d->path, "/", 1) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = files_buffer_append(&d->path, e->name.ptr, e->name.len);
+    if (rc == MCP_OK && e->mode == REPO_MODE_TREE)
+        rc = depth < MAX_DEPTH ? compare_trees(d, a ? &a->id : NULL, b ? &b->id : NULL, depth + 1)
+                               : MCP_EIO;
+    else if (rc == MCP_OK)
+        rc = put_file(d, a, b);
+    d->path.len = before;
+    return rc;
+}
+
+static int tree_open(differing *d, const git_oid *id, git_odb_object **ret, mcp_str *rest)
+{
+    *ret = NULL;
+    *rest = (mcp_str){"", 0};
+    int rc = id ? repo_object(&d->j->use, id, GIT_OBJECT_TREE, ret) : MCP_OK;
+    if (*ret)
+        *rest = repo_object_text(*ret);
+    return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
+}
+
+static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int depth)
+{
+    git_odb_object *object[2] = {NULL, NULL};
+    mcp_str rest[2];
+    repo_entry e[2];
+    bool has[2];
+    int rc = tree_open(d, a, &object[0], &rest[0]);
+    if (rc == MCP_OK)
+        rc = tree_open(d, b, &object[1], &rest[1]);
+    for (size_t i = 0; rc == MCP_OK && i < 2; i++)
+        has[i] = repo_tree_next(&rest[i], &e[i]);
+    while (rc == MCP_OK && !d->j->code && (has[0] || has[1])) {
+        int order = !has[0]   ? 1
+                    : !has[1] ? -1
+                              : repo_entry_compare(e[0].name, e[0].mode == REPO_MODE_TREE,
+                                                   e[1].name, e[1].mode == REPO_MODE_TREE);
+        rc = compare_entries(d, order <= 0 ? &e[0] : NULL, order >= 0 ? &e[1] : NULL, depth);
+        if (order <= 0)
+            has[0] = repo_tree_next(&rest[0], &e[0]);
+        if (order >= 0)
+            has[1] = repo_tree_next(&rest[1], &e[1]);
+    }
+    git_odb_object_free(object[0]);
+    git_odb_object_free(object[1]);
+    return rc;
+}
+
+/* What stands at the path on one side; a file's name is then the whole path. */
+static int find_side(differing *d, mcp_str rev, repo_entry *e, bool *has, bool *fixed)
+{
+    mcp_str path = d->j->target.path;
+    int rc = repo_find(&d->j->use, rev, (mcp_str){"", 0}, e, fixed);
+    if (rc != MCP_OK)
+        return rc;
+    rc = repo_find(&d->j->use, rev, path, e, fixed);
+    *has = rc == MCP_OK;
+    e->name = path;
+    return rc == MCP_ENOTFOUND ? MCP_OK : rc;
+}
+
+static int compare(differing *d)
+{
+    repo_entry e[2];
+    bool has[2], fixed[2];
+    int rc = find_side(d, d->j->target.rev, &e[0], &has[0], &fixed[0]);
+    if (rc == MCP_OK)
+        rc = find_side(d, d->j->target.other, &e[1], &has[1], &fixed[1]);
+    if (rc != MCP_OK)
+        return rc;
+    if (!has[0] && !has[1])
+        return MCP_ENOTFOUND;
+    d->j->fixed = fixed[0] && fixed[1];
+    bool apart = has[0] && has[1] && (e[0].mode == REPO_MODE_TREE) != (e[1].mode == REPO_MODE_TREE);
+    if (!apart)
+        return compare_entries(d, has[0] ? &e[0] : NULL, has[1] ? &e[1] : NULL, 0);
+    rc = compare_entries(d, &e[0], NULL, 0);
+    return rc == MCP_OK ? compare_entries(d, NULL, &e[1], 0) : rc;
+}
+
+int repo_run_diff(repo_job *j)
+{
+    differing d = {.j = j};
+    files_buffer_init(&d.path, &j->r->alloc);
+    j->has_text = true;
+    j->mime = "text/x-diff";
+    int rc = compare(&d);
+    files_buffer_free(&d.path);
+    return rc;
+}

@@ -1,0 +1,115 @@
+/* walk.c: see walk.h. */
+#include "walk.h"
+
+void repo_walk_init(repo_walk *w, const mcp_allocator *alloc)
+{
+    *w = (repo_walk){.alloc = *alloc};
+}
+
+void repo_walk_free(repo_walk *w)
+{
+    files_release(&w->alloc, w->heap);
+    files_release(&w->alloc, w->seen);
+    *w = (repo_walk){.alloc = w->alloc};
+}
+
+/* ---- which were in it ---------------------------------------------------------------------------------- */
+
+static bool is_free(const git_oid *id)
+{
+    static const git_oid zero;
+    return memcmp(id->id, zero.id, GIT_OID_RAWSZ) == 0;
+}
+
+static size_t slot_of(const git_oid *table, size_t cap, const git_oid *id)
+{
+    size_t at;
+    memcpy(&at, id->id, sizeof at);
+    for (at &= cap - 1; !is_free(&table[at]); at = (at + 1) & (cap - 1))
+        if (memcmp(table[at].id, id->id, GIT_OID_RAWSZ) == 0)
+            break;
+    return at;
+}
+
+bool repo_walk_seen(const repo_walk *w, const git_oid *id)
+{
+    return w->seen_cap && !is_free(&w->seen[slot_of(w->seen, w->seen_cap, id)]);
+}
+
+static int grow_seen(repo_walk *w)
+{
+    size_t cap = w->seen_cap ? w->seen_cap * 2 : 256;
+    git_oid *table = files_alloc(&w->alloc, cap * sizeof *table);
+    if (!table)
+        return MCP_ENOMEM;
+    memset(table, 0, cap * sizeof *table);
+    for (size_t i = 0; i < w->seen_cap; i++)
+        if (!is_free(&w->seen[i]))
+            table[slot_of(table, cap, &w->seen[i])] = w->seen[i];
+    files_release(&w->alloc, w->seen);
+    w->seen = table;
+    w->seen_cap = cap;
+    return MCP_OK;
+}
+
+/* ---- the heap -------------------------------------------------------------------------------------------- */
+
+static bool before(const repo_step *a, const repo_step *b)
+{
+    return a->time != b->time ? a->time > b->time : a->order < b->order;
+}
+
+static int grow_heap(repo_walk *w)
+{
+    size_t cap = w->cap ? w->cap * 2 : 64;
+    repo_step *heap = w->heap ? w->alloc.resize(w->heap, cap * sizeof *heap, w->alloc.user)
+                              : files_alloc(&w->alloc, cap * sizeof *heap);
+    if (!heap)
+        return MCP_ENOMEM;
+    w->heap = heap;
+    w->cap = cap;
+    return MCP_OK;
+}
+
+int repo_walk_push(repo_walk *w, const repo_step *step, bool *ret)
+{
+    int rc = MCP_OK;
+    *ret = false;
+    if (repo_walk_seen(w, &step->id))
+        return MCP_OK;
+    if (w->n_seen >= w->seen_cap / 2)
+        rc = grow_seen(w);
+    if (rc == MCP_OK && w->n == w->cap)
+        rc = grow_heap(w);
+    if (rc != MCP_OK)
+        return rc;
+    w->seen[slot_of(w->seen, w->seen_cap, &step->id)] = step->id;
+    w->n_seen++;
+    repo_step s = *step;
+    s.order = w->pushed++;
+    size_t i = w->n++;
+    for (; i && before(&s, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        w->heap[i] = w->heap[(i - 1) / 2];
+    w->heap[i] = s;
+    *ret = true;
+    return MCP_OK;
+}
+
+bool repo_walk_pop(repo_walk *w, repo_step *ret)
+{
+    if (!w->n)
+        return false;
+    *ret = w->heap[0];
+    repo_step last = w->heap[--w->n];
+    size_t i = 0, child;
+    while ((child = 2 * i + 1) < w->n) {
+        if (child + 1 < w->n && before(&w->heap[child + 1], &w->heap[child]))
+            child++;
+        if (!before(&w->heap[child], &last))
+            break;
+        w->heap[i] = w->heap[child];
+        i = child;
+    }
+    w->heap[i] = last;
+    return true;
+}

@@ -1,0 +1,362 @@
+/* watch.c: who wants to know is told when a reference moved.
+ *
+ * What is watched is asked again now and then, and soon after something happened in the folders where
+ * git puts HEAD, packed-refs and the first level of references. Each watched URI has a mark: the object that
+ * it stands for, or a sum over all references for the lists of them. A whole id never moves and is not
+ * looked at. The set of resources changes with the tree of HEAD.
+ */
+#define _GNU_SOURCE
+#include "provider.h"
+
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 2000, SOON_MS = 50 };
+
+typedef struct watched {
+    char *uri;
+    git_oid mark, rev; /* rev: of a file, what its revision was */
+} watched;
+
+struct repo_watch {
+    const mcp_host *host;
+    mcp_host_timer *timer;
+    mcp_host_poll *poll;
+    int fd;
+    bool soon, list;
+    git_oid list_mark;
+    watched *item;
+    size_t n, cap;
+};
+
+static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
+{
+    size_t prefix = strlen(r->prefix);
+    if (!repo_is_ours(r, uri))
+        return MCP_ENOTFOUND;
+    *room = files_alloc(&r->alloc, uri.len + REPO_URI_ROOM);
+    if (!*room)
+        return MCP_ENOMEM;
+    int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, *room, t);
+    if (rc == MCP_OK &&
+        ((t->rev.len && repo_rev_refused(t->rev)) || (t->other.len && repo_rev_refused(t->other))))
+        rc = MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        files_release(&r->alloc, *room);
+    return rc;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------- */
+
+static void mix(git_oid *mark, const void *bytes, size_t len)
+{
+    uint64_t sum[2];
+    memcpy(sum, mark->id, sizeof sum);
+    for (size_t i = 0; i < len; i++) {
+        sum[0] = (sum[0] ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL;
+        sum[1] = (sum[1] + sum[0]) * 0x9e3779b97f4a7c15ULL;
+    }
+    memcpy(mark->id, sum, sizeof sum);
+}
+
+static void mark_refs(repo_use *u, const char *prefix, const mcp_allocator *alloc, git_oid *mark)
+{
+    files_buffer refs;
+    files_buffer_init(&refs, alloc);
+    if (repo_refs_collect(u, prefix, &refs) == MCP_OK)
+        mix(mark, refs.ptr, refs.len);
+    files_buffer_free(&refs);
+}
+
+static void mark_rev(repo_use *u, mcp_str rev, git_oid *mark)
+{
+    git_oid id;
+    bool fixed;
+    if (rev.len && repo_rev_find(u, rev, &id, &fixed, NULL) == MCP_OK)
+        mix(mark, id.id, sizeof id.id);
+}
+
+/* Zero: nothing is there. */
+static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oid *mark)
+{
+    char full[REPO_REF_MAX + 1] = "";
+    repo_entry e;
+    bool fixed;
+    memset(mark, 0, sizeof *mark);
+    switch (t->kind) {
+    case REPO_KIND_BRANCHES:
+        mark_refs(u, "refs/heads/", &r->alloc, mark);
+        mark_refs(u, "refs/remotes/", &r->alloc, mark);
+        break;
+    case REPO_KIND_TAGS: mark_refs(u, "refs/tags/", &r->alloc, mark); break;
+    case REPO_KIND_REPOSITORY:
+        mark_rev(u, MCP_STR("HEAD"), mark);
+        (void)repo_ref_read(u->layout, MCP_STR("HEAD"), &e.id, full);
+        mix(mark, full, strlen(full));
+        break;
+    case REPO_KIND_FILE:
+        if (repo_find(u, t->rev, t->path, &e, &fixed) == MCP_OK)
+            *mark = e.id;
+        break;
+    default: mark_rev(u, t->rev, mark); mark_rev(u, t->other, mark);
+    }
+}
+
+/* A path is looked for in trees only when its revision moved. */
+static bool has_moved(const repo *r, repo_use *u, watched *item)
+{
+    repo_target t;
+    char *room;
+    git_oid rev, mark = item->mark;
+    memset(&rev, 0, sizeof rev);
+    if (parse(r, mcp_str_from(item->uri), &t, &room) != MCP_OK)
+        return false;
+    if (t.kind == REPO_KIND_FILE)
+        mark_rev(u, t.rev, &rev);
+    if (t.kind != REPO_KIND_FILE || !git_oid_equal(&rev, &item->rev))
+        mark_target(r, u, &t, &mark);
+    files_release(&r->alloc, room);
+    bool moved = !git_oid_equal(&mark, &item->mark);
+    item->rev = rev;
+    item->mark = mark;
+    return moved;
+}
+
+static const repo_target list_target = {
+    .kind = REPO_KIND_FILE, .rev = {"HEAD", 4}, .path = {"", 0}};
+
+/* ---- looking ------------------------------------------------------------------------------------------- */
+
+static bool begin(repo *r, repo_use *u)
+{
+    repo_layout *l = repo_layout_now(r);
+    if (l && repo_use_begin(u, l, NULL, false, r->timeout_ms) == MCP_OK)
+        return true;
+    repo_layout_release(l);
+    return false;
+}
+
+static void end(repo_use *u)
+{
+    repo_use_end(u);
+    repo_layout_release(u->layout);
+}
+
+static void look(repo *r)
+{
+    repo_watch *w = r->watch;
+    repo_use u;
+    git_oid mark;
+    if (!begin(r, &u))
+        return;
+    for (size_t i = 0; i < w->n; i++)
+        if (has_moved(r, &u, &w->item[i]))
+            mcp_server_resource_updated(r->server, w->item[i].uri);
+    if (w->list) {
+        mark_target(r, &u, &list_target, &mark);
+        if (!git_oid_equal(&mark, &w->list_mark))
+            mcp_server_resources_changed(r->server);
+        w->list_mark = mark;
+    }
+    end(&u);
+}
+
+static void on_timer(void *user);
+
+static void set_timer(repo *r, uint64_t ms)
+{
+    repo_watch *w = r->watch;
+    if (w->timer)
+        w->host->timer_stop(w->host->user, w->timer);
+    w->timer = w->host->timer_start(w->host->user, ms, on_timer, r);
+}
+
+static void on_timer(void *user)
+{
+    repo *r = user;
+    r->watch->soon = false;
+    look(r);
+    set_timer(r, LOOK_MS);
+}
+
+static void on_event(void *user)
+{
+    repo *r = user;
+    char buffer[4096];
+    bool some = false;
+    while (read(r->watch->fd, buffer, sizeof buffer) > 0)
+        some = true;
+    if (some && !r->watch->soon) {
+        r->watch->soon = true;
+        set_timer(r, SOON_MS);
+    }
+}
+
+/* Without it, the timer alone looks. */
+static void watch_folders(repo *r)
+{
+    static const char *const folders[] = {"", "/refs/heads", "/refs/tags"};
+    repo_watch *w = r->watch;
+    char path[64];
+    w->fd = w->host->poll_start ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
+    if (w->fd < 0)
+        return;
+    const uint32_t events = IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", r->layout->git.fd);
+    inotify_add_watch(w->fd, path, events);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d%s", r->layout->common.fd, folders[i]);
+        inotify_add_watch(w->fd, path, events);
+    }
+    w->poll = w->host->poll_start(w->host->user, w->fd, on_event, r);
+}
+
+/* ---- coming and going ------------------------------------------------------------------------------------ */
+
+static void stop(repo *r)
+{
+    repo_watch *w = r->watch;
+    if (w->timer)
+        w->host->timer_stop(w->host->user, w->timer);
+    if (w->poll)
+        w->host->poll_stop(w->host->user, w->poll);
+    if (w->fd >= 0)
+        close(w->fd);
+    files_release(&r->alloc, w->item);
+    files_release(&r->alloc, w);
+    r->watch = NULL;
+}
+
+static void stop_unused(repo *r)
+{
+    if (r->watch && !r->watch->n && !r->watch->list)
+        stop(r);
+}
+
+static int start(repo *r)
+{
+    const mcp_host *host = mcp_server_host(r->server);
+    if (r->watch)
+        return MCP_OK;
+    if (!host || !host->timer_start)
+        return MCP_EUNSUPPORTED;
+    r->watch = files_alloc(&r->alloc, sizeof *r->watch);
+    if (!r->watch)
+        return MCP_ENOMEM;
+    *r->watch = (repo_watch){.host = host, .fd = -1};
+    watch_folders(r);
+    set_timer(r, LOOK_MS);
+    if (r->watch->timer)
+        return MCP_OK;
+    stop(r);
+    return MCP_ENOMEM;
+}
+
+static int grow(repo *r)
+{
+    repo_watch *w = r->watch;
+    size_t cap = w->cap ? w->cap * 2 : 8;
+    watched *grown = w->item ? r->alloc.resize(w->item, cap * sizeof *grown, r->alloc.user)
+                             : files_alloc(&r->alloc, cap * sizeof *grown);
+    if (!grown)
+        return MCP_ENOMEM;
+    w->item = grown;
+    w->cap = cap;
+    return MCP_OK;
+}
+
+int repo_watch_add(const char *canonical, void *user)
+{
+    repo *r = user;
+    repo_use u;
+    int rc = start(r);
+    if (rc != MCP_OK)
+        return rc;
+    repo_watch *w = r->watch;
+    char *copy = files_copy(&r->alloc, canonical, strlen(canonical));
+    if (!copy || (w->n == w->cap && grow(r) != MCP_OK)) {
+        files_release(&r->alloc, copy);
+        stop_unused(r);
+        return MCP_ENOMEM;
+    }
+    watched *item = &w->item[w->n++];
+    *item = (watched){.uri = copy};
+    if (begin(r, &u)) {
+        (void)has_moved(r, &u, item);
+        end(&u);
+    }
+    return MCP_OK;
+}
+
+void repo_watch_remove(const char *canonical, void *user)
+{
+    repo *r = user;
+    repo_watch *w = r->watch;
+    for (size_t i = 0; w && i < w->n; i++) {
+        if (strcmp(w->item[i].uri, canonical) != 0)
+            continue;
+        files_release(&r->alloc, w->item[i].uri);
+        w->item[i] = w->item[--w->n];
+        break;
+    }
+    stop_unused(r);
+}
+
+int repo_watch_list(void *user)
+{
+    repo *r = user;
+    repo_use u;
+    int rc = start(r);
+    if (rc != MCP_OK)
+        return rc;
+    r->watch->list = true;
+    if (begin(r, &u)) {
+        mark_target(r, &u, &list_target, &r->watch->list_mark);
+        end(&u);
+    }
+    return MCP_OK;
+}
+
+void repo_unwatch_list(void *user)
+{
+    repo *r = user;
+    if (r->watch)
+        r->watch->list = false;
+    stop_unused(r);
+}
+
+void repo_watch_free(repo *r)
+{
+    if (!r->watch)
+        return;
+    for (size_t i = 0; i < r->watch->n; i++)
+        files_release(&r->alloc, r->watch->item[i].uri);
+    stop(r);
+}
+
+/* ---- canonical URIs ----------------------------------------------------------------------------------------- */
+
+int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    repo *r = user;
+    repo_target t;
+    char *texts;
+    size_t prefix = strlen(r->prefix);
+    int rc = parse(r, uri, &t, &texts);
+    if (rc != MCP_OK)
+        return rc;
+    char *made = files_alloc(&r->alloc, prefix + repo_uri_room(&t));
+    if (made) {
+        memcpy(made, r->prefix, prefix);
+        size_t len = prefix + repo_uri_put(made + prefix, &t);
+        rc = len < room ? MCP_OK : MCP_ELIMIT;
+        if (rc == MCP_OK)
+            memcpy(canonical, made, len + 1);
+    } else {
+        rc = MCP_ENOMEM;
+    }
+    files_release(&r->alloc, made);
+    files_release(&r->alloc, texts);
+    return rc;
+}
