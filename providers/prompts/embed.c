@@ -51,7 +51,7 @@ struct prompts_embeds {
 static void free_spent(prompts_embeds *e)
 {
     const mcp_host *host = mcp_server_host(e->server);
-    if (e->timer)
+    if (e->timer && host) /* else it went with its host */
         host->timer_stop(host->user, e->timer);
     e->timer = NULL;
     while (e->spent) {

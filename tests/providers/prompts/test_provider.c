@@ -360,6 +360,33 @@ static void the_peer_is_gone_meanwhile(void **state)
     close_peer(p);
 }
 
+/* A host that was only lent takes its timers along. */
+static void the_host_is_gone_meanwhile(void **state)
+{
+    peer *p = new_peer();
+    mcp_error error;
+    (void)state;
+    tree_file(&p->folder, "p.md", "{{resource: mem:late}}");
+    fakehost_init(&p->host);
+    make_server(p, NULL, NULL);
+    assert_int_equal(mcp_prompts_add(p->server,
+                                     MCP_OPTIONS(mcp_prompts_options, .folder = p->folder.path),
+                                     &p->prompts, &error),
+                     MCP_OK);
+    mcp_server_set_host(p->server, &p->host.host);
+    assert_int_equal(mcp_server_connect(p->server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
+                                        &p->channel, &error),
+                     MCP_OK);
+    get(p, "p", "");
+    answer(p, "one");
+    expect(p->reply, "\"text\":\"one\"");
+    assert_non_null(p->host.timers);
+    mcp_server_set_host(p->server, NULL);
+    fakehost_timer_stop(&p->host, p->host.timers);
+    close_peer(p);
+}
+
 static void the_file_is_gone_meanwhile(void **state)
 {
     peer *p = new_peer();
@@ -659,6 +686,7 @@ int main(void)
         cmocka_unit_test(choices_are_completed),
         cmocka_unit_test(late_resources),
         cmocka_unit_test(the_peer_is_gone_meanwhile),
+        cmocka_unit_test(the_host_is_gone_meanwhile),
         cmocka_unit_test(the_file_is_gone_meanwhile),
         cmocka_unit_test(the_end_comes_meanwhile),
         cmocka_unit_test(changes_are_told_once),
