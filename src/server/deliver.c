@@ -81,8 +81,11 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
     mcp_str principal = mcp__request_principal_str(req);
-    mcp__buf_printf(b, "%s\n%s%zu\n", req->method->name, principal.ptr ? "" : "-", principal.len);
-    mcp__buf_str(b, principal);
+    mcp__buf_printf(b, "%s\n", req->method->name);
+    if (principal.ptr) {
+        mcp__buf_printf(b, "%zu\n", principal.len);
+        mcp__buf_str(b, principal);
+    }
     put_canonical(b, req->in.message.params, true);
 }
 

@@ -70,7 +70,7 @@ static bucket *bucket_of(const mcp_request *req)
         mcp__buf_char(&name, 'a');
     mcp__buf_str(&name, mcp_str_from(o->principal ? o->principal : o->caller));
     bucket *b =
-        name.failed ? NULL : find(req->server, name.len ? mcp__buf_view(&name) : MCP_STR(""));
+        name.failed ? NULL : find(req->server, name.ptr ? mcp__buf_view(&name) : MCP_STR(""));
     mcp__channel_give_buf(req->in.channel, &name);
     return b;
 }

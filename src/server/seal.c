@@ -205,6 +205,7 @@ static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error
     o->key = key;
     o->key_len = sizeof(key);
     rc = set_seal(server, o, error);
+    o->key = NULL;
     wipe(key, sizeof(key));
     return rc;
 }
