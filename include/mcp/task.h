@@ -57,8 +57,9 @@ MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 /* The id of the task that this request became; NULL: it is none. Lives as long as the request. */
 MCP_API const char *mcp_request_task_id(const mcp_request *req);
 
-/* Says what is going on; the message of mcp_request_progress() does so too. Nothing happens where there is no
- * task. MCP_OK, MCP_EINVAL (not UTF-8), MCP_ENOMEM, or what the store says. */
+/* Says what is going on; so does the message of mcp_request_progress(), but for a client that is sent its
+ * progress (2025-11-25, with a progress token). Nothing happens where there is no task. MCP_OK, MCP_EINVAL (not
+ * UTF-8), MCP_ENOMEM, or what the store says. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
 /* ---- where tasks are kept ------------------------------------------------------------------------------ */
