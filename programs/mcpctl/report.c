@@ -59,11 +59,21 @@ static const char *name_of_path(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* The usual slip: where the server is, without where the endpoint is there. */
+static void hint_path(const char *url)
+{
+    const char *host = url ? strstr(url, "://") : NULL;
+    size_t len = host ? strcspn(host + 3, "/?") : 0;
+    if (host && (!host[3 + len] || strcmp(host + 3 + len, "/") == 0))
+        hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
+}
+
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->session->client)) { /* it did not even start */
         if (c->set.revision)
             hint("without --revision mcpctl finds out what the server speaks");
+        hint_path(c->session->server->url);
         return;
     }
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
@@ -92,7 +102,9 @@ static void hint_local(const ctl *c, int rc, const char *text)
         else if (strstr(text, "certificate"))
             hint("SSL_CERT_FILE=FILE in the environment trusts the certificates in FILE");
         else
-            hint("does a server listen at %s?", server_label(s));
+            hint("is there an MCP server at %s?", server_label(s));
+        if (!s->server->argv && strstr(text, "neither"))
+            hint_path(s->server->url);
         break;
     case MCP_EUNSUPPORTED:
         if (!terminal_can_ask())
@@ -103,6 +115,8 @@ static void hint_local(const ctl *c, int rc, const char *text)
         break;
     case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
     case MCP_EPROTOCOL:
+        if (!mcp_client_revision(s->client))
+            hint_path(s->server->url);
         hint("the fault is the server's; --verbose shows what it says, --revision REV speaks "
              "another revision");
         break;

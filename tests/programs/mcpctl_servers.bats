@@ -61,6 +61,18 @@ load support/mcpctl
     [ "$status" -eq 2 ]
 }
 
+@test "an address without a path" {
+    mkdir folder
+    serve folder
+    for base in "${url%/mcp}" "${url%mcp}"; do
+        run "$MCPCTL" info -s "$base"
+        [ "$status" -eq 1 ]
+        [[ $output == *"usually /mcp: $url"* ]]
+    done
+    run "$MCPCTL" info -s "$url/none"
+    [[ $output != *usually* ]]
+}
+
 @test "an address with TLS: whose certificate is trusted" {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
