@@ -169,18 +169,23 @@ static bool can_be_found(const char *program)
     return false;
 }
 
+static bool can_be_run(const char *program, const char *folder)
+{
+    char path[4096];
+    if (!strchr(program, '/'))
+        return can_be_found(program);
+    int n = program[0] == '/' ? snprintf(path, sizeof path, "%s", program)
+                              : snprintf(path, sizeof path, "%s/%s", folder, program);
+    return n > 0 && (size_t)n < sizeof path && is_program(path);
+}
+
 static void look_at_tool(config *c, const mcp_json *tool)
 {
     const char *name = config_text(c, mcp_json_get(tool, "name"));
     const char *program = config_text(c, mcp_json_at(mcp_json_get(tool, "command"), 0));
     const mcp_json *in = mcp_json_get(tool, "folder");
     const char *folder = config_place(c, in ? mcp_json_string(in) : MCP_STR("."));
-    bool there = program && folder &&
-                 (program[0] == '/' ? is_program(program)
-                  : strchr(program, '/')
-                      ? is_program(config_place(
-                            c, mcp_json_string(mcp_json_at(mcp_json_get(tool, "command"), 0))))
-                      : can_be_found(program));
+    bool there = program && folder && can_be_run(program, folder);
     if (!there)
         doctor_find(FINDING_WRONG, "tool", "%s: there is no program %s that may be run",
                     name ? name : "", program ? program : "");
