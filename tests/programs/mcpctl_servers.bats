@@ -52,7 +52,7 @@ load support/mcpctl
     wait "$server" || :
     run "$MCPCTL" info -s "$url"
     [ "$status" -eq 3 ]
-    [[ $output == *"does a server listen"* ]]
+    [[ $output == *"is there an MCP server at"* ]]
     run "$MCPCTL" info -s http://
     [ "$status" -eq 2 ]
     run "$MCPCTL" info -s "$url" -H nonsense
