@@ -5,7 +5,7 @@
  * the end of a part (S): after an error the server skips what follows up to the next S.
  *
  *     its own     B R S  rollback S
- *     outside     B first-look DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *     outside     B first-look parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
  * The first look is there because a transaction may be made to write until something was read in it.
  */
@@ -149,7 +149,8 @@ static bool put_outside(postgres_conn *c, const postgres_op *op)
     char again[400];
     postgres_session_sql(again, postgres_pool_settings(c->pool)->timeout_ms);
     memset(c->prepared, 0, sizeof c->prepared);
-    if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1"))
+    if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1") ||
+        !put_step(c, 'p', PQsendPrepare(c->pg, "", op->alone, 0, NULL)))
         return false;
     if (!(op->fetch ? put_fetch(c, op)
                     : put_step(c, 'R',

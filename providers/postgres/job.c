@@ -285,7 +285,8 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
 /* An unknown column or table, a type that is another one now, a statement that the session lost, a right that is. */
 bool postgres_job_stale(postgres_job *j, int rc)
 {
-    static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000", "42501"};
+    static const char *const states[] = {"42703", "42P01", "0A000", "3F000",
+                                         "26000", "42501", "42883"};
     bool stale = false;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         stale = stale || (rc == MCP_EREMOTE && is(j, states[i]));

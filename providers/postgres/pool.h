@@ -30,7 +30,8 @@ struct postgres_op {
     uint64_t statement; /* not 0: one that comes again, with the same text */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;
-    bool outside; /* somebody else's words */
+    bool outside;      /* somebody else's words */
+    const char *alone; /* with `outside`: those words, which have to be a statement by themselves */
     size_t
         fetch; /* with `outside`: a query, of which so many rows are wanted; 0: it can only be run */
     size_t max_bytes; /* of one row; more ends it with MCP_ELIMIT */

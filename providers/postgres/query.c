@@ -1,8 +1,8 @@
 /* query.c: statements from outside: what the tool runs, and saved queries.
  *
  * Several walls, of which any would do for most: only a statement that begins as one that reads is sent;
- * the protocol takes one alone; a query goes behind DECLARE CURSOR, which the server allows for queries that change
- * nothing; around it is a transaction that reads, after a first look in it, so that nothing can make it write;
+ * the protocol takes one alone; a query is a part of another one behind DECLARE CURSOR, which the server allows for
+ * queries that change nothing; around it is a transaction that reads, after a first look in it, so that nothing can make it write;
  * it is rolled back, and the session discarded. A role that could do harm by reading (files of the server's,
  * programs) is not used at all unless the operator says so.
  */
@@ -129,10 +129,11 @@ static int put_result_row(postgres_op *op, const PGresult *r)
 /* The database's words about a statement are for who wrote it. */
 static void end_result(postgres_job *j, int rc)
 {
-    if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {
-        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
-    } else if (rc == MCP_ELIMIT) {
+    bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "\"a row of ");
+    if (rc == MCP_ELIMIT || too_large) {
         postgres_job_fail(j, MCP_CODE_INTERNAL, "A row is too large: select less of it");
+    } else if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
     } else if (rc == MCP_EACCESS) {
         postgres_job_fail(j, MCP_CODE_INTERNAL,
                           "Queries are not run: the role of this server at its database is a "
@@ -152,7 +153,22 @@ static void end_result(postgres_job *j, int rc)
     }
 }
 
-/* The statement is at its end, before anything can follow it: "DECLARE c CURSOR FOR" and the words themselves. */
+/* The words alone were looked at by the server before (postgres_op.alone), so that no parenthesis in them closes
+ * what is around them here. A row's size is judged there, because libpq takes a row whole, however large. */
+static void put_query(postgres_job *j, const char *sql)
+{
+    size_t len = strlen(sql);
+    while (len && (isspace((unsigned char)sql[len - 1]) || sql[len - 1] == ';'))
+        len--;
+    postgres_put(&j->sql, "DECLARE mcp_cursor NO SCROLL CURSOR FOR SELECT mcp_row.* FROM (");
+    postgres_put_str(&j->sql, (mcp_str){sql, len});
+    postgres_putf(
+        &j->sql,
+        "\n) AS mcp_row WHERE pg_catalog.pg_column_size(mcp_row) <= %zu OR ('a row of ' || "
+        "pg_catalog.pg_column_size(mcp_row) || ' bytes')::pg_catalog.bool",
+        4 * j->s->max_bytes);
+}
+
 void postgres_run_outside(postgres_job *j, mcp_str sql)
 {
     if (sql.len > LONGEST_SQL || !sql.ptr || memchr(sql.ptr, 0, sql.len)) {
@@ -169,9 +185,11 @@ void postgres_run_outside(postgres_job *j, mcp_str sql)
     }
     postgres_sql_reset(&j->sql);
     if (is == QUERY)
-        postgres_put(&j->sql, "DECLARE mcp_cursor NO SCROLL CURSOR FOR ");
-    postgres_put_str(&j->sql, sql);
+        put_query(j, sql.ptr);
+    else
+        postgres_put_str(&j->sql, sql);
     j->op.outside = true;
+    j->op.alone = sql.ptr;
     j->op.statement = 0;
     j->op.fetch = is == QUERY ? j->limit + 1 : 0;
     postgres_job_run(j, NULL, put_result_row, end_result);

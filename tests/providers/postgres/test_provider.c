@@ -1,0 +1,442 @@
+/* The PostgreSQL provider as a peer sees it, against a real server: a request and what its reply has to contain;
+ * the attacks; the server that stops, comes back and hangs. */
+#define _GNU_SOURCE
+#include "database.h"
+
+#include <signal.h>
+
+static const exchange exchanges[] = {
+    {LIST,
+     "",
+     {"\"uri\":\"postgres://shop/\",\"name\":\"shop\"", "postgres://shop/public/customer/rows\"",
+      "\"description\":\"who buys\"", "!hidden", "!pg_catalog"}},
+    {LIST,
+     "",
+     {"postgres://shop/public/odd%20name%2F%25%C3%A9%3F%23%22q\"",
+      "postgres://shop/second%20one/sale\"",
+      "$function/total%28customer%20integer%2C%20status%20text%29", "postgres://shop/$query/top\"",
+      "!nextCursor"}},
+    {LIST, "\"cursor\":\"x\"", {"-32602"}},
+    /* the schema */
+    {READ, URI(""), {"who buys", "postgres://shop/second%20one", "!hidden", "!pg_catalog"}},
+    {READ,
+     URI("?format=text"),
+     {"CREATE TABLE public.customer", "CREATE VIEW", "FUNCTION public.total", "application/sql",
+      "!hidden"}},
+    {READ, URI("?format=xml"), {"-32602", "json or text"}},
+    {READ, URI("public"), {"open_sales", "!second one"}},
+    {READ, URI("none"), {NOT_FOUND}},
+    {READ, URI("pg_catalog"), {NOT_FOUND}},
+    {READ, URI("pg_catalog/pg_class"), {NOT_FOUND}},
+    {READ, URI("pg_catalog/pg_authid/rows"), {NOT_FOUND}},
+    {READ, URI("information_schema/tables/rows"), {NOT_FOUND}},
+    {READ,
+     URI("public/sale"),
+     {"\\\"key\\\":[\\\"id\\\"]", "sale_status", "\\\"table\\\" : \\\"customer\\\"", "CHECK",
+      "public/sale/row{/key*}"}},
+    {READ, URI("public/customer"), {"as it is spoken", "who buys"}},
+    {READ, URI("public/part"), {"\\\"key\\\":[\\\"b\\\",\\\"a\\\"]"}},
+    {READ,
+     URI("public/customer?format=text"),
+     {"COMMENT ON COLUMN public.customer.name", "CONSTRAINT"}},
+    {READ, URI("public/open_sales"), {"\\\"type\\\":\\\"view\\\"", "!row{"}},
+    {READ, URI("public/hidden"), {NOT_FOUND}},
+    {READ, URI("public/hidden/rows"), {NOT_FOUND}},
+    {READ, URI("public/hidden/row/1"), {NOT_FOUND}},
+    {READ, URI("public/CUSTOMER"), {NOT_FOUND}},
+    {READ,
+     URI("public/$function/total(customer%20integer,%20status%20text)"),
+     {"numeric", "stable", "SELECT sum"}},
+    {READ, URI("public/$function/total"), {NOT_FOUND}},
+    {READ, URI("public/$function/writes()?format=text"), {"CREATE OR REPLACE FUNCTION"}},
+    /* rows by key */
+    {READ,
+     URI("public/customer/row/1"),
+     {"\\\"name\\\":\\\"Ada\\\"",
+      "\\\"size\\\":8,\\\"uri\\\":\\\"postgres://shop/public/customer/cell/photo/1\\\"",
+      "\\\"a\\\":[1,2.5"}},
+    {READ, "\"uri\":\"POSTGRES://shop/public/customer/row/1\"", {"Ada"}},
+    {READ, URI("public/part/row/1/a%2Fb"), {"\\\"note\\\":\\\"n\\\""}},
+    {READ, URI("public/part/row/2/"), {"\\\"note\\\":null"}},
+    {READ, URI("public/part/row/3/h%C3%A9llo%20%25"), {"\\\"note\\\":\\\"x\\\""}},
+    {READ, URI("public/odd%20name%2F%25%C3%A9%3F%23%22q/row/1"), {"\\\"a \\\\\\\"b\\\":\\\"v\\\""}},
+    {READ, URI("public/%24query/row/a'b%5Cc"), {"a'b"}},
+    {READ, URI("public/%24query/row/.."), {"\\\"x\\\":\\\"..\\\""}},
+    {READ, URI("second%20one/sale"), {"\\\"schema\\\":\\\"second one\\\""}},
+    {READ, URI("public/customer/row/99"), {NOT_FOUND}},
+    {READ, URI("public/customer/row/Ada"), {NOT_FOUND}},
+    {READ, URI("public/customer/row/1%20OR%201=1"), {NOT_FOUND}},
+    {READ, URI("public/customer/row/1/2"), {NOT_FOUND}},
+    {READ, URI("public/customer/row/99999999999999999999"), {NOT_FOUND}},
+    {READ, URI("public/keyless/row/1"), {NOT_FOUND}},
+    {READ, URI("public/customer%22%3B%20DROP%20TABLE%20keyless/rows"), {NOT_FOUND}},
+    {READ, URI("public/customer%00/rows"), {"-32602"}},
+    /* values */
+    {READ,
+     URI("public/kinds/row/2"),
+     {"\\\"b\\\":false", "1e-07", "\\\"n\\\":\\\"NaN\\\"", "\\\"j\\\":[true]"}},
+    {READ,
+     URI("public/kinds/row/9007199254740993"),
+     {"\\\"id\\\":9007199254740993", "\\\"f\\\":\\\"Infinity\\\"", "\\\"n\\\":1.5",
+      "\\\"size\\\":300000", "{1,2}"}},
+    {READ, URI("public/customer/cell/photo/1"), {"iVBORw0KGgo=", "image/png"}},
+    {READ, URI("public/customer/cell/photo/1?offset=1&length=3"), {"UE5H"}},
+    {READ, URI("public/customer/cell/photo/20"), {"\"blob\":\"\""}},
+    {READ, URI("public/kinds/cell/long/9007199254740993?offset=299999"), {"\"text\":\"x\""}},
+    {READ, URI("public/kinds/cell/none/2"), {NOT_FOUND}},
+    {READ, URI("public/customer/cell/name/1?other=1"), {"-32602"}},
+    /* pages */
+    {READ,
+     URI("public/sale/rows"),
+     {"[1,1,\\\"open\\\",9.5],[2,1,\\\"paid\\\",20],[3,2,\\\"open\\\",7]", "!next"}},
+    {READ,
+     URI("public/sale/rows?limit=2"),
+     {"\\\"next\\\":\\\"postgres://shop/public/sale/rows?limit=2&offset=2\\\""}},
+    {READ, URI("public/sale/rows?limit=2&offset=2"), {"[[3,2,", "!next"}},
+    {READ,
+     URI("public/sale/rows?status=open&limit=1"),
+     {"[[1,1,", "rows?status=open&limit=1&offset=1"}},
+    {READ, URI("public/sale/rows?colour=red"), {"-32602", "sale has no column colour"}},
+    {READ, URI("public/sale/rows?id=x"), {"-32602", "invalid input syntax"}},
+    {READ, URI("public/sale/rows?limit=0"), {"-32602", "limit must be"}},
+    {READ, URI("public/kinds/rows?j=1"), {"-32602"}},
+    {READ, URI("public/open_sales/rows?name=Grace"), {"\\\"rows\\\":[[3,\\\"Grace\\\"]]"}},
+    {READ,
+     URI("public/odd%20name%2F%25%C3%A9%3F%23%22q/rows?%22limit%22=4"),
+     {"[[1,4,\\\"v\\\"]]"}},
+    /* saved queries */
+    {READ, URI("$query/top"), {"[[1,9.5],[3,7]]"}},
+    {READ, URI("$query/top?status=paid"), {"[[2,20]]"}},
+    {READ, URI("$query/top?status='%20OR%201=1"), {"\\\"rows\\\":[]"}},
+    {READ, URI("$query/top?other=1"), {"-32602", "no parameter other"}},
+    {READ, URI("$query/none"), {NOT_FOUND}},
+    /* completion */
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/"
+     "{schema}{?format}\"},\"argument\":{\"name\":\"schema\",\"value\":\"s\"}",
+     {"[\"second one\"]"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/"
+     "{table}{?format}\"},\"argument\":{\"name\":\"table\",\"value\":\"k\"},\"context\":{"
+     "\"arguments\":{\"schema\":\"public\"}}",
+     {"[\"keyless\",\"kinds\"]"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"
+     "key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":{"
+     "\"schema\":\"public\",\"table\":\"customer\"}}",
+     {"[\"2\",\"20\"]"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/cell/{column}{/"
+     "key*}{?offset,length}\"},\"argument\":{\"name\":\"column\",\"value\":\"\"},\"context\":{"
+     "\"arguments\":{\"schema\":\"public\",\"table\":\"customer\"}}",
+     {"[\"id\",\"name\",\"photo\",\"more\"]"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/"
+     "{table}{?format}\"},\"argument\":{\"name\":\"table\",\"value\":\"hid\"},\"context\":{"
+     "\"arguments\":{\"schema\":\"public\"}}",
+     {"\"values\":[]"}},
+};
+
+/* What the tool answers, and what it refuses. */
+static const exchange attacks[] = {
+    {CALL,
+     SQL("SELECT 1 AS one, 'x' AS two"),
+     {"\"columns\":[\"one\",\"two\"],\"rows\":[[1,\"x\"]],\"truncated\":false"}},
+    {CALL,
+     "\"name\":\"query_shop\",\"arguments\":{\"sql\":\"SELECT $1::int + 1, $2::text IS "
+     "NULL\",\"parameters\":[41,null]}",
+     {"[[42,true]]"}},
+    {CALL,
+     "\"name\":\"query_shop\",\"arguments\":{\"sql\":\"TABLE sale ORDER BY id;\",\"limit\":2}",
+     {"\"truncated\":true", "[2,1,"}},
+    {CALL, SQL("/* a /* b */ c */ -- x\\n (VALUES (2)) -- y"), {"[[2]]"}},
+    {CALL, SQL("SHOW transaction_read_only"), {"[[\"on\"]]"}},
+    {CALL, SQL("EXPLAIN SELECT 1"), {"QUERY PLAN"}},
+    {CALL, SQL("SELECT 1 WHERE false"), {"\"rows\":[]", "?column?"}},
+    {CALL, SQL("SELECT 1; DELETE FROM keyless"), {"isError", "multiple commands"}},
+    {CALL, SQL("SELECT 1; COMMIT"), {"isError", "multiple commands"}},
+    {CALL, SQL("COMMIT"), {"isError", "This is not run"}},
+    {CALL, SQL("ROLLBACK"), {"isError", "This is not run"}},
+    {CALL, SQL("SET TRANSACTION READ WRITE"), {"isError", "This is not run"}},
+    {CALL, SQL("SET ROLE postgres"), {"isError", "This is not run"}},
+    {CALL, SQL("DO 'BEGIN DELETE FROM keyless; END'"), {"isError", "This is not run"}},
+    {CALL, SQL("CALL commits()"), {"isError", "This is not run"}},
+    {CALL, SQL("COPY keyless TO PROGRAM 'id'"), {"isError", "This is not run"}},
+    {CALL, SQL("LISTEN mcp_changes"), {"isError", "This is not run"}},
+    {CALL, SQL("PREPARE x AS DELETE FROM keyless"), {"isError", "This is not run"}},
+    {CALL, SQL("DELETE FROM keyless"), {"isError", "This is not run"}},
+    {CALL, SQL(""), {"isError", "This is not run"}},
+    {CALL, SQL("-- SELECT 1"), {"isError", "This is not run"}},
+    {CALL, SQL("/* SELECT"), {"isError", "This is not run"}},
+    {CALL,
+     SQL("WITH x AS (DELETE FROM keyless RETURNING *) SELECT * FROM x"),
+     {"isError", "data-modifying"}},
+    {CALL, SQL("SELECT * INTO y FROM keyless"), {"isError"}},
+    {CALL, SQL("SELECT * FROM keyless FOR UPDATE"), {"isError", "read-only"}},
+    {CALL, SQL("SELECT writes()"), {"isError", "read-only"}},
+    {CALL, SQL("SELECT breaks_out()"), {"isError", "before any query"}},
+    {CALL, SQL("EXPLAIN ANALYZE DELETE FROM keyless"), {"isError", "read-only"}},
+    {CALL,
+     SQL("SELECT set_config('transaction_read_only', 'off', false)"),
+     {"isError", "before any query"}},
+    {CALL, SQL("SELECT set_config('default_transaction_read_only', 'off', false)"), {"\"off\""}},
+    {CALL, SQL("SHOW default_transaction_read_only"), {"\"on\""}},
+    {CALL, SQL("SELECT set_config('role', 'postgres', false)"), {"isError", "permission denied"}},
+    {CALL, SQL("SELECT nextval('sale_id_seq')"), {"isError"}},
+    {CALL, SQL("SELECT pg_read_file('/etc/passwd')"), {"isError", "permission denied"}},
+    {CALL, SQL("SELECT lo_import('/etc/passwd')"), {"isError", "permission denied"}},
+    {CALL, SQL("SELECT * FROM hidden"), {"isError", "permission denied"}},
+    {CALL, SQL("SELECT pg_advisory_lock(7)"), {"\"truncated\":false"}},
+    {CALL, SQL("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), {"[[0]]"}},
+    {CALL, SQL("SELECT pg_notify('mcp_changes', 'x')"), {"\"truncated\":false"}},
+    {CALL, SQL("SELECT repeat('x', 20000000)"), {"isError", "too large"}},
+    {CALL,
+     SQL("SELECT repeat('x', 20000000)) AS mcp_row UNION ALL SELECT * FROM (SELECT 'x'"),
+     {"isError", "syntax error"}},
+    {CALL,
+     SQL("SELECT repeat('x', 100000) FROM generate_series(1, 1000)"),
+     {"\"truncated\":true", "\"size\":100000"}},
+    {CALL, SQL("SELECT pg_sleep(60)"), {"isError", "too long"}},
+    {CALL,
+     SQL("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"),
+     {"isError", "too long"}},
+    {CALL, SQL("SELECT * FROM keyless ORDER BY x"), {"[[1,\"one\"],[2,\"two\"]]"}},
+    {CALL, SQL("SELECT \\u0000"), {"isError"}},
+};
+
+static const char queries[] =
+    "[{\"name\":\"top\",\"sql\":\"SELECT id, total FROM sale WHERE status = $1 ORDER BY total "
+    "DESC\","
+    "\"parameters\":[{\"name\":\"status\",\"values\":[\"open\",\"paid\"],\"default\":\"open\"}]}]";
+
+static peer p;
+
+static void open_shop(mcp_postgres_options o)
+{
+    mcp_json_doc *doc = NULL;
+    assert_int_equal(mcp_json_parse(mcp_str_from(queries), NULL, NULL, &doc, NULL), MCP_OK);
+    o.queries = mcp_json_root(doc);
+    if (peer_open(&p, &o) != MCP_OK)
+        fail_msg("%s", p.error.text);
+    mcp_json_free(doc);
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){0});
+    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+        check_exchange(&p, &exchanges[i]);
+    peer_close(&p);
+}
+
+static void test_attacks(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){.timeout_ms = 1000});
+    for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+        check_exchange(&p, &attacks[i]);
+    peer_close(&p);
+}
+
+/* A role that may read the server's files runs no statements of strangers. */
+static void test_superuser(void **state)
+{
+    char text[160];
+    (void)state;
+    snprintf(text, sizeof text, "host=%s user=postgres dbname=shop", top);
+    open_shop((mcp_postgres_options){.conninfo = text});
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "superuser"}});
+    check_exchange(&p, &(exchange){READ, URI("public/hidden/row/1"), {"\\\"x\\\":1"}});
+    peer_close(&p);
+    open_shop((mcp_postgres_options){.conninfo = text, .superuser = true});
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"[[1]]"}});
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT writes()"), {"isError", "read-only"}});
+    peer_close(&p);
+}
+
+/* As many slow queries as may run at once, and more: a row comes at once. */
+static void test_slow_queries(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){.timeout_ms = 2000});
+    for (int i = 0; i < 8; i++)
+        ask(&p, 10 + i, CALL, SQL("SELECT pg_sleep(1.5)"));
+    mcp_loop_step(loop, 100);
+    int64_t before = now();
+    check_exchange(&p, &(exchange){READ, URI("public/customer/row/1"), {"Ada"}});
+    assert_true(now() - before < 1000);
+    assert_true(run_until(&p, &p.replies, 9, 20000));
+    peer_close(&p);
+}
+
+static void test_cancel(void **state)
+{
+    static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                                 "\"params\":{\"requestId\":77}}";
+    (void)state;
+    open_shop((mcp_postgres_options){.timeout_ms = 60000});
+    ask(&p, 77, CALL, SQL("SELECT pg_sleep(59), 'to be cancelled'"));
+    for (int i = 0; i < 20; i++)
+        mcp_loop_step(loop, 10);
+    mcp_channel_receive(p.channel, 0, mcp_str_from(cancel), now());
+    for (int i = 0; i < 100; i++) {
+        const char *reply =
+            ask_and_wait(&p, CALL,
+                         SQL("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
+                             "query LIKE '%FETCH FORW%' AND pid <> pg_backend_pid()"));
+        if (strstr(reply, "[[0]]"))
+            break;
+        assert_true(i < 99);
+    }
+    peer_close(&p);
+}
+
+/* The table is another one now: what was kept of it does not answer. */
+static void test_changed_tables(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){0});
+    run_sql("CREATE TABLE moving(id integer PRIMARY KEY, a text)");
+    run_sql("INSERT INTO moving VALUES (1, 'first')");
+    run_sql("GRANT SELECT ON moving TO reader");
+    check_exchange(&p, &(exchange){READ, URI("public/moving/row/1"), {"first"}});
+    run_sql("ALTER TABLE moving DROP COLUMN a");
+    check_exchange(&p, &(exchange){READ, URI("public/moving/row/1"), {"{\\\"id\\\":1}"}});
+    run_sql("ALTER TABLE moving ALTER COLUMN id TYPE text");
+    check_exchange(&p, &(exchange){READ, URI("public/moving/row/1"), {"\\\"id\\\":\\\"1\\\""}});
+    run_sql("REVOKE SELECT ON moving FROM reader");
+    check_exchange(&p, &(exchange){READ, URI("public/moving/row/1"), {NOT_FOUND}});
+    run_sql("DROP TABLE moving");
+    check_exchange(&p, &(exchange){READ, URI("public/moving/row/1"), {NOT_FOUND}});
+    peer_close(&p);
+}
+
+/* Stopped, started, restarted and killed: an error meanwhile, and answers again. */
+static void test_restarts(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){.timeout_ms = 2000});
+    check_exchange(&p, &(exchange){READ, URI("public/customer/row/1"), {"Ada"}});
+    assert_int_equal(server("stop"), 0);
+    check_exchange(
+        &p, &(exchange){READ, URI("public/customer/row/1"), {"-32603", "cannot be reached now"}});
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "cannot be reached now"}});
+    assert_int_equal(server("start"), 0);
+    for (int i = 0; !strstr(ask_and_wait(&p, READ, URI("public/customer/row/1")), "Ada"); i++) {
+        assert_true(i < 300);
+        mcp_loop_step(loop, 50);
+    }
+    for (int i = 0; i < 50; i++)
+        ask(&p, 100 + i, READ, URI("public/sale/rows"));
+    assert_int_equal(server("kill"), 0);
+    assert_int_equal(server("start"), 0);
+    size_t before = p.replies;
+    assert_true(run_until(&p, &p.replies, 50, 20000) || before >= 50);
+    for (int i = 0; !strstr(ask_and_wait(&p, READ, URI("public/customer/row/1")), "Ada"); i++) {
+        assert_true(i < 300);
+        mcp_loop_step(loop, 50);
+    }
+    peer_close(&p);
+}
+
+static void test_subscriptions(void **state)
+{
+    (void)state;
+    open_shop((mcp_postgres_options){.poll_ms = 100});
+    ask(&p, 5, "subscriptions/listen",
+        "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":["
+        "\"postgres://shop/public/sale/row/1\",\"postgres://shop/public/customer/row/1\"]}");
+    for (int i = 0; i < 60; i++)
+        mcp_loop_step(loop, 10);
+    p.updates = p.changes = 0;
+    run_sql("UPDATE sale SET total = 10 WHERE id = 1");
+    assert_true(run_until(&p, &p.updates, 1, 5000));
+    for (int i = 0; i < 10; i++)
+        mcp_loop_step(loop, 10);
+    assert_int_equal(p.updates, 1); /* not the customer */
+    assert_int_equal(p.changes, 0);
+    run_sql("CREATE TABLE more(x integer)");
+    assert_true(run_until(&p, &p.changes, 1, 5000));
+    p.updates = 0;
+    assert_int_equal(server("stop"), 0);
+    assert_int_equal(server("start"), 0);
+    assert_true(run_until(&p, &p.updates, 1, 20000)); /* who knows what happened meanwhile */
+    p.updates = 0;
+    run_sql("UPDATE sale SET total = 9.5 WHERE id = 1");
+    assert_true(run_until(&p, &p.updates, 1, 5000));
+    run_sql("DROP TABLE more");
+    peer_close(&p);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *conninfo, *says;
+    } cases[] = {{"host=%s user=nobody_there dbname=shop", "nobody_there"},
+                 {"host=%s user=reader dbname=none", "none"},
+                 {"host=%s password=s3cret user", "cannot be read"},
+                 {"//reader:s3cret@%s:x:y/shop", "cannot be read"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        mcp_postgres_options o = {.conninfo = text};
+        snprintf(text, sizeof text, cases[i].conninfo, i < 3 ? top : "[::1");
+        assert_true(peer_open(&p, &o) < 0);
+        if (!strstr(p.error.text, cases[i].says) || strstr(p.error.text, "s3cret"))
+            fail_msg("%s: %s", text, p.error.text);
+        mcp_server_free(p.server);
+        mcp_loop_free(loop);
+    }
+}
+
+static size_t resident_kib(void)
+{
+    size_t pages = 0, ignored;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%zu %zu", &ignored, &pages), 2);
+    fclose(f);
+    return pages * 4;
+}
+
+/* 10,000 different rows: what the first thousand needed is what all need. */
+static void test_memory(void **state)
+{
+    char uri[120];
+    size_t first = 0;
+    (void)state;
+    run_sql("CREATE TABLE many AS SELECT i AS id, repeat(i::text, 100) AS t FROM "
+            "generate_series(1, 10000) i");
+    run_sql("ALTER TABLE many ADD PRIMARY KEY (id)");
+    run_sql("GRANT SELECT ON many TO reader");
+    open_shop((mcp_postgres_options){0});
+    for (int i = 1; i <= 10000; i++) {
+        snprintf(uri, sizeof uri, URI("public/many/row/%d"), i);
+        assert_null(strstr(ask_and_wait(&p, READ, uri), "\"error\""));
+        if (i == 2000)
+            first = resident_kib();
+    }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(resident_kib() < first + 1024);
+#else
+    (void)first; /* freed memory is kept for a while */
+#endif
+    peer_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exchanges),     cmocka_unit_test(test_attacks),
+        cmocka_unit_test(test_superuser),     cmocka_unit_test(test_slow_queries),
+        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_changed_tables),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_subscriptions), cmocka_unit_test(test_restarts),
+    };
+    int rc = make_database();
+    if (rc == 0)
+        rc = cmocka_run_group_tests(tests, NULL, NULL);
+    server("remove");
+    return rc;
+}
