@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# mcpd postgres:CONNINFO against a server of its own: docs/postgres.md, several sources, secrets, the server away.
+
+setup_file() {
+    bats_require_minimum_version 1.5.0
+    [ -e "$MCP_BUILD_DIR/programs/lib/mcp/postgres.so" ] || return 0
+    export PGDIR
+    PGDIR=$(mktemp -d /tmp/mcp-postgres-XXXXXX)
+    server=$MCP_SOURCE_DIR/tests/providers/postgres/server
+    "$server" make "$PGDIR" && "$server" start "$PGDIR"
+    psql -q -v ON_ERROR_STOP=1 -h "$PGDIR" -U postgres -f "$MCP_SOURCE_DIR/tests/providers/postgres/shop.sql" postgres >/dev/null
+    psql -q -h "$PGDIR" -U postgres -c 'CREATE DATABASE page' -c "ALTER ROLE reader PASSWORD 's3cret'" postgres
+}
+
+teardown_file() {
+    [ -z "${PGDIR:-}" ] || "$MCP_SOURCE_DIR/tests/providers/postgres/server" remove "$PGDIR"
+}
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    [ -n "${PGDIR:-}" ] || skip "built without the module postgres"
+    cd "$BATS_TEST_TMPDIR"
+    export PGHOST=$PGDIR PGUSER=reader
+}
+
+@test "every URI of the list can be read back, odd names too" {
+    run -0 mcpctl ls -- mcpd postgres:shop
+    [ "${#lines[@]}" -ge 20 ]
+    for uri in "${lines[@]}"; do
+        mcpctl read "$uri" -- mcpd postgres:shop >text
+        [ -s text ] || { echo "$uri"; return 1; }
+    done
+}
+
+@test "a folder, a SQLite file and two databases at once" {
+    mkdir folder
+    echo hello >folder/hello.txt
+    sqlite3 small.db 'CREATE TABLE t(x); INSERT INTO t VALUES (1)'
+    sources=(folder sqlite:small.db postgres:shop "postgres:dbname=postgres?name=other")
+    run -0 mcpctl ls -- mcpd "${sources[@]}"
+    for uri in hello.txt sqlite://small/t postgres://shop/public/sale postgres://other/public; do
+        [[ "$output" == *"$uri"* ]] || { echo "$output"; return 1; }
+    done
+    run -0 mcpctl tools -- mcpd "${sources[@]}"
+    [[ "$output" == *query_shop* && "$output" == *query_other* ]]
+}
+
+@test "what cannot be served is refused: which and why, and never a secret" {
+    for case in 'postgres:dbname=none|none' 'postgres:dbname=shop user=x|x' 'postgres:password=s3cret user|cannot be read' \
+        'postgres:shop?max_rows=0|max_rows' 'postgres:shop?colour=red|unknown property'; do
+        run -1 --separate-stderr mcpd "${case%%|*}" </dev/null
+        [ -z "$output" ]
+        [[ "$stderr" == *"${case#*|}"* && "$stderr" != *s3cret* ]] || { echo "$case: $stderr"; return 1; }
+    done
+}
+
+@test "a password in the source gets a warning, and is not shown" {
+    run -0 --separate-stderr mcpd 'postgres:dbname=shop password=s3cret' </dev/null
+    [[ "$stderr" == *'a password stands in the source'* && "$stderr" != *s3cret* ]]
+}
+
+@test "a server that is away keeps nothing else from being served" {
+    mkdir folder
+    echo hello >folder/hello.txt
+    run -0 --separate-stderr mcpctl read "file://$PWD/folder/hello.txt" -- mcpd folder 'postgres:host=/nowhere dbname=shop'
+    [ "$output" = hello ]
+    run --separate-stderr mcpctl read postgres://shop/public/sale/row/1 -- mcpd folder 'postgres:host=/nowhere dbname=shop'
+    [ "$status" != 0 ]
+    [[ "$stderr" == *'cannot be reached now'* ]]
+}
+
+@test "docs/postgres.md: what its commands print is what it shows" {
+    page=$BATS_TEST_DIRNAME/../../docs/postgres.md
+    awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql
+    psql -q -h "$PGDIR" -U postgres -c 'ALTER DATABASE shop RENAME TO shop_of_tests' postgres
+    psql -q -h "$PGDIR" -U postgres -c 'ALTER DATABASE page RENAME TO shop' postgres
+    psql -q -v ON_ERROR_STOP=1 -h "$PGDIR" -U postgres -f setup.sql shop
+    awk '/^```sh$/ { n++; on = "command." n; next } /^```expect$/ { on = "expect." n; next } /^```/ { on = "" }
+         on { print >on }' "$page"
+    commands=(command.*)
+    [ "${#commands[@]}" -ge 3 ]
+    for command in "${commands[@]}"; do
+        run -0 bash -e "$command"
+        [[ "$output" == *"$(cat "expect.${command#*.}")"* ]] || { echo "$command: $output"; return 1; }
+    done
+    # the trigger, and the saved queries, which a configuration file would carry
+    awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$page" | psql -q -v ON_ERROR_STOP=1 -h "$PGDIR" -U postgres shop
+    awk '/^```json$/ { on = 1; next } /^```/ { on = 0 } on' "$page" | jq -e .queries
+}
