@@ -1,0 +1,180 @@
+# mcpd git:PATH as a person or a host starts it: sources, resources, changes, attacks, and the commands of
+# docs/git.md.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    cd "$BATS_TEST_TMPDIR"
+    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org \
+        GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org
+    git init -q -b main r
+    mkdir r/src
+    echo one >r/a.txt
+    echo y >'r/src/é #?%.c'
+    ln -s /etc/passwd r/link
+    git -C r add .
+    git -C r commit -q -m first
+    git -C r tag v1
+    git -C r branch feature/x
+}
+
+initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+    local args=()
+    while [ "$1" != -- ]; do args+=("$1"); shift; done
+    shift
+    printf '%s\n' "$initialize" "$@" | $TRACE "$MCPD" "${args[@]}" | jq -sc 'map(select(.id != "i")) | sort_by(.id)'
+}
+
+request() { # METHOD PARAMS [ID]
+    printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
+}
+
+reads() { # URI...: messages
+    local n=0
+    messages=()
+    for uri; do
+        n=$((n + 1))
+        messages+=("$(request resources/read "$(jq -nc --arg uri "$uri" '{$uri}')" $n)")
+    done
+}
+
+@test "every URI of the list can be read back; several repositories and a folder" {
+    git clone -q --bare r b.git
+    mkdir folder
+    run -0 legacy git:r git:b.git folder -- "$(request resources/list '{}')"
+    mapfile -t uris < <(jq -r '.[0].result.resources[].uri | select(startswith("git:"))' <<<"$output")
+    [ "${#uris[@]}" = 10 ]
+    reads "${uris[@]}"
+    run -0 legacy git:r git:b.git -- "${messages[@]}"
+    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 10 ]
+}
+
+@test "what cannot be served is refused: which, why, exit 1" {
+    git -C r worktree add -q ../wt feature/x
+    git clone -q -s r shared
+    git init -q outside
+    mkdir linked gitfile chain plain common
+    ln -s ../outside/.git linked/.git
+    echo 'gitdir: ../outside/.git' >gitfile/.git
+    echo 'gitdir: /etc/passwd' >chain/.git
+    cp -r r/.git common/.git
+    echo ../../r/.git >common/.git/commondir
+    cp -r r packs
+    ln -s /etc/passwd packs/.git/objects/pack/pack-x.idx
+    cp -r r fan
+    rm -rf fan/.git/objects
+    ln -s ../../r/.git/objects fan/.git/objects
+    mkfifo fifo
+    git init -q fifos
+    rm -rf fifos/.git
+    mkfifo fifos/.git
+    for case in 'none|none: ' 'plain|no git repository' 'wt|.git: it leads out' 'shared|alternates: it leads out' \
+        'linked|.git: it leads out' 'gitfile|.git: it leads out' 'chain|.git: ' 'common|commondir: it leads out' \
+        'packs|objects: it leads out' 'fan|objects: it leads out' 'fifo|fifo: ' 'fifos|.git: neither' \
+        'r?max_read=0|max_read' 'r?colour=red|unknown property'; do
+        run -1 --separate-stderr timeout 10 "$MCPD" "git:${case%%|*}" </dev/null
+        [ -z "$output" ]
+        [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
+    done
+    run -1 --separate-stderr "$MCPD" git:r git:./r </dev/null
+    [[ "$stderr" == *'another repository has its name'*'?name='* ]]
+    # and what holds all of it may be named
+    for name in wt shared; do
+        reads "git://$name/HEAD/a.txt"
+        run -0 legacy "git:$name?within=$PWD" -- "${messages[@]}"
+        [ "$(jq -r '.[0].result.contents[0].text' <<<"$output")" = one ]
+    done
+}
+
+attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://r/-/log/--all git://r/-/diff/--output=x/HEAD
+    git://r/-/diff/HEAD/--ext-diff git://r/-/blame/--contents/a.txt git://r/-/commit/-1 'git://r/HEAD~1/a.txt'
+    'git://r/HEAD%40%7B1%7D/a' 'git://r/:%2Fx/a' git://r/..%2F..%2Fetc%2Fpasswd/ git://r/refs%2F..%2F..%2FHEAD/
+    git://r/HEAD/../.git/config git://r/HEAD/..%2F.git%2Fconfig git://r/HEAD/.git/config git://r/HEAD/link/x
+    git://r/config/ git://r/HEAD/%2e%2e/x git://r/HEAD//etc/passwd git://r/HEAD/a.txt%00 git://r/evil/ git://r/loop/
+    git://r/up/ git://r/FETCH_HEAD/ git://r/index/ git://other/HEAD/a.txt)
+
+@test "the attack list: no process, nothing made or opened for writing" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    ln -s /etc/passwd r/.git/refs/heads/evil
+    echo 'ref: refs/heads/loop' >r/.git/refs/heads/loop
+    echo 'ref: ../../../../etc/passwd' >r/.git/refs/heads/up
+    printf '[include]\n\tpath = /etc/passwd\n[core]\n\tfsmonitor = touch made\n\tworktree = /etc\n' >>r/.git/config
+    printf '#!/bin/sh\ntouch made\n' >r/.git/hooks/post-checkout
+    chmod +x r/.git/hooks/post-checkout
+    printf '* diff=evil filter=evil\n' >r/.git/info/attributes
+    before=$(find r -type f -exec sha256sum {} + | sort | sha256sum)
+    good=(git://r/ git://r/HEAD/a.txt git://r/HEAD/ git://r/-/log/HEAD git://r/-/diff/v1/main git://r/-/blame/HEAD/a.txt
+        git://r/-/branches git://r/-/tags git://r/-/commit/v1)
+    reads "${attacks[@]}" "${good[@]}"
+    TRACE='strace -f -s 200 -o trace -e trace=execve,execveat,fork,vfork,openat,openat2,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat,truncate,ftruncate'
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # it cannot look while it is traced
+    run -0 --separate-stderr legacy git:r -- "${messages[@]}"
+    n=${#attacks[@]}
+    [ "$(jq "length == $((n + ${#good[@]}))" <<<"$output")" = true ]
+    [ "$(jq -c ".[:$n] | map(select(.error | not))" <<<"$output")" = '[]' ]
+    [ "$(jq -c ".[$n:] | map(select(.result | not))" <<<"$output")" = '[]' ]
+    ! grep -q 'root:' <<<"$output"
+    [ "$(grep -c execve trace)" = 1 ] # mcpd itself
+    run -1 grep -E 'O_WRONLY|O_RDWR|O_CREAT|creat\(|mkdir|rename|unlink|link\(|linkat\(|truncate|fork\(' trace
+    run -1 grep -E '"/etc/passwd"|\.gitconfig|/etc/gitconfig|git/config"' trace
+    [ "$(find r -type f -exec sha256sum {} + | sort | sha256sum)" = "$before" ]
+    [ ! -e made ]
+}
+
+@test "a repository that leads elsewhere later is not served any more" {
+    git init -q outside
+    mkfifo in
+    "$MCPD" git:r <in >out 2>err 3>&- &
+    exec 4>in
+    reads git://r/HEAD/a.txt
+    printf '%s\n' "$initialize" "${messages[@]}" >&4
+    for _ in {1..50}; do grep -q '"id":1' out && break; sleep 0.1; done
+    grep -q '"text":"one' out
+    mv r/.git r/old
+    ln -s ../outside/.git r/.git
+    reads git://r/HEAD/a.txt git://r/HEAD/a.txt
+    printf '%s\n' "${messages[1]}" >&4
+    for _ in {1..50}; do grep -q '"id":2' out && break; sleep 0.1; done
+    exec 4>&-
+    wait
+    grep '"id":2' out | grep -q 'not found'
+    grep -q 'leads out' err
+}
+
+@test "a subscriber hears of a commit; the list changes with HEAD" {
+    mkfifo in
+    "$MCPD" git:r <in >out 3>&- &
+    exec 4>in
+    printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
+        "$(request resources/subscribe '{"uri":"git://r/v1/a.txt"}' 2)" >&4
+    for _ in {1..50}; do grep -q '"id":2' out && break; sleep 0.1; done
+    echo two >r/a.txt
+    git -C r commit -q -a -m second
+    for _ in {1..50}; do grep -q resources/updated out && break; sleep 0.1; done
+    for _ in {1..50}; do grep -q list_changed out && break; sleep 0.1; done
+    exec 4>&-
+    wait
+    grep -q '"uri":"git://r/main/a.txt"' out
+    grep -q '"method":"notifications/resources/list_changed"' out
+    ! grep 'resources/updated' out | grep -q v1
+}
+
+# ---- the page in docs -------------------------------------------------------------------------------------
+
+@test "docs/git.md: what its commands print is what it shows" {
+    PATH="$(dirname "$MCPD"):$(dirname "$MCPCTL"):$PATH"
+    awk '/^```sh setup/ { on = 1; next } /^```/ { on = 0 } on' "$BATS_TEST_DIRNAME/../../docs/git.md" >setup.sh
+    bash -e setup.sh
+    awk '/^```sh$/ { n++; on = "command." n; next } /^```expect$/ { on = "expect." n; next } /^```/ { on = "" }
+         on { print >on }' "$BATS_TEST_DIRNAME/../../docs/git.md"
+    commands=(command.*)
+    [ "${#commands[@]}" -ge 2 ]
+    for command in "${commands[@]}"; do
+        run -0 bash -e "$command"
+        [[ "$output" == *"$(cat "expect.${command#*.}")"* ]] || { echo "$command: $output"; return 1; }
+    done
+}
