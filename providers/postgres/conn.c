@@ -4,7 +4,7 @@
  * each letter of `step` is a statement around it (q, p), one that may fail (d), the statement itself (R), or
  * the end of a part (S): after an error the server skips what follows up to the next S.
  *
- *     its own     B R S  rollback S
+ *     its own     B R S  rollback S; what cannot run anybody's function: R S
  *     outside     B first-look parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
  * The first look is there because a transaction may be made to write until something was read in it.
@@ -125,13 +125,13 @@ static bool put_own(postgres_conn *c, const postgres_op *op)
     snprintf(name, sizeof name, "mcp%zu", (size_t)(op->statement % POSTGRES_PREPARED));
     if (op->statement && !put_prepared(c, op))
         return false;
-    return put_sql(c, 'q', "BEGIN READ ONLY") &&
+    return (op->inert || put_sql(c, 'q', "BEGIN READ ONLY")) &&
            put_step(c, 'R',
                     op->statement
                         ? PQsendQueryPrepared(c->pg, name, op->n_value, op->value, NULL, NULL, 0)
                         : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL,
                                             NULL, 0)) &&
-           put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c);
+           put_sync(c) && (op->inert || (put_sql(c, 'q', "ROLLBACK") && put_sync(c)));
 }
 
 static bool put_fetch(postgres_conn *c, const postgres_op *op)
@@ -182,6 +182,7 @@ void postgres_conn_start(postgres_conn *c, postgres_op *op)
     c->busy = true;
     c->deadline = op->deadline;
     c->at = c->n_steps = c->received = 0;
+    c->dirty = false;
     if (!(op->outside ? put_outside(c, op) : put_own(c, op))) {
         lost(c);
         return;
@@ -243,6 +244,8 @@ static bool take_row(postgres_conn *c, const PGresult *r)
 
 static bool take_failure(postgres_conn *c, const PGresult *r)
 {
+    if (!c->op && c->step[c->at] != 'd')
+        c->dirty = true;
     if (!c->op || c->op->text[0] || c->step[c->at] == 'd' ||
         PQresultStatus(r) == PGRES_PIPELINE_ABORTED)
         return true;
@@ -282,11 +285,12 @@ static void end_step(postgres_conn *c)
         end_op(c, c->op->text[0] ? MCP_EREMOTE : MCP_OK);
 }
 
-/* Everything around it is over too. Were a transaction still open, the connection would not be used again. */
+/* Everything around it is over too. Were a transaction still open, or did the cleaning fail, the connection would not
+ * be used again. */
 static void end_all(postgres_conn *c)
 {
     c->busy = false;
-    if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
+    if (PQtransactionStatus(c->pg) == PQTRANS_IDLE && !c->dirty)
         postgres_pool_idle(c->pool, c);
     else
         postgres_conn_give_up(c);

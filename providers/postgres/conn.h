@@ -13,6 +13,7 @@ struct postgres_conn {
     mcp_host_poll *poll;
     postgres_op *op; /* NULL while busy: its answer came, what cleans up behind it has not */
     bool busy, outside, unsent;
+    bool dirty; /* what was to clean up failed */
     bool *dead; /* set when it is given up, for who is further up the stack */
     int64_t deadline;
     size_t received;               /* since the last row */

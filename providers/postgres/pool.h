@@ -27,6 +27,7 @@ typedef struct postgres_op postgres_op;
 /* One statement. What is pointed to lives until its end. */
 struct postgres_op {
     const char *sql;
+    bool inert;         /* runs no function of anybody's: the session's own read-only mode does */
     uint64_t statement; /* not 0: one that comes again, with the same text */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;

@@ -154,6 +154,7 @@ static void read_row(postgres_job *j)
         postgres_job_missing(j);
     } else {
         j->op.statement = j->table->number;
+        j->op.inert = j->table->inert;
         postgres_job_run(j, sql, put_row, end_row);
     }
 }

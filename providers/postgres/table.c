@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+enum { FIRST_OF_USERS = 16384 }; /* oid */
+
 const char postgres_table_sql[] =
     "SELECT c.relkind, a.attname, a.atttypid::pg_catalog.int8,"
-    " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0)"
+    " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0),"
+    " c.relkind = 'r' AND NOT c.relrowsecurity"
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
     " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
     " LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary"
@@ -81,6 +84,8 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     c->type = files_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
     c->oid = (unsigned)strtoul(PQgetvalue(r, 0, 2), NULL, 10);
     c->key = atoi(PQgetvalue(r, 0, 4));
+    t->inert =
+        (n == 0 || t->inert) && *PQgetvalue(r, 0, 5) == 't' && (!c->key || c->oid < FIRST_OF_USERS);
     t->n_key += c->key > 0;
     t->n_column++;
     return c->name && c->type ? MCP_OK : MCP_ENOMEM;

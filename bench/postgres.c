@@ -1,0 +1,159 @@
+/* postgres CONNINFO: what a read of a row costs beside libpq's own calls.
+ *
+ * In one process and in turns: a prepared statement that is executed and waited for, with nothing done to its result;
+ * and the whole way of the request on a loop, from the text of its message to the text of the answer. One request at
+ * a time: what is compared is how long one takes. The table is `row` (id, name, amount, note) with ROWS rows, which this makes in a
+ * schema that it owns: the role may create one.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <libpq-fe.h>
+#include <mcp/io.h>
+#include <postgres.h>
+
+enum { ROUNDS = 9, ROWS = 2000 };
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *times)
+{
+    qsort(times, ROUNDS, sizeof *times, by_value);
+    return times[ROUNDS / 2];
+}
+
+static void die(const char *why)
+{
+    fprintf(stderr, "postgres: %s\n", why);
+    exit(1);
+}
+
+static void run(PGconn *c, const char *sql)
+{
+    PGresult *r = PQexec(c, sql);
+    if (PQresultStatus(r) != PGRES_COMMAND_OK)
+        die(PQerrorMessage(c));
+    PQclear(r);
+}
+
+static double bare(PGconn *c)
+{
+    double begin = now_us();
+    for (int i = 1; i <= ROWS; i++) {
+        char id[16];
+        const char *values[] = {id};
+        snprintf(id, sizeof id, "%d", i);
+        PGresult *r = PQexecPrepared(c, "row", 1, values, NULL, NULL, 0);
+        if (PQntuples(r) != 1)
+            die("a row is missing");
+        PQclear(r);
+    }
+    return (now_us() - begin) / ROWS;
+}
+
+/* ---- the requests --------------------------------------------------------------------------------------- */
+
+typedef struct peer {
+    mcp_server *server;
+    mcp_channel *channel;
+    size_t bytes;
+} peer;
+
+static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    (void)channel, (void)exchange;
+    ((peer *)user)->bytes = message.len;
+}
+
+static double ask(peer *p, mcp_loop *loop)
+{
+    char text[600];
+    double begin = now_us();
+    for (int i = 1; i <= ROWS; i++) {
+        int n = snprintf(text, sizeof text,
+                         "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{"
+                         "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                         "\"io.modelcontextprotocol/clientCapabilities\":{}},"
+                         "\"uri\":\"postgres://b/mcp_bench/row/row/%d\"}}",
+                         i, i);
+        p->bytes = 0;
+        mcp_channel_receive(p->channel, 0, (mcp_str){text, (size_t)n}, 0);
+        while (!p->bytes)
+            mcp_loop_step(loop, 1000);
+        if (p->bytes < 200)
+            die("no answer");
+    }
+    return (now_us() - begin) / ROWS;
+}
+
+static void open_peer(peer *p, mcp_loop *loop, const char *conninfo)
+{
+    mcp_error error = {0};
+    int rc = mcp_server_new(
+        MCP_OPTIONS(mcp_server_options, .name = "b", .version = "1", .host = mcp_loop_host(loop)),
+        &p->server, &error);
+    if (rc == MCP_OK)
+        rc = mcp_postgres_mount(
+            p->server, MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo, .name = "b"),
+            &error);
+    if (rc == MCP_OK)
+        rc = mcp_server_connect(p->server,
+                                MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = p),
+                                &p->channel, &error);
+    if (rc != MCP_OK)
+        die(error.text);
+}
+
+int main(int argc, char **argv)
+{
+    double t[2][ROUNDS];
+    char sql[300];
+    mcp_loop *loop;
+    peer p;
+    if (argc != 2) {
+        fprintf(stderr, "usage: postgres CONNINFO\n");
+        return 2;
+    }
+    PGconn *c = PQconnectdb(argv[1]);
+    if (PQstatus(c) != CONNECTION_OK || mcp_loop_new(NULL, &loop, NULL) != MCP_OK)
+        die(PQerrorMessage(c));
+    run(c, "DROP SCHEMA IF EXISTS mcp_bench CASCADE");
+    run(c, "CREATE SCHEMA mcp_bench");
+    snprintf(
+        sql, sizeof sql,
+        "CREATE TABLE mcp_bench.row AS SELECT i AS id, 'name ' || i AS name, i / 7.0::float8 AS "
+        "amount, 'a note of some length, as notes are: ' || i AS note FROM generate_series(1, "
+        "%d) i",
+        ROWS);
+    run(c, sql);
+    run(c, "ALTER TABLE mcp_bench.row ADD PRIMARY KEY (id)");
+    PQclear(PQprepare(c, "row", "SELECT id, name, amount, note FROM mcp_bench.row WHERE id = $1", 1,
+                      NULL));
+    open_peer(&p, loop, argv[1]);
+    for (int i = 0; i < ROUNDS; i++) {
+        t[0][i] = bare(c);
+        t[1][i] = ask(&p, loop);
+    }
+    printf("row_bare_us=%.2f row_us=%.2f\n", median(t[0]), median(t[1]));
+    mcp_channel_free(p.channel);
+    mcp_loop_drain(loop, 1000);
+    mcp_server_free(p.server);
+    mcp_loop_free(loop);
+    run(c, "DROP SCHEMA mcp_bench CASCADE");
+    PQfinish(c);
+    return 0;
+}
