@@ -26,6 +26,16 @@ static void put_note(FILE *to, mcp_str kind, mcp_str type, size_t bytes, mcp_str
     fputs("]\n", to);
 }
 
+/* How many bytes the Base64 text stands for. */
+static size_t decoded_size(mcp_str base64)
+{
+    size_t padding = 0;
+    while (padding < 2 && padding < base64.len && base64.ptr[base64.len - 1 - padding] == '=')
+        padding++;
+    size_t most = base64.len / 4 * 3;
+    return most - (most ? padding : 0);
+}
+
 void put_content_block(const ctl *c, FILE *to, const mcp_json *block)
 {
     mcp_str type = mcp_json_string(mcp_json_get(block, "type"));
@@ -39,6 +49,6 @@ void put_content_block(const ctl *c, FILE *to, const mcp_json *block)
     }
     const mcp_json *data = mcp_json_get(from, from == block ? "data" : "blob");
     put_note(to, type.len ? type : MCP_STR("unknown content"),
-             mcp_json_string(mcp_json_get(from, "mimeType")), mcp_json_string(data).len / 4 * 3,
+             mcp_json_string(mcp_json_get(from, "mimeType")), decoded_size(mcp_json_string(data)),
              mcp_json_string(mcp_json_get(from, "uri")));
 }

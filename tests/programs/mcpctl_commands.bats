@@ -244,7 +244,7 @@ web() {
     [ "$status" -eq 0 ]
     [ "$output" = "Greet {\"name\":\"Bob\",\"tone\":\"a b\"}$esc[5m" ]
     run "$MCPCTL" prompt talk -- "$workshop"
-    [ "$output" = $'user:\nHello?\n\nassistant:\n[image image/png, 3 bytes]' ]
+    [ "$output" = $'user:\nHello?\n\nassistant:\n[image image/png, 4 bytes]' ]
     run "$MCPCTL" prompt --json talk -- "$workshop"
     [[ $output == '{"messages":[{"role":"user"'* ]]
     run "$MCPCTL" prompt greet -- "$workshop"
