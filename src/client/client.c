@@ -29,8 +29,11 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
 {
     mcp_client *client = client_of(channel);
     int64_t number;
-    if (!read_id(id, &number))
+    if (!read_id(id, &number)) {
+        mcp__fail(&client->unread, rc, 0, "%.*s",
+                  (int)MCP__MIN(why.len, sizeof(client->unread.text)), why.ptr);
         return;
+    }
     mcp_error error; /* keeps a copy that ends with NUL */
     mcp__fail(&error, rc, 0, "%.*s", (int)MCP__MIN(why.len, sizeof(error.text)), why.ptr);
     client->why = error.text;
@@ -283,6 +286,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->channel = NULL;
     client->state = MCP__CLIENT_LOST;
     client->probes = 0;
+    client->unread = (mcp_error){0};
     mcp_channel_free(channel); /* fails what is out, the start's request too */
     mcp_error error;
     mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->why);

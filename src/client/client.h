@@ -141,8 +141,9 @@ struct mcp_client {
     mcp_transport_options transport;
     void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
     const mcp__sending *sending;
-    mcp__buf header;             /* of mcp_client_header() */
-    const char *why;             /* of what is failing right now; borrowed */
+    mcp__buf header;  /* of mcp_client_header() */
+    const char *why;  /* of what is failing right now; borrowed */
+    mcp_error unread; /* why the last message could not be read that answered nothing; or empty */
     const mcp_exchange_end *end; /* the same, when an exchange ended without an answer */
     char *who;                   /* authorization; NULL: nobody in particular */
     bool fell_back;

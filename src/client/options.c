@@ -66,7 +66,8 @@ uint64_t mcp__client_probe_ms(const mcp_client *client)
 {
     if (client->options.probe_ms)
         return client->options.probe_ms;
-    return client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
+    uint64_t ms = client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
+    return MCP__MIN(ms, client->options.timeout_ms);
 }
 
 static int find_revision(const char *name, const mcp__revision **ret, mcp_error *error)

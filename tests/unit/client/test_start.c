@@ -322,6 +322,22 @@ static void test_waiting_calls(void **state)
     fake_close(&f);
 }
 
+/* The search for the era takes no longer than a call may. */
+static void test_short_time(void **state)
+{
+    (void)state;
+    static const fake_reply silent[FAKE_REPLIES] = {{"server/discover", NULL}};
+    fake f;
+    fake_open_http(&f, silent, MCP_OPTIONS(mcp_client_options, .timeout_ms = 40));
+    int64_t begin = f.now;
+    assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.done, 1);
+    assert_int_equal(f.rc, MCP_ETIMEOUT);
+    assert_in_range(f.now - begin, 40, 200);
+    fake_close(&f);
+}
+
 static void test_disconnected(void **state)
 {
     (void)state;
@@ -400,9 +416,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eras),         cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_waiting_calls),
-        cmocka_unit_test(test_disconnected), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_eras),       cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_options),    cmocka_unit_test(test_waiting_calls),
+        cmocka_unit_test(test_short_time), cmocka_unit_test(test_disconnected),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
