@@ -7,8 +7,8 @@
 
 #include <mcp/uri.h>
 
-/* Of a list that is kept in memory, as JSON text. */
-static const size_t most_bytes = (size_t)512 << 20;
+/* Of a list that is kept in memory; about twice what a million files of mcpd take. */
+static const size_t most_bytes = (size_t)1 << 30;
 
 static mcp_str text_of(const mcp_json *object, const char *key)
 {
@@ -197,12 +197,14 @@ static const mcp_json *keep_page(entries *list, const mcp_json *resources, int *
         list->docs = grown;
     mcp_json_add_value(w, resources);
     *rc = !w || !grown ? MCP_ENOMEM : mcp_json_writer_finish(w, &text);
-    if (*rc == MCP_OK && text.len > most_bytes - list->bytes)
+    /* An estimate: parsed values are larger than their text. */
+    size_t cost = *rc == MCP_OK ? 4 * text.len + mcp_json_count(resources) * sizeof(entry) : 0;
+    if (cost > most_bytes - list->bytes)
         *rc = MCP_ELIMIT;
     if (*rc == MCP_OK)
         *rc = mcp_json_parse(text, NULL, NULL, &doc, NULL);
     if (*rc == MCP_OK) {
-        list->bytes += text.len;
+        list->bytes += cost;
         list->docs[list->n_docs++] = doc;
     }
     mcp_json_writer_free(w);

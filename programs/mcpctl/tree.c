@@ -190,7 +190,7 @@ static void draw_root(drawing *d, size_t from, size_t to)
 {
     size_t depth = 0, length = 0;
     mcp_str part = {0};
-    while (!ends_at(d, from, depth) && run_end(d, from, to, depth + 1) == to)
+    while (depth < DEEPEST && !ends_at(d, from, depth) && run_end(d, from, to, depth + 1) == to)
         depth++;
     for (size_t i = 0; i <= depth; i++)
         next_part(d->items[from].uri, &length, &part);
