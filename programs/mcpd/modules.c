@@ -44,6 +44,7 @@ static const struct {
     const char *name, *needs;
 } known[] = {
     {"sqlite", "it is part of a build with MCP_MODULE_SQLITE=ON (needs libsqlite3)"},
+    {"postgres", "it is part of a build with MCP_MODULE_POSTGRES=ON (needs libpq)"},
     {"git", "it is part of a build with MCP_MODULE_GIT=ON (needs libgit2)"},
 };
 
@@ -377,6 +378,41 @@ int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_err
     return rc;
 }
 
+/* "password=…", also in quotes: to the end of its value. NULL: no more of them. */
+static char *find_password(char *from, char **end)
+{
+    char *word = strstr(from, "password"), *p = word ? word + strlen("password") : NULL;
+    if (!word)
+        return NULL;
+    p += strspn(p, " ");
+    if (*p != '=')
+        return find_password(word + 1, end);
+    p += 1 + strspn(p + 1, " ");
+    bool quoted = *p == '\'';
+    for (p += quoted; *p && (quoted ? *p != '\'' : *p != ' '); p++)
+        p += *p == '\\' && p[1];
+    *end = p + (quoted && *p);
+    while (word > from && isalnum((unsigned char)word[-1]))
+        word--;
+    return word;
+}
+
+/* What is printed has no password in it: neither as one of many words nor in a URI, "//user:password@host". */
+static void remove_passwords(char *text)
+{
+    char *end;
+    for (char *at = text; (at = find_password(at, &end)) != NULL;)
+        memmove(at, end, strlen(end) + 1);
+    char *user = strstr(text, "//");
+    if (!user)
+        return;
+    user += 2;
+    char *host = memchr(user, '@', strcspn(user, "/?"));
+    char *colon = host ? memchr(user, ':', (size_t)(host - user)) : NULL;
+    if (colon)
+        memmove(colon, host, strlen(host) + 1);
+}
+
 char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path))
 {
     modules_word w;
@@ -388,6 +424,8 @@ char *modules_absolute(modules *m, const char *word, char *(*absolute)(const cha
     char *path = w.module->source_is_path ? absolute(w.source) : strdup(w.source);
     if (!path || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
         ret = NULL;
+    if (ret && !w.module->source_is_path)
+        remove_passwords(ret);
     free(path);
     modules_clear_word(&w);
     return ret;

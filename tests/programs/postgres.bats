@@ -57,6 +57,11 @@ setup() {
 @test "a password in the source gets a warning, and is not shown" {
     run -0 --separate-stderr mcpd 'postgres:dbname=shop password=s3cret' </dev/null
     [[ "$stderr" == *'a password stands in the source'* && "$stderr" != *s3cret* ]]
+    for source in 'postgres:dbname=shop password=s3cret user=reader' "postgres:dbname=shop password = 's3 s3cret' user=reader" \
+        'postgres://reader:s3cret@localhost/shop'; do
+        run -0 --separate-stderr mcpd --print-config claude "$source"
+        [[ "$output$stderr" != *s3cret* && "$output" == *reader* && "$output" == *shop* ]] || { echo "$output"; return 1; }
+    done
 }
 
 @test "a server that is away keeps nothing else from being served" {
