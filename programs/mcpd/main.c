@@ -82,7 +82,7 @@ static char *make_instructions(const settings *s)
     if (s->sources.count > 20)
         fprintf(to, "\n- and %zu more", s->sources.count - 20);
     fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
-    fputs(" Everything is read-only.", to);
+    fputs(" Resources are read-only.", to);
     if (fclose(to) == 0)
         return text;
     free(text);
