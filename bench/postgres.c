@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 {
     double t[2][ROUNDS];
     char sql[300];
-    mcp_loop *loop;
+    mcp_loop *loop = NULL;
     peer p;
     if (argc != 2) {
         fprintf(stderr, "usage: postgres CONNINFO\n");
