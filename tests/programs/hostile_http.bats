@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# mcpctl, and by that the client library, with servers that mean harm, over HTTP: whatever they do it ends in time,
+# with a clear word and a status, in bounded memory, and nothing of theirs controls a terminal.
+
+load support/hostile.bash
+
+@test "over HTTP: the same" {
+    # There a message that is too long ends its answer, and one that ends early is no end of the server; ten
+    # thousand pages take too long.
+    { messages | sed '/^huge\|^endless\|^empty-pages/d' && cat <<'KINDS'; } | table http
+dies          | 3 | ended before the answer
+half          | 3 | ended before the answer
+KINDS
+}
+
+@test "HTTP that is none" {
+    table http <<'KINDS'
+sse-comments       | 4 | no answer within
+sse-line           | 4 | no answer within
+sse-data           | 4 | no answer within
+sse-ids            | 4 | no answer within
+sse-empty          | 3 | ended before the answer
+slow-headers       | 4 | no answer within
+endless-headers    | 3 | the head of the answer is too large
+endless-hints      | 3 | the head of the answer is too large
+endless-status     | 3 | mcpctl: ls:
+endless-body       | 3 | longer than our limit
+endless-chunks     | 4 | no answer within
+loop               | 3 | redirects more than 5 times
+to-file            | 3 | redirects to something that is no http
+to-stranger        | 3 | redirects to another origin
+html               | 3 | neither Streamable HTTP nor HTTP+SSE
+no-type            | 3 | nothing else
+many-types         | 3 | ended before the answer
+bomb               | 3 | mcpctl:
+odd-encoding       | 3 | encoding
+bad-chunk          | 3 | chunked
+bad-length         | 3 | Content-Length
+short              | 3 | closed
+two-lengths        | 3 | mcpctl: ls:
+empty              | 3 | does not answer
+accepted           | 3 | 202
+nothing            | 3 | 204
+odd-status         | 3 | 999
+long-error         | 3 | 500
+busy               | 3 | 503
+unauthorized       | 3 | --header
+not-http           | 3 | HTTP/0.9
+gone               | 3 | Empty reply
+resumed            | 4 | no answer within
+forgetful          | 3 | 404
+endpoint-elsewhere | 3 | another origin
+endpoint-file      | 3 | another origin
+endpoint-never     | 4 | no answer within
+endpoint-long      | 4 | no answer within
+KINDS
+}

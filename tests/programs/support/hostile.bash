@@ -1,0 +1,109 @@
+# hostile.bash: for the suites whose servers mean harm; support/hostile says what they do.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPCTL:=mcpctl}"
+    hostile=$BATS_TEST_DIRNAME/support/hostile
+    bounded=$BATS_TEST_DIRNAME/support/bounded
+    export NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8 HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME='' XDG_STATE_HOME=''
+    # What a sanitizer needs beside comes on top.
+    most=250 patience=30
+    if grep -q -e __asan_init -e __tsan_init "$MCPCTL"; then
+        most=500 patience=120
+        export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
+    fi
+    if grep -q __tsan_init "$MCPCTL"; then most=3000; fi
+}
+
+teardown() {
+    [ -z "${server:-}" ] || kill "$server" 2>/dev/null || :
+}
+
+# Starts one at an address: $url, $server.
+listen() {
+    rm -f "$BATS_TEST_TMPDIR/url"
+    "$hostile" --http "$1" >"$BATS_TEST_TMPDIR/url" 2>/dev/null 3>&- &
+    server=$!
+    for _ in {1..200}; do
+        [ ! -s "$BATS_TEST_TMPDIR/url" ] || break
+        sleep 0.05
+    done
+    url=$(cat "$BATS_TEST_TMPDIR/url")
+}
+
+stop() {
+    kill "$server" 2>/dev/null || :
+    wait "$server" 2>/dev/null || :
+    server=
+}
+
+# table WAY [PATTERN]: lines "kind | status | a part of what it says | command" of stdin; WAY is stdio or http. Several statuses may
+# be right. What it says is stderr, or, where the status is 0, stdout. It says no more than a
+# screen. Where a message that fits PATTERN is waited for, time is short, because nothing else ends it.
+table() {
+    local kind wanted says words where bad=0 patient=${2:-}
+    while IFS='|' read -r kind wanted says words; do
+        kind=${kind// /} wanted=${wanted// /}
+        says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
+        # Who has an answer gets the time that a busy machine needs.
+        case $says in
+            'no answer'* | $patient) words=${words:-ls --timeout 1} ;;
+            *) words=${words:-ls --timeout 20} ;;
+        esac
+        if [ "$1" = http ]; then
+            listen "$kind"
+            where=(-s "$url")
+        else
+            where=(-- "$hostile" "$kind")
+        fi
+        # shellcheck disable=SC2086
+        status=0
+        eval "\"\$bounded\" $patience $most \"\$MCPCTL\" $words \"\${where[@]}\"" \
+            >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null || status=$?
+        [ "$1" = stdio ] || stop
+        local told=$BATS_TEST_TMPDIR/err
+        [ $status -ne 0 ] || told=$BATS_TEST_TMPDIR/out
+        if [ "$status" != "$wanted" ] || ! grep -qF -e "$says" "$told" ||
+            [ "$(wc -c <"$BATS_TEST_TMPDIR/err")" -gt 8192 ] || grep -q $'\e' "$BATS_TEST_TMPDIR/err"; then
+            echo "$kind: status $status, not $wanted: $(head -c 2000 "$told")"
+            bad=1
+        fi
+    done
+    return $bad
+}
+
+messages() {
+    cat <<'KINDS'
+endless       | 4 | goes on after 10000 pages
+endless       | 4 | goes on after 10000 pages   | tree --timeout 1
+empty-pages   | 4 | goes on after 10000 pages
+circle        | 4 | a cursor a second time
+swing         | 4 | a cursor a second time
+odd-values    | 0 | mem:null
+odd-values    | 0 | mem:null                    | ls --json
+deep-paths    | 0 | mem:///a/a/a                | tree --timeout 5
+deep-paths    | 7 | nothing to include          | context --timeout 5 zebra
+huge          | 4 | 67108864
+silent        | 4 | no answer within 0.500 s    | ls --timeout 0.5
+silent-later  | 4 | no answer within 0.500 s    | ls --timeout 0.5
+drip          | 4 | no answer within
+never-asked   | 0 | mem:a
+notices       | 4 | no answer within
+changes       | 4 | no answer within
+deaf          | 4 | no answer within
+unknown-questions | 4 | no answer within
+endless-message   | 4 | no answer within
+progress      | 4 | no answer within            | call --yes --timeout 0.2 t
+odd-progress  | 0 | r                           | call --yes t
+rounds        | 4 | after 10 rounds             | call --yes t
+bad-pattern   | 0 | r                           | call --yes t a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!
+bad-schema    | 0 | r                           | call --yes t a=1
+deep-schema   | 0 | r                           | call --yes t a=1
+bad-templates | 0 | {v,v                        | template
+many-values   | 0 | v                           | complete p a --timeout 9
+long-instructions | 0 | hostile                 | info --timeout 9
+many-versions | 4 | 2099-01-01                  | info --timeout 9
+refuses       | 1 | -32000                      | info --timeout 9
+KINDS
+}
