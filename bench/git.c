@@ -1,0 +1,234 @@
+/* git FOLDER: what a read of a file and the first page of a list cost beside libgit2's own calls.
+ *
+ * In one process and in turns: the blob of a path at HEAD by libgit2 (reference, commit, tree, entry, blob);
+ * and the whole way of the request, from the text of its message to the text of the answer. FOLDER/commits has
+ * 100,000 commits, FOLDER/files a folder of 100,000 files; git fast-import makes them when they are not there.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <git.h>
+#include <git2.h>
+#include <mcp/mcp.h>
+
+enum { ROUNDS = 9, READS = 2000, MANY = 100000, LISTS = 5 };
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *times, size_t n)
+{
+    qsort(times, n, sizeof *times, by_value);
+    return times[n / 2];
+}
+
+static void die(const char *why)
+{
+    fprintf(stderr, "git: %s\n", why);
+    exit(1);
+}
+
+static void put_commit(FILE *f, int i)
+{
+    fprintf(f,
+            "commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata 1\n%c\n",
+            i + 1, 1500000000 + i, 'a' + i % 26);
+    if (i)
+        fprintf(f, "from :%d\n", i);
+}
+
+static void make(const char *path, bool files)
+{
+    char command[512];
+    if (access(path, F_OK) == 0)
+        return;
+    snprintf(command, sizeof command,
+             "git init -q --bare -b main '%s' && git -C '%s' fast-import --quiet", path, path);
+    FILE *f = popen(command, "w");
+    if (!f)
+        die("git cannot be run");
+    for (int i = 0; i < (files ? 1 : MANY); i++) {
+        put_commit(f, i);
+        for (int k = 0; k < (files ? MANY : 1); k++)
+            fprintf(f, "M 100644 inline src/file%06d.txt\ndata 20\nsome text %09d\n\n", k, i);
+    }
+    if (pclose(f) != 0)
+        die(path);
+}
+
+/* ---- the bare calls ---------------------------------------------------------------------------------- */
+
+static size_t bare_read(git_repository *r, const char *path)
+{
+    git_reference *head;
+    git_object *commit;
+    git_tree *tree;
+    git_tree_entry *entry;
+    git_blob *blob;
+    if (git_repository_head(&head, r) || git_reference_peel(&commit, head, GIT_OBJECT_COMMIT) ||
+        git_commit_tree(&tree, (git_commit *)commit) || git_tree_entry_bypath(&entry, tree, path) ||
+        git_blob_lookup(&blob, r, git_tree_entry_id(entry)))
+        die("libgit2 cannot read it");
+    size_t size = (size_t)git_blob_rawsize(blob);
+    git_blob_free(blob);
+    git_tree_entry_free(entry);
+    git_tree_free(tree);
+    git_object_free(commit);
+    git_reference_free(head);
+    return size;
+}
+
+/* ---- the requests --------------------------------------------------------------------------------------- */
+
+typedef struct peer {
+    mcp_server *server;
+    mcp_channel *channel;
+    char reply[2 << 20];
+    size_t len;
+} peer;
+
+static peer p;
+
+static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    (void)channel, (void)exchange, (void)user;
+    if (message.len < sizeof p.reply)
+        memcpy(p.reply, message.ptr, message.len);
+    p.len = message.len < sizeof p.reply ? message.len : 0;
+    p.reply[p.len] = 0;
+}
+
+static void open_peer(const char *path)
+{
+    mcp_error error = {0};
+    if (mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "b", .version = "1"), &p.server,
+                       &error) ||
+        mcp_git_mount(p.server, MCP_OPTIONS(mcp_git_options, .path = path, .name = "b"), &error) ||
+        mcp_server_connect(p.server, MCP_OPTIONS(mcp_channel_options, .send = on_message),
+                           &p.channel, &error))
+        die(error.text);
+}
+
+static void close_peer(void)
+{
+    mcp_channel_free(p.channel);
+    mcp_server_free(p.server);
+}
+
+static double ask(const char *method, const char *params)
+{
+    static char message[32 << 10];
+    int n = snprintf(message, sizeof message,
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                     "\"io.modelcontextprotocol/clientCapabilities\":{}}%s}}",
+                     method, params);
+    double begin = now_us();
+    mcp_channel_receive(p.channel, 0, (mcp_str){message, (size_t)n}, 0);
+    double took = now_us() - begin;
+    if (!strstr(p.reply, "\"result\""))
+        die(p.reply);
+    return took;
+}
+
+/* ---- what is measured ---------------------------------------------------------------------------------------- */
+
+static void measure_read(const char *path)
+{
+    double bare[ROUNDS], ours[ROUNDS];
+    git_repository *r;
+    if (git_repository_open(&r, path))
+        die(path);
+    open_peer(path);
+    for (int i = 0; i < ROUNDS; i++) {
+        double begin = now_us();
+        for (int k = 0; k < READS; k++)
+            bare_read(r, "src/file000000.txt");
+        bare[i] = (now_us() - begin) / READS;
+        begin = now_us();
+        for (int k = 0; k < READS; k++)
+            ask("resources/read", ",\"uri\":\"git://b/HEAD/src/file000000.txt\"");
+        ours[i] = (now_us() - begin) / READS;
+    }
+    printf("blob_bare_us=%.1f blob_us=%.1f\n", median(bare, ROUNDS), median(ours, ROUNDS));
+    git_repository_free(r);
+    close_peer();
+}
+
+static long resident_kib(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;
+}
+
+/* From a fresh start, as a client's first question finds it. */
+static void measure_first(const char *path, const char *name, const char *method,
+                          const char *params)
+{
+    double times[LISTS];
+    for (int i = 0; i < LISTS; i++) {
+        double begin = now_us();
+        open_peer(path);
+        ask(method, params);
+        times[i] = now_us() - begin;
+        close_peer();
+    }
+    printf("%s_ms=%.1f\n", name, median(times, LISTS) / 1000);
+}
+
+static void measure_pages(const char *path)
+{
+    char params[8192] = "";
+    size_t pages = 0;
+    long first = 0;
+    open_peer(path);
+    double begin = now_us();
+    for (;; pages++) {
+        ask("resources/list", params);
+        const char *next = strstr(p.reply, "\"nextCursor\":\"");
+        if (pages == 2)
+            first = resident_kib();
+        if (!next)
+            break;
+        snprintf(params, sizeof params, ",\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
+                 next + 14);
+    }
+    printf("pages=%zu pages_ms=%.0f pages_grew_kib=%ld\n", pages + 1, (now_us() - begin) / 1000,
+           resident_kib() - first);
+    close_peer();
+}
+
+int main(int argc, char **argv)
+{
+    char commits[512], files[512];
+    if (argc != 2)
+        die("usage: git FOLDER");
+    snprintf(commits, sizeof commits, "%s/commits", argv[1]);
+    snprintf(files, sizeof files, "%s/files", argv[1]);
+    make(commits, false);
+    make(files, true);
+    git_libgit2_init();
+    measure_read(commits);
+    measure_first(commits, "list_commits", "resources/list", "");
+    measure_first(files, "list_files", "resources/list", "");
+    measure_first(commits, "log", "resources/read", ",\"uri\":\"git://b/-/log/HEAD\"");
+    measure_pages(files);
+    git_libgit2_shutdown();
+    return 0;
+}
