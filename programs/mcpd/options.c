@@ -373,8 +373,9 @@ void options_help(FILE *to)
 {
     options_usage(to);
     fprintf(to,
-            "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\nsqlite:FILE is a "
-            "database. '--' ends the options.\n\nOptions:\n",
+            "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\nsqlite:FILE and "
+            "postgres:CONNINFO are databases, git:PATH is a repository. '--' ends the "
+            "options.\n\nOptions:\n",
             summary);
     help_options(to, table, N_OPTIONS, NULL);
     fprintf(to, "\nExamples:\n"
@@ -382,7 +383,7 @@ void options_help(FILE *to)
                 "  mcpd --exclude '*.log' ~/project ~/notes/todo.md\n"
                 "  mcpd --http 127.0.0.1:8642 ~/project\n"
                 "  mcpd --prompts ~/prompts ~/project\n"
-                "  mcpd sqlite:shop.db ~/project\n"
+                "  mcpd sqlite:shop.db git:src ~/project\n"
                 "  mcpd --print-config claude ~/project\n");
 }
 
@@ -429,7 +430,11 @@ static const char *const man_before =
     ".B sqlite:\\fIFILE\n"
     "is a database, whose tables and rows are resources\n"
     ".RB ( sqlite:shop.db?name=shop\n"
-    "gives it a name). A file whose name looks like that is written\n"
+    "gives it a name), so is\n"
+    ".B postgres:\\fICONNINFO\\fR,\n"
+    "and\n"
+    ".B git:\\fIPATH\n"
+    "is a repository at any of its revisions. A file whose name looks like that is written\n"
     ".BI ./ NAME : WHAT\\fR.\n"
     ".PP\n"
     "Parts of large files are read by adding a query to the URI:\n"
