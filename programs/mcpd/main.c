@@ -171,6 +171,7 @@ static int run_loop(program *p, mcp_error *error)
                 ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
+        mcp_server_cancel_tasks(p->server); /* before their work is waited for */
         finish_work(p->loop, rc);
     }
     reload_stop(p->reload);
