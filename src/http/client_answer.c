@@ -62,9 +62,10 @@ static void take_session(mcp__answer *a, mcp_str value)
 /* What does not fit is left out as a whole: half a challenge is none. */
 static void take_challenge(mcp__answer *a, mcp_str value)
 {
-    if (value.len > MCP__CHALLENGE_MOST - a->challenge.len - MCP__MIN(a->challenge.len, (size_t)2))
+    size_t comma = a->challenge.len ? 2 : 0;
+    if (comma + value.len > MCP__CHALLENGE_MOST - a->challenge.len)
         return;
-    if (a->challenge.len)
+    if (comma)
         mcp__buf_lit(&a->challenge, ", ");
     mcp__buf_str(&a->challenge, value);
 }

@@ -188,6 +188,19 @@ static void test_answer_limits(void **state)
         assert_int_equal(mcp__answer_line(&a, (mcp_str){challenge, (size_t)len}), MCP_OK);
     assert_int_equal(a.challenge.len, 2 * 4000 + 2);
     mcp__answer_free(&a);
+
+    /* So is one for which not even the comma has room. */
+    for (size_t spare = 0; spare <= 3; spare++) {
+        static char first[MCP__CHALLENGE_MOST + 64];
+        len = snprintf(first, sizeof(first), "WWW-Authenticate: %0*d\r\n",
+                       (int)(MCP__CHALLENGE_MOST - spare), 1);
+        mcp__answer_init(&a, NULL);
+        mcp__answer_line(&a, MCP_STR("HTTP/1.1 401 x\r\n"));
+        assert_int_equal(mcp__answer_line(&a, (mcp_str){first, (size_t)len}), MCP_OK);
+        assert_int_equal(mcp__answer_line(&a, MCP_STR("WWW-Authenticate: X\r\n")), MCP_OK);
+        assert_int_equal(a.challenge.len, MCP__CHALLENGE_MOST - (spare < 3 ? spare : 0));
+        mcp__answer_free(&a);
+    }
 }
 
 static void test_answer_memory(void **state)
