@@ -15,6 +15,7 @@ enum {
     RETRY_MS = 1000,
     MAX_RETRY_MS = 60000,
     MAX_EXCHANGES = 64,
+    MOST_REPLIES = 256, /* that a server has not taken yet */
 };
 
 /* ---- time ------------------------------------------------------------------------------------------------ */
@@ -133,6 +134,18 @@ static int copy_message(mcp__exchange *e, mcp_str message, mcp_client *client)
     return e->message.failed ? e->message.failed : rc;
 }
 
+static void note_reply(mcp__exchange *e)
+{
+    e->reply = true;
+    e->http->n_replies++;
+}
+
+/* What a server that asks and asks, and takes no answers, is not owed. */
+static bool is_too_much(const mcp_http_client *http, const mcp_client_output *out)
+{
+    return out->kind == MCP_OUTPUT_RESPONSE && http->n_replies >= MOST_REPLIES;
+}
+
 static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     mcp_http_client *http = user;
@@ -141,6 +154,8 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
     bool is_request = out.kind == MCP_OUTPUT_REQUEST;
 
     (void)channel;
+    if (is_too_much(http, &out))
+        return;
     if (out.handshake)
         forget_session(http);
     mcp__exchange *e = mcp__exchange_new(http, is_request ? MCP__ASKED_ANSWER : MCP__ASKED_TAKE);
@@ -151,6 +166,8 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
         mcp__http_note(http);
         return;
     }
+    if (out.kind == MCP_OUTPUT_RESPONSE)
+        note_reply(e);
     e->number = is_request ? exchange : 0;
     e->modern = out.modern;
     e->handshake = out.handshake;

@@ -171,6 +171,7 @@ struct mcp__exchange {
     mcp__stage stage;
     mcp__verdict verdict; /* once the head of an answer is there */
     bool modern, handshake, initialized;
+    bool reply;    /* to a request of the server's */
     bool resuming; /* by GET what a POST began */
     bool answered; /* the stream may end */
     bool opened;   /* there was a stream */
@@ -232,7 +233,7 @@ struct mcp_http_client {
     mcp__headers headers; /* the program's */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
-    size_t n_sent;
+    size_t n_sent, n_replies;
     mcp__exchange *stream; /* the one that is open for what the server says unasked */
     mcp__buf session;      /* empty: there is none */
     uint64_t n_sessions;

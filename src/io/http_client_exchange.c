@@ -374,6 +374,8 @@ void mcp__exchange_drop(mcp__exchange *e)
     }
     if (http->stream == e)
         http->stream = NULL;
+    if (e->reply)
+        http->n_replies--;
     e->stage = MCP__GONE;
     mcp__http_note(http);
 }

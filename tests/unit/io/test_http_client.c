@@ -804,6 +804,58 @@ static void test_max_exchanges(void **state)
     close_fixture(&f); /* with one still open */
 }
 
+static void send_reply(fixture *f)
+{
+    static const engine_message reply = {.output = {.kind = MCP_OUTPUT_RESPONSE}, .text = "{}"};
+
+    f->client.sending = &reply;
+    f->client.options.send(&f->client.channel, 0, mcp_str_from(reply.text), f->client.options.user);
+    f->client.sending = NULL;
+}
+
+/* Who asks (pings, say) without end and takes no answers has them dropped, and calls go on. */
+static void test_replies_not_taken(void **state)
+{
+    enum { ASKED = 5000, MOST_BLOCKS = 2000 };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, silence, (mcp_http_client_options){.max_exchanges = 2});
+    for (int i = 0; i < ASKED; i++)
+        send_reply(&f);
+    assert_true(f.memory.live < MOST_BLOCKS);
+    run_for(&f, 30);
+    assert_int_equal(f.server.n_requests, 2);
+    assert_true(f.client.connected);
+    assert_int_equal(f.ended, 0);
+    close_fixture(&f);
+}
+
+static bool thirty_requests(fixture *f)
+{
+    return f->server.n_requests == 30;
+}
+
+/* Those that are taken make room for others. */
+static void test_replies_taken(void **state)
+{
+    enum { ROUNDS = 10, EACH = 30 };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, answer_text, (mcp_http_client_options){.max_exchanges = 4});
+    f.status = "202 Accepted";
+    f.text = "";
+    for (int round = 0; round < ROUNDS; round++) {
+        f.server.n_requests = 0;
+        for (int i = 0; i < EACH; i++)
+            send_reply(&f);
+        assert_true(run_until(&f, thirty_requests));
+    }
+    run_for(&f, 20);
+    close_fixture(&f);
+}
+
 /* ---- redirects ---------------------------------------------------------------------------------------------------------------- */
 
 static void redirect(script_connection *c, const script_request *r)
@@ -1156,6 +1208,8 @@ int main(void)
         cmocka_unit_test(test_notification),
         cmocka_unit_test(test_abandon),
         cmocka_unit_test(test_max_exchanges),
+        cmocka_unit_test(test_replies_not_taken),
+        cmocka_unit_test(test_replies_taken),
         cmocka_unit_test(test_redirects),
         cmocka_unit_test(test_challenge),
         cmocka_unit_test(test_challenge_later),
