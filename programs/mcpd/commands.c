@@ -101,8 +101,12 @@ static void schema(tool *t)
     if (!value)
         return;
     mcp_json_add_value(w, value);
-    if (w && mcp_json_writer_finish(w, &json) == MCP_OK)
-        t->schema = strndup(json.ptr, json.len);
+    if (w && mcp_json_writer_finish(w, &json) == MCP_OK) {
+        /* Not strndup(): what it copies need not end with a NUL, but a sanitizer wants it to. */
+        t->schema = calloc(1, json.len + 1);
+        if (t->schema)
+            memcpy(t->schema, json.ptr, json.len);
+    }
     mcp_json_writer_free(w);
     t->failed = t->failed || !t->schema;
     t->o.input_schema = t->schema;
