@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <command.h>
+#include <common/text.h>
 
 /* One tool on its way. */
 typedef struct tool {
@@ -101,12 +102,8 @@ static void schema(tool *t)
     if (!value)
         return;
     mcp_json_add_value(w, value);
-    if (w && mcp_json_writer_finish(w, &json) == MCP_OK) {
-        /* Not strndup(): what it copies need not end with a NUL, but a sanitizer wants it to. */
-        t->schema = calloc(1, json.len + 1);
-        if (t->schema)
-            memcpy(t->schema, json.ptr, json.len);
-    }
+    if (w && mcp_json_writer_finish(w, &json) == MCP_OK)
+        t->schema = text_dup(json);
     mcp_json_writer_free(w);
     t->failed = t->failed || !t->schema;
     t->o.input_schema = t->schema;
