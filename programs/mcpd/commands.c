@@ -39,7 +39,7 @@ static const char **list(tool *t, const mcp_json *array, size_t more, size_t *n)
     return ret;
 }
 
-static mcp_hint hint(const tool *t, const char *key)
+static mcp_hint told_hint(const tool *t, const char *key)
 {
     const mcp_json *value = mcp_json_get(t->json, key);
     return !value ? MCP_HINT_UNSET : mcp_json_bool(value, false) ? MCP_HINT_YES : MCP_HINT_NO;
@@ -144,10 +144,10 @@ static void read_tool(tool *t)
     t->failed = t->failed || !o->folder;
     o->timeout_ms = (uint64_t)(mcp_json_number(mcp_json_get(t->json, "timeout"), 0) * 1000);
     o->concurrency = (size_t)mcp_json_int(mcp_json_get(t->json, "concurrency"), 0);
-    o->read_only = hint(t, "read-only");
-    o->destructive = hint(t, "destructive");
-    o->idempotent = hint(t, "idempotent");
-    o->open_world = hint(t, "open-world");
+    o->read_only = told_hint(t, "read-only");
+    o->destructive = told_hint(t, "destructive");
+    o->idempotent = told_hint(t, "idempotent");
+    o->open_world = told_hint(t, "open-world");
 }
 
 static int add(tool *t, mcp_server *server)
