@@ -199,7 +199,7 @@ size_t jsonc_find(mcp_str json, mcp_str pointer, bool key)
     peek(&w);
     found = w.at;
     for (const char *p = pointer.ptr, *end = p + pointer.len; p && p < end;) {
-        char name[256];
+        char name[256] = "";
         key_at = SIZE_MAX;
         p = next_name(p, end, name, sizeof(name));
         if (!enter(&w, mcp_str_from(name), &key_at))
