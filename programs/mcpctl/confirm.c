@@ -1,8 +1,9 @@
 /* confirm.c: what a configuration file wants to have started is shown as it is and confirmed once.
  *
- * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument
- * or variable is a new question. Files of the present folder are asked about in each folder anew,
- * and for addresses too: they could send what is in the environment to anybody.
+ * What was confirmed is remembered by the SHA-256 of all that was shown, and of the values in a
+ * file of variables, which are not shown, so that a changed argument or variable is a new question.
+ * Files of the present folder are asked about in each folder anew, and for addresses too: they
+ * could send what is in the environment to anybody.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,9 +23,12 @@ static bool fingerprint(const server *s, char to[65])
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (f) {
-        fputs(s->url ? "address" : "command", f);
+        /* How many words there are tells arguments from what follows them. */
+        fprintf(f, "%s%c%zu", s->url ? "address" : "command", 0, s->line.count);
         for (size_t i = 0; i < s->shown.count; i++)
             fprintf(f, "%c%s", 0, s->shown.items[i]);
+        for (size_t i = 0; i < s->n_file_env; i++)
+            fprintf(f, "%c%s", 0, s->env.items[i]);
         fprintf(f, "%c%s", 0, here ? here : "");
         fclose(f);
     }

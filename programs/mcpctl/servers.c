@@ -131,6 +131,15 @@ static void take_map(search *f, words *to, const char *label, const mcp_json *ma
     }
 }
 
+/* NAME=value of a file: what it is may be a secret, which variables are set is not. */
+static bool take_env_line(server *s, const char *p)
+{
+    char *shown = NULL;
+    if (asprintf(&shown, "with %.*s, as it says", (int)strcspn(p, "="), p) < 0)
+        shown = NULL;
+    return words_add(&s->shown, shown) && words_add(&s->env, strdup(p));
+}
+
 /* Lines NAME=value of a file. */
 static void take_env_file(search *f, mcp_str text)
 {
@@ -146,9 +155,10 @@ static void take_env_file(search *f, mcp_str text)
     while (file && getline(&line, &room, file) > 0) {
         line[strcspn(line, "\r\n")] = 0;
         const char *p = line + strspn(line, " \t");
-        if (*p && *p != '#' && strchr(p, '=') && !words_add(&f->found->env, strdup(p)))
+        if (*p && *p != '#' && strchr(p, '=') && !take_env_line(f->found, p))
             f->code = EXIT_LOCAL;
     }
+    f->found->n_file_env = f->found->env.count;
     free(line);
     if (file)
         fclose(file);

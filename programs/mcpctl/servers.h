@@ -25,9 +25,10 @@ typedef struct server {
     char *url;
     bool sse; /* the entry says that it is HTTP+SSE of 2024-11-05 */
     char *cwd;
-    words line;    /* argv, when it is from a file */
-    words env;     /* NAME=value, beside ours */
-    words headers; /* "Name: value" */
+    words line;        /* argv, when it is from a file */
+    words env;         /* NAME=value, beside ours; of two with one name the later counts */
+    size_t n_file_env; /* how many of them, the first ones, are from a file of variables */
+    words headers;     /* "Name: value" */
     words
         shown; /* the command line, environment and headers as a person is shown them and as they are
                       remembered: with ${input:x} where a secret is */

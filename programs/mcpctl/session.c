@@ -252,6 +252,16 @@ static void on_stderr(mcp_str bytes, void *user)
     text_put(stderr, bytes, TEXT_BLOCK);
 }
 
+/* Whether one of the configuration's, from the `from`-th on, has the name of this NAME=value. */
+static bool is_set(const server *s, size_t from, const char *variable)
+{
+    size_t name = strcspn(variable, "=") + 1;
+    for (size_t k = from; k < s->env.count; k++)
+        if (strncmp(variable, s->env.items[k], name) == 0)
+            return true;
+    return false;
+}
+
 /* Ours, and what the configuration says; NULL when that is nothing, or no memory. */
 static const char **environment(const server *s)
 {
@@ -260,16 +270,12 @@ static const char **environment(const server *s)
         count++;
     const char **all = s->env.count ? calloc(count + s->env.count + 1, sizeof(*all)) : NULL;
     size_t n = 0;
-    for (size_t i = 0; all && i < count; i++) {
-        size_t name = strcspn(environ[i], "=") + 1;
-        bool replaced = false;
-        for (size_t k = 0; k < s->env.count; k++)
-            replaced = replaced || strncmp(environ[i], s->env.items[k], name) == 0;
-        if (!replaced)
+    for (size_t i = 0; all && i < count; i++)
+        if (!is_set(s, 0, environ[i]))
             all[n++] = environ[i];
-    }
     for (size_t k = 0; all && k < s->env.count; k++)
-        all[n++] = s->env.items[k];
+        if (!is_set(s, k + 1, s->env.items[k]))
+            all[n++] = s->env.items[k];
     return all;
 }
 

@@ -155,6 +155,36 @@ load support/mcpctl
     cd elsewhere
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
+    # What was an argument is no variable.
+    printf '{"mcpServers":{"s":{"command":"%s","args":["with A=1"]}}}' "$workshop" >.mcp.json
+    run "$MCPCTL" ls --trust -s s
+    [ "$status" -eq 0 ]
+    printf '{"mcpServers":{"s":{"command":"%s","env":{"A":"1"}}}}' "$workshop" >.mcp.json
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+}
+
+@test "servers by name: a file of variables is named, shown and confirmed like they are" {
+    printf '{"mcpServers":{"s":{"command":"sh","args":["-c","echo $A $B >seen; exec %s"],"envFile":"e","env":{"B":"shown"}}}}' "$workshop" >.mcp.json
+    printf 'A=hidden\nB=other\n' >e
+    TYPED='y\n' run on_terminal "$MCPCTL" ls -s s
+    [[ $output == *"env file e"*"A, as it says"*"with B=shown"*mem:* && $output != *hidden* ]]
+    [ "$(cat seen)" = "hidden shown" ]
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 0 ]
+    printf 'A=changed\nB=other\n' >e
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    printf 'A=hidden\nB=other\nLD_PRELOAD=x\n' >e
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [[ $output == *"LD_PRELOAD, as it says"* ]]
+    # What is shown is the one value that the server gets.
+    printf '{"mcpServers":{"s":{"command":"printenv","args":["B"],"envFile":"e","env":{"B":"shown"}}}}' >.mcp.json
+    printf 'B=other\n' >e
+    run "$MCPCTL" ls --trust -s s --trace heard
+    grep -q '"text":"shown"' heard
+    run ! grep -q other heard
 }
 
 @test "servers by name: variables" {
