@@ -38,6 +38,15 @@ static void format_now(char to[40])
     snprintf(to + n, 40 - n, ".%06ldZ", now.tv_nsec / 1000);
 }
 
+/* On a terminal it controls nothing. */
+static void put_json(FILE *to, mcp_str json)
+{
+    if (to == stderr && isatty(STDERR_FILENO))
+        text_put_json(to, json);
+    else
+        fwrite(json.ptr, 1, json.len, to);
+}
+
 static void put_member(FILE *to, const char *name, mcp_str text)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -45,7 +54,8 @@ static void put_member(FILE *to, const char *name, mcp_str text)
     mcp_json_add_str(w, text);
     if (mcp_json_writer_finish(w, &json) != MCP_OK) /* not even UTF-8 */
         json = MCP_STR("null");
-    fprintf(to, "\"%s\":%.*s", name, (int)json.len, json.ptr);
+    fprintf(to, "\"%s\":", name);
+    put_json(to, json);
     mcp_json_writer_free(w);
 }
 
@@ -56,10 +66,7 @@ static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool i
     fprintf(to, "{\"time\":\"%s\",\"from\":\"%s\",", now, sent ? "client" : "server");
     if (is_json) {
         fprintf(to, "\"%s\":", name);
-        if (to == stderr && isatty(STDERR_FILENO))
-            text_put_json(to, text);
-        else
-            fwrite(text.ptr, 1, text.len, to);
+        put_json(to, text);
     } else {
         put_member(to, name, text);
     }

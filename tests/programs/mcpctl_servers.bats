@@ -18,6 +18,8 @@ load support/mcpctl
     # On a terminal it controls nothing.
     run on_terminal "$MCPCTL" read mem:a --trace - -- "$BATS_TEST_DIRNAME/support/evil"
     [[ $output == *'"from":"server"'* && $output != *$'\u009b'* && $output != *$'\u202e'* ]]
+    run on_terminal "$MCPCTL" ls --trace - -- sh -c 'printf "{a\302\2332J\342\200\256\n"; exec "$@"' - "$workshop"
+    [[ $output == *'"text":"{a\u009b2J\u202e"'* && $output != *$'\u009b'* ]]
     run "$MCPCTL" ls --trace /nonexistent/file -- "$workshop"
     [ "$status" -eq 5 ]
 }
