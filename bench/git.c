@@ -75,11 +75,11 @@ static void make(const char *path, bool files)
 
 static size_t bare_read(git_repository *r, const char *path)
 {
-    git_reference *head;
-    git_object *commit;
-    git_tree *tree;
-    git_tree_entry *entry;
-    git_blob *blob;
+    git_reference *head = NULL;
+    git_object *commit = NULL;
+    git_tree *tree = NULL;
+    git_tree_entry *entry = NULL;
+    git_blob *blob = NULL;
     if (git_repository_head(&head, r) || git_reference_peel(&commit, head, GIT_OBJECT_COMMIT) ||
         git_commit_tree(&tree, (git_commit *)commit) || git_tree_entry_bypath(&entry, tree, path) ||
         git_blob_lookup(&blob, r, git_tree_entry_id(entry)))
