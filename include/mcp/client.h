@@ -443,7 +443,8 @@ MCP_API int mcp_client_connect(mcp_client *client, const mcp_channel_options *op
                                mcp_channel **ret, mcp_error *error);
 /* The connection is gone: frees the channel; every pending call fails with MCP_ECLOSED and this
  * text (NULL: a general one). Not from within `send` or while the channel is being called. The
- * client can be connected again, and is started again then; its subscriptions are made again. */
+ * client can be connected again, though not from within a callback of this, to the same server (what is kept of
+ * it stays; another server wants another client); it is started again then and its subscriptions are made again. */
 MCP_API void mcp_client_disconnected(mcp_client *client, const char *why);
 
 /* The message that `send` is being called with; valid only there. */
