@@ -34,9 +34,9 @@ no-type            | 3 | nothing else
 many-types         | 3 | ended before the answer
 bomb               | 3 | mcpctl:
 odd-encoding       | 3 | encoding
-bad-chunk          | 3 | chunked
+bad-chunk          | 3 | chunk
 bad-length         | 3 | Content-Length
-short              | 3 | closed
+short              | 3 | bytes
 two-lengths        | 3 | mcpctl: ls:
 empty              | 3 | does not answer
 accepted           | 3 | 202
