@@ -70,7 +70,7 @@ plain() {
     while IFS='|' read -r words typed; do
         for where in "-- $hostile escapes" "-s $url"; do
             line="$MCPCTL $words --timeout 5 $where"
-            printf "%b" "$typed" | LC_ALL=C script -qec "$line" /dev/null >"$BATS_TEST_TMPDIR/shown" 2>&1 || :
+            printf "%b" "$typed" | LC_ALL=C SHELL=/bin/bash script -qec "$line" /dev/null >"$BATS_TEST_TMPDIR/shown" 2>&1 || :
             [ -s "$BATS_TEST_TMPDIR/shown" ]
             if ! LC_ALL=C plain "$BATS_TEST_TMPDIR/shown"; then
                 echo "$line: $(cat -v "$BATS_TEST_TMPDIR/shown")"

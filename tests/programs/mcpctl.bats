@@ -12,7 +12,7 @@ setup() {
 on_terminal() {
     local line
     printf -v line '%q ' "$@"
-    script -qec "$line" /dev/null | sed 's/\r$//'
+    SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
 }
 
 # stdout alone, and what came with it.

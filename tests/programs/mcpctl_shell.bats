@@ -50,7 +50,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     compgen -G '/usr/lib*/*/libedit.so.2' >/dev/null || compgen -G '/usr/lib*/libedit.so.2' >/dev/null ||
         skip "libedit is not installed"
     typed() { sleep 0.7; for keys in "$@"; do printf "$keys"; sleep 0.5; done; }
-    show() { typed "$@" 'exit\n' | script -qec "$(printf '%q ' "$MCPCTL" shell -- "$workshop")" /dev/null; }
+    show() { typed "$@" 'exit\n' | SHELL=/bin/bash script -qec "$(printf '%q ' "$MCPCTL" shell -- "$workshop")" /dev/null; }
     run show 'pi\t\n' 'read mem:d\t' 'r\t\n' 'call a\t' '\t\025'
     [[ $output == *" ms"*one*$'  add\r\n  ask'* ]]
     run show '/g\tna\tA\t\t\025' 'template pa\tna\tAd\t\n' '\n' '\n' 'ls --so\tpr\t-n 1\n'

@@ -33,7 +33,7 @@ serve() {
 on_terminal() {
     local line
     printf -v line '%q ' "$@"
-    printf "${TYPED:-}" | script -qec "$line" /dev/null | sed 's/\r$//'
+    printf "${TYPED:-}" | SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
 }
 
 apart() {
