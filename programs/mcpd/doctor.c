@@ -48,13 +48,12 @@ void doctor_tell(const char *line)
 
 static unsigned long long number_in(const char *path)
 {
-    unsigned long long n = 0;
+    char line[32] = "";
     FILE *f = fopen(path, "re");
-    if (f && fscanf(f, "%llu", &n) != 1)
-        n = 0;
+    bool read = f && fgets(line, sizeof line, f);
     if (f)
         fclose(f);
-    return n;
+    return read ? strtoull(line, NULL, 10) : 0;
 }
 
 static void look_at_machine(const settings *now)

@@ -105,7 +105,9 @@ int globs_add_path(globs *list, const char *path)
     free(real);
     int rc = add(list, strdup(uri));
     if (rc == MCP_OK && n >= 2 && memcmp(uri + n - 2, "**", 2) != 0) {
-        strcpy(uri + n, uri[n - 1] == '/' ? "**" : "/**");
+        if (uri[n - 1] != '/')
+            uri[n++] = '/';
+        memcpy(uri + n, "**", 3);
         rc = add(list, strdup(uri));
     }
     free(uri);

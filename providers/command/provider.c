@@ -132,7 +132,7 @@ static bool has_members(const mcp_json *property)
     const mcp_json *type = mcp_json_get(property, "type");
     mcp_json_iter it = {0};
     mcp_str one = mcp_json_string(type);
-    const mcp_json *v = type;
+    const mcp_json *v;
     do {
         if (mcp_str_eq(one, MCP_STR("array")) || mcp_str_eq(one, MCP_STR("object")))
             return true;

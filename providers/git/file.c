@@ -79,7 +79,8 @@ static bool is_behind(const repo_entry *e, mcp_str after)
 static void put_next(repo_job *j, const repo_entry *last, char *room)
 {
     repo_target t = j->target;
-    memcpy(room, last->name.ptr, last->name.len);
+    if (last->name.len)
+        memcpy(room, last->name.ptr, last->name.len);
     room[last->name.len] = '/';
     t.param[REPO_PARAM_AFTER] = (mcp_str){room, last->name.len + (last->mode == REPO_MODE_TREE)};
     mcp_json_key(j->json, "next"), repo_put_uri(j->json, j->r, &t);
