@@ -199,7 +199,7 @@ static int add_alternates(const opening *o, int objects)
 static int add_objects(const opening *o, int dir, const char *name, const char *what)
 {
     repo_layout *l = o->l;
-    int fd, rc = open_folder(o, dir, name, what, &fd);
+    int fd = -1, rc = open_folder(o, dir, name, what, &fd);
     struct stat st, other;
     if (rc == MCP_ENOTFOUND && l->n_objects)
         return MCP_OK; /* git goes on without, too */

@@ -184,7 +184,7 @@ static int read_one(const repo_layout *l, const char *name, git_oid *id,
 
 int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1])
 {
-    char at[REPO_REF_MAX + 1], target[REPO_REF_MAX + 1];
+    char at[REPO_REF_MAX + 1] = "", target[REPO_REF_MAX + 1] = "";
     int rc = MCP_OK;
     if (name.len > REPO_REF_MAX || !is_full_name(name))
         return MCP_ENOTFOUND;
@@ -192,11 +192,11 @@ int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[RE
     at[name.len] = 0;
     for (int hops = 0; rc == MCP_OK && hops <= MAX_HOPS; hops++) {
         if (final)
-            strcpy(final, at);
+            memcpy(final, at, sizeof at);
         rc = read_one(l, at, id, target);
         if (rc == MCP_OK && !*target)
             return MCP_OK;
-        strcpy(at, target);
+        memcpy(at, target, sizeof at);
     }
     return rc == MCP_OK ? MCP_EIO : rc;
 }

@@ -146,7 +146,7 @@ static void end_list(postgres_job *j, int rc)
 static void run_list(postgres_job *j)
 {
     if (j->offset == AT_QUERY) {
-        postgres_job_finish(j, reply_queries(j, (size_t)atol(j->name.ptr)));
+        postgres_job_finish(j, reply_queries(j, (size_t)strtoull(j->name.ptr, NULL, 10)));
         return;
     }
     if (!j->name.ptr) {

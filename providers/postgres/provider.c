@@ -143,7 +143,7 @@ static void default_name(char name[MAX_NAME + 1])
             snprintf(name, MAX_NAME + 1, "%s", o->val);
     PQconninfoFree(all);
     if (!*name)
-        strcpy(name, "postgres");
+        snprintf(name, MAX_NAME + 1, "postgres");
 }
 
 static int set_name(postgres *s, const char *given, mcp_error *error)

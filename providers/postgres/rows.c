@@ -5,6 +5,7 @@
  */
 #include "provider.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "text.h"
@@ -257,7 +258,7 @@ static void put_next(postgres_job *j)
     if (next.n_param + 2 > POSTGRES_URI_PARAMS)
         return;
     snprintf(number[0], sizeof number[0], "%zu", j->limit);
-    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)(j->offset + j->rows));
+    snprintf(number[1], sizeof number[1], "%" PRIu64, j->offset + (uint64_t)j->rows);
     next.param[next.n_param++] = (postgres_param){MCP_STR("limit"), mcp_str_from(number[0])};
     next.param[next.n_param++] = (postgres_param){MCP_STR("offset"), mcp_str_from(number[1])};
     postgres_sql_reset(&j->text);

@@ -83,7 +83,7 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     c->name = files_copy(alloc, PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1));
     c->type = files_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
     c->oid = (unsigned)strtoul(PQgetvalue(r, 0, 2), NULL, 10);
-    c->key = atoi(PQgetvalue(r, 0, 4));
+    c->key = (int)strtol(PQgetvalue(r, 0, 4), NULL, 10);
     t->inert =
         (n == 0 || t->inert) && *PQgetvalue(r, 0, 5) == 't' && (!c->key || c->oid < FIRST_OF_USERS);
     t->n_key += c->key > 0;

@@ -145,7 +145,7 @@ static void end_look(postgres_op *op, int rc)
     w->looking = false;
     if (rc == MCP_OK) {
         bool changed = w->known && strcmp(w->now, w->last) != 0;
-        strcpy(w->last, w->now);
+        memcpy(w->last, w->now, sizeof w->last);
         w->known = true;
         if (changed || w->missed)
             tell(s, &(change){.schema = true});
