@@ -1,9 +1,7 @@
 /* uri.c: see uri.h. */
 #include "uri.h"
 
-#include <mcp/uri.h>
-
-#include <ctype.h>
+#include "pieces.h"
 
 enum { MAX_REV = 1024, MAX_PATH = 4096, MAX_DEPTH = 256 };
 
@@ -33,33 +31,6 @@ static const struct {
     [REPO_PARAM_OFFSET] = {"offset", 1U << REPO_KIND_FILE | 1U << REPO_KIND_LOG},
 };
 
-/* The next piece of *rest, up to one of `stops`, decoded into *room. */
-static bool take(mcp_str *rest, const char *stops, char **room, mcp_str *ret)
-{
-    size_t len = 0, decoded;
-    while (len < rest->len && rest->ptr[len] && !strchr(stops, rest->ptr[len]))
-        len++;
-    if ((len < rest->len && !rest->ptr[len]) ||
-        mcp_uri_decode((mcp_str){rest->ptr, len}, *room, len, &decoded) != MCP_OK ||
-        (decoded && memchr(*room, 0, decoded)))
-        return false;
-    (*room)[decoded] = 0;
-    *ret = (mcp_str){*room, decoded};
-    *room += decoded + 1;
-    rest->ptr += len;
-    rest->len -= len;
-    return true;
-}
-
-static bool skip(mcp_str *rest, char c)
-{
-    if (!rest->len || *rest->ptr != c)
-        return false;
-    rest->ptr++;
-    rest->len--;
-    return true;
-}
-
 static bool is_name(mcp_str s)
 {
     return s.len && !memchr(s.ptr, '/', s.len) && !mcp_str_eq(s, MCP_STR(".")) &&
@@ -68,106 +39,102 @@ static bool is_name(mcp_str s)
 
 /* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces are
  * joined in place: their NULs become slashes. */
-static bool take_segments(mcp_str *rest, char **room, mcp_str *ret)
+static bool take_segments(files_pieces *p, mcp_str *ret)
 {
-    char *begin = *room;
+    char *begin = p->room;
     size_t len = 0, depth = 0;
-    while (rest->len && *rest->ptr != '?' && *rest->ptr != '#') {
+    while (p->rest.len && *p->rest.ptr != '?' && *p->rest.ptr != '#') {
         mcp_str name;
         if (len)
             begin[len++] = '/';
-        if (!take(rest, "/?#", room, &name) || !is_name(name) || ++depth > MAX_DEPTH)
+        if (!files_pieces_take(p, "/?#", &name) || !is_name(name) || ++depth > MAX_DEPTH)
             return false;
         len += name.len;
         if (len > MAX_PATH)
             return false;
-        skip(rest, '/');
+        files_pieces_skip(p, '/');
     }
     begin[len] = 0;
-    *room = begin + len + 1;
+    p->room = begin + len + 1;
     *ret = (mcp_str){begin, len};
     return true;
 }
 
-static bool take_params(mcp_str *rest, char **room, repo_target *t)
+static bool take_params(files_pieces *p, repo_target *t)
 {
-    while (rest->len) {
+    while (p->rest.len) {
         mcp_str name, *value = NULL;
-        if (!take(rest, "=&#", room, &name) || !skip(rest, '='))
+        if (!files_pieces_take(p, "=&#", &name) || !files_pieces_skip(p, '='))
             return false;
         for (size_t i = 0; i < REPO_PARAM_COUNT; i++)
             if (mcp_str_eq(name, mcp_str_from(params[i].name)) && params[i].kinds >> t->kind & 1)
                 value = &t->param[i];
-        *room -= name.len + 1; /* it is not kept */
-        if (!value || value->ptr || !take(rest, "&#", room, value) || !value->len)
+        p->room -= name.len + 1; /* it is not kept */
+        if (!value || value->ptr || !files_pieces_take(p, "&#", value) || !value->len)
             return false;
-        if (rest->len && (!skip(rest, '&') || !rest->len))
+        if (p->rest.len && (!files_pieces_skip(p, '&') || !p->rest.len))
             return false;
     }
     return true;
 }
 
-static bool take_rev(mcp_str *rest, char **room, mcp_str *ret)
+static bool take_rev(files_pieces *p, mcp_str *ret)
 {
-    return take(rest, "/?#", room, ret) && ret->len && ret->len <= MAX_REV;
+    return files_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
 }
 
-static bool take_special(mcp_str *rest, char **room, repo_target *t)
+static bool take_special(files_pieces *p, repo_target *t)
 {
     mcp_str word;
     size_t i = 0, n = sizeof kinds / sizeof *kinds;
-    if (!skip(rest, '/') || !take(rest, "/?#", room, &word))
+    if (!files_pieces_skip(p, '/') || !files_pieces_take(p, "/?#", &word))
         return false;
     while (i < n && !mcp_str_eq(word, mcp_str_from(kinds[i].word)))
         i++;
     if (i == n)
         return false;
-    *room -= word.len + 1;
+    p->room -= word.len + 1;
     t->kind = kinds[i].kind;
-    if (kinds[i].revs > 0 && (!skip(rest, '/') || !take_rev(rest, room, &t->rev)))
+    if (kinds[i].revs > 0 && (!files_pieces_skip(p, '/') || !take_rev(p, &t->rev)))
         return false;
-    if (kinds[i].revs > 1 && (!skip(rest, '/') || !take_rev(rest, room, &t->other)))
+    if (kinds[i].revs > 1 && (!files_pieces_skip(p, '/') || !take_rev(p, &t->other)))
         return false;
-    if (kinds[i].path && skip(rest, '/') && !take_segments(rest, room, &t->path))
+    if (kinds[i].path && files_pieces_skip(p, '/') && !take_segments(p, &t->path))
         return false;
     return !kinds[i].path_required || t->path.len;
 }
 
 int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
 {
+    files_pieces p = {.rest = rest, .room = room};
     *ret = (repo_target){.rev = {"", 0}, .other = {"", 0}, .path = {"", 0}};
-    if (rest.len) {
+    if (p.rest.len) {
         ret->kind = REPO_KIND_FILE;
-        if (!take_rev(&rest, &room, &ret->rev))
+        if (!take_rev(&p, &ret->rev))
             return MCP_ENOTFOUND;
         if (mcp_str_eq(ret->rev, MCP_STR("-"))) {
             ret->rev = (mcp_str){"", 0};
-            if (!take_special(&rest, &room, ret))
+            if (!take_special(&p, ret))
                 return MCP_ENOTFOUND;
-        } else if (skip(&rest, '/') && !take_segments(&rest, &room, &ret->path)) {
+        } else if (files_pieces_skip(&p, '/') && !take_segments(&p, &ret->path)) {
             return MCP_ENOTFOUND;
         }
     }
-    if (skip(&rest, '?') && (!rest.len || !take_params(&rest, &room, ret)))
+    if (files_pieces_skip(&p, '?') && (!p.rest.len || !take_params(&p, ret)))
         return MCP_ENOTFOUND;
-    return rest.len ? MCP_ENOTFOUND : MCP_OK;
+    return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
 
 /* ---- the way back --------------------------------------------------------------------------------- */
 
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes)
 {
-    static const char digits[] = "0123456789ABCDEF";
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if ((c < 0x80 && isalnum(c)) || (c && strchr("-._~", c)) || (slashes && c == '/')) {
-            to[len++] = (char)c;
-            continue;
-        }
-        to[len++] = '%';
-        to[len++] = digits[c >> 4];
-        to[len++] = digits[c & 15];
+        if (slashes && text.ptr[i] == '/')
+            to[len++] = '/';
+        else
+            len += files_pieces_encode(to + len, text.ptr[i]);
     }
     return len;
 }

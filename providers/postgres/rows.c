@@ -195,7 +195,7 @@ static bool put_conditions(postgres_job *j)
     const char *before = " WHERE ";
     j->op.n_value = 0;
     for (size_t i = 0; i < j->target.n_param; i++) {
-        const postgres_param *p = &j->target.param[i];
+        const mcp_uri_pair *p = &j->target.param[i];
         if (is_number_param(p->name))
             continue;
         const postgres_column *c = column_of(j->table, p->name);
@@ -259,8 +259,8 @@ static void put_next(postgres_job *j)
         return;
     snprintf(number[0], sizeof number[0], "%zu", j->limit);
     snprintf(number[1], sizeof number[1], "%" PRIu64, j->offset + (uint64_t)j->rows);
-    next.param[next.n_param++] = (postgres_param){MCP_STR("limit"), mcp_str_from(number[0])};
-    next.param[next.n_param++] = (postgres_param){MCP_STR("offset"), mcp_str_from(number[1])};
+    next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("limit"), mcp_str_from(number[0])};
+    next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     postgres_sql_reset(&j->text);
     postgres_uri_put(&j->text, j->s->prefix, &next);
     mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));

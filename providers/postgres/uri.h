@@ -16,6 +16,8 @@
 #ifndef POSTGRES_URI_H
 #define POSTGRES_URI_H
 
+#include <mcp/uri.h>
+
 #include "sql.h"
 
 enum { POSTGRES_URI_KEYS = 32, POSTGRES_URI_PARAMS = 32 };
@@ -31,10 +33,6 @@ typedef enum postgres_kind {
     POSTGRES_KIND_QUERY,
 } postgres_kind;
 
-typedef struct postgres_param {
-    mcp_str name, value;
-} postgres_param;
-
 /* All texts are decoded, NUL-terminated, and contain no NUL: PostgreSQL has none. */
 typedef struct postgres_target {
     postgres_kind kind;
@@ -43,7 +41,7 @@ typedef struct postgres_target {
     mcp_str column;
     mcp_str key[POSTGRES_URI_KEYS];
     size_t n_key;
-    postgres_param param[POSTGRES_URI_PARAMS];
+    mcp_uri_pair param[POSTGRES_URI_PARAMS];
     size_t n_param;
 } postgres_target;
 

@@ -327,8 +327,8 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
         return SQLITE_OK;
     snprintf(number[0], sizeof number[0], "%llu", (unsigned long long)p->limit);
     snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)offset);
-    next.param[n++] = (sqlite_param){MCP_STR("limit"), mcp_str_from(number[0])};
-    next.param[n++] = (sqlite_param){MCP_STR("offset"), mcp_str_from(number[1])};
+    next.param[n++] = (mcp_uri_pair){MCP_STR("limit"), mcp_str_from(number[0])};
+    next.param[n++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     next.n_param = n;
     sqlite3_str *uri = sqlite3_str_new(r->conn->db);
     sqlite_uri_put(uri, r->job->s->prefix, &next);

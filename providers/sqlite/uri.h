@@ -14,7 +14,7 @@
 #ifndef SQLITE_URI_H
 #define SQLITE_URI_H
 
-#include <mcp/base.h>
+#include <mcp/uri.h>
 #include <sqlite3.h>
 
 enum { SQLITE_URI_KEYS = 16, SQLITE_URI_PARAMS = 32 };
@@ -28,10 +28,6 @@ typedef enum sqlite_kind {
     SQLITE_KIND_QUERY,
 } sqlite_kind;
 
-typedef struct sqlite_param {
-    mcp_str name, value;
-} sqlite_param;
-
 /* All texts are decoded, NUL-terminated, and may contain NUL too. */
 typedef struct sqlite_target {
     sqlite_kind kind;
@@ -39,7 +35,7 @@ typedef struct sqlite_target {
     mcp_str column;
     mcp_str key[SQLITE_URI_KEYS];
     size_t n_key;
-    sqlite_param param[SQLITE_URI_PARAMS];
+    mcp_uri_pair param[SQLITE_URI_PARAMS];
     size_t n_param;
 } sqlite_target;
 
