@@ -1,0 +1,115 @@
+/* What is remembered of a peer is its principal's: another token that knows every id can neither use it, nor end it,
+ * nor hear of it. */
+#include "rig.h"
+
+#define SSE_HEAD "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n~"
+#define STD      "{{std}}Mcp-Session-Id: {{session}}\nContent-Length: {{len}}\n"
+#define CALL(method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{ " params "} }"
+#define CANCEL \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1} }"
+#define TEXT   "\"uri\":\"fixed:/text\""
+#define MODERN "POST /mcp HTTP/1.1\n{{modern subscriptions/listen}}Content-Length: {{len}}\n"
+#define LISTEN                        \
+    "\n" CALL("subscriptions/listen", \
+              "\"notifications\":{\"resourceSubscriptions\":[\"fixed:/text\"]},{{meta}}")
+
+/* A request whose head lacks the principal and the empty line: HEAD, then a body that begins with the empty line. */
+static void send_as(wire *w, const char *who, const char *head, const char *body)
+{
+    char request[2048];
+    snprintf(request, sizeof(request), "%sAuthorization: Bearer %s\n%s", head, who, body);
+    wire_send(w, request);
+}
+
+static void once_as(rig *r, const char *who, const char *head, const char *body,
+                    const char *expected)
+{
+    wire w;
+    wire_open(&w, r);
+    send_as(&w, who, head, body);
+    wire_expect(&w, expected);
+    wire_end(&w);
+}
+
+static void update(rig *r)
+{
+    mcp_server_resource_updated(fixture_server(r->fixture), "fixed:/text");
+    rig_pass(r, 250);
+}
+
+/* Everything that one can do with the id of a session. */
+static const struct {
+    const char *head, *body;
+} session_uses[] = {
+    {"POST /mcp HTTP/1.1\n" STD, "\n" CALL("resources/unsubscribe", TEXT)},
+    {"POST /mcp HTTP/1.1\n" STD, "\n" CALL("resources/subscribe", TEXT)},
+    {"POST /mcp HTTP/1.1\n" STD, "\n" CALL("resources/list", "")},
+    {"POST /mcp HTTP/1.1\n" STD, "\n" CANCEL},
+    {"POST /mcp HTTP/1.1\n" STD, "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{} }"},
+    {"GET /mcp HTTP/1.1\nHost: localhost\nAccept: text/event-stream\nMcp-Session-Id: {{session}}\n",
+     "\n"},
+    {"GET /mcp HTTP/1.1\nHost: localhost\nAccept: text/event-stream\nMcp-Session-Id: {{session}}\n"
+     "Last-Event-ID: 0-0\n",
+     "\n"},
+    {"DELETE /mcp HTTP/1.1\nHost: localhost\nMcp-Session-Id: {{session}}\n", "\n"},
+};
+
+static void test_session(void **state)
+{
+    (void)state;
+    rig r;
+    wire stream;
+    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    rig_initialize(&r, "2025-06-18", "Authorization: Bearer alice\n");
+    once_as(&r, "alice", session_uses[1].head, session_uses[1].body, "HTTP/1.1 200 OK\n~{}}~");
+    wire_open(&stream, &r);
+    send_as(&stream, "alice", session_uses[5].head, "\n");
+    wire_expect(&stream, SSE_HEAD);
+    for (size_t i = 0; i < COUNT(session_uses); i++) {
+        once_as(&r, "mallory", session_uses[i].head, session_uses[i].body,
+                "HTTP/1.1 404 Not Found\n~");
+        wire_clear(&stream);
+        update(&r);
+        wire_expect(&stream, "~resources/updated~fixed:/text~");
+    }
+    /* and each of them does something for her */
+    for (size_t i = 0; i < COUNT(session_uses); i++)
+        once_as(&r, "alice", session_uses[i].head, session_uses[i].body, "HTTP/1.1 20~");
+    wire_end(&stream);
+    rig_end(&r);
+}
+
+/* Streams and calls have nothing but the ids that their clients chose: the same ones, here. */
+static void test_stream(void **state)
+{
+    (void)state;
+    rig r;
+    wire alice, mallory;
+    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    wire_open(&alice, &r);
+    send_as(&alice, "alice", MODERN, LISTEN);
+    wire_expect(&alice, SSE_HEAD "~acknowledged~");
+    wire_open(&mallory, &r);
+    send_as(&mallory, "mallory",
+            "POST /mcp HTTP/1.1\n{{modern notifications/cancelled}}Content-Length: {{len}}\n",
+            "\n" CANCEL);
+    wire_clear(&mallory);
+    send_as(&mallory, "mallory", MODERN, LISTEN);
+    wire_expect(&mallory, SSE_HEAD "~acknowledged~");
+    wire_end(&mallory);
+    wire_clear(&alice);
+    update(&r);
+    wire_expect(&alice, "~resources/updated~fixed:/text~");
+    wire_end(&alice);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_stream),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
