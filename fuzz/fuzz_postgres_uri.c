@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     postgres_target t;
     postgres_sql to;
-    mcp_allocator alloc = files_allocator(NULL);
+    mcp_allocator alloc = common_allocator(NULL);
     mcp_str rest = {(const char *)data, size};
     char *room = malloc(size + POSTGRES_URI_ROOM);
     postgres_sql_init(&to, &alloc);

@@ -27,8 +27,8 @@ static int fail(mcp_error *error, int code, const char *format, ...)
 static void free_texts(command_tool *t, const char *const *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
-        files_release(&t->alloc, (void *)(uintptr_t)list[i]);
-    files_release(&t->alloc, (void *)(uintptr_t)list);
+        common_release(&t->alloc, (void *)(uintptr_t)list[i]);
+    common_release(&t->alloc, (void *)(uintptr_t)list);
 }
 
 static void tool_free(command_tool *t)
@@ -36,11 +36,11 @@ static void tool_free(command_tool *t)
     const mcp_allocator alloc = t->alloc;
     const char *texts[] = {t->o.name, t->o.folder, t->o.input, t->o.mime_type};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        files_release(&alloc, (void *)(uintptr_t)texts[i]);
+        common_release(&alloc, (void *)(uintptr_t)texts[i]);
     free_texts(t, t->o.words, t->o.n_words);
     free_texts(t, t->o.allow_dash, t->o.n_allow_dash);
     free_texts(t, t->o.environment, t->o.n_environment);
-    files_release(&alloc, t);
+    common_release(&alloc, t);
 }
 
 static void release(void *user)
@@ -55,7 +55,7 @@ static bool copy_text(command_tool *t, const char **text)
 {
     bool there = *text != NULL;
     if (there)
-        *text = files_copy(&t->alloc, *text, strlen(*text));
+        *text = common_copy(&t->alloc, *text, strlen(*text));
     return !there || *text;
 }
 
@@ -66,11 +66,11 @@ static bool copy_texts(command_tool *t, const char *const **list, size_t n)
     *list = NULL;
     if (!n)
         return true;
-    const char **to = files_alloc(&t->alloc, n * sizeof *to);
+    const char **to = common_alloc(&t->alloc, n * sizeof *to);
     if (!to)
         return false;
     for (size_t i = 0; i < n; i++) {
-        to[i] = files_copy(&t->alloc, from[i], strlen(from[i]));
+        to[i] = common_copy(&t->alloc, from[i], strlen(from[i]));
         ok = ok && to[i];
     }
     *list = to;
@@ -91,8 +91,8 @@ static bool copy_all(command_tool *t)
 
 static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret)
 {
-    mcp_allocator alloc = files_allocator(o->allocator);
-    command_tool *t = files_alloc(&alloc, sizeof *t);
+    mcp_allocator alloc = common_allocator(o->allocator);
+    command_tool *t = common_alloc(&alloc, sizeof *t);
     if (!t)
         return MCP_ENOMEM;
     *t = (command_tool){.o = *o, .server = server, .alloc = alloc};
@@ -234,7 +234,7 @@ static int make_schema(const mcp_command *o, const mcp_allocator *alloc, char **
     if (rc == MCP_OK)
         rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     if (rc == MCP_OK) {
-        *ret = files_copy(alloc, text.ptr, text.len);
+        *ret = common_copy(alloc, text.ptr, text.len);
         rc = *ret ? MCP_OK : MCP_ENOMEM;
     }
     mcp_json_writer_free(w);
@@ -258,7 +258,7 @@ static int add_tool(command_tool *t, const mcp_command *o, const char *schema, m
 static int add(mcp_server *server, const mcp_command *o, mcp_error *error)
 {
     command_tool *t;
-    const mcp_allocator alloc = files_allocator(o->allocator);
+    const mcp_allocator alloc = common_allocator(o->allocator);
     char *made = NULL;
     int rc = o->input_schema ? MCP_OK : make_schema(o, &alloc, &made);
     if (rc != MCP_OK)
@@ -271,7 +271,7 @@ static int add(mcp_server *server, const mcp_command *o, mcp_error *error)
     } else if (rc == MCP_OK) {
         rc = add_tool(t, o, made ? made : o->input_schema, error);
     }
-    files_release(&alloc, made);
+    common_release(&alloc, made);
     return rc;
 }
 

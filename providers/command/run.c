@@ -35,7 +35,7 @@ struct command_run {
     mcp_host_timer *timer;
     int64_t started, told, kill_at; /* kill_at 0: nobody asked it to end */
     reason why;
-    files_buffer output, errors;
+    common_buffer output, errors;
 };
 
 static int64_t now(const command_run *r)
@@ -60,9 +60,9 @@ static void stop_timer(command_run *r)
 /* ---- the reply ----------------------------------------------------------------------------------- */
 
 /* Not UTF-8 becomes "?", so that it can be shown. */
-static mcp_str printable(files_buffer *b)
+static mcp_str printable(common_buffer *b)
 {
-    for (size_t i = 0; i < b->len && !files_text_check((mcp_str){b->ptr, b->len}); i++)
+    for (size_t i = 0; i < b->len && !common_text_check((mcp_str){b->ptr, b->len}); i++)
         if ((unsigned char)b->ptr[i] >= 0x80 || b->ptr[i] == 0)
             b->ptr[i] = '?';
     while (b->len && (b->ptr[b->len - 1] == '\n' || b->ptr[b->len - 1] == '\r'))
@@ -75,7 +75,7 @@ static int reply_failure(command_run *r, const char *what)
     mcp_str errors = printable(&r->errors);
     int rc = mcp_reply_tool_error(r->req, "%s %s%s%.*s", r->tool->o.name, what,
                                   errors.len ? ":\n" : "", (int)errors.len, errors.ptr);
-    if (rc == MCP_OK && r->output.len && files_text_check((mcp_str){r->output.ptr, r->output.len}))
+    if (rc == MCP_OK && r->output.len && common_text_check((mcp_str){r->output.ptr, r->output.len}))
         rc = mcp_reply_str(r->req, (mcp_str){r->output.ptr, r->output.len}, NULL);
     return rc;
 }
@@ -104,7 +104,7 @@ static int reply_output(command_run *r)
 {
     const char *mime = r->tool->o.mime_type;
     mcp_str output = {r->output.ptr ? r->output.ptr : "", r->output.len};
-    bool text = files_text_check(output);
+    bool text = common_text_check(output);
     if (text && (!mime || begins(mime, "text/plain") || output.len == 0))
         return mcp_reply_str(r->req, output, NULL);
     if (!text && (!mime || begins(mime, "text/")))
@@ -148,9 +148,9 @@ static void forget(command_run *r)
         at = &(*at)->next;
     *at = r->next;
     t->n_runs--;
-    files_buffer_free(&r->output);
-    files_buffer_free(&r->errors);
-    files_release(&t->alloc, r);
+    common_buffer_free(&r->output);
+    common_buffer_free(&r->errors);
+    common_release(&t->alloc, r);
 }
 
 static void finish(command_run *r, int status)
@@ -184,7 +184,7 @@ static void keep_output(command_run *r, const char *bytes, size_t len)
     size_t room = r->tool->o.max_output - r->output.len;
     if (r->why != ENDED)
         return;
-    if (files_buffer_append(&r->output, bytes, len < room ? len : room) != MCP_OK)
+    if (common_buffer_append(&r->output, bytes, len < room ? len : room) != MCP_OK)
         end(r, NO_MEMORY);
     else if (len > room)
         end(r, TOO_MUCH);
@@ -200,7 +200,7 @@ static void keep_errors(command_run *r, const char *bytes, size_t len)
         memmove(r->errors.ptr, r->errors.ptr + gone, r->errors.len - gone);
         r->errors.len -= gone;
     }
-    files_buffer_append(&r->errors, bytes, len);
+    common_buffer_append(&r->errors, bytes, len);
 }
 
 /* True: there may be more later. */
@@ -305,16 +305,16 @@ static void on_cancel(mcp_request *req, void *user)
 
 /* The words of one call, each with a NUL, and where they begin. */
 typedef struct call {
-    files_buffer text;
+    common_buffer text;
     char **argv, **env;
     size_t n;
 } call;
 
 static void call_clear(command_tool *t, call *c)
 {
-    files_buffer_free(&c->text);
-    files_release(&t->alloc, c->argv);
-    files_release(&t->alloc, c->env);
+    common_buffer_free(&c->text);
+    common_release(&t->alloc, c->argv);
+    common_release(&t->alloc, c->env);
 }
 
 static int fill_words(command_tool *t, command_fill *f, call *c, size_t *at)
@@ -335,9 +335,9 @@ static int fill_words(command_tool *t, command_fill *f, call *c, size_t *at)
 
 static int fill(command_tool *t, command_fill *f, call *c)
 {
-    size_t *at = files_alloc(&t->alloc, t->o.n_words * sizeof *at);
-    c->argv = files_alloc(&t->alloc, (t->o.n_words + 1) * sizeof *c->argv);
-    c->env = files_alloc(&t->alloc, (t->o.n_environment + 1) * sizeof *c->env);
+    size_t *at = common_alloc(&t->alloc, t->o.n_words * sizeof *at);
+    c->argv = common_alloc(&t->alloc, (t->o.n_words + 1) * sizeof *c->argv);
+    c->env = common_alloc(&t->alloc, (t->o.n_environment + 1) * sizeof *c->env);
     int rc = at && c->argv && c->env ? fill_words(t, f, c, at) : MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < c->n; i++)
         c->argv[i] = c->text.ptr + at[i];
@@ -347,25 +347,25 @@ static int fill(command_tool *t, command_fill *f, call *c)
         c->env[i] = (char *)(uintptr_t)t->o.environment[i];
     if (rc == MCP_OK)
         c->env[t->o.n_environment] = NULL;
-    files_release(&t->alloc, at);
+    common_release(&t->alloc, at);
     return rc;
 }
 
 /* Its stdin; -1: nothing to read. MCP_OK, or as command_word(). */
 static int fill_input(command_tool *t, command_fill *f, int *fd)
 {
-    files_buffer text;
+    common_buffer text;
     *fd = -1;
     if (!t->o.input)
         return MCP_OK;
-    files_buffer_init(&text, &t->alloc);
+    common_buffer_init(&text, &t->alloc);
     f->dash = false;
     int rc = command_word(f, t->o.input, &text);
     if (rc == MCP_OK) {
         *fd = command_input(text.ptr, text.len - 1);
         rc = *fd < 0 ? MCP_EIO : MCP_OK;
     }
-    files_buffer_free(&text);
+    common_buffer_free(&text);
     return rc == MCP_PENDING ? MCP_OK : rc;
 }
 
@@ -385,7 +385,7 @@ static int watch(command_run *r)
 /* Takes over what runs. */
 static int attend(command_tool *t, mcp_request *req, const command_child *child)
 {
-    command_run *r = files_alloc(&t->alloc, sizeof *r);
+    command_run *r = common_alloc(&t->alloc, sizeof *r);
     command_child c = *child;
     if (!r) {
         command_child_signal(&c, SIGKILL);
@@ -394,8 +394,8 @@ static int attend(command_tool *t, mcp_request *req, const command_child *child)
         return MCP_ENOMEM;
     }
     *r = (command_run){.tool = t, .req = req, .child = c, .host = mcp_server_host(t->server)};
-    files_buffer_init(&r->output, &t->alloc);
-    files_buffer_init(&r->errors, &t->alloc);
+    common_buffer_init(&r->output, &t->alloc);
+    common_buffer_init(&r->errors, &t->alloc);
     r->next = t->runs;
     t->runs = r;
     t->n_runs++;
@@ -436,7 +436,7 @@ int command_call(mcp_request *req, const mcp_json *arguments, void *user)
     if (t->n_runs >= t->o.concurrency)
         return mcp_reply_tool_error(req, "%s runs %zu times already: try again later", t->o.name,
                                     t->n_runs);
-    files_buffer_init(&c.text, &t->alloc);
+    common_buffer_init(&c.text, &t->alloc);
     int rc = fill(t, &f, &c);
     if (rc == MCP_OK)
         rc = fill_input(t, &f, &input);

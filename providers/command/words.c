@@ -60,19 +60,19 @@ static bool may_dash(const command_fill *f, mcp_str name)
 }
 
 /* Numbers and booleans as JSON writes them. */
-static int append_other(const mcp_json *value, files_buffer *to)
+static int append_other(const mcp_json *value, common_buffer *to)
 {
     mcp_json_writer *w = mcp_json_writer_new(&to->alloc, 0);
     mcp_str text;
     mcp_json_add_value(w, value);
     int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = files_buffer_append(to, text.ptr, text.len);
+        rc = common_buffer_append(to, text.ptr, text.len);
     mcp_json_writer_free(w);
     return rc;
 }
 
-static int append_argument(command_fill *f, mcp_str name, files_buffer *to)
+static int append_argument(command_fill *f, mcp_str name, common_buffer *to)
 {
     const mcp_json *value = mcp_json_get_str(f->arguments, name);
     mcp_str text = mcp_json_string(value);
@@ -84,12 +84,12 @@ static int append_argument(command_fill *f, mcp_str name, files_buffer *to)
     case MCP_JSON_STRING:
         if (text.len && memchr(text.ptr, 0, text.len))
             return refuse(f, name, "has a NUL in it");
-        return files_buffer_append(to, text.ptr, text.len);
+        return common_buffer_append(to, text.ptr, text.len);
     default: return append_other(value, to);
     }
 }
 
-int command_word(command_fill *f, const char *word, files_buffer *to)
+int command_word(command_fill *f, const char *word, common_buffer *to)
 {
     mcp_str literal, name;
     size_t begin = to->len;
@@ -97,13 +97,13 @@ int command_word(command_fill *f, const char *word, files_buffer *to)
     for (const char *at = word; rc == MCP_OK && command_piece(&at, &literal, &name);) {
         size_t before = to->len;
         rc = name.len ? append_argument(f, name, to)
-                      : files_buffer_append(to, literal.ptr, literal.len);
+                      : common_buffer_append(to, literal.ptr, literal.len);
         bool first = before == begin && to->len > begin;
         if (rc == MCP_OK && name.len && first && to->ptr[begin] == '-' && !may_dash(f, name))
             rc = refuse(f, name, "may not begin with a minus: it would be taken for an option");
     }
     if (rc == MCP_OK)
-        rc = files_buffer_append(to, "", 1);
+        rc = common_buffer_append(to, "", 1);
     if (rc != MCP_OK)
         to->len = begin;
     return rc;

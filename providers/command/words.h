@@ -20,6 +20,6 @@ typedef struct command_fill {
     mcp_str which;
     const char *why;
 } command_fill;
-int command_word(command_fill *f, const char *word, files_buffer *to);
+int command_word(command_fill *f, const char *word, common_buffer *to);
 
 #endif

@@ -15,7 +15,7 @@
  * us here for ever. */
 enum { MAX_TRIES = 16 };
 
-int files_code_of_errno(int error)
+int common_code_of_errno(int error)
 {
     switch (error) {
     case ENOENT:
@@ -103,14 +103,14 @@ static int open_by_walk(int dir, const char *rel, int flags)
     return fd;
 }
 
-static int open_plain(files_beneath at, const char *rel, int flags)
+static int open_plain(common_beneath at, const char *rel, int flags)
 {
     if (at.walk)
         return open_by_walk(at.fd, rel, flags);
     return open_beneath(at.fd, rel, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
-bool files_beneath_needs_walk(int fd)
+bool common_beneath_needs_walk(int fd)
 {
     /* EPERM is what some sandboxes say to a system call that they do not know. */
     int probe = open_beneath(fd, "", O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
@@ -120,19 +120,19 @@ bool files_beneath_needs_walk(int fd)
     return false;
 }
 
-static int failed(files_beneath at)
+static int failed(common_beneath at)
 {
-    return errno == ELOOP && !at.walk ? FILES_IS_LINK : files_code_of_errno(errno);
+    return errno == ELOOP && !at.walk ? COMMON_IS_LINK : common_code_of_errno(errno);
 }
 
 /* What the kernel finds beneath, links on the way refused. O_PATH opens nothing but the name. */
-static int look_confined(files_beneath at, const char *rel, struct stat *st)
+static int look_confined(common_beneath at, const char *rel, struct stat *st)
 {
     *st = (struct stat){0};
     int fd = open_plain(at, rel, O_PATH);
     if (fd < 0)
         return failed(at);
-    int rc = fstat(fd, st) < 0 ? files_code_of_errno(errno) : MCP_OK;
+    int rc = fstat(fd, st) < 0 ? common_code_of_errno(errno) : MCP_OK;
     close(fd);
     return rc;
 }
@@ -151,14 +151,14 @@ static bool is_served_kind(const struct stat *st)
  * "go on and open", which is confined and looked at again by fstat; every other outcome, "there is
  * nothing" above all, is the confined look's, or it would tell what exists outside. To win the race one
  * must be able to put a device node into the tree, and gains its open() call. */
-static int look_first(files_beneath at, const char *rel, int *flags)
+static int look_first(common_beneath at, const char *rel, int *flags)
 {
     struct stat st;
     int rc = MCP_OK;
     if (at.walk || fstatat(at.fd, *rel ? rel : ".", &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
         rc = look_confined(at, rel, &st);
     else if (S_ISLNK(st.st_mode))
-        return FILES_IS_LINK; /* followed beneath, or refused */
+        return COMMON_IS_LINK; /* followed beneath, or refused */
     else if (!is_served_kind(&st))
         rc = look_confined(at, rel, &st);
     if (rc != MCP_OK)
@@ -169,7 +169,7 @@ static int look_first(files_beneath at, const char *rel, int *flags)
     return MCP_OK;
 }
 
-int files_beneath_open(files_beneath at, const char *rel, int *ret_fd, struct stat *st)
+int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct stat *st)
 {
     int flags = O_RDONLY;
     int rc = look_first(at, rel, &flags);
@@ -186,7 +186,7 @@ int files_beneath_open(files_beneath at, const char *rel, int *ret_fd, struct st
     return MCP_OK;
 }
 
-int files_beneath_open_dir(files_beneath at, const char *rel, int *ret_fd)
+int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
 {
     /* No look first: the kernel refuses what is no directory before it opens it. */
     int fd = open_plain(at, rel, O_RDONLY | OPEN_FLAGS | O_DIRECTORY);
@@ -209,10 +209,10 @@ static ssize_t path_of(int fd, char *path, size_t cap)
 }
 
 /* Both are asked for now, so that a root that was moved since the start does no harm. */
-static int relative_to(int dir, int fd, char real[FILES_PATH_MAX])
+static int relative_to(int dir, int fd, char real[COMMON_PATH_MAX])
 {
-    char base[FILES_PATH_MAX];
-    char full[FILES_PATH_MAX];
+    char base[COMMON_PATH_MAX];
+    char full[COMMON_PATH_MAX];
     ssize_t base_len = path_of(dir, base, sizeof base);
     ssize_t full_len = path_of(fd, full, sizeof full);
     if (base_len < 0 || full_len < 0)
@@ -230,16 +230,16 @@ static int relative_to(int dir, int fd, char real[FILES_PATH_MAX])
     return MCP_OK;
 }
 
-int files_beneath_resolve(files_beneath at, const char *rel, char real[FILES_PATH_MAX],
-                          struct stat *st)
+int common_beneath_resolve(common_beneath at, const char *rel, char real[COMMON_PATH_MAX],
+                           struct stat *st)
 {
     if (at.walk)
         return MCP_EACCESS;
     /* O_PATH opens nothing but the name: no device hears of it. */
     int fd = open_beneath(at.fd, rel, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     if (fd < 0)
-        return files_code_of_errno(errno);
-    int rc = fstat(fd, st) < 0 ? files_code_of_errno(errno) : relative_to(at.fd, fd, real);
+        return common_code_of_errno(errno);
+    int rc = fstat(fd, st) < 0 ? common_code_of_errno(errno) : relative_to(at.fd, fd, real);
     close(fd);
     return rc;
 }

@@ -2,52 +2,52 @@
  *
  * Containment is the kernel's: openat2() with RESOLVE_BENEATH, not a comparison of strings. Opening
  * never follows a symbolic link: a path with a link on its way is first turned into the path where it
- * really ends (files_beneath_resolve(), still beneath), so that the caller can apply its rules about
+ * really ends (common_beneath_resolve(), still beneath), so that the caller can apply its rules about
  * what is left out to that path too, and then opened there.
  *
  * Where the kernel has no openat2 (or a sandbox hides it) each component is opened alone with
  * O_NOFOLLOW; there, links are refused. That walk cannot see a folder on the way being moved out of
  * the root while it runs.
  */
-#ifndef FILES_BENEATH_H
-#define FILES_BENEATH_H
+#ifndef COMMON_BENEATH_H
+#define COMMON_BENEATH_H
 
 #include <mcp/base.h>
 
 #include <sys/stat.h>
 
 /* The longest path that one system call takes, with its NUL. */
-#define FILES_PATH_MAX 4096
+#define COMMON_PATH_MAX 4096
 
 /* A positive outcome: a symbolic link is on the way. */
-enum { FILES_IS_LINK = 1 };
+enum { COMMON_IS_LINK = 1 };
 
 /* The directory beneath which everything lies: a borrowed descriptor (O_PATH is enough). */
-typedef struct files_beneath {
+typedef struct common_beneath {
     int fd;
     bool walk; /* true: component by component, as for a kernel without openat2 */
-} files_beneath;
+} common_beneath;
 
 /* Whether `walk` is needed for this directory. */
-bool files_beneath_needs_walk(int fd);
+bool common_beneath_needs_walk(int fd);
 
 /* In all calls `rel` is a relative path without empty, "." and ".." components; "" is the directory
  * itself. Failures: MCP_ENOTFOUND, MCP_EACCESS (permissions, leaves the root, or is neither a regular
  * file nor a directory), MCP_ELIMIT (no descriptors), MCP_ENOMEM, MCP_EIO. */
 
 /* Opens a regular file or a directory for reading; `st` tells which. FIFOs, sockets and devices are
- * refused and not opened. FILES_IS_LINK. The descriptor is the caller's. */
-int files_beneath_open(files_beneath at, const char *rel, int *ret_fd, struct stat *st);
+ * refused and not opened. COMMON_IS_LINK. The descriptor is the caller's. */
+int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct stat *st);
 
-/* Opens a directory for reading its entries. FILES_IS_LINK. */
-int files_beneath_open_dir(files_beneath at, const char *rel, int *ret_fd);
+/* Opens a directory for reading its entries. COMMON_IS_LINK. */
+int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd);
 
 /* Follows the links on the way, all beneath the root: `real` gets the link-free relative path
  * (NUL-terminated), `st` what is there. Needs openat2 and /proc; MCP_EACCESS without them. */
-int files_beneath_resolve(files_beneath at, const char *rel, char real[FILES_PATH_MAX],
-                          struct stat *st);
+int common_beneath_resolve(common_beneath at, const char *rel, char real[COMMON_PATH_MAX],
+                           struct stat *st);
 
 /* The code for an errno of a failed file operation. */
-int files_code_of_errno(int error);
+int common_code_of_errno(int error);
 
 #endif

@@ -21,26 +21,26 @@ static void plain_release(void *ptr, void *user)
     free(ptr);
 }
 
-mcp_allocator files_allocator(const mcp_allocator *given)
+mcp_allocator common_allocator(const mcp_allocator *given)
 {
     const mcp_allocator plain = {plain_allocate, plain_resize, plain_release, NULL};
     return given ? *given : plain;
 }
 
-void *files_alloc(const mcp_allocator *alloc, size_t size)
+void *common_alloc(const mcp_allocator *alloc, size_t size)
 {
     return alloc->allocate(size, alloc->user);
 }
 
-void files_release(const mcp_allocator *alloc, void *ptr)
+void common_release(const mcp_allocator *alloc, void *ptr)
 {
     if (ptr)
         alloc->release(ptr, alloc->user);
 }
 
-char *files_copy(const mcp_allocator *alloc, const char *ptr, size_t len)
+char *common_copy(const mcp_allocator *alloc, const char *ptr, size_t len)
 {
-    char *copy = files_alloc(alloc, len + 1);
+    char *copy = common_alloc(alloc, len + 1);
     if (!copy)
         return NULL;
     if (len)
@@ -49,19 +49,19 @@ char *files_copy(const mcp_allocator *alloc, const char *ptr, size_t len)
     return copy;
 }
 
-void files_buffer_init(files_buffer *b, const mcp_allocator *alloc)
+void common_buffer_init(common_buffer *b, const mcp_allocator *alloc)
 {
-    *b = (files_buffer){.alloc = files_allocator(alloc)};
+    *b = (common_buffer){.alloc = common_allocator(alloc)};
 }
 
-void files_buffer_free(files_buffer *b)
+void common_buffer_free(common_buffer *b)
 {
-    files_release(&b->alloc, b->ptr);
+    common_release(&b->alloc, b->ptr);
     b->ptr = NULL;
     b->len = b->cap = 0;
 }
 
-int files_buffer_reserve(files_buffer *b, size_t extra)
+int common_buffer_reserve(common_buffer *b, size_t extra)
 {
     if (extra <= b->cap - b->len)
         return MCP_OK;
@@ -79,9 +79,9 @@ int files_buffer_reserve(files_buffer *b, size_t extra)
     return MCP_OK;
 }
 
-int files_buffer_append(files_buffer *b, const void *ptr, size_t len)
+int common_buffer_append(common_buffer *b, const void *ptr, size_t len)
 {
-    int rc = files_buffer_reserve(b, len);
+    int rc = common_buffer_reserve(b, len);
     if (rc == MCP_OK && len) {
         memcpy(b->ptr + b->len, ptr, len);
         b->len += len;

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-bool files_pieces_take(files_pieces *p, const char *stops, mcp_str *ret)
+bool common_pieces_take(common_pieces *p, const char *stops, mcp_str *ret)
 {
     size_t len = 0, decoded;
     while (len < p->rest.len && p->rest.ptr[len] && !strchr(stops, p->rest.ptr[len]))
@@ -21,12 +21,12 @@ bool files_pieces_take(files_pieces *p, const char *stops, mcp_str *ret)
     return true;
 }
 
-bool files_pieces_skip(files_pieces *p, char c)
+bool common_pieces_skip(common_pieces *p, char c)
 {
-    return files_pieces_skip_text(p, (mcp_str){&c, 1});
+    return common_pieces_skip_text(p, (mcp_str){&c, 1});
 }
 
-bool files_pieces_skip_text(files_pieces *p, mcp_str text)
+bool common_pieces_skip_text(common_pieces *p, mcp_str text)
 {
     if (p->rest.len < text.len || memcmp(p->rest.ptr, text.ptr, text.len) != 0)
         return false;
@@ -35,37 +35,37 @@ bool files_pieces_skip_text(files_pieces *p, mcp_str text)
     return true;
 }
 
-bool files_pieces_take_keys(files_pieces *p, mcp_str *keys, size_t max, size_t *ret_n)
+bool common_pieces_take_keys(common_pieces *p, mcp_str *keys, size_t max, size_t *ret_n)
 {
     size_t n = 0;
-    while (files_pieces_skip(p, '/')) {
-        if (n == max || !files_pieces_take(p, "/?#", &keys[n++]))
+    while (common_pieces_skip(p, '/')) {
+        if (n == max || !common_pieces_take(p, "/?#", &keys[n++]))
             return false;
     }
     *ret_n = n;
     return n > 0;
 }
 
-bool files_pieces_take_pairs(files_pieces *p, mcp_uri_pair *pairs, size_t max, size_t *ret_n)
+bool common_pieces_take_pairs(common_pieces *p, mcp_uri_pair *pairs, size_t max, size_t *ret_n)
 {
     size_t n = 0;
     while (p->rest.len) {
         if (n == max)
             return false;
         mcp_uri_pair *pair = &pairs[n++];
-        if (!files_pieces_take(p, "=&#", &pair->name) || !pair->name.len)
+        if (!common_pieces_take(p, "=&#", &pair->name) || !pair->name.len)
             return false;
         pair->value = (mcp_str){"", 0};
-        if (files_pieces_skip(p, '=') && !files_pieces_take(p, "&#", &pair->value))
+        if (common_pieces_skip(p, '=') && !common_pieces_take(p, "&#", &pair->value))
             return false;
-        if (p->rest.len && (!files_pieces_skip(p, '&') || !p->rest.len))
+        if (p->rest.len && (!common_pieces_skip(p, '&') || !p->rest.len))
             return false;
     }
     *ret_n = n;
     return true;
 }
 
-size_t files_pieces_encode(char to[3], char byte)
+size_t common_pieces_encode(char to[3], char byte)
 {
     static const char digits[] = "0123456789ABCDEF";
     unsigned char c = (unsigned char)byte;
@@ -79,7 +79,7 @@ size_t files_pieces_encode(char to[3], char byte)
     return 3;
 }
 
-const mcp_str *files_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name)
+const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (mcp_str_eq(pairs[i].name, mcp_str_from(name)))

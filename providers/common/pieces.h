@@ -1,30 +1,30 @@
 /* pieces.h: a URI piece by piece: what providers take theirs apart with, and the encoding of the way back. What the
  * pieces mean is each provider's own.
  */
-#ifndef FILES_PIECES_H
-#define FILES_PIECES_H
+#ifndef COMMON_PIECES_H
+#define COMMON_PIECES_H
 
 #include <mcp/uri.h>
 
-typedef struct files_pieces {
+typedef struct common_pieces {
     mcp_str rest; /* what was not looked at yet */
     char *room;   /* where the next decoded piece goes, with a NUL behind it */
     bool nul;     /* whether a piece may hold NUL, as %00 */
-} files_pieces;
+} common_pieces;
 
 /* The next piece up to the end or one of `stops`, decoded. False: a bad "%", or a NUL. */
-bool files_pieces_take(files_pieces *p, const char *stops, mcp_str *ret);
+bool common_pieces_take(common_pieces *p, const char *stops, mcp_str *ret);
 /* What stands next, if it does. */
-bool files_pieces_skip(files_pieces *p, char c);
-bool files_pieces_skip_text(files_pieces *p, mcp_str text);
+bool common_pieces_skip(common_pieces *p, char c);
+bool common_pieces_skip_text(common_pieces *p, mcp_str text);
 /* /KEY for each key; at least one, at most `max`. */
-bool files_pieces_take_keys(files_pieces *p, mcp_str *keys, size_t max, size_t *ret_n);
+bool common_pieces_take_keys(common_pieces *p, mcp_str *keys, size_t max, size_t *ret_n);
 /* NAME=VALUE&NAME=VALUE to the end; a name alone has an empty value. At most `max`. */
-bool files_pieces_take_pairs(files_pieces *p, mcp_uri_pair *pairs, size_t max, size_t *ret_n);
+bool common_pieces_take_pairs(common_pieces *p, mcp_uri_pair *pairs, size_t max, size_t *ret_n);
 
 /* One byte as it stands in a URI, which is itself only where it is unreserved. Returns 1 or 3. */
-size_t files_pieces_encode(char to[3], char byte);
+size_t common_pieces_encode(char to[3], char byte);
 /* The value of a pair; NULL: none. */
-const mcp_str *files_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name);
+const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name);
 
 #endif

@@ -28,7 +28,7 @@ static size_t sequence(const unsigned char *p, size_t left)
     return 0;
 }
 
-bool files_text_utf8(mcp_str bytes)
+bool common_text_utf8(mcp_str bytes)
 {
     const unsigned char *p = (const unsigned char *)bytes.ptr;
     size_t at = 0;
@@ -49,9 +49,9 @@ bool files_text_utf8(mcp_str bytes)
     return true;
 }
 
-bool files_text_check(mcp_str bytes)
+bool common_text_check(mcp_str bytes)
 {
     if (bytes.len && memchr(bytes.ptr, '\0', bytes.len))
         return false;
-    return files_text_utf8(bytes);
+    return common_text_utf8(bytes);
 }

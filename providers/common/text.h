@@ -1,13 +1,13 @@
 /* text.h: is it text? Strict UTF-8 without NUL; the name of a file has no say in it. */
-#ifndef FILES_TEXT_H
-#define FILES_TEXT_H
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
 
 #include <mcp/base.h>
 
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. NUL is allowed. */
-bool files_text_utf8(mcp_str bytes);
+bool common_text_utf8(mcp_str bytes);
 
 /* The same, and without NUL. Empty is text. */
-bool files_text_check(mcp_str bytes);
+bool common_text_check(mcp_str bytes);
 
 #endif

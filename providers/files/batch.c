@@ -17,11 +17,11 @@ void files_batch_init(files_batch *b, const mcp_allocator *alloc, size_t limit)
 void files_batch_free(files_batch *b)
 {
     if (b->slots)
-        files_release(&b->alloc, b->slots);
+        common_release(&b->alloc, b->slots);
     if (b->order)
-        files_release(&b->alloc, b->order);
+        common_release(&b->alloc, b->order);
     if (b->names)
-        files_release(&b->alloc, b->names);
+        common_release(&b->alloc, b->names);
     b->slots = NULL;
     b->order = NULL;
     b->names = NULL;
@@ -82,12 +82,12 @@ static int grow(files_batch *b)
     if (cap > b->limit)
         cap = b->limit;
     files_slot *slots = b->slots ? b->alloc.resize(b->slots, cap * sizeof *slots, b->alloc.user)
-                                 : files_alloc(&b->alloc, cap * sizeof *slots);
+                                 : common_alloc(&b->alloc, cap * sizeof *slots);
     if (!slots)
         return MCP_ENOMEM;
     b->slots = slots;
     uint32_t *order = b->order ? b->alloc.resize(b->order, cap * sizeof *order, b->alloc.user)
-                               : files_alloc(&b->alloc, cap * sizeof *order);
+                               : common_alloc(&b->alloc, cap * sizeof *order);
     if (!order)
         return MCP_ENOMEM;
     b->order = order;
@@ -109,7 +109,7 @@ static int make_room(files_batch *b, files_slot *slot, size_t len)
         if (cap > UINT32_MAX)
             return MCP_ENOMEM;
         char *names =
-            b->names ? b->alloc.resize(b->names, cap, b->alloc.user) : files_alloc(&b->alloc, cap);
+            b->names ? b->alloc.resize(b->names, cap, b->alloc.user) : common_alloc(&b->alloc, cap);
         if (!names)
             return MCP_ENOMEM;
         b->names = names;

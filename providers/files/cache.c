@@ -37,7 +37,7 @@ struct files_cache {
 
 files_cache *files_cache_new(const mcp_allocator *alloc)
 {
-    files_cache *cache = files_alloc(alloc, sizeof *cache);
+    files_cache *cache = common_alloc(alloc, sizeof *cache);
     if (cache) {
         memset(cache, 0, sizeof *cache);
         cache->alloc = *alloc;
@@ -49,8 +49,8 @@ static void clear(files_cache *cache, place *p)
 {
     if (p->uri)
         close(p->fd);
-    files_release(&cache->alloc, p->uri);
-    files_release(&cache->alloc, p->bytes);
+    common_release(&cache->alloc, p->uri);
+    common_release(&cache->alloc, p->bytes);
     *p = (place){0};
 }
 
@@ -61,7 +61,7 @@ void files_cache_free(files_cache *cache)
     for (size_t i = 0; i < PLACES; i++)
         clear(cache, &cache->places[i]);
     mcp_allocator alloc = cache->alloc;
-    files_release(&alloc, cache);
+    common_release(&alloc, cache);
 }
 
 static int64_t clock_ms(clockid_t clock)
@@ -151,12 +151,12 @@ void files_cache_put(files_cache *cache, mcp_str uri, int fd, const struct stat 
         return;
     }
     clear(cache, p);
-    char *name = files_copy(&cache->alloc, uri.ptr, uri.len);
-    char *bytes = files_copy(&cache->alloc, content->bytes.ptr, content->bytes.len);
+    char *name = common_copy(&cache->alloc, uri.ptr, uri.len);
+    char *bytes = common_copy(&cache->alloc, content->bytes.ptr, content->bytes.len);
     int kept = name && bytes ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (kept < 0) {
-        files_release(&cache->alloc, name);
-        files_release(&cache->alloc, bytes);
+        common_release(&cache->alloc, name);
+        common_release(&cache->alloc, bytes);
         return;
     }
     *p = (place){.uri = name,

@@ -20,15 +20,15 @@ typedef struct completion {
     mcp_str lead; /* what stands before the root's relative path in a value */
     files_complete_options opt;
     size_t given, total;
-    bool uncounted;            /* there are more than `total` */
-    char path[FILES_PATH_MAX]; /* lead + the folder's path: a link-free one is looked at, */
-    size_t len;                /* the one that was asked for is given back                */
+    bool uncounted;             /* there are more than `total` */
+    char path[COMMON_PATH_MAX]; /* lead + the folder's path: a link-free one is looked at, */
+    size_t len;                 /* the one that was asked for is given back                */
 } completion;
 
 /* A link counts if it leads to a file. */
 static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len)
 {
-    char path[FILES_PATH_MAX], target[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX], target[COMMON_PATH_MAX];
     struct stat st;
     size_t from = real_len ? real_len + 1 : 0;
     if (slot->type != DT_LNK)
@@ -42,7 +42,7 @@ static bool counts(completion *c, const files_slot *slot, const char *real, size
 
 static int give(completion *c, const files_slot *slot)
 {
-    char value[2 * FILES_PATH_MAX];
+    char value[2 * COMMON_PATH_MAX];
     size_t len = 0;
     if (c->lead.len + c->len + slot->len + 2 > sizeof value)
         return MCP_OK;
@@ -64,7 +64,7 @@ static int give_all(completion *c, files_batch *batch, const char *real, size_t 
     const files_slot *slot;
     int rc = MCP_OK;
     while (rc == MCP_OK && (slot = files_batch_take(batch)) != NULL) {
-        if (!files_text_utf8((mcp_str){slot->name, slot->len}) || !counts(c, slot, real, real_len))
+        if (!common_text_utf8((mcp_str){slot->name, slot->len}) || !counts(c, slot, real, real_len))
             c->total--;
         else if (c->given < c->opt.max)
             rc = give(c, slot);
@@ -72,9 +72,9 @@ static int give_all(completion *c, files_batch *batch, const char *real, size_t 
     return rc;
 }
 
-static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str prefix)
+static int scan_folder(completion *c, int fd, char real[COMMON_PATH_MAX], mcp_str prefix)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     files_batch batch;
     size_t len = strlen(real);
     files_scan scan = {.path = path, .len = len, .prefix = prefix, .count = c->opt.count};
@@ -82,7 +82,7 @@ static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str
     memcpy(path, real, len);
     scan.ignore = c->root->ignore;
     int rc = files_ignore_enter(scan.ignore, real, len, &scan.rules);
-    void *buffer = files_alloc(&c->alloc, FILES_SCAN_BUFFER);
+    void *buffer = common_alloc(&c->alloc, FILES_SCAN_BUFFER);
     if (rc == MCP_OK && !buffer)
         rc = MCP_ENOMEM;
     if (rc == MCP_OK && scan.rules) {
@@ -93,7 +93,7 @@ static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str
             rc = give_all(c, &batch, real, len);
     }
     files_ignore_leave(scan.ignore, scan.rules);
-    files_release(&c->alloc, buffer);
+    common_release(&c->alloc, buffer);
     files_batch_free(&batch);
     return rc;
 }
@@ -101,7 +101,7 @@ static int scan_folder(completion *c, int fd, char real[FILES_PATH_MAX], mcp_str
 /* c->path has the folder with a slash at its end, as it was asked for. */
 static int in_folder(completion *c, mcp_str prefix)
 {
-    char rel[FILES_PATH_MAX], real[FILES_PATH_MAX];
+    char rel[COMMON_PATH_MAX], real[COMMON_PATH_MAX];
     struct stat st;
     int fd;
     size_t len = c->len ? c->len - 1 : 0;
@@ -110,11 +110,11 @@ static int in_folder(completion *c, mcp_str prefix)
     memcpy(real, rel, len + 1);
     if (!files_rel_valid((mcp_str){rel, len}))
         return MCP_OK;
-    int rc = files_beneath_open_dir(c->root->at, rel, &fd);
-    if (rc == FILES_IS_LINK) {
+    int rc = common_beneath_open_dir(c->root->at, rel, &fd);
+    if (rc == COMMON_IS_LINK) {
         rc = files_root_resolve(c->root, rel, real, &st);
         if (rc == MCP_OK)
-            rc = files_beneath_open_dir(c->root->at, real, &fd);
+            rc = common_beneath_open_dir(c->root->at, real, &fd);
     }
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM || rc == MCP_ELIMIT ? rc : MCP_OK;
@@ -145,7 +145,7 @@ static completion begin(const files_complete_options *options, files_complete_fn
         c.opt = *options;
     c.opt.max = c.opt.max ? c.opt.max : DEFAULT_MAX;
     c.opt.count = c.opt.count ? c.opt.count : DEFAULT_COUNT;
-    c.alloc = files_allocator(c.opt.alloc);
+    c.alloc = common_allocator(c.opt.alloc);
     return c;
 }
 

@@ -27,12 +27,12 @@ static int stopped(const files_reader *r)
 /* Reads up to `want` bytes at `offset` to the end of `out`, block by block as they turn up; *got tells
  * how many there were. */
 static int read_up_to(const files_reader *r, uint64_t offset, size_t want, size_t first_block,
-                      files_buffer *out, size_t *got)
+                      common_buffer *out, size_t *got)
 {
     size_t done = 0;
     size_t room = first_block < want ? first_block : want;
     while (done < want) {
-        int rc = files_buffer_reserve(out, room);
+        int rc = common_buffer_reserve(out, room);
         if (rc == MCP_OK)
             rc = stopped(r);
         if (rc != MCP_OK)
@@ -51,14 +51,14 @@ static int read_up_to(const files_reader *r, uint64_t offset, size_t want, size_
     return MCP_OK;
 }
 
-int files_read_whole(const files_reader *r, uint64_t size, files_buffer *out)
+int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out)
 {
     size_t got = 0;
     if (size > r->limit)
         return MCP_ELIMIT;
     size_t most = r->limit < SIZE_MAX ? r->limit + 1 : r->limit;
     size_t first = size ? (size_t)size + 1 : BLOCK;
-    int rc = files_buffer_reserve(out, first < most ? first : most);
+    int rc = common_buffer_reserve(out, first < most ? first : most);
     if (rc != MCP_OK)
         return rc;
     /* One byte more than it should have is asked for: when just its size comes back, that was the end,
@@ -74,7 +74,7 @@ int files_read_whole(const files_reader *r, uint64_t size, files_buffer *out)
     return rc == MCP_OK && (size_t)n + got > r->limit ? MCP_ELIMIT : rc;
 }
 
-int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, files_buffer *out)
+int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, common_buffer *out)
 {
     size_t got = 0;
     bool over = length > r->limit;
@@ -101,11 +101,11 @@ static size_t skip_lines(const char *block, size_t len, uint64_t *n)
     return at;
 }
 
-int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, files_buffer *out)
+int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out)
 {
     uint64_t offset = 0, to_skip = first ? first - 1 : 0, left = count;
     size_t begin = out->len;
-    char *block = files_alloc(&out->alloc, BLOCK);
+    char *block = common_alloc(&out->alloc, BLOCK);
     int rc = block ? MCP_OK : MCP_ENOMEM;
     while (rc == MCP_OK && left && (rc = stopped(r)) == MCP_OK) {
         ssize_t n = read_at(r->fd, block, BLOCK, offset);
@@ -118,10 +118,10 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, file
         if (to_skip == 0 && len > r->limit - (out->len - begin))
             rc = MCP_ELIMIT;
         else if (to_skip == 0)
-            rc = files_buffer_append(out, block + from, len);
+            rc = common_buffer_append(out, block + from, len);
         offset += (uint64_t)n;
     }
-    files_release(&out->alloc, block);
+    common_release(&out->alloc, block);
     return rc;
 }
 
@@ -157,18 +157,18 @@ static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char 
     return MCP_OK;
 }
 
-int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, files_buffer *out)
+int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, common_buffer *out)
 {
     uint64_t begin = 0;
     if (count == 0 || size == 0)
         return MCP_OK;
     if (size > INT64_MAX)
         return MCP_EINVAL;
-    char *block = files_alloc(&out->alloc, BLOCK);
+    char *block = common_alloc(&out->alloc, BLOCK);
     if (!block)
         return MCP_ENOMEM;
     int rc = find_tail(r, size, count, block, &begin);
-    files_release(&out->alloc, block);
+    common_release(&out->alloc, block);
     if (rc != MCP_OK)
         return rc;
     return size - begin > r->limit ? MCP_ELIMIT : files_read_bytes(r, begin, size - begin, out);

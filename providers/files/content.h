@@ -1,7 +1,7 @@
 /* content.h: reading a file or a part of it, in memory that the part bounds and not the file.
  *
  * A part is exact: bytes are not trimmed to characters, so a byte range that cuts one is a blob (see
- * files_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and never cut
+ * common_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and never cut
  * quietly. A file that grows or shrinks meanwhile gives what was there when each block was read.
  */
 #ifndef FILES_CONTENT_H
@@ -21,16 +21,16 @@ typedef struct files_reader {
  * what is in `out` means nothing. */
 
 /* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have 0. */
-int files_read_whole(const files_reader *r, uint64_t size, files_buffer *out);
+int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out);
 
 /* `length` bytes from `offset` on, fewer at the end of the file, none behind it. */
-int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, files_buffer *out);
+int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, common_buffer *out);
 
 /* `count` lines from line `first` on (the first line is 1; 0 is taken as 1). */
-int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, files_buffer *out);
+int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out);
 
 /* The last `count` lines. What stands behind the last line end is a line if it is not empty. The file is
  * read backwards from `size`, so that its beginning does not matter. */
-int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, files_buffer *out);
+int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, common_buffer *out);
 
 #endif

@@ -75,7 +75,7 @@ files_node *files_table_find(const files_table *t, const char *path, size_t len)
 static int table_grow(files_table *t, const mcp_allocator *alloc)
 {
     size_t n = t->n_buckets ? t->n_buckets * 2 : FIRST_BUCKETS;
-    files_node **buckets = files_alloc(alloc, n * sizeof *buckets);
+    files_node **buckets = common_alloc(alloc, n * sizeof *buckets);
     if (!buckets)
         return MCP_ENOMEM;
     memset(buckets, 0, n * sizeof *buckets);
@@ -86,7 +86,7 @@ static int table_grow(files_table *t, const mcp_allocator *alloc)
             buckets[node->hash & (n - 1)] = node;
         }
     }
-    files_release(alloc, t->buckets);
+    common_release(alloc, t->buckets);
     t->buckets = buckets;
     t->n_buckets = n;
     return MCP_OK;
@@ -115,7 +115,7 @@ void files_table_remove(files_table *t, files_node *node)
 
 void files_table_free(files_table *t, const mcp_allocator *alloc)
 {
-    files_release(alloc, t->buckets);
+    common_release(alloc, t->buckets);
     *t = (files_table){0};
 }
 
@@ -179,7 +179,7 @@ static files_dir **wd_bucket(const files_dirs *dirs, int wd)
 static int wd_grow(files_dirs *dirs)
 {
     size_t n = dirs->n_by_wd ? dirs->n_by_wd * 2 : FIRST_BUCKETS;
-    files_dir **old = dirs->by_wd, **buckets = files_alloc(&dirs->alloc, n * sizeof(files_dir *));
+    files_dir **old = dirs->by_wd, **buckets = common_alloc(&dirs->alloc, n * sizeof(files_dir *));
     if (!buckets)
         return MCP_ENOMEM;
     memset(buckets, 0, n * sizeof *buckets);
@@ -190,7 +190,7 @@ static int wd_grow(files_dirs *dirs)
             buckets[(size_t)d->wd & (n - 1)] = d;
         }
     }
-    files_release(&dirs->alloc, old);
+    common_release(&dirs->alloc, old);
     dirs->by_wd = buckets;
     dirs->n_by_wd = n;
     return MCP_OK;
@@ -304,7 +304,7 @@ bool files_dirs_open(files_dirs *dirs)
 
 static void dir_free(files_dirs *dirs, files_dir *d)
 {
-    files_release(&dirs->alloc, d);
+    common_release(&dirs->alloc, d);
 }
 
 void files_dirs_drop(files_dirs *dirs, files_dir *d)
@@ -343,7 +343,7 @@ void files_dirs_close(files_dirs *dirs)
         close(dirs->fd);
     dirs->fd = -1;
     files_table_free(&dirs->by_path, &dirs->alloc);
-    files_release(&dirs->alloc, dirs->by_wd);
+    common_release(&dirs->alloc, dirs->by_wd);
     dirs->by_wd = NULL;
     dirs->n_by_wd = 0;
 }
@@ -366,7 +366,7 @@ files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len)
 
 static files_dir *dir_new(files_dirs *dirs, const char *path, size_t len)
 {
-    files_dir *d = files_alloc(&dirs->alloc, sizeof *d + len + 1);
+    files_dir *d = common_alloc(&dirs->alloc, sizeof *d + len + 1);
     if (!d)
         return NULL;
     *d = (files_dir){.wd = -1, .node = {.len = len, .path = (char *)(d + 1)}};
@@ -417,14 +417,14 @@ static int add_new(files_dirs *dirs, const char *path, size_t len, files_dir_use
     files_dir *d = dir_new(dirs, path, len);
     int rc = d ? dirs->open(d->node.path, &fd, dirs->user) : MCP_ENOMEM;
     if (rc != MCP_OK)
-        return files_release(&dirs->alloc, d), rc;
+        return common_release(&dirs->alloc, d), rc;
     rc = fstat(fd, &st) != 0 ? MCP_EIO : files_table_add(&dirs->by_path, &d->node, &dirs->alloc);
     if (rc == MCP_OK && !watch(dirs, d, fd, use))
         if ((rc = poll_instead(dirs, d, dir_stamp(dirs, fd, &st), use)) != MCP_OK)
             files_table_remove(&dirs->by_path, &d->node);
     close(fd);
     if (rc != MCP_OK)
-        return files_release(&dirs->alloc, d), rc;
+        return common_release(&dirs->alloc, d), rc;
     *ret = d;
     return MCP_OK;
 }

@@ -177,10 +177,10 @@ static char *encode(char *out, const char *path, size_t len)
     return out;
 }
 
-int files_uri_write(const files_root *root, mcp_str rel, files_buffer *out)
+int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out)
 {
     static const char scheme[] = "file://";
-    int rc = files_buffer_reserve(out, sizeof scheme + 3 * (root->path_len + rel.len) + 1);
+    int rc = common_buffer_reserve(out, sizeof scheme + 3 * (root->path_len + rel.len) + 1);
     if (rc != MCP_OK)
         return rc;
     char *p = out->ptr + out->len;
@@ -193,7 +193,7 @@ int files_uri_write(const files_root *root, mcp_str rel, files_buffer *out)
     return MCP_OK;
 }
 
-int files_uri_canonical(const files_roots *roots, mcp_str uri, files_buffer *out)
+int files_uri_canonical(const files_roots *roots, mcp_str uri, common_buffer *out)
 {
     files_target target;
     int rc = files_uri_parse(roots, uri, &target);

@@ -16,7 +16,7 @@ typedef struct files_target {
     const char *rel; /* into `path`; NUL-terminated, "" is the root itself */
     size_t rel_len;
     bool slash; /* there was a slash at its end: only a folder can be meant */
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
 } files_target;
 
 /* The most specific root that the URI lies beneath, and the path there. Whether anything is there is not
@@ -29,11 +29,11 @@ int files_uri_parse(const files_roots *roots, mcp_str uri, files_target *ret);
 int files_path_parse(const files_roots *roots, mcp_str path, files_target *ret);
 
 /* Appends the canonical URI. MCP_ENOMEM. */
-int files_uri_write(const files_root *root, mcp_str rel, files_buffer *out);
+int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out);
 
 /* Appends the canonical spelling of a URI: the key for what is remembered per resource. Fails as the two
  * above do. */
-int files_uri_canonical(const files_roots *roots, mcp_str uri, files_buffer *out);
+int files_uri_canonical(const files_roots *roots, mcp_str uri, common_buffer *out);
 
 /* Whether the bytes are a relative path as used here: no NUL, no empty, "." or ".." component; "" is. */
 bool files_rel_valid(mcp_str rel);

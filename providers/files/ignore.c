@@ -44,7 +44,7 @@ typedef struct above {
 
 struct files_ignore {
     mcp_allocator alloc;
-    files_beneath at;
+    common_beneath at;
     pthread_mutex_t lock;
     bool hidden, no_ignore;
     files_rules *include, *exclude;
@@ -57,7 +57,7 @@ struct files_ignore {
     int64_t fresh;
     atomic_bool recheck;
     uint64_t epoch;
-    char path[2 * FILES_PATH_MAX]; /* the lead, then the path in question */
+    char path[2 * COMMON_PATH_MAX]; /* the lead, then the path in question */
 };
 
 /* ---- reading rule files ------------------------------------------------------------------------- */
@@ -65,11 +65,11 @@ struct files_ignore {
 /* Reads at most one byte more than the limit, so that the parser sees that it is over. */
 static int read_rules(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
 {
-    files_buffer text;
+    common_buffer text;
     int rc;
     size_t max = FILES_RULES_MAX_BYTES + 1;
-    files_buffer_init(&text, alloc);
-    rc = files_buffer_reserve(&text, size < max ? size + 1 : max);
+    common_buffer_init(&text, alloc);
+    rc = common_buffer_reserve(&text, size < max ? size + 1 : max);
     while (rc == MCP_OK && text.len < text.cap) {
         ssize_t n = read(fd, text.ptr + text.len, text.cap - text.len);
         if (n < 0 && errno == EINTR)
@@ -80,7 +80,7 @@ static int read_rules(const mcp_allocator *alloc, int fd, size_t size, files_rul
     }
     if (rc == MCP_OK)
         rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
-    files_buffer_free(&text);
+    common_buffer_free(&text);
     return rc;
 }
 
@@ -103,10 +103,10 @@ static int read_rules_at(const mcp_allocator *alloc, const char *path, files_rul
 
 /* ---- above the root ----------------------------------------------------------------------------- */
 
-static bool join(char path[FILES_PATH_MAX], const char *dir, size_t len, const char *name)
+static bool join(char path[COMMON_PATH_MAX], const char *dir, size_t len, const char *name)
 {
     size_t name_len = strlen(name);
-    if (len + name_len >= FILES_PATH_MAX)
+    if (len + name_len >= COMMON_PATH_MAX)
         return false;
     memcpy(path, dir, len);
     memcpy(path + len, name, name_len + 1);
@@ -116,7 +116,7 @@ static bool join(char path[FILES_PATH_MAX], const char *dir, size_t len, const c
 /* The length of the path of the repository's top that holds the root; SIZE_MAX when there is none. */
 static size_t find_top(const char *root, size_t len)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     struct stat st;
     for (;;) {
         if (join(path, root, len, "/.git") && lstat(path, &st) == 0)
@@ -130,7 +130,7 @@ static size_t find_top(const char *root, size_t len)
 
 static int add_outer(files_ignore *ig, const char *root, size_t len, size_t skip, const char *name)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     files_rules *rules = NULL;
     if (!join(path, root, len, name))
         return MCP_OK;
@@ -146,11 +146,11 @@ static int read_outer(files_ignore *ig, const char *root)
     size_t top = find_top(root, len);
     size_t levels = 1;
     int rc = MCP_OK;
-    if (top == SIZE_MAX || len >= FILES_PATH_MAX)
+    if (top == SIZE_MAX || len >= COMMON_PATH_MAX)
         return MCP_OK;
     for (size_t i = top; i < len; i++)
         levels += root[i] == '/';
-    ig->outer = files_alloc(&ig->alloc, levels * sizeof *ig->outer);
+    ig->outer = common_alloc(&ig->alloc, levels * sizeof *ig->outer);
     if (!ig->outer)
         return MCP_ENOMEM;
     if (len > top) {
@@ -183,7 +183,7 @@ static void unref(files_ignore *ig, files_ignore_dir *d)
     while (d && --d->refs == 0) {
         files_ignore_dir *parent = d->parent;
         files_rules_free(d->rules);
-        files_release(&ig->alloc, d);
+        common_release(&ig->alloc, d);
         d = parent;
     }
 }
@@ -225,7 +225,7 @@ static files_ignore_dir *find(files_ignore *ig, const char *path, size_t len, ui
 static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const char *path,
                               size_t len, uint32_t hash)
 {
-    files_ignore_dir *d = files_alloc(&ig->alloc, sizeof *d + len + 1);
+    files_ignore_dir *d = common_alloc(&ig->alloc, sizeof *d + len + 1);
     if (!d)
         return NULL;
     *d = (files_ignore_dir){.parent = parent, .hash = hash, .refs = 1, .len = len, .listed = true};
@@ -310,7 +310,7 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
     files_rules *rules = NULL;
     struct stat st = {0};
     int fd;
-    int rc = files_beneath_open(ig->at, file, &fd, &st);
+    int rc = common_beneath_open(ig->at, file, &fd, &st);
     if (rc == MCP_OK) {
         if (S_ISREG(st.st_mode))
             rc = read_rules(&ig->alloc, fd, (size_t)st.st_size, &rules);
@@ -319,7 +319,7 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
         /* A file that may not be read has no rules; one that could not be read this time is an error,
          * or what it hides would show. */
         st = (struct stat){0};
-        rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == FILES_IS_LINK ? MCP_OK : rc;
+        rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == COMMON_IS_LINK ? MCP_OK : rc;
     }
     if (rc != MCP_OK)
         return rc;
@@ -336,7 +336,7 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
  * differs from what was read, and reading is confined. */
 static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
 {
-    char file[FILES_PATH_MAX];
+    char file[COMMON_PATH_MAX];
     struct stat st;
     if (ig->no_ignore || (d->checked && now - d->checked < ig->fresh))
         return MCP_OK;
@@ -377,7 +377,7 @@ static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const cha
         size_t skip = d->len ? d->len + 1 : 0;
         said = files_rules_match(d->rules, (mcp_str){rel + skip, len - skip}, name - skip, is_dir);
     }
-    if (!said && ig->outer_count && len < FILES_PATH_MAX) {
+    if (!said && ig->outer_count && len < COMMON_PATH_MAX) {
         memcpy(ig->path + ig->lead, rel, len);
         for (size_t i = 0; i < ig->outer_count && !said; i++) {
             size_t skip = ig->outer[i].skip;
@@ -514,30 +514,30 @@ size_t files_ignore_cached(files_ignore *ig)
 static int globs(const mcp_allocator *alloc, const char *const *list, size_t count,
                  files_rules **ret)
 {
-    files_buffer text;
+    common_buffer text;
     int rc = MCP_OK;
-    files_buffer_init(&text, alloc);
+    common_buffer_init(&text, alloc);
     for (size_t i = 0; i < count && rc == MCP_OK; i++) {
         /* A `#` is no comment here, and a line break ends a rule. */
         if (list[i][0] == '#')
-            rc = files_buffer_append(&text, "\\", 1);
+            rc = common_buffer_append(&text, "\\", 1);
         if (rc == MCP_OK)
-            rc = files_buffer_append(&text, list[i], strcspn(list[i], "\r\n"));
+            rc = common_buffer_append(&text, list[i], strcspn(list[i], "\r\n"));
         if (rc == MCP_OK)
-            rc = files_buffer_append(&text, "\n", 1);
+            rc = common_buffer_append(&text, "\n", 1);
     }
     if (rc == MCP_OK)
         rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
-    files_buffer_free(&text);
+    common_buffer_free(&text);
     return rc;
 }
 
-int files_ignore_new(files_beneath at, const char *root_path, const files_ignore_options *options,
+int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_ignore **ret)
 {
     const files_ignore_options none = {0};
-    mcp_allocator mem = files_allocator(alloc);
-    files_ignore *ig = files_alloc(&mem, sizeof *ig);
+    mcp_allocator mem = common_allocator(alloc);
+    files_ignore *ig = common_alloc(&mem, sizeof *ig);
     if (!ig)
         return MCP_ENOMEM;
     if (!options)
@@ -573,9 +573,9 @@ void files_ignore_free(files_ignore *ig)
         drop(ig, ig->oldest);
     for (size_t i = 0; i < ig->outer_count; i++)
         files_rules_free(ig->outer[i].rules);
-    files_release(&mem, ig->outer);
+    common_release(&mem, ig->outer);
     files_rules_free(ig->include);
     files_rules_free(ig->exclude);
     pthread_mutex_destroy(&ig->lock);
-    files_release(&mem, ig);
+    common_release(&mem, ig);
 }

@@ -34,7 +34,7 @@ typedef struct files_ignore_dir files_ignore_dir;
 
 /* `at` and `root_path` (the real path, "" for the top of the file system) must outlive the result.
  * MCP_ENOMEM. options and alloc may be NULL. */
-int files_ignore_new(files_beneath at, const char *root_path, const files_ignore_options *options,
+int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_ignore **ret);
 void files_ignore_free(files_ignore *ig);
 

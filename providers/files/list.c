@@ -29,21 +29,21 @@ typedef struct page {
     atomic_bool stop; /* read by the worker */
     int rc;
     int64_t took;
-    files_buffer records; /* entries that a worker found */
+    common_buffer records; /* entries that a worker found */
     /* The folder of the entry before, for watching. */
     size_t root;
-    files_buffer folder;
+    common_buffer folder;
 } page;
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-int files_cursor_write(const files_cursor *c, files_buffer *out)
+int files_cursor_write(const files_cursor *c, common_buffer *out)
 {
     unsigned char head[CURSOR_HEAD] = {CURSOR_VERSION, (unsigned char)c->place};
     for (int i = 0; i < 4; i++)
         head[2 + i] = (unsigned char)(c->root >> (8 * i));
-    int rc = files_buffer_append(out, head, sizeof head);
-    return rc == MCP_OK ? files_buffer_append(out, c->path, c->len) : rc;
+    int rc = common_buffer_append(out, head, sizeof head);
+    return rc == MCP_OK ? common_buffer_append(out, c->path, c->len) : rc;
 }
 
 int files_cursor_read(mcp_str bytes, files_cursor *ret)
@@ -52,7 +52,7 @@ int files_cursor_read(mcp_str bytes, files_cursor *ret)
     if (!bytes.len)
         return MCP_OK;
     const unsigned char *head = (const unsigned char *)bytes.ptr;
-    if (bytes.len < CURSOR_HEAD || bytes.len - CURSOR_HEAD >= FILES_PATH_MAX ||
+    if (bytes.len < CURSOR_HEAD || bytes.len - CURSOR_HEAD >= COMMON_PATH_MAX ||
         head[0] != CURSOR_VERSION || head[1] > FILES_AFTER_TREE)
         return MCP_EINVAL;
     ret->place = (files_place)head[1];
@@ -100,7 +100,7 @@ static bool is_readme(const files_entry *e)
 }
 
 /* Where it is below its root; with several roots the root's own name comes first. */
-static int put_title(const files *f, const files_entry *e, files_buffer *out)
+static int put_title(const files *f, const files_entry *e, common_buffer *out)
 {
     const files_root *root = &f->roots.items[e->root];
     size_t at = root->path_len;
@@ -160,14 +160,14 @@ static void note_folder(page *p, const files_entry *e)
         return;
     p->root = e->root;
     p->folder.len = 0;
-    files_buffer path;
-    files_buffer_init(&path, &p->f->alloc);
-    if (files_buffer_append(&p->folder, folder.ptr, folder.len) == MCP_OK)
-        files_buffer_append(&p->folder, "", 1);
+    common_buffer path;
+    common_buffer_init(&path, &p->f->alloc);
+    if (common_buffer_append(&p->folder, folder.ptr, folder.len) == MCP_OK)
+        common_buffer_append(&p->folder, "", 1);
     folder.len -= folder.len > 0; /* the slash */
     if (files_put_path(p->f, e->root, folder, &path) == MCP_OK)
         files_watch_listed(p->f->watch, path.ptr);
-    files_buffer_free(&path);
+    common_buffer_free(&path);
 }
 
 static int emit_reply(const files_entry *e, void *user)
@@ -188,12 +188,12 @@ static int emit_record(const files_entry *e, void *user)
 {
     page *p = user;
     record r = {.entry = *e, .rel_len = e->rel.len, .name_len = e->name.len};
-    int rc = files_buffer_append(&p->records, &r, sizeof r);
+    int rc = common_buffer_append(&p->records, &r, sizeof r);
     if (rc == MCP_OK && e->rel.len) /* the name is its end */
-        rc = files_buffer_append(&p->records, e->rel.ptr, e->rel.len);
+        rc = common_buffer_append(&p->records, e->rel.ptr, e->rel.len);
     else if (rc == MCP_OK)
-        rc = files_buffer_append(&p->records, e->name.ptr, e->name.len);
-    return rc == MCP_OK ? files_buffer_append(&p->records, "", 1) : rc;
+        rc = common_buffer_append(&p->records, e->name.ptr, e->name.len);
+    return rc == MCP_OK ? common_buffer_append(&p->records, "", 1) : rc;
 }
 
 static int reply_records(page *p)
@@ -228,16 +228,16 @@ static void walk(page *p, files_emit_fn *emit)
 
 static int page_end(page *p)
 {
-    files_buffer cursor;
-    files_buffer_init(&cursor, &p->f->alloc);
+    common_buffer cursor;
+    common_buffer_init(&cursor, &p->f->alloc);
     p->f->slow = p->took > SLOW_NS;
     if (p->rc == MCP_OK && p->result.more)
         p->rc = files_cursor_write(&p->cursor, &cursor);
     if (p->rc == MCP_OK && p->result.more)
         p->rc = mcp_reply_next(p->req, (mcp_str){cursor.ptr, cursor.len});
-    files_buffer_free(&cursor);
-    files_buffer_free(&p->records);
-    files_buffer_free(&p->folder);
+    common_buffer_free(&cursor);
+    common_buffer_free(&p->records);
+    common_buffer_free(&p->folder);
     return p->rc;
 }
 
@@ -276,7 +276,7 @@ bool files_is_large_folder(const struct stat *st)
 /* Whether the page begins in, or at, a folder that takes long. */
 static bool is_long(const page *p)
 {
-    char rel[FILES_PATH_MAX];
+    char rel[COMMON_PATH_MAX];
     struct stat st;
     if (p->f->slow)
         return true;
@@ -316,8 +316,8 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     int rc = files_cursor_read(cursor, &p->cursor);
     if (rc != MCP_OK)
         return rc;
-    files_buffer_init(&p->records, &f->alloc);
-    files_buffer_init(&p->folder, &f->alloc);
+    common_buffer_init(&p->records, &f->alloc);
+    common_buffer_init(&p->folder, &f->alloc);
     if (is_long(p))
         return walk_later(p);
     walk(p, emit_reply);

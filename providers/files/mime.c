@@ -161,7 +161,7 @@ static int reserve_glob(files_mime *m)
         return MCP_OK;
     size_t cap = m->cap ? 2 * m->cap : 2048;
     glob *globs = m->globs ? m->alloc.resize(m->globs, cap * sizeof *globs, m->alloc.user)
-                           : files_alloc(&m->alloc, cap * sizeof *globs);
+                           : common_alloc(&m->alloc, cap * sizeof *globs);
     if (!globs)
         return MCP_ENOMEM;
     m->globs = globs;
@@ -227,7 +227,7 @@ static char *read_file(const files_mime *m, const char *path, size_t *ret_len)
     if (fd < 0)
         return NULL;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size <= MAX_FILE)
-        text = files_alloc(&m->alloc, (size_t)st.st_size + 1);
+        text = common_alloc(&m->alloc, (size_t)st.st_size + 1);
     while (text && len < (size_t)st.st_size) {
         ssize_t n = read(fd, text + len, (size_t)st.st_size - len);
         if (n < 0 && errno == EINTR)
@@ -284,9 +284,9 @@ static int load(files_mime *m)
 static void unload(files_mime *m)
 {
     for (size_t i = 0; i < m->file_count; i++)
-        files_release(&m->alloc, m->files[i]);
+        common_release(&m->alloc, m->files[i]);
     if (m->globs)
-        files_release(&m->alloc, m->globs);
+        common_release(&m->alloc, m->globs);
     m->globs = NULL;
     m->file_count = m->count = m->cap = 0;
     memset(m->bucket, 0, sizeof m->bucket);
@@ -419,8 +419,8 @@ const char *files_mime_of_content(bool is_text)
 int files_mime_new(const char *data_home, const char *data_dirs, const mcp_allocator *alloc,
                    files_mime **ret)
 {
-    mcp_allocator mem = files_allocator(alloc);
-    files_mime *m = files_alloc(&mem, sizeof *m);
+    mcp_allocator mem = common_allocator(alloc);
+    files_mime *m = common_alloc(&mem, sizeof *m);
     if (!m)
         return MCP_ENOMEM;
     if (!data_dirs || !*data_dirs)
@@ -428,8 +428,8 @@ int files_mime_new(const char *data_home, const char *data_dirs, const mcp_alloc
     memset(m, 0, sizeof *m);
     m->alloc = mem;
     pthread_mutex_init(&m->lock, NULL);
-    m->data_dirs = files_copy(&mem, data_dirs, strlen(data_dirs));
-    m->data_home = files_copy(&mem, data_home ? data_home : "", data_home ? strlen(data_home) : 0);
+    m->data_dirs = common_copy(&mem, data_dirs, strlen(data_dirs));
+    m->data_home = common_copy(&mem, data_home ? data_home : "", data_home ? strlen(data_home) : 0);
     if (!m->data_dirs || !m->data_home) {
         files_mime_free(m);
         return MCP_ENOMEM;
@@ -444,8 +444,8 @@ void files_mime_free(files_mime *mime)
         return;
     mcp_allocator mem = mime->alloc;
     unload(mime);
-    files_release(&mem, mime->data_home);
-    files_release(&mem, mime->data_dirs);
+    common_release(&mem, mime->data_home);
+    common_release(&mem, mime->data_dirs);
     pthread_mutex_destroy(&mime->lock);
-    files_release(&mem, mime);
+    common_release(&mem, mime);
 }

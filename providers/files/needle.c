@@ -29,12 +29,12 @@ struct files_needle {
 
 static void *pcre_malloc(size_t size, void *user)
 {
-    return files_alloc(user, size);
+    return common_alloc(user, size);
 }
 
 static void pcre_free(void *ptr, void *user)
 {
-    files_release(user, ptr);
+    common_release(user, ptr);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static int set_up(files_needle *n, const files_needle_options *o, char why[200])
     n->by_line = o->regex;
     if (!o->regex && !o->ignore_case) {
         n->len = o->text.len;
-        n->literal = files_copy(&n->alloc, o->text.ptr, o->text.len);
+        n->literal = common_copy(&n->alloc, o->text.ptr, o->text.len);
         return n->literal ? MCP_OK : MCP_ENOMEM;
     }
     n->general = pcre2_general_context_create(pcre_malloc, pcre_free, &n->alloc);
@@ -84,14 +84,14 @@ static int set_up(files_needle *n, const files_needle_options *o, char why[200])
 int files_needle_new(const files_needle_options *o, const mcp_allocator *alloc, files_needle **ret,
                      char why[200])
 {
-    mcp_allocator a = files_allocator(alloc);
+    mcp_allocator a = common_allocator(alloc);
     if (!o->text.len || o->text.len > FILES_NEEDLE_MAX)
         return snprintf(why, 200, "what to look for has 1 to %zu bytes", FILES_NEEDLE_MAX),
                MCP_EINVAL;
     if (memchr(o->text.ptr, '\n', o->text.len) || memchr(o->text.ptr, '\0', o->text.len))
         return snprintf(why, 200, "a match lies on one line: leave line ends and NUL out"),
                MCP_EINVAL;
-    files_needle *n = files_alloc(&a, sizeof *n);
+    files_needle *n = common_alloc(&a, sizeof *n);
     if (!n)
         return MCP_ENOMEM;
     *n = (files_needle){.alloc = a};
@@ -111,9 +111,9 @@ void files_needle_free(files_needle *n)
     pcre2_match_data_free(n->data);
     pcre2_match_context_free(n->context);
     pcre2_general_context_free(n->general);
-    files_release(&n->alloc, n->literal);
+    common_release(&n->alloc, n->literal);
     mcp_allocator a = n->alloc;
-    files_release(&a, n);
+    common_release(&a, n);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

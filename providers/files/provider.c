@@ -23,15 +23,15 @@ static size_t character(mcp_str s)
 {
     unsigned char c = (unsigned char)s.ptr[0];
     size_t len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-    return len <= s.len && files_text_utf8((mcp_str){s.ptr, len}) ? len : 0;
+    return len <= s.len && common_text_utf8((mcp_str){s.ptr, len}) ? len : 0;
 }
 
-int files_put_text(files_buffer *out, mcp_str bytes)
+int files_put_text(common_buffer *out, mcp_str bytes)
 {
-    int rc = files_buffer_reserve(out, bytes.len * 3 + 1);
+    int rc = common_buffer_reserve(out, bytes.len * 3 + 1);
     if (rc != MCP_OK)
         return rc;
-    if (files_text_utf8(bytes)) {
+    if (common_text_utf8(bytes)) {
         if (bytes.len)
             memcpy(out->ptr + out->len, bytes.ptr, bytes.len);
         out->len += bytes.len;
@@ -48,38 +48,38 @@ int files_put_text(files_buffer *out, mcp_str bytes)
     return MCP_OK;
 }
 
-static int terminate(files_buffer *out, int rc)
+static int terminate(common_buffer *out, int rc)
 {
-    if (rc == MCP_OK && (rc = files_buffer_reserve(out, 1)) == MCP_OK)
+    if (rc == MCP_OK && (rc = common_buffer_reserve(out, 1)) == MCP_OK)
         out->ptr[out->len] = 0;
     return rc;
 }
 
-int files_put_uri(const files *f, size_t root, mcp_str rel, files_buffer *out)
+int files_put_uri(const files *f, size_t root, mcp_str rel, common_buffer *out)
 {
     return terminate(out, files_uri_write(&f->roots.items[root], rel, out));
 }
 
-int files_put_path(const files *f, size_t root, mcp_str rel, files_buffer *out)
+int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out)
 {
     const files_root *r = &f->roots.items[root];
-    int rc = files_buffer_append(out, r->path, r->path_len);
+    int rc = common_buffer_append(out, r->path, r->path_len);
     if (rc == MCP_OK && (rel.len || !r->path_len))
-        rc = files_buffer_append(out, "/", 1);
+        rc = common_buffer_append(out, "/", 1);
     if (rc == MCP_OK && rel.len)
-        rc = files_buffer_append(out, rel.ptr, rel.len);
+        rc = common_buffer_append(out, rel.ptr, rel.len);
     return terminate(out, rc);
 }
 
-int files_put_line(const files *f, const files_entry *e, files_buffer *out)
+int files_put_line(const files *f, const files_entry *e, common_buffer *out)
 {
     char head[48];
     int n = e->is_dir ? snprintf(head, sizeof head, "folder\t-\t")
                       : snprintf(head, sizeof head, "file\t%llu\t", (unsigned long long)e->size);
-    int rc = files_buffer_append(out, head, (size_t)n);
+    int rc = common_buffer_append(out, head, (size_t)n);
     if (rc == MCP_OK)
         rc = files_uri_write(&f->roots.items[e->root], e->rel, out);
-    return rc == MCP_OK ? files_buffer_append(out, "\n", 1) : rc;
+    return rc == MCP_OK ? common_buffer_append(out, "\n", 1) : rc;
 }
 
 bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret)
@@ -144,20 +144,20 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     files *f = user;
     files_target target;
-    files_buffer out;
+    common_buffer out;
     mcp_str plain;
     if (!without_query(uri, &plain) || files_uri_parse(&f->roots, plain, &target) != MCP_OK)
         return MCP_ENOTFOUND;
     int rc = could_be_served(f, &target);
     if (rc != MCP_OK)
         return rc;
-    files_buffer_init(&out, &f->alloc);
+    common_buffer_init(&out, &f->alloc);
     rc = files_put_uri(f, target.root, (mcp_str){target.rel, target.rel_len}, &out);
     if (rc == MCP_OK && out.len >= room)
         rc = MCP_ELIMIT;
     if (rc == MCP_OK)
         memcpy(canonical, out.ptr, out.len + 1);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     return rc;
 }
 
@@ -165,14 +165,14 @@ static void on_updated(const char *path, void *user)
 {
     files *f = user;
     files_target target;
-    files_buffer uri;
+    common_buffer uri;
     if (files_path_parse(&f->roots, mcp_str_from(path), &target) != MCP_OK ||
         could_be_served(f, &target) != MCP_OK)
         return;
-    files_buffer_init(&uri, &f->alloc);
+    common_buffer_init(&uri, &f->alloc);
     if (files_put_uri(f, target.root, (mcp_str){target.rel, target.rel_len}, &uri) == MCP_OK)
         mcp_server_resource_updated(f->server, uri.ptr);
-    files_buffer_free(&uri);
+    common_buffer_free(&uri);
 }
 
 static void on_list_changed(void *user)
@@ -196,11 +196,11 @@ static int ensure_watch(files *f)
 }
 
 /* The path of a canonical URI, which is ours. */
-static int path_of(files *f, const char *canonical, files_buffer *path)
+static int path_of(files *f, const char *canonical, common_buffer *path)
 {
     files_target target;
     int rc = files_uri_parse(&f->roots, mcp_str_from(canonical), &target);
-    files_buffer_init(path, &f->alloc);
+    common_buffer_init(path, &f->alloc);
     if (rc == MCP_OK)
         rc = files_put_path(f, target.root, (mcp_str){target.rel, target.rel_len}, path);
     return rc;
@@ -209,23 +209,23 @@ static int path_of(files *f, const char *canonical, files_buffer *path)
 static int watch(const char *canonical, void *user)
 {
     files *f = user;
-    files_buffer path;
+    common_buffer path;
     int rc = path_of(f, canonical, &path);
     if (rc == MCP_OK)
         rc = ensure_watch(f);
     if (rc == MCP_OK)
         rc = files_watch_add(f->watch, path.ptr);
-    files_buffer_free(&path);
+    common_buffer_free(&path);
     return rc;
 }
 
 static void unwatch(const char *canonical, void *user)
 {
     files *f = user;
-    files_buffer path;
+    common_buffer path;
     if (path_of(f, canonical, &path) == MCP_OK && f->watch)
         files_watch_remove(f->watch, path.ptr);
-    files_buffer_free(&path);
+    common_buffer_free(&path);
 }
 
 static int watch_list(void *user)
@@ -248,9 +248,9 @@ static void unwatch_list(void *user)
 typedef struct completion {
     files *f;
     mcp_str value; /* into path, or of the request */
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     files_complete_options options;
-    files_buffer values; /* each with a NUL behind it */
+    common_buffer values; /* each with a NUL behind it */
     size_t total;
     int rc;
 } completion;
@@ -263,8 +263,8 @@ static bool needs_encoding(char c)
 
 static int keep_value(mcp_str value, void *user)
 {
-    files_buffer *out = &((completion *)user)->values;
-    int rc = files_buffer_reserve(out, MCP_URI_ENCODED_SIZE(value.len));
+    common_buffer *out = &((completion *)user)->values;
+    int rc = common_buffer_reserve(out, MCP_URI_ENCODED_SIZE(value.len));
     if (rc != MCP_OK)
         return rc;
     for (size_t i = 0; i < value.len; i++) {
@@ -274,7 +274,7 @@ static int keep_value(mcp_str value, void *user)
         else
             out->ptr[out->len++] = *one.ptr;
     }
-    return files_buffer_append(out, "", 1);
+    return common_buffer_append(out, "", 1);
 }
 
 static void complete_work(void *user)
@@ -294,7 +294,7 @@ static int reply_values(mcp_request *req, completion *c)
     }
     if (rc == MCP_OK)
         mcp_reply_completion_total(req, c->total);
-    files_buffer_free(&c->values);
+    common_buffer_free(&c->values);
     return rc;
 }
 
@@ -309,7 +309,7 @@ static int complete_later(mcp_request *req, completion *c)
     c->rc = MCP_ECANCELLED; /* should it never be begun */
     int rc = mcp_request_work(req, complete_work, complete_done, c);
     if (rc < 0)
-        files_buffer_free(&c->values);
+        common_buffer_free(&c->values);
     return rc;
 }
 
@@ -319,7 +319,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     files *f = user;
     size_t len;
     (void)context;
-    if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= FILES_PATH_MAX)
+    if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= COMMON_PATH_MAX)
         return MCP_OK;
     completion *c = mcp_request_alloc(req, sizeof *c);
     if (!c)
@@ -327,7 +327,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->f = f;
     c->value = value;
     c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
-    files_buffer_init(&c->values, &f->alloc);
+    common_buffer_init(&c->values, &f->alloc);
     /* As typed: maybe encoded, maybe not. */
     if (mcp_uri_decode(value, c->path, sizeof c->path, &len) == MCP_OK && !memchr(c->path, 0, len))
         c->value = (mcp_str){c->path, len};
@@ -387,10 +387,10 @@ static void release(void *user)
     files_roots_close(&f->roots);
     files_mime_free(f->mime);
     files_cache_free(f->cache);
-    files_buffer_free(&f->uri);
-    files_buffer_free(&f->name);
-    files_buffer_free(&f->title);
-    files_release(&alloc, f);
+    common_buffer_free(&f->uri);
+    common_buffer_free(&f->name);
+    common_buffer_free(&f->title);
+    common_release(&alloc, f);
 }
 
 static int refuse(mcp_error *error, int code, const char *source, const char *why)
@@ -410,11 +410,11 @@ static int check_source(const char *source, mcp_error *error)
     if (!*source)
         return refuse(error, MCP_EINVAL, "''", "the name of a source is empty");
     if (stat(source, &st) != 0)
-        return refuse(error, files_code_of_errno(errno), source, strerror(errno));
+        return refuse(error, common_code_of_errno(errno), source, strerror(errno));
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
         return refuse(error, MCP_EACCESS, source, "neither a folder nor a regular file");
     if (faccessat(AT_FDCWD, source, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK, AT_EACCESS) != 0)
-        return refuse(error, files_code_of_errno(errno), source, strerror(errno));
+        return refuse(error, common_code_of_errno(errno), source, strerror(errno));
     return MCP_OK;
 }
 
@@ -438,8 +438,8 @@ static int open_sources(files *f, const mcp_files_options *o, mcp_error *error)
 
 static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp_error *error)
 {
-    mcp_allocator alloc = files_allocator(o->allocator);
-    files *f = files_alloc(&alloc, sizeof *f);
+    mcp_allocator alloc = common_allocator(o->allocator);
+    files *f = common_alloc(&alloc, sizeof *f);
     if (!f)
         return MCP_ENOMEM;
     *f = (files){.alloc = alloc,
@@ -448,9 +448,9 @@ static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp
                  .watch_budget = o->watch_budget,
                  .no_watch = o->no_watch,
                  .rules = !o->no_ignore};
-    files_buffer_init(&f->uri, &alloc);
-    files_buffer_init(&f->name, &alloc);
-    files_buffer_init(&f->title, &alloc);
+    common_buffer_init(&f->uri, &alloc);
+    common_buffer_init(&f->name, &alloc);
+    common_buffer_init(&f->title, &alloc);
     int rc = open_sources(f, o, error);
     if (rc == MCP_OK)
         rc = files_mime_new(o->data_home, o->data_dirs, &f->alloc, &f->mime);

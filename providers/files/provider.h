@@ -24,21 +24,21 @@ typedef struct files {
     files_cache *cache; /* made with the first read; NULL without memory */
     size_t max_read, watch_budget;
     bool no_watch, rules;
-    files_watch *watch;            /* made for the first who wants to know */
-    bool slow;                     /* the last page took long: the next one goes to a worker */
-    files_buffer uri, name, title; /* reused from entry to entry */
+    files_watch *watch;             /* made for the first who wants to know */
+    bool slow;                      /* the last page took long: the next one goes to a worker */
+    common_buffer uri, name, title; /* reused from entry to entry */
 } files;
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Appends bytes as UTF-8, with U+FFFD for what is none, and a NUL that is not counted. */
-int files_put_text(files_buffer *out, mcp_str bytes);
+int files_put_text(common_buffer *out, mcp_str bytes);
 /* Appends the canonical URI and a NUL that is not counted. */
-int files_put_uri(const files *f, size_t root, mcp_str rel, files_buffer *out);
+int files_put_uri(const files *f, size_t root, mcp_str rel, common_buffer *out);
 /* Appends the absolute path and a NUL that is not counted. */
-int files_put_path(const files *f, size_t root, mcp_str rel, files_buffer *out);
+int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out);
 /* "folder", "file"; size or "-"; URI: one line, separated by tabs. */
-int files_put_line(const files *f, const files_entry *entry, files_buffer *out);
+int files_put_line(const files *f, const files_entry *entry, common_buffer *out);
 
 /* A whole decimal number; false when it is none, or outside of [min, max]. */
 bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
@@ -54,7 +54,7 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 bool files_is_large_folder(const struct stat *st);
 
 /* A position as bytes, for cursors, and back. MCP_ENOMEM; MCP_EINVAL: not one of ours. */
-int files_cursor_write(const files_cursor *cursor, files_buffer *out);
+int files_cursor_write(const files_cursor *cursor, common_buffer *out);
 int files_cursor_read(mcp_str bytes, files_cursor *ret);
 
 /* ---- reads ----------------------------------------------------------------------------------- */

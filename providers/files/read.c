@@ -37,7 +37,7 @@ typedef struct job {
     int fd;
     struct stat st;
     atomic_bool stop; /* read by the worker */
-    files_buffer out;
+    common_buffer out;
     bool cut; /* of a folder: there are more entries */
     int rc;
 } job;
@@ -200,7 +200,7 @@ static int append_cut(job *j)
                      "# There are more entries. Ask for more with ?limit= (at most %d), or list a "
                      "folder in it.\n",
                      MAX_ENTRIES);
-    return files_buffer_append(&j->out, line, (size_t)n);
+    return common_buffer_append(&j->out, line, (size_t)n);
 }
 
 /* On the server's thread: drops the lines, KIND tab SIZE tab URI, of what the caller may not see. */
@@ -322,7 +322,7 @@ static int reply(job *j)
     if (folder)
         drop_unseen(j);
     files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
-    content.text = folder || files_text_check(content.bytes);
+    content.text = folder || common_text_check(content.bytes);
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
     if (!content.type)
         content.type = files_mime_of_content(content.text);
@@ -337,7 +337,7 @@ static int finish(job *j)
 {
     int rc = j->rc == MCP_OK ? reply(j) : failed(j);
     close(j->fd);
-    files_buffer_free(&j->out);
+    common_buffer_free(&j->out);
     return rc;
 }
 
@@ -361,7 +361,7 @@ static int read_later(job *j)
     if (rc < 0) {
         mcp_request_on_cancel(j->req, NULL, NULL);
         close(j->fd);
-        files_buffer_free(&j->out);
+        common_buffer_free(&j->out);
     }
     return rc;
 }
@@ -426,7 +426,7 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
     rc = open_target(j);
     if (answered(j, rc))
         return rc;
-    files_buffer_init(&j->out, &f->alloc);
+    common_buffer_init(&j->out, &f->alloc);
     if (!part_fits(j)) {
         close(j->fd);
         return misfit(j);

@@ -26,13 +26,13 @@ static void close_root(const mcp_allocator *alloc, files_root *root)
     files_ignore_free(root->ignore);
     if (root->at.fd >= 0)
         close(root->at.fd);
-    files_release(alloc, root->path);
+    common_release(alloc, root->path);
 }
 
 /* The folder to hold: the root itself, or the one that a single file lies in. */
 static int open_folder(files_root *root, const struct stat *st)
 {
-    char folder[FILES_PATH_MAX];
+    char folder[COMMON_PATH_MAX];
     size_t len = root->path_len;
     if (S_ISREG(st->st_mode)) {
         while (root->path[len - 1] != '/')
@@ -48,23 +48,23 @@ static int open_folder(files_root *root, const struct stat *st)
     folder[len] = '\0';
     root->at.fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root->at.fd < 0)
-        return files_code_of_errno(errno);
-    root->at.walk = files_beneath_needs_walk(root->at.fd);
+        return common_code_of_errno(errno);
+    root->at.walk = common_beneath_needs_walk(root->at.fd);
     return MCP_OK;
 }
 
 static int open_root(const char *path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_root *root)
 {
-    char real[FILES_PATH_MAX]; /* PATH_MAX, which realpath() wants */
+    char real[COMMON_PATH_MAX]; /* PATH_MAX, which realpath() wants */
     struct stat st;
     *root = (files_root){.at.fd = -1};
     if (*path == '\0')
         return MCP_EINVAL;
     if (!realpath(path, real) || stat(real, &st) < 0)
-        return files_code_of_errno(errno);
+        return common_code_of_errno(errno);
     root->path_len = strcmp(real, "/") == 0 ? 0 : strlen(real);
-    root->path = files_copy(alloc, real, root->path_len);
+    root->path = common_copy(alloc, real, root->path_len);
     if (!root->path)
         return MCP_ENOMEM;
     int rc = open_folder(root, &st);
@@ -103,11 +103,11 @@ static void mark_nested(files_roots *roots)
 int files_roots_open(const char *const *paths, size_t count, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_roots *ret, mcp_error *error)
 {
-    files_roots roots = {.alloc = files_allocator(alloc)};
+    files_roots roots = {.alloc = common_allocator(alloc)};
     if (count > SIZE_MAX / sizeof *roots.items)
         return fail(error, MCP_ENOMEM, "");
     if (count) {
-        roots.items = files_alloc(&roots.alloc, count * sizeof *roots.items);
+        roots.items = common_alloc(&roots.alloc, count * sizeof *roots.items);
         if (!roots.items)
             return fail(error, MCP_ENOMEM, "");
     }
@@ -134,7 +134,7 @@ void files_roots_close(files_roots *roots)
     for (size_t i = 0; i < roots->count; i++)
         close_root(&roots->alloc, &roots->items[i]);
     if (roots->items)
-        files_release(&roots->alloc, roots->items);
+        common_release(&roots->alloc, roots->items);
     roots->items = NULL;
     roots->count = 0;
 }
@@ -147,12 +147,12 @@ static int check_visible(const files_root *root, const char *rel, bool is_dir)
     return rc == MCP_OK && !visible ? MCP_ENOTFOUND : rc;
 }
 
-int files_root_resolve(const files_root *root, const char *rel, char real[FILES_PATH_MAX],
+int files_root_resolve(const files_root *root, const char *rel, char real[COMMON_PATH_MAX],
                        struct stat *st)
 {
     if (root->only)
         return MCP_EACCESS; /* the link may lead to what is beside the one file */
-    int rc = files_beneath_resolve(root->at, rel, real, st);
+    int rc = common_beneath_resolve(root->at, rel, real, st);
     if (rc == MCP_OK && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
         rc = MCP_EACCESS;
     if (rc == MCP_OK)
@@ -170,19 +170,19 @@ static const char *inner(const files_root *root, const char *rel)
 
 int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct stat *st)
 {
-    char real[FILES_PATH_MAX];
+    char real[COMMON_PATH_MAX];
     int fd;
     if (root->only && *rel)
         return MCP_ENOTFOUND;
-    int rc = files_beneath_open(root->at, inner(root, rel), &fd, st);
-    if (rc == FILES_IS_LINK) {
+    int rc = common_beneath_open(root->at, inner(root, rel), &fd, st);
+    if (rc == COMMON_IS_LINK) {
         rc = files_root_resolve(root, rel, real, st);
         if (rc != MCP_OK)
             return rc;
         /* What is no link now may be one by the time that it is opened; then this is refused. */
         rel = real;
-        rc = files_beneath_open(root->at, real, &fd, st);
-        if (rc == FILES_IS_LINK)
+        rc = common_beneath_open(root->at, real, &fd, st);
+        if (rc == COMMON_IS_LINK)
             rc = MCP_EACCESS;
     }
     if (rc != MCP_OK)
@@ -209,14 +209,14 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st)
 /* Something is there although files_root_stat() says no: a link to what is left out. */
 static bool is_left_out(const files_root *root, const char *rel)
 {
-    char real[FILES_PATH_MAX];
+    char real[COMMON_PATH_MAX];
     struct stat st;
-    return files_beneath_resolve(root->at, rel, real, &st) == MCP_OK;
+    return common_beneath_resolve(root->at, rel, real, &st) == MCP_OK;
 }
 
 int files_root_awaits(const files_root *root, const char *rel)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     struct stat st;
     size_t len = strlen(rel);
     if (root->only)

@@ -12,7 +12,7 @@
 #include "ignore.h"
 
 typedef struct files_root {
-    files_beneath at;
+    common_beneath at;
     char *path; /* absolute, no slash at its end: "" is the top of the file system */
     size_t path_len;
     const char *only;     /* the name of a single file beneath `at`; NULL for a folder */
@@ -35,7 +35,7 @@ void files_roots_close(files_roots *roots);
 
 /* Opens a regular file or a folder for reading; S_ISDIR(st->st_mode) tells which. Links that stay beneath
  * the root are followed if what they lead to is itself served. MCP_ENOTFOUND (also for what is left
- * out), or as files_beneath_open(). */
+ * out), or as common_beneath_open(). */
 int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct stat *st);
 
 /* The same without opening it. */
@@ -49,7 +49,7 @@ int files_root_awaits(const files_root *root, const char *rel);
 
 /* As files_root_stat(), and where it really is: `real` has no link on its way. For a path whose last
  * component is known to be a link. */
-int files_root_resolve(const files_root *root, const char *rel, char real[FILES_PATH_MAX],
+int files_root_resolve(const files_root *root, const char *rel, char real[COMMON_PATH_MAX],
                        struct stat *st);
 
 /* The index of the root that this path beneath roots[i] belongs to: another one's when it lies in a

@@ -113,7 +113,7 @@ static size_t fill(files_rules *set, mcp_str text)
 
 int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **ret)
 {
-    mcp_allocator mem = files_allocator(alloc);
+    mcp_allocator mem = common_allocator(alloc);
     if (text.len > FILES_RULES_MAX_BYTES) {
         /* The line that the limit cuts must not become another rule. */
         text.len = FILES_RULES_MAX_BYTES;
@@ -125,11 +125,11 @@ int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **re
         *ret = NULL;
         return MCP_OK;
     }
-    files_rules *set = files_alloc(&mem, sizeof *set + count * sizeof set->items[0]);
-    char *copy = files_copy(&mem, text.ptr, text.len);
+    files_rules *set = common_alloc(&mem, sizeof *set + count * sizeof set->items[0]);
+    char *copy = common_copy(&mem, text.ptr, text.len);
     if (!set || !copy) {
-        files_release(&mem, set);
-        files_release(&mem, copy);
+        common_release(&mem, set);
+        common_release(&mem, copy);
         return MCP_ENOMEM;
     }
     set->alloc = mem;
@@ -144,8 +144,8 @@ void files_rules_free(files_rules *rules)
     if (!rules)
         return;
     mcp_allocator mem = rules->alloc;
-    files_release(&mem, rules->text);
-    files_release(&mem, rules);
+    common_release(&mem, rules->text);
+    common_release(&mem, rules);
 }
 
 /* The literal start is compared first and cut off. What is left is matched as a pattern of its own, so

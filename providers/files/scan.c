@@ -44,7 +44,7 @@ static bool served(files_scan *scan, int fd, const char *name, size_t len, unsig
         *type = type_of(fd, name);
     if (*type != DT_REG && *type != DT_DIR && *type != DT_LNK)
         return false;
-    if (at + len >= FILES_PATH_MAX)
+    if (at + len >= COMMON_PATH_MAX)
         return false;
     if (!scan->ignore)
         return true;

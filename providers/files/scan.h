@@ -15,7 +15,7 @@
 typedef struct files_scan {
     files_ignore *ignore; /* and the folder's rules there */
     files_ignore_dir *rules;
-    char *path;      /* FILES_PATH_MAX bytes, beginning with the folder's relative path: */
+    char *path;      /* COMMON_PATH_MAX bytes, beginning with the folder's relative path: */
     size_t len;      /* names are written behind it */
     mcp_str after;   /* only names greater than this; empty: all */
     mcp_str prefix;  /* only names that begin with this */

@@ -65,13 +65,13 @@ typedef struct record {
 static int add_record(files_sweep *s, const files_entry *e)
 {
     record r = {.root = e->root, .len = e->rel.len, .size = e->size, .is_dir = e->is_dir};
-    int rc = files_buffer_reserve(&s->found, sizeof r + r.len + 1);
+    int rc = common_buffer_reserve(&s->found, sizeof r + r.len + 1);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->found, &r, sizeof r);
+        rc = common_buffer_append(&s->found, &r, sizeof r);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->found, e->rel.ptr, r.len);
+        rc = common_buffer_append(&s->found, e->rel.ptr, r.len);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->found, "", 1);
+        rc = common_buffer_append(&s->found, "", 1);
     s->n_found += rc == MCP_OK;
     return rc;
 }
@@ -235,8 +235,8 @@ static int finish(files_sweep *s)
     if (s->rc == MCP_OK)
         set_next(s);
     int rc = s->done(s);
-    files_buffer_free(&s->found);
-    files_buffer_free(&s->uri);
+    common_buffer_free(&s->found);
+    common_buffer_free(&s->uri);
     return rc;
 }
 
@@ -305,8 +305,8 @@ int files_sweep_run(files_sweep *s)
     const mcp_host *host = mcp_server_host(s->f->server);
     s->began = files_sweep_now();
     s->at = s->last = s->from;
-    files_buffer_init(&s->found, &s->f->alloc);
-    files_buffer_init(&s->uri, &s->f->alloc);
+    common_buffer_init(&s->found, &s->f->alloc);
+    common_buffer_init(&s->uri, &s->f->alloc);
     if (!host || !host->work)
         return run_here(s);
     mcp_request_on_cancel(s->req, on_cancel, s);
@@ -319,13 +319,13 @@ int files_sweep_run(files_sweep *s)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-int files_sweep_put_cursor(const files_cursor *cursor, files_buffer *out)
+int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out)
 {
     char head[48];
     int n = snprintf(head, sizeof head, "%zu.%d.", cursor->root, (int)cursor->place);
-    int rc = files_buffer_append(out, head, (size_t)n);
+    int rc = common_buffer_append(out, head, (size_t)n);
     if (rc == MCP_OK)
-        rc = files_buffer_reserve(out, MCP_URI_ENCODED_SIZE(cursor->len));
+        rc = common_buffer_reserve(out, MCP_URI_ENCODED_SIZE(cursor->len));
     if (rc == MCP_OK && cursor->len)
         out->len += mcp_uri_encode_path((mcp_str){cursor->path, cursor->len}, out->ptr + out->len);
     return rc;
@@ -353,12 +353,12 @@ bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret)
     return mcp_uri_decode(text, ret->path, sizeof ret->path - 1, &ret->len) == MCP_OK;
 }
 
-static int append(files_buffer *out, const char *text)
+static int append(common_buffer *out, const char *text)
 {
-    return files_buffer_append(out, text, strlen(text));
+    return common_buffer_append(out, text, strlen(text));
 }
 
-int files_sweep_put_more(const files_sweep *s, const char *tool, files_buffer *out)
+int files_sweep_put_more(const files_sweep *s, const char *tool, common_buffer *out)
 {
     int rc = MCP_OK;
     if (!s->more)
@@ -375,14 +375,14 @@ int files_sweep_put_more(const files_sweep *s, const char *tool, files_buffer *o
 
 int files_sweep_add_cursor(const files_sweep *s, mcp_json_writer *w)
 {
-    files_buffer text;
+    common_buffer text;
     if (!s->more)
         return MCP_OK;
-    files_buffer_init(&text, &s->f->alloc);
+    common_buffer_init(&text, &s->f->alloc);
     int rc = files_sweep_put_cursor(&s->next, &text);
     if (rc == MCP_OK)
         mcp_json_key(w, "cursor"), mcp_json_add_str(w, (mcp_str){text.ptr, text.len});
-    files_buffer_free(&text);
+    common_buffer_free(&text);
     return rc;
 }
 

@@ -43,7 +43,7 @@ struct files_sweep {
     bool walked, enough;
     files_cursor at, last; /* of the walk; of the last entry that was taken */
     size_t seen, examined;
-    files_buffer found, uri;    /* records */
+    common_buffer found, uri;   /* records */
     size_t n_found, taken;      /* how many; where those begin that were not taken */
     int64_t began, slice_began; /* of the slice: when its first entry came; 0: not yet */
 };
@@ -59,7 +59,7 @@ bool files_sweep_stopped(const files_sweep *s);
 int64_t files_sweep_now(void);
 
 /* A position as a word that a model can repeat, and back; false: it is none. */
-int files_sweep_put_cursor(const files_cursor *cursor, files_buffer *out);
+int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out);
 bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
 
 /* Whether a path is wanted by a glob as a line of a .gitignore has it: without a slash the name
@@ -67,7 +67,7 @@ bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
 bool files_sweep_wants(mcp_str glob, const files_entry *entry);
 
 /* As text and as a member of the structured content: where to go on. */
-int files_sweep_put_more(const files_sweep *s, const char *tool, files_buffer *out);
+int files_sweep_put_more(const files_sweep *s, const char *tool, common_buffer *out);
 int files_sweep_add_cursor(const files_sweep *s, mcp_json_writer *w);
 
 /* Takes `glob` and `cursor` out of the arguments. MCP_OK, or as mcp_reply_tool_error() after saying what is

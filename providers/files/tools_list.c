@@ -49,7 +49,7 @@ typedef struct listing {
     mcp_str part; /* in lower case; empty: any */
     bool files, folders;
     size_t limit, count;
-    files_buffer out, uri;
+    common_buffer out, uri;
     mcp_json_writer *json;
 } listing;
 
@@ -125,7 +125,7 @@ static int reply(listing *l)
     if (rc == MCP_OK)
         rc = mcp_json_writer_finish(l->json, &json);
     if (rc == MCP_OK && !l->count)
-        rc = files_buffer_append(&l->out, none.ptr, none.len);
+        rc = common_buffer_append(&l->out, none.ptr, none.len);
     if (rc == MCP_OK)
         rc = files_sweep_put_more(&l->sweep, l->tool, &l->out);
     if (rc == MCP_OK)
@@ -142,8 +142,8 @@ static int done(files_sweep *s)
     else if (rc == MCP_EINVAL)
         rc = mcp_reply_tool_error(
             s->req, "The cursor is not one of %s: leave it out to begin at the start.", l->tool);
-    files_buffer_free(&l->out);
-    files_buffer_free(&l->uri);
+    common_buffer_free(&l->out);
+    common_buffer_free(&l->uri);
     mcp_json_writer_free(l->json);
     return rc;
 }
@@ -157,8 +157,8 @@ static int run(listing *l)
         return MCP_ENOMEM;
     mcp_json_begin_object(l->json);
     mcp_json_key(l->json, "entries"), mcp_json_begin_array(l->json);
-    files_buffer_init(&l->out, &l->sweep.f->alloc);
-    files_buffer_init(&l->uri, &l->sweep.f->alloc);
+    common_buffer_init(&l->out, &l->sweep.f->alloc);
+    common_buffer_init(&l->uri, &l->sweep.f->alloc);
     l->sweep.wants = wants;
     l->sweep.take = take;
     l->sweep.done = done;

@@ -74,8 +74,8 @@ typedef struct search {
     size_t count; /* lines found */
     size_t searched, skipped[SKIPS];
     int64_t file_began;
-    files_buffer bytes, uri, out; /* a file's, its URI, the answer as text */
-    files_buffer links;           /* URI and name of each file, each with a NUL behind it */
+    common_buffer bytes, uri, out; /* a file's, its URI, the answer as text */
+    common_buffer links;           /* URI and name of each file, each with a NUL behind it */
     mcp_json_writer *json;
 } search;
 
@@ -111,10 +111,10 @@ static int put_match(search *s, size_t number, mcp_str line, size_t match)
     mcp_json_key(s->json, "line"), mcp_json_add_uint(s->json, number);
     mcp_json_key(s->json, "text"), mcp_json_add_str(s->json, text);
     mcp_json_end(s->json);
-    int rc = files_buffer_append(&s->out, head, (size_t)n);
+    int rc = common_buffer_append(&s->out, head, (size_t)n);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->out, text.ptr, text.len);
-    return rc == MCP_OK ? files_buffer_append(&s->out, "\n", 1) : rc;
+        rc = common_buffer_append(&s->out, text.ptr, text.len);
+    return rc == MCP_OK ? common_buffer_append(&s->out, "\n", 1) : rc;
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -125,19 +125,19 @@ static int begin_file(search *s, const files_entry *e)
     s->uri.len = 0;
     int rc = files_put_uri(s->sweep.f, e->root, e->rel, &s->uri);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->links, s->uri.ptr, s->uri.len + 1);
+        rc = common_buffer_append(&s->links, s->uri.ptr, s->uri.len + 1);
     if (rc == MCP_OK)
         rc = files_put_text(&s->links, e->name);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->links, "", 1);
+        rc = common_buffer_append(&s->links, "", 1);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->out, s->uri.ptr, s->uri.len);
+        rc = common_buffer_append(&s->out, s->uri.ptr, s->uri.len);
     if (rc != MCP_OK)
         return rc;
     mcp_json_begin_object(s->json);
     mcp_json_key(s->json, "uri"), mcp_json_add_string(s->json, s->uri.ptr);
     mcp_json_key(s->json, "matches"), mcp_json_begin_array(s->json);
-    return files_buffer_append(&s->out, "\n", 1);
+    return common_buffer_append(&s->out, "\n", 1);
 }
 
 static int end_file(search *s, size_t found, bool more)
@@ -149,7 +149,7 @@ static int end_file(search *s, size_t found, bool more)
     if (more)
         mcp_json_key(s->json, "more"), mcp_json_add_bool(s->json, true);
     mcp_json_end(s->json);
-    return more ? files_buffer_append(&s->out, text, sizeof text - 1) : MCP_OK;
+    return more ? common_buffer_append(&s->out, text, sizeof text - 1) : MCP_OK;
 }
 
 /* A file that takes too long, or nobody waits any more. */
@@ -217,7 +217,7 @@ static int read_text(search *s, int fd, const struct stat *st)
 {
     files_reader r = {.fd = fd, .limit = s->sweep.f->max_read, .stop = stopped, .user = s};
     if (s->bytes.cap > KEPT_BUFFER)
-        files_buffer_free(&s->bytes);
+        common_buffer_free(&s->bytes);
     s->bytes.len = 0;
     return files_read_whole(&r, (uint64_t)st->st_size, &s->bytes);
 }
@@ -228,7 +228,7 @@ static int search_bytes(search *s, const files_entry *e)
     mcp_str text = {s->bytes.ptr ? s->bytes.ptr : "", s->bytes.len};
     size_t found = 0;
     bool more = false;
-    if (!files_text_check(text))
+    if (!common_text_check(text))
         return skip_file(s, BINARY);
     int rc = search_text(s, e, text, &found, &more);
     int ended = end_file(s, found, more);
@@ -288,9 +288,9 @@ static int put_summary(search *s)
         if (s->skipped[i])
             n += snprintf(text + n, sizeof text - (size_t)n, ", %zu %s", s->skipped[i],
                           skip_names[i]);
-    int rc = files_buffer_append(&s->out, text, (size_t)n);
+    int rc = common_buffer_append(&s->out, text, (size_t)n);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&s->out, ".\n", 2);
+        rc = common_buffer_append(&s->out, ".\n", 2);
     return rc == MCP_OK ? files_sweep_put_more(&s->sweep, "search_resources", &s->out) : rc;
 }
 
@@ -348,9 +348,9 @@ static int done(files_sweep *sweep)
                                               "out to begin at the start.");
     else if (rc == MCP_ELIMIT)
         rc = mcp_reply_tool_error(sweep->req, "Too many files are open; try again");
-    files_buffer *buffers[] = {&s->bytes, &s->uri, &s->out, &s->links};
+    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->out, &s->links};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        files_buffer_free(buffers[i]);
+        common_buffer_free(buffers[i]);
     mcp_json_writer_free(s->json);
     files_needle_free(s->needle);
     return rc;
@@ -360,9 +360,9 @@ static int done(files_sweep *sweep)
 
 static int run(search *s)
 {
-    files_buffer *buffers[] = {&s->bytes, &s->uri, &s->out, &s->links};
+    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->out, &s->links};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        files_buffer_init(buffers[i], &s->sweep.f->alloc);
+        common_buffer_init(buffers[i], &s->sweep.f->alloc);
     s->json = mcp_json_writer_new(&s->sweep.f->alloc, 0);
     if (!s->json) {
         files_needle_free(s->needle);

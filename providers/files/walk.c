@@ -47,7 +47,7 @@ typedef struct walker {
     size_t depth, cap;
     bool cut; /* the page ends here, and there is more */
     char *buffer;
-    char path[FILES_PATH_MAX]; /* for a scan */
+    char path[COMMON_PATH_MAX]; /* for a scan */
 } walker;
 
 static level *top(walker *w)
@@ -98,7 +98,7 @@ static int reserve_level(walker *w)
         return MCP_OK;
     size_t cap = w->cap ? 2 * w->cap : 16;
     level *levels = w->levels ? w->alloc.resize(w->levels, cap * sizeof *levels, w->alloc.user)
-                              : files_alloc(&w->alloc, cap * sizeof *levels);
+                              : common_alloc(&w->alloc, cap * sizeof *levels);
     if (!levels)
         return MCP_ENOMEM;
     w->levels = levels;
@@ -115,13 +115,13 @@ static bool serious(int rc)
 
 static int open_level(walker *w, level *lv)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     if (lv->fd >= 0)
         return MCP_OK;
     memcpy(path, w->at.path, lv->len);
     path[lv->len] = '\0';
-    int rc = files_beneath_open_dir(w->root->at, path, &lv->fd);
-    return rc == FILES_IS_LINK ? MCP_ENOTFOUND : rc;
+    int rc = common_beneath_open_dir(w->root->at, path, &lv->fd);
+    return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc;
 }
 
 /* Puts the folder that the first `len` bytes of the position name on the stack. MCP_ENOTFOUND when it is
@@ -228,7 +228,7 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
 /* Stat of what the position names; links are followed to files. MCP_ENOTFOUND: not to be listed. */
 static int look(walker *w, const level *lv, unsigned char type, struct stat *st)
 {
-    char real[FILES_PATH_MAX];
+    char real[COMMON_PATH_MAX];
     if (type == DT_LNK) {
         w->result->examined++;
         int rc = files_root_resolve(w->root, w->at.path, real, st);
@@ -387,10 +387,10 @@ static int start(walker *w, const files_roots *roots, const files_walk_options *
     w->opt.max = w->opt.max ? w->opt.max : DEFAULT_MAX;
     w->opt.max = w->opt.max < MOST ? w->opt.max : MOST;
     w->opt.budget = w->opt.budget ? w->opt.budget : DEFAULT_BUDGET;
-    w->alloc = files_allocator(w->opt.alloc);
+    w->alloc = common_allocator(w->opt.alloc);
     w->max_depth = SIZE_MAX;
     *result = (files_walk_result){0};
-    w->buffer = files_alloc(&w->alloc, FILES_SCAN_BUFFER);
+    w->buffer = common_alloc(&w->alloc, FILES_SCAN_BUFFER);
     return w->buffer ? MCP_OK : MCP_ENOMEM;
 }
 
@@ -399,13 +399,13 @@ static void finish(walker *w)
     while (w->depth)
         pop_level(w);
     if (w->levels)
-        files_release(&w->alloc, w->levels);
-    files_release(&w->alloc, w->buffer);
+        common_release(&w->alloc, w->levels);
+    common_release(&w->alloc, w->buffer);
 }
 
 static bool cursor_valid(const files_roots *roots, const files_cursor *c)
 {
-    if (c->root >= roots->count || c->len >= FILES_PATH_MAX || c->place > FILES_AFTER_TREE)
+    if (c->root >= roots->count || c->len >= COMMON_PATH_MAX || c->place > FILES_AFTER_TREE)
         return false;
     if (c->place == FILES_BEFORE_ROOT)
         return c->len == 0;
@@ -435,18 +435,18 @@ int files_walk_page(const files_roots *roots, const files_cursor *in,
 /* Turns the path of the folder into the one where it really is, and puts it on the stack. */
 static int enter_folder(walker *w, const char *rel)
 {
-    char real[FILES_PATH_MAX];
+    char real[COMMON_PATH_MAX];
     struct stat st;
     int fd;
-    int rc = files_beneath_open_dir(w->root->at, rel, &fd);
+    int rc = common_beneath_open_dir(w->root->at, rel, &fd);
     if (rc == MCP_OK)
         close(fd);
-    else if (rc == FILES_IS_LINK)
+    else if (rc == COMMON_IS_LINK)
         rc = files_root_resolve(w->root, rel, real, &st), rel = real;
     if (rc != MCP_OK)
         return rc;
     size_t len = strlen(rel);
-    if (len >= FILES_PATH_MAX)
+    if (len >= COMMON_PATH_MAX)
         return MCP_ENOTFOUND;
     memcpy(w->at.path, rel, len + 1);
     w->at.len = w->begin = len;

@@ -44,7 +44,7 @@ typedef struct files_cursor {
     size_t root;
     files_place place;
     size_t len;
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
 } files_cursor;
 
 typedef struct files_walk_options {

@@ -75,7 +75,7 @@ int files_watch_open_dir(const char *path, int *ret_fd, void *user)
     struct stat st;
     const files_root *root = single_file_in(w, path);
     if (root)
-        return files_beneath_open_dir(root->at, "", ret_fd);
+        return common_beneath_open_dir(root->at, "", ret_fd);
     root = find_root(w, path, &target);
     if (!root || root->only)
         return MCP_ENOTFOUND;
@@ -104,7 +104,7 @@ bool files_watch_visible(const files_watch *w, const char *path, bool is_dir)
 size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to)
 {
     size_t len = dir->node.len;
-    if (len + 1 + name_len >= FILES_PATH_MAX)
+    if (len + 1 + name_len >= COMMON_PATH_MAX)
         return 0;
     memcpy(to, dir->node.path, len);
     if (len > 1)
@@ -185,7 +185,7 @@ static bool needs_polling(files_watch *w, const char *path, size_t parent)
 {
     int fd;
     struct stat st;
-    char folder[FILES_PATH_MAX];
+    char folder[COMMON_PATH_MAX];
     memcpy(folder, path, parent);
     folder[parent] = 0;
     if (files_watch_open_dir(folder, &fd, w) != MCP_OK)
@@ -203,12 +203,12 @@ static int way_add(files_watch *w, sub *s, size_t len)
     files_dir *dir;
     if (s->n_way == s->way_room) {
         size_t room = s->way_room ? s->way_room * 2 : 8;
-        files_dir **grown = files_alloc(&w->alloc, room * sizeof(files_dir *));
+        files_dir **grown = common_alloc(&w->alloc, room * sizeof(files_dir *));
         if (!grown)
             return MCP_ENOMEM;
         if (s->n_way)
             memcpy(grown, s->way, s->n_way * sizeof(files_dir *));
-        files_release(&w->alloc, s->way);
+        common_release(&w->alloc, s->way);
         s->way = grown;
         s->way_room = room;
     }
@@ -279,7 +279,7 @@ static void look_again(files_watch *w, sub *s)
     for (size_t i = 0; i < n_old;
          i++) /* after the new way, so that what is on both stays watched */
         files_dir_unpin(&w->dirs, old[i]);
-    files_release(&w->alloc, old);
+    common_release(&w->alloc, old);
     take_stamp(w, s->node.path, &s->stamp);
     if (!files_stamp_same(&before, &s->stamp))
         tell_updated(w, s);
@@ -310,8 +310,8 @@ static void sub_free(files_watch *w, sub *s, void *arg)
     (void)arg;
     set_polled(w, s, false);
     way_clear(w, s);
-    files_release(&w->alloc, s->way);
-    files_release(&w->alloc, s);
+    common_release(&w->alloc, s->way);
+    common_release(&w->alloc, s);
 }
 
 static sub *find_sub(const files_watch *w, const char *path, size_t len)
@@ -372,7 +372,7 @@ static void event_for_lists(files_watch *w, const event *e)
 
 static void on_entry(files_watch *w, files_dir *d, uint32_t mask, const char *name)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     size_t name_len = strlen(name), len = files_watch_join(d, name, name_len, path);
     event e = {.dir = d, .mask = mask, .path = path, .len = len, .name = len - name_len};
     if (!len)
@@ -498,11 +498,11 @@ void files_watch_scanned(files_watch *w)
 
 int files_watch_new(const files_watch_options *options, files_watch **ret)
 {
-    mcp_allocator alloc = files_allocator(options->alloc);
+    mcp_allocator alloc = common_allocator(options->alloc);
     const mcp_host *host = options->host;
     if (!host || !host->timer_start || !host->timer_stop)
         return MCP_EUNSUPPORTED;
-    files_watch *w = files_alloc(&alloc, sizeof *w);
+    files_watch *w = common_alloc(&alloc, sizeof *w);
     if (!w)
         return MCP_ENOMEM;
     memset(w, 0, offsetof(files_watch, events));
@@ -560,7 +560,7 @@ void files_watch_free(files_watch *w)
     files_table_free(&w->subs, &w->alloc);
     end(w);
     mcp_allocator alloc = w->alloc;
-    files_release(&alloc, w);
+    common_release(&alloc, w);
 }
 
 int files_watch_add(files_watch *w, const char *path)
@@ -568,14 +568,14 @@ int files_watch_add(files_watch *w, const char *path)
     size_t len = strlen(path);
     if (find_sub(w, path, len))
         return MCP_OK;
-    sub *s = files_alloc(&w->alloc, sizeof *s + len + 1);
+    sub *s = common_alloc(&w->alloc, sizeof *s + len + 1);
     if (!s)
         return MCP_ENOMEM;
     *s = (sub){.node = {.len = len, .path = (char *)(s + 1)}};
     memcpy(s->node.path, path, len + 1);
     int rc = way_begin(w, s) ? files_table_add(&w->subs, &s->node, &w->alloc) : MCP_ENOTFOUND;
     if (rc != MCP_OK)
-        return files_release(&w->alloc, s), rc;
+        return common_release(&w->alloc, s), rc;
     begin(w);
     take_stamp(w, path, &s->stamp);
     rc = way_make(w, s);

@@ -130,7 +130,7 @@ static bool is_folder(int dir_fd, const linux_dirent *e)
 /* One buffer of entries. 1: there may be more; 0: that was all; -1: no room for more folders. */
 static int scan_some(files_watch *w)
 {
-    char path[FILES_PATH_MAX];
+    char path[COMMON_PATH_MAX];
     long n = syscall(SYS_getdents64, w->scan_fd, w->entries, sizeof w->entries);
     for (long at = 0; at < n;) {
         const linux_dirent *e = (const void *)(w->entries + at);

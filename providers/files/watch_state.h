@@ -32,7 +32,7 @@ struct files_watch {
 /* watch.c */
 int files_watch_open_dir(const char *path, int *ret_fd, void *watch);
 bool files_watch_visible(const files_watch *w, const char *path, bool is_dir);
-/* dir + "/" + name; 0 when it is too long for FILES_PATH_MAX. */
+/* dir + "/" + name; 0 when it is too long for COMMON_PATH_MAX. */
 size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to);
 /* The length of the path of what holds this one; of "/a" it is 1. */
 size_t files_watch_parent(const char *path, size_t len);

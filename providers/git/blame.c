@@ -45,7 +45,7 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *us
         const mcp_allocator *alloc = &b->j->r->alloc;
         size_t cap = b->cap_hunk ? b->cap_hunk * 2 : 64;
         hunk *grown = b->hunk ? alloc->resize(b->hunk, cap * sizeof *grown, alloc->user)
-                              : files_alloc(alloc, cap * sizeof *grown);
+                              : common_alloc(alloc, cap * sizeof *grown);
         if (!grown) {
             b->rc = MCP_ENOMEM;
             return -1;
@@ -353,9 +353,9 @@ int repo_run_blame(repo_job *j)
     if (size > MAX_FILE)
         return repo_job_fail(j, MCP_CODE_INTERNAL, "Only files of up to %d bytes can be blamed",
                              MAX_FILE);
-    b.range = files_alloc(&j->r->alloc, MAX_RANGES * sizeof *b.range);
+    b.range = common_alloc(&j->r->alloc, MAX_RANGES * sizeof *b.range);
     rc = b.range ? blame(&b, &whole, (size_t)line, (size_t)lines, total) : MCP_ENOMEM;
-    files_release(&j->r->alloc, b.range);
-    files_release(&j->r->alloc, b.hunk);
+    common_release(&j->r->alloc, b.range);
+    common_release(&j->r->alloc, b.hunk);
     return rc;
 }

@@ -85,7 +85,7 @@ static int put_ref(repo_job *j, const repo_ref *ref)
     return repo_use_check(&j->use);
 }
 
-static int put_refs(repo_job *j, const files_buffer *refs, uint64_t limit)
+static int put_refs(repo_job *j, const common_buffer *refs, uint64_t limit)
 {
     mcp_str after = j->target.param[REPO_PARAM_AFTER];
     const char *last = NULL;
@@ -116,11 +116,11 @@ static int put_refs(repo_job *j, const files_buffer *refs, uint64_t limit)
 int repo_run_refs(repo_job *j)
 {
     bool branches = j->target.kind == REPO_KIND_BRANCHES;
-    files_buffer refs;
+    common_buffer refs;
     uint64_t limit;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_REFS_LIMIT, REFS_LIMIT, &limit))
         return MCP_OK;
-    files_buffer_init(&refs, &j->r->alloc);
+    common_buffer_init(&refs, &j->r->alloc);
     int rc = repo_refs_collect(&j->use, branches ? "refs/heads/" : "refs/tags/", &refs);
     if (rc == MCP_OK && branches)
         rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* which come behind */
@@ -129,6 +129,6 @@ int repo_run_refs(repo_job *j)
     if (rc == MCP_OK)
         rc = put_refs(j, &refs, limit);
     mcp_json_end(j->json);
-    files_buffer_free(&refs);
+    common_buffer_free(&refs);
     return rc;
 }

@@ -9,21 +9,21 @@ typedef struct completion {
     repo *r;
     mcp_request *req;
     repo_use use;
-    mcp_str value, rev;  /* of the request; rev.ptr NULL: references are asked for */
-    files_buffer values; /* each with a NUL */
+    mcp_str value, rev;   /* of the request; rev.ptr NULL: references are asked for */
+    common_buffer values; /* each with a NUL */
     size_t count;
     int rc;
 } completion;
 
 static int keep(completion *c, mcp_str before, mcp_str name, bool folder)
 {
-    if (c->count >= MOST || !files_text_utf8(name))
+    if (c->count >= MOST || !common_text_utf8(name))
         return MCP_OK; /* it can be asked for, but not typed */
     c->count++;
-    int rc = files_buffer_append(&c->values, before.ptr, before.len);
+    int rc = common_buffer_append(&c->values, before.ptr, before.len);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&c->values, name.ptr, name.len);
-    return rc == MCP_OK ? files_buffer_append(&c->values, folder ? "/" : "", 1 + folder) : rc;
+        rc = common_buffer_append(&c->values, name.ptr, name.len);
+    return rc == MCP_OK ? common_buffer_append(&c->values, folder ? "/" : "", 1 + folder) : rc;
 }
 
 static bool begins(mcp_str s, mcp_str with)
@@ -38,17 +38,17 @@ static int complete_refs(completion *c)
     const mcp_str none = {"", 0};
     int rc = begins(MCP_STR("HEAD"), c->value) ? keep(c, none, MCP_STR("HEAD"), false) : MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < 3; i++) {
-        files_buffer refs;
+        common_buffer refs;
         repo_ref ref;
         size_t at = 0;
-        files_buffer_init(&refs, &c->r->alloc);
+        common_buffer_init(&refs, &c->r->alloc);
         rc = repo_refs_collect(&c->use, kinds[i], &refs);
         while (rc == MCP_OK && c->count < MOST && repo_refs_next(&refs, &at, &ref)) {
             mcp_str name = mcp_str_from(strchr(ref.name, '/') + 1);
             if (begins(name, c->value))
                 rc = keep(c, none, name, false);
         }
-        files_buffer_free(&refs);
+        common_buffer_free(&refs);
     }
     return rc;
 }
@@ -96,7 +96,7 @@ static void done(mcp_request *req, void *user)
     const char *p = c->values.ptr, *end = p ? p + c->values.len : NULL;
     for (; rc == MCP_OK && p < end; p += strlen(p) + 1)
         rc = mcp_reply_completion(req, mcp_str_from(p));
-    files_buffer_free(&c->values);
+    common_buffer_free(&c->values);
     repo_layout_release(c->use.layout);
     mcp_reply_finish(req, rc);
 }
@@ -132,7 +132,7 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     c->value = value.ptr ? value : (mcp_str){"", 0};
     c->rev = rev;
     c->rc = MCP_ECANCELLED;
-    files_buffer_init(&c->values, &r->alloc);
+    common_buffer_init(&c->values, &r->alloc);
     c->use.layout = repo_layout_now(r);
     if (!c->use.layout)
         return MCP_OK;

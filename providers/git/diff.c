@@ -13,7 +13,7 @@ enum { MAX_DEPTH = 200, MAX_FILES = 5000, MAX_FILE = 8 << 20, BINARY_LOOK = 8000
 
 typedef struct differing {
     repo_job *j;
-    files_buffer path;
+    common_buffer path;
     size_t files, begin; /* where the text of this file begins */
     int rc;
 } differing;
@@ -23,7 +23,7 @@ typedef struct differing {
 static int put(differing *d, const void *bytes, size_t len)
 {
     if (d->rc == MCP_OK)
-        d->rc = files_buffer_append(&d->j->text, bytes, len);
+        d->rc = common_buffer_append(&d->j->text, bytes, len);
     return d->rc;
 }
 
@@ -37,7 +37,7 @@ static void put_path(differing *d, const char *side)
 {
     char escape[8];
     bool quoted = false;
-    const files_buffer *p = &d->path;
+    const common_buffer *p = &d->path;
     for (size_t i = 0; i < p->len; i++) {
         unsigned char c = (unsigned char)p->ptr[i];
         quoted = quoted || c < ' ' || c == 0x7f || c == '"' || c == '\\';
@@ -101,12 +101,12 @@ static void put_left_out(differing *d, const char *why)
     repo_target t = d->j->target;
     t.path = (mcp_str){d->path.ptr, d->path.len};
     put_string(d, why);
-    if (d->rc != MCP_OK || !(uri = files_alloc(&d->j->r->alloc, repo_uri_room(&t))))
+    if (d->rc != MCP_OK || !(uri = common_alloc(&d->j->r->alloc, repo_uri_room(&t))))
         return;
     put_string(d, d->j->r->prefix);
     put(d, uri, repo_uri_put(uri, &t));
     put_string(d, "\n");
-    files_release(&d->j->r->alloc, uri);
+    common_release(&d->j->r->alloc, uri);
 }
 
 /* ---- one file -------------------------------------------------------------------------------------------- */
@@ -219,9 +219,9 @@ static int compare_entries(differing *d, const repo_entry *a, const repo_entry *
     size_t before = d->path.len;
     if (a && b && a->mode == b->mode && git_oid_equal(&a->id, &b->id))
         return MCP_OK;
-    int rc = before && e->name.len ? files_buffer_append(&d->path, "/", 1) : MCP_OK;
+    int rc = before && e->name.len ? common_buffer_append(&d->path, "/", 1) : MCP_OK;
     if (rc == MCP_OK)
-        rc = files_buffer_append(&d->path, e->name.ptr, e->name.len);
+        rc = common_buffer_append(&d->path, e->name.ptr, e->name.len);
     if (rc == MCP_OK && e->mode == REPO_MODE_TREE)
         rc = depth < MAX_DEPTH ? compare_trees(d, a ? &a->id : NULL, b ? &b->id : NULL, depth + 1)
                                : MCP_EIO;
@@ -303,10 +303,10 @@ static int compare(differing *d)
 int repo_run_diff(repo_job *j)
 {
     differing d = {.j = j};
-    files_buffer_init(&d.path, &j->r->alloc);
+    common_buffer_init(&d.path, &j->r->alloc);
     j->has_text = true;
     j->mime = "text/x-diff";
     int rc = compare(&d);
-    files_buffer_free(&d.path);
+    common_buffer_free(&d.path);
     return rc;
 }

@@ -91,7 +91,7 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     repo_entry e, last = {0};
     uint64_t n = 0;
     bool more = false;
-    char *room = files_alloc(&j->r->alloc, j->target.path.len + rest.len + 2);
+    char *room = common_alloc(&j->r->alloc, j->target.path.len + rest.len + 2);
     if (!room)
         return MCP_ENOMEM;
     while (!more && repo_tree_next(&rest, &e)) {
@@ -107,7 +107,7 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     mcp_json_end(j->json);
     if (more)
         put_next(j, &last, room);
-    files_release(&j->r->alloc, room);
+    common_release(&j->r->alloc, room);
     return MCP_OK;
 }
 

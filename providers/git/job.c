@@ -133,7 +133,7 @@ static int failed(const repo_job *j)
 static int reply_bytes(const repo_job *j)
 {
     mcp_str bytes = j->has_text ? (mcp_str){j->text.ptr ? j->text.ptr : "", j->text.len} : j->bytes;
-    bool text = files_text_check(bytes);
+    bool text = common_text_check(bytes);
     const char *mime = j->mime ? j->mime : text ? "text/plain" : "application/octet-stream";
     if (text)
         return mcp_reply_str(j->req, bytes, mime);
@@ -161,7 +161,7 @@ static void clear(repo_job *j)
     git_odb_object_free(j->object);
     j->object = NULL;
     j->bytes = (mcp_str){NULL, 0};
-    files_buffer_free(&j->text);
+    common_buffer_free(&j->text);
     mcp_json_writer_free(j->json);
     j->json = NULL;
 }
@@ -252,7 +252,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     j->r = r;
     j->req = req;
     j->uri = uri;
-    files_buffer_init(&j->text, &r->alloc);
+    common_buffer_init(&j->text, &r->alloc);
     int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
     if (rc == MCP_OK)
         rc = check_rev(j, j->target.rev);

@@ -10,7 +10,7 @@
 #include <git2/sys/odb_backend.h>
 #include <unistd.h>
 
-enum { SMALL = FILES_PATH_MAX + 16, CONFIG = 64 << 10, MAX_LINKS_SEEN = 100000 };
+enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10, MAX_LINKS_SEEN = 100000 };
 
 static const char elsewhere[] =
     "it leads out of what was configured; if that is meant, name the folder that holds all of it: "
@@ -19,7 +19,7 @@ static const char elsewhere[] =
 typedef struct opening {
     repo_layout *l;
     const char *path;
-    char within[FILES_PATH_MAX]; /* as the kernel spells it */
+    char within[COMMON_PATH_MAX]; /* as the kernel spells it */
     mcp_error *error;
 } opening;
 
@@ -36,12 +36,12 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
 
 /* ---- where things lie ---------------------------------------------------------------------------- */
 
-static bool real_path(int fd, char to[FILES_PATH_MAX])
+static bool real_path(int fd, char to[COMMON_PATH_MAX])
 {
     char name[40];
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    ssize_t len = readlink(name, to, FILES_PATH_MAX - 1);
-    if (len <= 0 || len >= FILES_PATH_MAX - 1)
+    ssize_t len = readlink(name, to, COMMON_PATH_MAX - 1);
+    if (len <= 0 || len >= COMMON_PATH_MAX - 1)
         return false;
     to[len] = 0;
     return true;
@@ -49,7 +49,7 @@ static bool real_path(int fd, char to[FILES_PATH_MAX])
 
 static bool is_within(const opening *o, int fd)
 {
-    char real[FILES_PATH_MAX];
+    char real[COMMON_PATH_MAX];
     size_t len = strlen(o->within);
     if (!real_path(fd, real))
         return false;
@@ -61,7 +61,7 @@ static int open_folder(const opening *o, int dir, const char *name, const char *
 {
     int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return refuse(o, files_code_of_errno(errno), what, strerror(errno));
+        return refuse(o, common_code_of_errno(errno), what, strerror(errno));
     if (!is_within(o, fd)) {
         close(fd);
         return refuse(o, MCP_EACCESS, what, elsewhere);
@@ -70,13 +70,13 @@ static int open_folder(const opening *o, int dir, const char *name, const char *
     return MCP_OK;
 }
 
-int repo_read_small(files_beneath at, const char *rel, char *to, size_t room, size_t *ret_len)
+int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len)
 {
     struct stat st;
-    int fd, rc = files_beneath_open(at, rel, &fd, &st);
+    int fd, rc = common_beneath_open(at, rel, &fd, &st);
     size_t len = 0;
     if (rc != MCP_OK)
-        return rc == FILES_IS_LINK ? MCP_EACCESS : rc;
+        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
     while (S_ISREG(st.st_mode) && len + 1 < room) {
         ssize_t n = read(fd, to + len, room - 1 - len);
         if (n < 0 && errno == EINTR)
@@ -117,7 +117,7 @@ static int follow_git_file(const opening *o, int root, int *ret)
     char text[SMALL];
     const char *name;
     size_t len;
-    files_beneath at = {.fd = root, .walk = files_beneath_needs_walk(root)};
+    common_beneath at = {.fd = root, .walk = common_beneath_needs_walk(root)};
     if (repo_read_small(at, ".git", text, sizeof text, &len) != MCP_OK ||
         !one_line(text, "gitdir: ", &name))
         return refuse(o, MCP_EINVAL, ".git", "neither a folder nor a file that names one");
@@ -157,7 +157,7 @@ static int check_links(const opening *o, int dir, const char *name)
         if (fd >= 0)
             close(fd);
         return errno == ENOENT ? MCP_OK
-                               : refuse(o, files_code_of_errno(errno), "objects", strerror(errno));
+                               : refuse(o, common_code_of_errno(errno), "objects", strerror(errno));
     }
     if (!is_within(o, fd))
         rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
@@ -180,7 +180,7 @@ static int add_alternates(const opening *o, int objects)
 {
     char text[SMALL * 4], *line = text, *next;
     size_t len;
-    files_beneath at = {.fd = objects, .walk = o->l->git.walk};
+    common_beneath at = {.fd = objects, .walk = o->l->git.walk};
     int rc = repo_read_small(at, "info/alternates", text, sizeof text, &len);
     if (rc == MCP_ENOTFOUND)
         return MCP_OK;
@@ -226,7 +226,7 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
 static int check_config(const opening *o)
 {
     size_t len;
-    char *text = files_alloc(&o->l->alloc, CONFIG);
+    char *text = common_alloc(&o->l->alloc, CONFIG);
     if (!text)
         return MCP_ENOMEM;
     int rc = repo_read_small(o->l->common, "config", text, CONFIG, &len);
@@ -234,7 +234,7 @@ static int check_config(const opening *o)
         text[i] = (char)tolower((unsigned char)text[i]);
     bool sha256 = rc == MCP_OK && strstr(text, "objectformat") && strstr(text, "sha256");
     bool reftable = rc == MCP_OK && strstr(text, "refstorage") && strstr(text, "reftable");
-    files_release(&o->l->alloc, text);
+    common_release(&o->l->alloc, text);
     if (sha256)
         return refuse(o, MCP_EUNSUPPORTED, "", "repositories with SHA-256 are not supported");
     if (reftable)
@@ -290,7 +290,7 @@ static int open_all(opening *o, const char *within)
     int fd, rc;
     l->root = open(o->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (l->root < 0)
-        return refuse(o, files_code_of_errno(errno), "", strerror(errno));
+        return refuse(o, common_code_of_errno(errno), "", strerror(errno));
     fd = within ? open(within, O_PATH | O_DIRECTORY | O_CLOEXEC) : l->root;
     bool ok = fd >= 0 && real_path(fd, o->within);
     if (within && fd >= 0)
@@ -301,7 +301,7 @@ static int open_all(opening *o, const char *within)
         return refuse(o, MCP_EACCESS, "", elsewhere);
     if ((rc = find_git(o, l->root, &l->git.fd)) != MCP_OK)
         return rc;
-    l->git.walk = l->common.walk = files_beneath_needs_walk(l->git.fd);
+    l->git.walk = l->common.walk = common_beneath_needs_walk(l->git.fd);
     rc = find_common(o, &l->common.fd);
     if (rc == MCP_OK)
         rc = check_config(o);
@@ -313,13 +313,13 @@ static int open_all(opening *o, const char *within)
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
                      repo_layout **ret, mcp_error *error)
 {
-    opening o = {.l = files_alloc(alloc, sizeof *o.l), .path = path, .error = error};
+    opening o = {.l = common_alloc(alloc, sizeof *o.l), .path = path, .error = error};
     if (!o.l)
         return MCP_ENOMEM;
     *o.l = (repo_layout){
         .alloc = *alloc, .uses = 1, .root = -1, .git = {-1, false}, .common = {-1, false}};
     if (pthread_mutex_init(&o.l->lock, NULL) != 0) {
-        files_release(alloc, o.l);
+        common_release(alloc, o.l);
         return MCP_ENOMEM;
     }
     int rc = open_all(&o, within);
@@ -348,7 +348,7 @@ void repo_layout_release(repo_layout *l)
         close(l->root);
     pthread_mutex_destroy(&l->lock);
     mcp_allocator alloc = l->alloc;
-    files_release(&alloc, l);
+    common_release(&alloc, l);
 }
 
 /* ---- object databases ------------------------------------------------------------------------------------- */

@@ -24,9 +24,9 @@ typedef struct repo_stamp {
 
 typedef struct repo_layout {
     mcp_allocator alloc;
-    size_t uses;               /* counted on the server's thread alone */
-    int root;                  /* what was configured */
-    files_beneath git, common; /* the same descriptor, but for a linked worktree */
+    size_t uses;                /* counted on the server's thread alone */
+    int root;                   /* what was configured */
+    common_beneath git, common; /* the same descriptor, but for a linked worktree */
     int objects[REPO_ALTERNATES];
     size_t n_objects;
     repo_stamp stamp[4];
@@ -53,6 +53,6 @@ void repo_layout_return(repo_layout *l, git_odb *odb);
 bool repo_layout_is_linked(const repo_layout *l, const git_oid *id);
 
 /* The beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, no file), MCP_EIO. */
-int repo_read_small(files_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
+int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct listing {
     mcp_str after; /* of the request */
     size_t max, count;
     bool full;
-    files_buffer texts; /* of each entry its mode (a byte: T or -), its path with a NUL */
+    common_buffer texts; /* of each entry its mode (a byte: T or -), its path with a NUL */
     char path[MAX_PATH + 2];
     size_t len; /* of path */
     int rc;
@@ -32,10 +32,10 @@ static int keep(listing *l, const repo_entry *e)
         return MCP_OK;
     }
     l->count++;
-    int rc = files_buffer_append(&l->texts, e->mode == REPO_MODE_TREE ? "T" : "-", 1);
+    int rc = common_buffer_append(&l->texts, e->mode == REPO_MODE_TREE ? "T" : "-", 1);
     if (rc == MCP_OK)
-        rc = files_buffer_append(&l->texts, l->path, l->len);
-    return rc == MCP_OK ? files_buffer_append(&l->texts, "", 1) : rc;
+        rc = common_buffer_append(&l->texts, l->path, l->len);
+    return rc == MCP_OK ? common_buffer_append(&l->texts, "", 1) : rc;
 }
 
 static int walk(listing *l, const git_oid *tree, mcp_str after, int depth);
@@ -132,7 +132,7 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
     memcpy(uri + prefix, "HEAD/", 5);
     size_t len = prefix + 5 + repo_uri_encode(uri + prefix + 5, path, true);
     uri[len] = 0;
-    if (!files_text_utf8(path)) /* JSON cannot have it; its URI shows it */
+    if (!common_text_utf8(path)) /* JSON cannot have it; its URI shows it */
         name = uri + prefix + 5;
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
@@ -166,7 +166,7 @@ static int reply(const listing *l)
 static int finish(listing *l)
 {
     int rc = reply(l);
-    files_buffer_free(&l->texts);
+    common_buffer_free(&l->texts);
     repo_layout_release(l->use.layout);
     return rc;
 }
@@ -188,7 +188,7 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     l->r = r;
     l->req = req;
     l->rc = MCP_ECANCELLED;
-    files_buffer_init(&l->texts, &r->alloc);
+    common_buffer_init(&l->texts, &r->alloc);
     if (cursor.len) {
         char *copy = mcp_request_strdup(req, (mcp_str){cursor.ptr + 1, cursor.len - 1});
         if (!copy)

@@ -49,11 +49,11 @@ static void release(void *user)
     mcp_allocator alloc = r->alloc;
     repo_watch_free(r);
     repo_layout_release(r->layout);
-    files_release(&alloc, r->path);
-    files_release(&alloc, r->within);
-    files_release(&alloc, r->name);
-    files_release(&alloc, r->prefix);
-    files_release(&alloc, r);
+    common_release(&alloc, r->path);
+    common_release(&alloc, r->within);
+    common_release(&alloc, r->name);
+    common_release(&alloc, r->prefix);
+    common_release(&alloc, r);
 }
 
 static int refuse(mcp_error *error, int code, const char *what, const char *why)
@@ -120,8 +120,8 @@ static int set_name(repo *r, const mcp_git_options *o, mcp_error *error)
         return refuse(error, MCP_EINVAL, o->path, "its name must have 1 to 64 bytes: ?name=NAME");
     size_t len = 6 + repo_uri_encode(prefix + 6, name, false);
     prefix[len++] = '/';
-    r->prefix = files_copy(&r->alloc, prefix, len);
-    r->name = files_copy(&r->alloc, name.ptr, name.len);
+    r->prefix = common_copy(&r->alloc, prefix, len);
+    r->name = common_copy(&r->alloc, name.ptr, name.len);
     return r->prefix && r->name ? MCP_OK : MCP_ENOMEM;
 }
 
@@ -146,14 +146,14 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
 {
-    mcp_allocator alloc = files_allocator(o->allocator);
+    mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return refuse(error, MCP_EINVAL, "git", "no repository is named");
-    repo *r = files_alloc(&alloc, sizeof *r);
+    repo *r = common_alloc(&alloc, sizeof *r);
     if (!r)
         return MCP_ENOMEM;
     if (start_libgit2() != MCP_OK) {
-        files_release(&alloc, r);
+        common_release(&alloc, r);
         return MCP_ENOMEM;
     }
     *r = (repo){.alloc = alloc,
@@ -161,8 +161,8 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
                 .max_read = (size_t)or_default(o->max_read, MAX_READ),
                 .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
                 .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
-    r->path = files_copy(&alloc, o->path, strlen(o->path));
-    r->within = o->within ? files_copy(&alloc, o->within, strlen(o->within)) : NULL;
+    r->path = common_copy(&alloc, o->path, strlen(o->path));
+    r->within = o->within ? common_copy(&alloc, o->within, strlen(o->within)) : NULL;
     int rc = r->path && (r->within || !o->within) ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = set_name(r, o, error);

@@ -46,7 +46,7 @@ typedef struct repo_job {
     mcp_json_writer *json;  /* the answer, or else: */
     git_odb_object *object; /* which holds */
     mcp_str bytes;
-    files_buffer text; /* or else this, when has_text */
+    common_buffer text; /* or else this, when has_text */
     bool has_text;
     const char *mime;
     char room[]; /* for target's texts */

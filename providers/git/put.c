@@ -25,7 +25,7 @@ static void put_latin1(mcp_json_writer *w, mcp_str text)
 
 void repo_put_text(mcp_json_writer *w, mcp_str text)
 {
-    if (files_text_utf8(text))
+    if (common_text_utf8(text))
         mcp_json_add_str(w, text);
     else
         put_latin1(w, text); /* as far as it fits */
@@ -42,7 +42,7 @@ void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *t)
 {
     char small[2048];
     size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
-    char *uri = room <= sizeof small ? small : files_alloc(&r->alloc, room);
+    char *uri = room <= sizeof small ? small : common_alloc(&r->alloc, room);
     if (!uri) {
         mcp_json_add_null(w);
         return;
@@ -51,7 +51,7 @@ void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *t)
     size_t len = prefix + repo_uri_put(uri + prefix, t);
     mcp_json_add_str(w, (mcp_str){uri, len});
     if (uri != small)
-        files_release(&r->alloc, uri);
+        common_release(&r->alloc, uri);
 }
 
 /* As its author's clock showed it. */

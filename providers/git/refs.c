@@ -30,9 +30,9 @@ typedef struct packed {
 static int packed_open(const repo_layout *l, packed *p)
 {
     struct stat st;
-    int rc = files_beneath_open(l->common, "packed-refs", &p->fd, &st);
+    int rc = common_beneath_open(l->common, "packed-refs", &p->fd, &st);
     if (rc != MCP_OK)
-        return rc == FILES_IS_LINK ? MCP_EACCESS : rc;
+        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
     p->size = st.st_size;
     p->at = p->begin = 0;
     p->len = 0;
@@ -153,7 +153,7 @@ static bool is_full_name(mcp_str name)
 }
 
 /* Which of a worktree's two folders has it. */
-static files_beneath place_of(const repo_layout *l, mcp_str name)
+static common_beneath place_of(const repo_layout *l, mcp_str name)
 {
     bool own = !begins(name, "refs/") || begins(name, "refs/bisect/") ||
                begins(name, "refs/worktree/") || begins(name, "refs/rewritten/");
@@ -267,7 +267,7 @@ int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed)
 
 typedef struct collecting {
     repo_use *u;
-    files_buffer *names; /* each with a NUL */
+    common_buffer *names; /* each with a NUL */
     size_t count;
 } collecting;
 
@@ -277,10 +277,10 @@ static int keep(collecting *c, const git_oid *id, mcp_str name)
         return MCP_ELIMIT;
     if (!is_full_name(name))
         return MCP_OK; /* it could not be asked for */
-    int rc = files_buffer_append(c->names, id->id, GIT_OID_RAWSZ);
+    int rc = common_buffer_append(c->names, id->id, GIT_OID_RAWSZ);
     if (rc == MCP_OK)
-        rc = files_buffer_append(c->names, name.ptr + 5, name.len - 5);
-    return rc == MCP_OK ? files_buffer_append(c->names, "", 1) : rc;
+        rc = common_buffer_append(c->names, name.ptr + 5, name.len - 5);
+    return rc == MCP_OK ? common_buffer_append(c->names, "", 1) : rc;
 }
 
 static int collect_packed(collecting *c, mcp_str prefix)
@@ -306,7 +306,7 @@ static int collect_packed(collecting *c, mcp_str prefix)
 
 static int collect_loose(collecting *c, const char *folder, int depth)
 {
-    int fd, rc = files_beneath_open_dir(c->u->layout->common, folder, &fd);
+    int fd, rc = common_beneath_open_dir(c->u->layout->common, folder, &fd);
     DIR *d = rc == MCP_OK ? fdopendir(fd) : NULL;
     const struct dirent *e;
     if (!d) {
@@ -337,14 +337,14 @@ static int by_name(const void *a, const void *b)
     return order ? order : (*x > *y) - (*x < *y); /* the loose one came first, and counts */
 }
 
-static int sort_names(const files_buffer *from, files_buffer *ret)
+static int sort_names(const common_buffer *from, common_buffer *ret)
 {
     size_t n = 0, i = 0, at = 0;
     repo_ref ref;
     int rc = MCP_OK;
     while (repo_refs_next(from, &at, &ref))
         n++;
-    const char **items = files_alloc(&ret->alloc, (n + 1) * sizeof *items);
+    const char **items = common_alloc(&ret->alloc, (n + 1) * sizeof *items);
     if (!items)
         return MCP_ENOMEM;
     for (at = 0; i < n; i++) {
@@ -354,29 +354,29 @@ static int sort_names(const files_buffer *from, files_buffer *ret)
     qsort(items, n, sizeof *items, by_name);
     for (i = 0; rc == MCP_OK && i < n; i++)
         if (!i || strcmp(items[i] + GIT_OID_RAWSZ, items[i - 1] + GIT_OID_RAWSZ) != 0)
-            rc = files_buffer_append(ret, items[i],
-                                     GIT_OID_RAWSZ + strlen(items[i] + GIT_OID_RAWSZ) + 1);
-    files_release(&ret->alloc, items);
+            rc = common_buffer_append(ret, items[i],
+                                      GIT_OID_RAWSZ + strlen(items[i] + GIT_OID_RAWSZ) + 1);
+    common_release(&ret->alloc, items);
     return rc;
 }
 
-int repo_refs_collect(repo_use *u, const char *prefix, files_buffer *ret)
+int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret)
 {
-    files_buffer names;
+    common_buffer names;
     collecting c = {.u = u, .names = &names};
     char folder[64];
-    files_buffer_init(&names, &ret->alloc);
+    common_buffer_init(&names, &ret->alloc);
     snprintf(folder, sizeof folder, "%.*s", (int)strlen(prefix) - 1, prefix);
     int rc = collect_loose(&c, folder, 0);
     if (rc == MCP_OK)
         rc = collect_packed(&c, mcp_str_from(prefix));
     if (rc == MCP_OK)
         rc = sort_names(&names, ret);
-    files_buffer_free(&names);
+    common_buffer_free(&names);
     return rc;
 }
 
-bool repo_refs_next(const files_buffer *refs, size_t *at, repo_ref *ret)
+bool repo_refs_next(const common_buffer *refs, size_t *at, repo_ref *ret)
 {
     if (*at >= refs->len)
         return false;

@@ -94,11 +94,11 @@ int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed);
 
 /* All references that begin with `prefix` ("refs/heads/"), sorted; each is its id's 20 bytes, the name without "refs/",
  * and a NUL. */
-int repo_refs_collect(repo_use *u, const char *prefix, files_buffer *ret);
+int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret);
 typedef struct repo_ref {
     git_oid id;
     const char *name; /* without "refs/" */
 } repo_ref;
-bool repo_refs_next(const files_buffer *refs, size_t *at, repo_ref *ret);
+bool repo_refs_next(const common_buffer *refs, size_t *at, repo_ref *ret);
 
 #endif

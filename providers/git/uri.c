@@ -39,7 +39,7 @@ static bool is_name(mcp_str s)
 
 /* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces are
  * joined in place: their NULs become slashes. */
-static bool take_segments(files_pieces *p, mcp_str *ret)
+static bool take_segments(common_pieces *p, mcp_str *ret)
 {
     char *begin = p->room;
     size_t len = 0, depth = 0;
@@ -47,12 +47,12 @@ static bool take_segments(files_pieces *p, mcp_str *ret)
         mcp_str name;
         if (len)
             begin[len++] = '/';
-        if (!files_pieces_take(p, "/?#", &name) || !is_name(name) || ++depth > MAX_DEPTH)
+        if (!common_pieces_take(p, "/?#", &name) || !is_name(name) || ++depth > MAX_DEPTH)
             return false;
         len += name.len;
         if (len > MAX_PATH)
             return false;
-        files_pieces_skip(p, '/');
+        common_pieces_skip(p, '/');
     }
     begin[len] = 0;
     p->room = begin + len + 1;
@@ -60,34 +60,34 @@ static bool take_segments(files_pieces *p, mcp_str *ret)
     return true;
 }
 
-static bool take_params(files_pieces *p, repo_target *t)
+static bool take_params(common_pieces *p, repo_target *t)
 {
     while (p->rest.len) {
         mcp_str name, *value = NULL;
-        if (!files_pieces_take(p, "=&#", &name) || !files_pieces_skip(p, '='))
+        if (!common_pieces_take(p, "=&#", &name) || !common_pieces_skip(p, '='))
             return false;
         for (size_t i = 0; i < REPO_PARAM_COUNT; i++)
             if (mcp_str_eq(name, mcp_str_from(params[i].name)) && params[i].kinds >> t->kind & 1)
                 value = &t->param[i];
         p->room -= name.len + 1; /* it is not kept */
-        if (!value || value->ptr || !files_pieces_take(p, "&#", value) || !value->len)
+        if (!value || value->ptr || !common_pieces_take(p, "&#", value) || !value->len)
             return false;
-        if (p->rest.len && (!files_pieces_skip(p, '&') || !p->rest.len))
+        if (p->rest.len && (!common_pieces_skip(p, '&') || !p->rest.len))
             return false;
     }
     return true;
 }
 
-static bool take_rev(files_pieces *p, mcp_str *ret)
+static bool take_rev(common_pieces *p, mcp_str *ret)
 {
-    return files_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
+    return common_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
 }
 
-static bool take_special(files_pieces *p, repo_target *t)
+static bool take_special(common_pieces *p, repo_target *t)
 {
     mcp_str word;
     size_t i = 0, n = sizeof kinds / sizeof *kinds;
-    if (!files_pieces_skip(p, '/') || !files_pieces_take(p, "/?#", &word))
+    if (!common_pieces_skip(p, '/') || !common_pieces_take(p, "/?#", &word))
         return false;
     while (i < n && !mcp_str_eq(word, mcp_str_from(kinds[i].word)))
         i++;
@@ -95,18 +95,18 @@ static bool take_special(files_pieces *p, repo_target *t)
         return false;
     p->room -= word.len + 1;
     t->kind = kinds[i].kind;
-    if (kinds[i].revs > 0 && (!files_pieces_skip(p, '/') || !take_rev(p, &t->rev)))
+    if (kinds[i].revs > 0 && (!common_pieces_skip(p, '/') || !take_rev(p, &t->rev)))
         return false;
-    if (kinds[i].revs > 1 && (!files_pieces_skip(p, '/') || !take_rev(p, &t->other)))
+    if (kinds[i].revs > 1 && (!common_pieces_skip(p, '/') || !take_rev(p, &t->other)))
         return false;
-    if (kinds[i].path && files_pieces_skip(p, '/') && !take_segments(p, &t->path))
+    if (kinds[i].path && common_pieces_skip(p, '/') && !take_segments(p, &t->path))
         return false;
     return !kinds[i].path_required || t->path.len;
 }
 
 int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
 {
-    files_pieces p = {.rest = rest, .room = room};
+    common_pieces p = {.rest = rest, .room = room};
     *ret = (repo_target){.rev = {"", 0}, .other = {"", 0}, .path = {"", 0}};
     if (p.rest.len) {
         ret->kind = REPO_KIND_FILE;
@@ -116,11 +116,11 @@ int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
             ret->rev = (mcp_str){"", 0};
             if (!take_special(&p, ret))
                 return MCP_ENOTFOUND;
-        } else if (files_pieces_skip(&p, '/') && !take_segments(&p, &ret->path)) {
+        } else if (common_pieces_skip(&p, '/') && !take_segments(&p, &ret->path)) {
             return MCP_ENOTFOUND;
         }
     }
-    if (files_pieces_skip(&p, '?') && (!p.rest.len || !take_params(&p, ret)))
+    if (common_pieces_skip(&p, '?') && (!p.rest.len || !take_params(&p, ret)))
         return MCP_ENOTFOUND;
     return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
@@ -134,7 +134,7 @@ size_t repo_uri_encode(char *to, mcp_str text, bool slashes)
         if (slashes && text.ptr[i] == '/')
             to[len++] = '/';
         else
-            len += files_pieces_encode(to + len, text.ptr[i]);
+            len += common_pieces_encode(to + len, text.ptr[i]);
     }
     return len;
 }

@@ -8,8 +8,8 @@ void repo_walk_init(repo_walk *w, const mcp_allocator *alloc)
 
 void repo_walk_free(repo_walk *w)
 {
-    files_release(&w->alloc, w->heap);
-    files_release(&w->alloc, w->seen);
+    common_release(&w->alloc, w->heap);
+    common_release(&w->alloc, w->seen);
     *w = (repo_walk){.alloc = w->alloc};
 }
 
@@ -39,14 +39,14 @@ bool repo_walk_seen(const repo_walk *w, const git_oid *id)
 static int grow_seen(repo_walk *w)
 {
     size_t cap = w->seen_cap ? w->seen_cap * 2 : 256;
-    git_oid *table = files_alloc(&w->alloc, cap * sizeof *table);
+    git_oid *table = common_alloc(&w->alloc, cap * sizeof *table);
     if (!table)
         return MCP_ENOMEM;
     memset(table, 0, cap * sizeof *table);
     for (size_t i = 0; i < w->seen_cap; i++)
         if (!is_free(&w->seen[i]))
             table[slot_of(table, cap, &w->seen[i])] = w->seen[i];
-    files_release(&w->alloc, w->seen);
+    common_release(&w->alloc, w->seen);
     w->seen = table;
     w->seen_cap = cap;
     return MCP_OK;
@@ -63,7 +63,7 @@ static int grow_heap(repo_walk *w)
 {
     size_t cap = w->cap ? w->cap * 2 : 64;
     repo_step *heap = w->heap ? w->alloc.resize(w->heap, cap * sizeof *heap, w->alloc.user)
-                              : files_alloc(&w->alloc, cap * sizeof *heap);
+                              : common_alloc(&w->alloc, cap * sizeof *heap);
     if (!heap)
         return MCP_ENOMEM;
     w->heap = heap;

@@ -35,7 +35,7 @@ static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
     size_t prefix = strlen(r->prefix);
     if (!repo_is_ours(r, uri))
         return MCP_ENOTFOUND;
-    *room = files_alloc(&r->alloc, uri.len + REPO_URI_ROOM);
+    *room = common_alloc(&r->alloc, uri.len + REPO_URI_ROOM);
     if (!*room)
         return MCP_ENOMEM;
     int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, *room, t);
@@ -43,7 +43,7 @@ static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
         ((t->rev.len && repo_rev_refused(t->rev)) || (t->other.len && repo_rev_refused(t->other))))
         rc = MCP_ENOTFOUND;
     if (rc != MCP_OK)
-        files_release(&r->alloc, *room);
+        common_release(&r->alloc, *room);
     return rc;
 }
 
@@ -62,11 +62,11 @@ static void mix(git_oid *mark, const void *bytes, size_t len)
 
 static void mark_refs(repo_use *u, const char *prefix, const mcp_allocator *alloc, git_oid *mark)
 {
-    files_buffer refs;
-    files_buffer_init(&refs, alloc);
+    common_buffer refs;
+    common_buffer_init(&refs, alloc);
     if (repo_refs_collect(u, prefix, &refs) == MCP_OK)
         mix(mark, refs.ptr, refs.len);
-    files_buffer_free(&refs);
+    common_buffer_free(&refs);
 }
 
 static void mark_rev(repo_use *u, mcp_str rev, git_oid *mark)
@@ -116,7 +116,7 @@ static bool has_moved(const repo *r, repo_use *u, watched *item)
         mark_rev(u, t.rev, &rev);
     if (t.kind != REPO_KIND_FILE || !git_oid_equal(&rev, &item->rev))
         mark_target(r, u, &t, &mark);
-    files_release(&r->alloc, room);
+    common_release(&r->alloc, room);
     bool moved = !git_oid_equal(&mark, &item->mark);
     item->rev = rev;
     item->mark = mark;
@@ -223,8 +223,8 @@ static void stop(repo *r)
         w->host->poll_stop(w->host->user, w->poll);
     if (w->fd >= 0)
         close(w->fd);
-    files_release(&r->alloc, w->item);
-    files_release(&r->alloc, w);
+    common_release(&r->alloc, w->item);
+    common_release(&r->alloc, w);
     r->watch = NULL;
 }
 
@@ -241,7 +241,7 @@ static int start(repo *r)
         return MCP_OK;
     if (!host || !host->timer_start)
         return MCP_EUNSUPPORTED;
-    r->watch = files_alloc(&r->alloc, sizeof *r->watch);
+    r->watch = common_alloc(&r->alloc, sizeof *r->watch);
     if (!r->watch)
         return MCP_ENOMEM;
     *r->watch = (repo_watch){.host = host, .fd = -1};
@@ -258,7 +258,7 @@ static int grow(repo *r)
     repo_watch *w = r->watch;
     size_t cap = w->cap ? w->cap * 2 : 8;
     watched *grown = w->item ? r->alloc.resize(w->item, cap * sizeof *grown, r->alloc.user)
-                             : files_alloc(&r->alloc, cap * sizeof *grown);
+                             : common_alloc(&r->alloc, cap * sizeof *grown);
     if (!grown)
         return MCP_ENOMEM;
     w->item = grown;
@@ -274,9 +274,9 @@ int repo_watch_add(const char *canonical, void *user)
     if (rc != MCP_OK)
         return rc;
     repo_watch *w = r->watch;
-    char *copy = files_copy(&r->alloc, canonical, strlen(canonical));
+    char *copy = common_copy(&r->alloc, canonical, strlen(canonical));
     if (!copy || (w->n == w->cap && grow(r) != MCP_OK)) {
-        files_release(&r->alloc, copy);
+        common_release(&r->alloc, copy);
         stop_unused(r);
         return MCP_ENOMEM;
     }
@@ -296,7 +296,7 @@ void repo_watch_remove(const char *canonical, void *user)
     for (size_t i = 0; w && i < w->n; i++) {
         if (strcmp(w->item[i].uri, canonical) != 0)
             continue;
-        files_release(&r->alloc, w->item[i].uri);
+        common_release(&r->alloc, w->item[i].uri);
         w->item[i] = w->item[--w->n];
         break;
     }
@@ -331,7 +331,7 @@ void repo_watch_free(repo *r)
     if (!r->watch)
         return;
     for (size_t i = 0; i < r->watch->n; i++)
-        files_release(&r->alloc, r->watch->item[i].uri);
+        common_release(&r->alloc, r->watch->item[i].uri);
     stop(r);
 }
 
@@ -346,7 +346,7 @@ int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     int rc = parse(r, uri, &t, &texts);
     if (rc != MCP_OK)
         return rc;
-    char *made = files_alloc(&r->alloc, prefix + repo_uri_room(&t));
+    char *made = common_alloc(&r->alloc, prefix + repo_uri_room(&t));
     if (made) {
         memcpy(made, r->prefix, prefix);
         size_t len = prefix + repo_uri_put(made + prefix, &t);
@@ -356,7 +356,7 @@ int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     } else {
         rc = MCP_ENOMEM;
     }
-    files_release(&r->alloc, made);
-    files_release(&r->alloc, texts);
+    common_release(&r->alloc, made);
+    common_release(&r->alloc, texts);
     return rc;
 }

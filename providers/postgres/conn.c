@@ -20,14 +20,14 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
 {
     const mcp_host *h = postgres_pool_host(pool);
     const mcp_allocator *alloc = postgres_pool_settings(pool)->alloc;
-    postgres_conn *c = files_alloc(alloc, sizeof *c);
+    postgres_conn *c = common_alloc(alloc, sizeof *c);
     if (!c)
         return NULL;
     *c = (postgres_conn){.pool = pool, .pg = pg};
     c->poll = h->poll_start(h->user, PQsocket(pg), on_readable, c);
     if (c->poll)
         return c;
-    files_release(alloc, c);
+    common_release(alloc, c);
     return NULL;
 }
 
@@ -65,7 +65,7 @@ void postgres_conn_give_up(postgres_conn *c)
     h->poll_stop(h->user, c->poll);
     PQfinish(c->pg);
     postgres_pool_gone(c->pool, c);
-    files_release(postgres_pool_settings(c->pool)->alloc, c);
+    common_release(postgres_pool_settings(c->pool)->alloc, c);
 }
 
 /* It is not there any more: nothing runs that could be cancelled. */

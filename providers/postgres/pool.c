@@ -70,9 +70,9 @@ static void free_attempt(attempt *a)
 {
     mcp_allocator alloc = a->alloc;
     PQfinish(a->conn);
-    files_release(&alloc, a->conninfo);
-    files_release(&alloc, a->after);
-    files_release(&alloc, a);
+    common_release(&alloc, a->conninfo);
+    common_release(&alloc, a->after);
+    common_release(&alloc, a);
 }
 
 static void connect_far(void *arg)
@@ -145,14 +145,14 @@ static void connected(void *arg)
 
 static void begin_attempt(postgres_pool *p)
 {
-    attempt *a = files_alloc(p->o.alloc, sizeof *a);
+    attempt *a = common_alloc(p->o.alloc, sizeof *a);
     if (!a) {
         back_off(p, "out of memory");
         return;
     }
     *a = (attempt){.pool = p, .alloc = *p->o.alloc, .timeout_ms = p->o.timeout_ms};
-    a->conninfo = files_copy(&a->alloc, p->conninfo, strlen(p->conninfo));
-    a->after = p->after ? files_copy(&a->alloc, p->after, strlen(p->after)) : NULL;
+    a->conninfo = common_copy(&a->alloc, p->conninfo, strlen(p->conninfo));
+    a->after = p->after ? common_copy(&a->alloc, p->after, strlen(p->after)) : NULL;
     p->attempt = a;
     int (*work)(void *, void (*)(void *), void (*)(void *), void *) =
         p->host.work_long ? p->host.work_long : p->host.work;
@@ -339,14 +339,14 @@ int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
     const mcp_host *h = o->host;
     if (!h || !h->timer_start || !h->poll_start || !h->now || !h->work)
         return MCP_EUNSUPPORTED;
-    postgres_pool *p = files_alloc(o->alloc, sizeof *p);
+    postgres_pool *p = common_alloc(o->alloc, sizeof *p);
     if (!p)
         return MCP_ENOMEM;
     *p = (postgres_pool){.o = *o};
     memcpy(&p->host, h, h->size < sizeof p->host ? h->size : sizeof p->host);
     p->last = &p->first;
-    p->conninfo = files_copy(o->alloc, o->conninfo, strlen(o->conninfo));
-    p->after = o->after ? files_copy(o->alloc, o->after, strlen(o->after)) : NULL;
+    p->conninfo = common_copy(o->alloc, o->conninfo, strlen(o->conninfo));
+    p->after = o->after ? common_copy(o->alloc, o->after, strlen(o->after)) : NULL;
     if (!p->conninfo || (o->after && !p->after)) {
         postgres_pool_free(p);
         return MCP_ENOMEM;
@@ -366,7 +366,7 @@ void postgres_pool_free(postgres_pool *p)
         p->host.timer_stop(p->host.user, p->timer);
     while (p->conns)
         postgres_conn_give_up(p->conns);
-    files_release(p->o.alloc, p->conninfo);
-    files_release(p->o.alloc, p->after);
-    files_release(p->o.alloc, p);
+    common_release(p->o.alloc, p->conninfo);
+    common_release(p->o.alloc, p->after);
+    common_release(p->o.alloc, p);
 }

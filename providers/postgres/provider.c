@@ -69,10 +69,10 @@ static void release(void *user)
     postgres_pool_free(s->pool);
     postgres_saved_free(s);
     postgres_tables_clear(&s->tables);
-    files_release(&alloc, s->conninfo);
-    files_release(&alloc, s->name);
-    files_release(&alloc, s->prefix);
-    files_release(&alloc, s);
+    common_release(&alloc, s->conninfo);
+    common_release(&alloc, s->name);
+    common_release(&alloc, s->prefix);
+    common_release(&alloc, s);
 }
 
 /* What stands in a connection string is not repeated: it may be a password. */
@@ -103,7 +103,7 @@ static int set_conninfo(postgres *s, const char *given)
     }
     postgres_put(&text, given);
     const char *made = postgres_sql_text(&text);
-    s->conninfo = made ? files_copy(&s->alloc, made, strlen(made)) : NULL;
+    s->conninfo = made ? common_copy(&s->alloc, made, strlen(made)) : NULL;
     postgres_sql_free(&text);
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
@@ -164,8 +164,8 @@ static int set_name(postgres *s, const char *given, mcp_error *error)
     postgres_uri_put_text(&prefix, name);
     postgres_put(&prefix, "/");
     const char *text = postgres_sql_text(&prefix);
-    s->prefix = text ? files_copy(&s->alloc, text, strlen(text)) : NULL;
-    s->name = files_copy(&s->alloc, name.ptr, name.len);
+    s->prefix = text ? common_copy(&s->alloc, text, strlen(text)) : NULL;
+    s->name = common_copy(&s->alloc, name.ptr, name.len);
     postgres_sql_free(&prefix);
     return s->prefix && s->name ? MCP_OK : MCP_ENOMEM;
 }
@@ -219,9 +219,9 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
 {
-    mcp_allocator alloc = files_allocator(o->allocator);
+    mcp_allocator alloc = common_allocator(o->allocator);
     const mcp_host *host = mcp_server_host(server);
-    postgres *s = files_alloc(&alloc, sizeof *s);
+    postgres *s = common_alloc(&alloc, sizeof *s);
     if (!s)
         return MCP_ENOMEM;
     *s = (postgres){.alloc = alloc,

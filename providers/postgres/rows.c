@@ -143,7 +143,7 @@ static const char *row_sql(postgres_job *j)
     put_columns(&j->sql, t);
     put_where_key(&j->sql, t);
     const char *text = postgres_sql_text(&j->sql);
-    return t->row_sql = text ? files_copy(&j->s->alloc, text, strlen(text)) : NULL;
+    return t->row_sql = text ? common_copy(&j->s->alloc, text, strlen(text)) : NULL;
 }
 
 static void read_row(postgres_job *j)
@@ -326,7 +326,7 @@ static int put_cell(postgres_op *op, const PGresult *r)
     mcp_str hex = {PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1)};
     size_t n = postgres_bytes(hex, NULL, 0);
     postgres_sql_reset(&j->text);
-    if (files_buffer_reserve(&j->text.b, n + 1) != MCP_OK)
+    if (common_buffer_reserve(&j->text.b, n + 1) != MCP_OK)
         return MCP_ENOMEM;
     postgres_bytes(hex, (unsigned char *)j->text.b.ptr, n);
     j->text.b.len = n;
@@ -361,7 +361,7 @@ static void end_cell(postgres_job *j, int rc)
         postgres_job_too_large(j, j->size);
     } else {
         bool text = postgres_table_column(j->table, j->target.column)->oid != POSTGRES_BYTEA &&
-                    files_text_check(bytes);
+                    common_text_check(bytes);
         const char *mime = mime_of(bytes, text);
         postgres_job_finish(j, text ? mcp_reply_str(j->req, bytes, mime)
                                     : mcp_reply_bytes(j->req, bytes.ptr, bytes.len, mime));

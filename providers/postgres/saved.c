@@ -32,11 +32,11 @@ const postgres_saved *postgres_saved_find(const postgres *s, mcp_str name)
 static void free_parameter(const postgres *s, postgres_parameter *p)
 {
     for (size_t i = 0; i < p->n_choice; i++)
-        files_release(&s->alloc, p->choice[i]);
-    files_release(&s->alloc, p->choice);
-    files_release(&s->alloc, p->name);
-    files_release(&s->alloc, p->description);
-    files_release(&s->alloc, p->value);
+        common_release(&s->alloc, p->choice[i]);
+    common_release(&s->alloc, p->choice);
+    common_release(&s->alloc, p->name);
+    common_release(&s->alloc, p->description);
+    common_release(&s->alloc, p->value);
 }
 
 void postgres_saved_free(postgres *s)
@@ -45,14 +45,14 @@ void postgres_saved_free(postgres *s)
         postgres_saved *q = &s->saved[i];
         for (size_t k = 0; k < q->n_parameter; k++)
             free_parameter(s, &q->parameter[k]);
-        files_release(&s->alloc, q->parameter);
-        files_release(&s->alloc, q->name);
-        files_release(&s->alloc, q->title);
-        files_release(&s->alloc, q->description);
-        files_release(&s->alloc, q->sql);
-        files_release(&s->alloc, q->uri);
+        common_release(&s->alloc, q->parameter);
+        common_release(&s->alloc, q->name);
+        common_release(&s->alloc, q->title);
+        common_release(&s->alloc, q->description);
+        common_release(&s->alloc, q->sql);
+        common_release(&s->alloc, q->uri);
     }
-    files_release(&s->alloc, s->saved);
+    common_release(&s->alloc, s->saved);
     s->saved = NULL;
     s->n_saved = 0;
 }
@@ -72,7 +72,7 @@ static char *copy(const postgres *s, const mcp_json *object, const char *key, bo
         if (mcp_json_writer_finish(w, &text) != MCP_OK)
             text = (mcp_str){"", 0};
     }
-    char *ret = files_copy(&s->alloc, text.ptr, text.len);
+    char *ret = common_copy(&s->alloc, text.ptr, text.len);
     *ok = *ok && ret;
     mcp_json_writer_free(w);
     return ret;
@@ -80,7 +80,7 @@ static char *copy(const postgres *s, const mcp_json *object, const char *key, bo
 
 static void *zeroed(const postgres *s, size_t count, size_t size, bool *ok)
 {
-    void *ret = files_alloc(&s->alloc, count * size + 1);
+    void *ret = common_alloc(&s->alloc, count * size + 1);
     *ok = *ok && ret;
     return ret ? memset(ret, 0, count * size) : NULL;
 }
@@ -95,7 +95,7 @@ static void load_parameter(postgres *s, postgres_parameter *p, const mcp_json *f
     p->choice = zeroed(s, mcp_json_count(choices), sizeof *p->choice, ok);
     for (size_t i = 0; *ok && i < mcp_json_count(choices); i++) {
         mcp_str choice = mcp_json_string(mcp_json_at(choices, i));
-        char *text = files_copy(&s->alloc, choice.ptr, choice.len);
+        char *text = common_copy(&s->alloc, choice.ptr, choice.len);
         *ok = text != NULL;
         p->choice[p->n_choice++] = text;
     }
@@ -108,7 +108,7 @@ static int make_uri(postgres_saved *q)
     postgres_sql_init(&uri, &q->s->alloc);
     postgres_uri_put(&uri, q->s->prefix, &target);
     const char *text = postgres_sql_text(&uri);
-    q->uri = text ? files_copy(&q->s->alloc, text, strlen(text)) : NULL;
+    q->uri = text ? common_copy(&q->s->alloc, text, strlen(text)) : NULL;
     postgres_sql_free(&uri);
     return q->uri ? MCP_OK : MCP_ENOMEM;
 }

@@ -5,13 +5,13 @@
 
 void postgres_sql_init(postgres_sql *to, const mcp_allocator *alloc)
 {
-    files_buffer_init(&to->b, alloc);
+    common_buffer_init(&to->b, alloc);
     to->failed = false;
 }
 
 void postgres_sql_free(postgres_sql *to)
 {
-    files_buffer_free(&to->b);
+    common_buffer_free(&to->b);
 }
 
 void postgres_sql_reset(postgres_sql *to)
@@ -22,7 +22,7 @@ void postgres_sql_reset(postgres_sql *to)
 
 void postgres_put_str(postgres_sql *to, mcp_str text)
 {
-    if (text.len && files_buffer_append(&to->b, text.ptr, text.len) != MCP_OK)
+    if (text.len && common_buffer_append(&to->b, text.ptr, text.len) != MCP_OK)
         to->failed = true;
 }
 
@@ -54,7 +54,7 @@ void postgres_put_name(postgres_sql *to, const char *name)
 
 const char *postgres_sql_text(postgres_sql *to)
 {
-    if (to->failed || files_buffer_append(&to->b, "", 1) != MCP_OK)
+    if (to->failed || common_buffer_append(&to->b, "", 1) != MCP_OK)
         return NULL;
     to->b.len--;
     return to->b.ptr;

@@ -5,7 +5,7 @@
 #include "buffer.h"
 
 typedef struct postgres_sql {
-    files_buffer b;
+    common_buffer b;
     bool failed;
 } postgres_sql;
 

@@ -39,14 +39,14 @@ const postgres_column *postgres_table_column(const postgres_table *t, mcp_str na
 static void free_table(const mcp_allocator *alloc, postgres_table *t)
 {
     for (size_t i = 0; i < t->n_column; i++) {
-        files_release(alloc, t->column[i].name);
-        files_release(alloc, t->column[i].type);
+        common_release(alloc, t->column[i].name);
+        common_release(alloc, t->column[i].type);
     }
-    files_release(alloc, t->column);
-    files_release(alloc, t->schema);
-    files_release(alloc, t->name);
-    files_release(alloc, t->row_sql);
-    files_release(alloc, t);
+    common_release(alloc, t->column);
+    common_release(alloc, t->schema);
+    common_release(alloc, t->name);
+    common_release(alloc, t->row_sql);
+    common_release(alloc, t);
 }
 
 void postgres_table_release(const mcp_allocator *alloc, postgres_table *t)
@@ -57,12 +57,12 @@ void postgres_table_release(const mcp_allocator *alloc, postgres_table *t)
 
 postgres_table *postgres_table_new(const mcp_allocator *alloc, mcp_str schema, mcp_str name)
 {
-    postgres_table *t = files_alloc(alloc, sizeof *t);
+    postgres_table *t = common_alloc(alloc, sizeof *t);
     if (!t)
         return NULL;
     *t = (postgres_table){.used = 1};
-    t->schema = files_copy(alloc, schema.ptr, schema.len);
-    t->name = files_copy(alloc, name.ptr, name.len);
+    t->schema = common_copy(alloc, schema.ptr, schema.len);
+    t->name = common_copy(alloc, name.ptr, name.len);
     if (t->schema && t->name)
         return t;
     postgres_table_release(alloc, t);
@@ -74,14 +74,14 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     size_t n = t->n_column;
     postgres_column *grown = t->column
                                  ? alloc->resize(t->column, (n + 1) * sizeof *grown, alloc->user)
-                                 : files_alloc(alloc, sizeof *grown);
+                                 : common_alloc(alloc, sizeof *grown);
     if (!grown)
         return MCP_ENOMEM;
     t->column = grown;
     t->kind = *PQgetvalue(r, 0, 0);
     postgres_column *c = &grown[n];
-    c->name = files_copy(alloc, PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1));
-    c->type = files_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
+    c->name = common_copy(alloc, PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1));
+    c->type = common_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
     c->oid = (unsigned)strtoul(PQgetvalue(r, 0, 2), NULL, 10);
     c->key = (int)strtol(PQgetvalue(r, 0, 4), NULL, 10);
     t->inert =

@@ -75,7 +75,7 @@ bool postgres_put_value(mcp_json_writer *w, const PGresult *r, int column, size_
         mcp_json_add_null(w);
         return true;
     }
-    if (type == POSTGRES_BYTEA || text.len > longest || !files_text_utf8(text))
+    if (type == POSTGRES_BYTEA || text.len > longest || !common_text_utf8(text))
         return false;
     put_text(w, type, text);
     *size += text.len;

@@ -185,9 +185,9 @@ static void stop(postgres *s)
         postgres_pool_cancel(w->pool, &w->op);
     postgres_pool_free(w->pool);
     for (size_t i = 0; i < w->n; i++)
-        files_release(&s->alloc, w->uri[i]);
-    files_release(&s->alloc, w->uri);
-    files_release(&s->alloc, w);
+        common_release(&s->alloc, w->uri[i]);
+    common_release(&s->alloc, w->uri);
+    common_release(&s->alloc, w);
     s->watch = NULL;
 }
 
@@ -195,7 +195,7 @@ static int start(postgres *s)
 {
     if (s->watch)
         return MCP_OK;
-    s->watch = files_alloc(&s->alloc, sizeof *s->watch);
+    s->watch = common_alloc(&s->alloc, sizeof *s->watch);
     if (!s->watch)
         return MCP_ENOMEM;
     *s->watch = (postgres_watch){.n = 0};
@@ -230,16 +230,16 @@ int postgres_watch_add(const char *canonical, void *user)
     if (rc != MCP_OK)
         return rc;
     postgres_watch *w = s->watch;
-    char *copy = files_copy(&s->alloc, canonical, strlen(canonical));
+    char *copy = common_copy(&s->alloc, canonical, strlen(canonical));
     if (copy && w->n == w->cap) {
         size_t cap = w->cap ? w->cap * 2 : 8;
         char **grown = w->uri ? s->alloc.resize(w->uri, cap * sizeof *grown, s->alloc.user)
-                              : files_alloc(&s->alloc, cap * sizeof *grown);
+                              : common_alloc(&s->alloc, cap * sizeof *grown);
         if (grown)
             w->uri = grown, w->cap = cap;
     }
     if (!copy || w->n == w->cap) {
-        files_release(&s->alloc, copy);
+        common_release(&s->alloc, copy);
         stop_unused(s);
         return MCP_ENOMEM;
     }
@@ -254,7 +254,7 @@ void postgres_watch_remove(const char *canonical, void *user)
     for (size_t i = 0; w && i < w->n; i++) {
         if (strcmp(w->uri[i], canonical) != 0)
             continue;
-        files_release(&s->alloc, w->uri[i]);
+        common_release(&s->alloc, w->uri[i]);
         w->uri[i] = w->uri[--w->n];
         break;
     }
@@ -293,7 +293,7 @@ int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     size_t prefix = strlen(s->prefix);
     if (!postgres_is_ours(s, uri))
         return MCP_ENOTFOUND;
-    char *texts = files_alloc(&s->alloc, uri.len + POSTGRES_URI_ROOM);
+    char *texts = common_alloc(&s->alloc, uri.len + POSTGRES_URI_ROOM);
     if (!texts)
         return MCP_ENOMEM;
     int rc = postgres_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &t);
@@ -311,6 +311,6 @@ int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     else if (rc == MCP_OK)
         memcpy(canonical, text, strlen(text) + 1);
     postgres_sql_free(&made);
-    files_release(&s->alloc, texts);
+    common_release(&s->alloc, texts);
     return rc;
 }

@@ -77,14 +77,14 @@ bool prompts_is_prompt_name(mcp_str name)
         if ((unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
             return false;
     }
-    return files_text_check(name);
+    return common_text_check(name);
 }
 
 /* ---- a document ------------------------------------------------------------------------------ */
 
 static prompts_document *new_document(const mcp_allocator *given)
 {
-    prompts_arena arena = {.alloc = files_allocator(given)};
+    prompts_arena arena = {.alloc = common_allocator(given)};
     prompts_document *d = prompts_arena_alloc(&arena, sizeof *d);
     if (!d)
         return NULL;
@@ -160,11 +160,11 @@ static int copy_text(prompts_parser *p, mcp_str bytes)
 static int check_text(prompts_parser *p)
 {
     mcp_str line;
-    if (files_text_check(p->text))
+    if (common_text_check(p->text))
         return MCP_OK;
     prompts_parser at = *p;
     for (size_t number = at.line; prompts_next_line(&at, &line); number = at.line) {
-        if (!files_text_check(line))
+        if (!common_text_check(line))
             return prompts_fail(p, number, "this is not text in UTF-8");
     }
     return prompts_fail(p, 1, "this is not text in UTF-8");

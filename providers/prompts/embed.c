@@ -58,7 +58,7 @@ static void free_spent(prompts_embeds *e)
         spent *s = e->spent;
         e->spent = s->next;
         mcp_channel_free(s->channel);
-        files_release(&e->alloc, s);
+        common_release(&e->alloc, s);
     }
 }
 
@@ -203,7 +203,7 @@ static int send_request(reading *r)
 
 static int connect(reading *r, line **ret)
 {
-    line *l = files_alloc(&r->all->alloc, sizeof *l);
+    line *l = common_alloc(&r->all->alloc, sizeof *l);
     if (!l)
         return MCP_ENOMEM;
     *l = (line){.r = r};
@@ -215,7 +215,7 @@ static int connect(reading *r, line **ret)
     if (rc == MCP_OK)
         *ret = l;
     else
-        files_release(&r->all->alloc, l);
+        common_release(&r->all->alloc, l);
     return rc;
 }
 
@@ -235,7 +235,7 @@ static int read_one(reading *r)
         return MCP_PENDING;
     }
     mcp_channel_free(r->channel);
-    files_release(&r->all->alloc, l);
+    common_release(&r->all->alloc, l);
     r->channel = NULL;
     return rc == MCP_OK ? r->rc : rc;
 }
@@ -278,8 +278,8 @@ int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size
 
 int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_embeds **ret)
 {
-    mcp_allocator a = files_allocator(alloc);
-    prompts_embeds *e = files_alloc(&a, sizeof *e);
+    mcp_allocator a = common_allocator(alloc);
+    prompts_embeds *e = common_alloc(&a, sizeof *e);
     if (!e)
         return MCP_ENOMEM;
     *e = (prompts_embeds){.server = server, .alloc = a};
@@ -297,11 +297,11 @@ void prompts_embeds_free(prompts_embeds *e)
         e->first = r->next;
         l->r = NULL; /* its answer is not waited for */
         mcp_channel_free(r->channel);
-        files_release(&e->alloc, l);
+        common_release(&e->alloc, l);
         r->rc = fail(r, "the server ends");
         mcp_reply_finish(r->req, finish(r));
     }
     free_spent(e);
     mcp_allocator a = e->alloc;
-    files_release(&a, e);
+    common_release(&a, e);
 }

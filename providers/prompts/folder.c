@@ -54,9 +54,9 @@ static int add_name(prompts_folder *f, const char *name)
         f->cut = true;
         if (found || at == f->count)
             return MCP_OK;
-        files_release(&f->alloc, f->entries[--f->count].file);
+        common_release(&f->alloc, f->entries[--f->count].file);
     }
-    char *copy = found ? NULL : files_copy(&f->alloc, name, strlen(name));
+    char *copy = found ? NULL : common_copy(&f->alloc, name, strlen(name));
     if (!copy)
         return found ? MCP_OK : MCP_ENOMEM;
     memmove(f->entries + at + 1, f->entries + at, (f->count - at) * sizeof *f->entries);
@@ -127,17 +127,17 @@ static int wrong(prompts_entry *e, const char *why)
 }
 
 /* A link is followed once, to where the kernel says that it ends, and that is opened without links. */
-static int open_entry(files_beneath at, prompts_entry *e, int *fd)
+static int open_entry(common_beneath at, prompts_entry *e, int *fd)
 {
-    char real[FILES_PATH_MAX];
-    int rc = files_beneath_open(at, e->file, fd, &e->st);
-    if (rc == FILES_IS_LINK) {
-        rc = files_beneath_resolve(at, e->file, real, &e->st);
+    char real[COMMON_PATH_MAX];
+    int rc = common_beneath_open(at, e->file, fd, &e->st);
+    if (rc == COMMON_IS_LINK) {
+        rc = common_beneath_resolve(at, e->file, real, &e->st);
         if (rc == MCP_OK && (*real == '.' || strstr(real, "/.")))
             rc = MCP_EACCESS;
         if (rc == MCP_OK)
-            rc = files_beneath_open(at, real, fd, &e->st);
-        if (rc == FILES_IS_LINK || rc == MCP_EACCESS)
+            rc = common_beneath_open(at, real, fd, &e->st);
+        if (rc == COMMON_IS_LINK || rc == MCP_EACCESS)
             return wrong(e, "the link does not lead to a file in this folder");
     }
     if (rc == MCP_OK && !S_ISREG(e->st.st_mode)) {
@@ -150,9 +150,9 @@ static int open_entry(files_beneath at, prompts_entry *e, int *fd)
     return wrong(e, rc == MCP_EACCESS ? "it is no file that can be read" : mcp_error_text(rc));
 }
 
-static int read_bytes(int fd, prompts_entry *e, files_buffer *out)
+static int read_bytes(int fd, prompts_entry *e, common_buffer *out)
 {
-    int rc = files_buffer_reserve(out, PROMPTS_MAX_BYTES + 1);
+    int rc = common_buffer_reserve(out, PROMPTS_MAX_BYTES + 1);
     while (rc == MCP_OK && out->len <= PROMPTS_MAX_BYTES) {
         ssize_t n = read(fd, out->ptr + out->len, PROMPTS_MAX_BYTES + 1 - out->len);
         if (n < 0 && errno == EINTR)
@@ -188,16 +188,16 @@ static void keep(prompts_entry *e, const prompts_entry *old)
 
 static int parse_file(int fd, prompts_entry *e, const mcp_allocator *alloc)
 {
-    files_buffer bytes;
-    files_buffer_init(&bytes, alloc);
+    common_buffer bytes;
+    common_buffer_init(&bytes, alloc);
     int rc = read_bytes(fd, e, &bytes);
     if (rc == MCP_OK)
         rc = prompts_parse((mcp_str){bytes.ptr, bytes.len}, e->file, alloc, &e->doc, &e->fault);
-    files_buffer_free(&bytes);
+    common_buffer_free(&bytes);
     return rc;
 }
 
-static int read_entry(files_beneath at, prompts_entry *e, const prompts_entry *old, size_t *total,
+static int read_entry(common_beneath at, prompts_entry *e, const prompts_entry *old, size_t *total,
                       const mcp_allocator *alloc)
 {
     int fd = -1;
@@ -229,7 +229,7 @@ static int read_entry(files_beneath at, prompts_entry *e, const prompts_entry *o
 
 static int read_all(prompts_folder *f, int fd, const prompts_folder *before)
 {
-    files_beneath at = {.fd = fd, .walk = files_beneath_needs_walk(fd)};
+    common_beneath at = {.fd = fd, .walk = common_beneath_needs_walk(fd)};
     size_t total = 0;
     int rc = read_names(f, fd);
     for (size_t i = 0; rc == MCP_OK && i < f->count; i++) {
@@ -242,17 +242,17 @@ static int read_all(prompts_folder *f, int fd, const prompts_folder *before)
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why)
 {
-    mcp_allocator a = files_allocator(alloc);
+    mcp_allocator a = common_allocator(alloc);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         *why = errno;
-        return files_code_of_errno(errno);
+        return common_code_of_errno(errno);
     }
-    prompts_folder *f = files_alloc(&a, sizeof *f);
+    prompts_folder *f = common_alloc(&a, sizeof *f);
     int rc = f ? MCP_OK : MCP_ENOMEM;
     if (f) {
         *f = (prompts_folder){.alloc = a};
-        f->entries = files_alloc(&a, PROMPTS_MAX_FILES * sizeof *f->entries);
+        f->entries = common_alloc(&a, PROMPTS_MAX_FILES * sizeof *f->entries);
         rc = f->entries ? read_all(f, fd, before) : MCP_ENOMEM;
     }
     close(fd);
@@ -280,9 +280,9 @@ void prompts_folder_free(prompts_folder *f)
     for (size_t i = 0; i < f->count; i++) {
         if (!f->entries[i].kept)
             prompts_document_unref(f->entries[i].doc);
-        files_release(&f->alloc, f->entries[i].file);
+        common_release(&f->alloc, f->entries[i].file);
     }
     mcp_allocator a = f->alloc;
-    files_release(&a, f->entries);
-    files_release(&a, f);
+    common_release(&a, f->entries);
+    common_release(&a, f);
 }

@@ -36,7 +36,7 @@ typedef struct prompts_folder {
 } prompts_folder;
 
 /* Reads the folder; `before` may be NULL, and has to live until prompts_folder_adopt(). MCP_ENOTFOUND, …
- * as files_code_of_errno() has it, with errno in *why; MCP_ENOMEM. */
+ * as common_code_of_errno() has it, with errno in *why; MCP_ENOMEM. */
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why);
 /* On the server's thread: from now on what was kept counts here too, and `before` may be freed. */

@@ -39,17 +39,17 @@ static int reply_text(mcp_request *req, const getting *g, size_t *at)
 {
     const prompts_piece *p = g->doc->pieces;
     mcp_role role = p[*at].role;
-    files_buffer text;
+    common_buffer text;
     int rc = MCP_OK;
-    files_buffer_init(&text, &g->alloc);
+    common_buffer_init(&text, &g->alloc);
     do {
         mcp_str part = piece_text(g, &p[(*at)++]);
-        rc = files_buffer_append(&text, part.ptr, part.len);
+        rc = common_buffer_append(&text, part.ptr, part.len);
     } while (rc == MCP_OK && *at < g->doc->n_pieces && !p[*at].begins);
     if (rc == MCP_OK && text.len)
         rc = mcp_reply_content(
             req, MCP_OPTIONS(mcp_content, .text = {text.ptr, text.len}, .role = role));
-    files_buffer_free(&text);
+    common_buffer_free(&text);
     return rc;
 }
 
@@ -62,17 +62,17 @@ static const char *copy_string(mcp_request *req, const mcp_json *value)
 
 static int reply_blob(mcp_request *req, const getting *g, mcp_content *content, mcp_str blob)
 {
-    files_buffer bytes;
+    common_buffer bytes;
     size_t len = 0;
-    files_buffer_init(&bytes, &g->alloc);
-    int rc = files_buffer_reserve(&bytes, blob.len / 4 * 3 + 1);
+    common_buffer_init(&bytes, &g->alloc);
+    int rc = common_buffer_reserve(&bytes, blob.len / 4 * 3 + 1);
     if (rc == MCP_OK)
         rc = mcp_base64_decode(bytes.ptr, blob, &len);
     content->bytes = bytes.ptr;
     content->bytes_len = len;
     if (rc == MCP_OK)
         rc = mcp_reply_content(req, content);
-    files_buffer_free(&bytes);
+    common_buffer_free(&bytes);
     return rc;
 }
 

@@ -106,7 +106,7 @@ static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
 static int add_slot(mcp_prompts *p, prompts_document *doc)
 {
     mcp_error error = {0};
-    slot *s = files_alloc(&p->alloc, sizeof *s);
+    slot *s = common_alloc(&p->alloc, sizeof *s);
     if (!s)
         return MCP_ENOMEM;
     *s = (slot){.all = p, .doc = prompts_document_ref(doc)};
@@ -126,7 +126,7 @@ static void drop_slots(mcp_prompts *p, size_t from)
         if (s->registered)
             mcp_server_remove_prompt(p->server, s->doc->name);
         prompts_document_unref(s->doc);
-        files_release(&p->alloc, s);
+        common_release(&p->alloc, s);
     }
 }
 
@@ -179,7 +179,7 @@ static int publish(mcp_prompts *p, prompts_document *const *chosen, size_t n)
 /* Takes a new reading over, in place of `before`. */
 static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *before)
 {
-    prompts_document **chosen = files_alloc(&p->alloc, (folder->count + 1) * sizeof(*chosen));
+    prompts_document **chosen = common_alloc(&p->alloc, (folder->count + 1) * sizeof(*chosen));
     size_t n = chosen ? choose(p, folder, chosen) : 0;
     for (size_t i = 0; i < folder->count; i++)
         if (folder->entries[i].wrong && folder->entries[i].news)
@@ -191,7 +191,7 @@ static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *bef
     prompts_folder_free(before);
     p->folder = folder;
     int rc = chosen ? publish(p, chosen, n) : MCP_ENOMEM;
-    files_release(&p->alloc, chosen);
+    common_release(&p->alloc, chosen);
     return rc;
 }
 
@@ -242,8 +242,8 @@ static void read_done(void *arg)
         prompts_folder_free(r->before);
     }
     mcp_allocator a = r->alloc;
-    files_release(&a, r->path);
-    files_release(&a, r);
+    common_release(&a, r->path);
+    common_release(&a, r);
     if (p && p->again)
         reread(p);
 }
@@ -257,11 +257,11 @@ static void reread(mcp_prompts *p)
         return;
     }
     p->again = false;
-    rereading *r = files_alloc(&p->alloc, sizeof *r);
-    char *path = files_copy(&p->alloc, p->path, strlen(p->path));
+    rereading *r = common_alloc(&p->alloc, sizeof *r);
+    char *path = common_copy(&p->alloc, p->path, strlen(p->path));
     if (!r || !path) {
-        files_release(&p->alloc, r);
-        files_release(&p->alloc, path);
+        common_release(&p->alloc, r);
+        common_release(&p->alloc, path);
         say(p, "%.300s: out of memory; the prompts stay as they were", p->path);
         return;
     }
@@ -308,8 +308,8 @@ static int first_reading(mcp_prompts *p, mcp_error *error)
 static int begin(mcp_prompts *p, const mcp_prompts_options *o, mcp_error *error)
 {
     const mcp_host *host = mcp_server_host(p->server);
-    p->path = files_copy(&p->alloc, o->folder, strlen(o->folder));
-    p->slots = files_alloc(&p->alloc, PROMPTS_MAX_FILES * sizeof(*p->slots));
+    p->path = common_copy(&p->alloc, o->folder, strlen(o->folder));
+    p->slots = common_alloc(&p->alloc, PROMPTS_MAX_FILES * sizeof(*p->slots));
     if (!p->path || !p->slots)
         return refuse(error, MCP_ENOMEM, o->folder, "out of memory");
     int rc = prompts_embeds_new(p->server, &p->alloc, &p->embeds);
@@ -325,8 +325,8 @@ int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_
 {
     if (!options->folder || !*options->folder)
         return refuse(error, MCP_EINVAL, "prompts", "no folder is named");
-    mcp_allocator alloc = files_allocator(options->allocator);
-    mcp_prompts *p = files_alloc(&alloc, sizeof *p);
+    mcp_allocator alloc = common_allocator(options->allocator);
+    mcp_prompts *p = common_alloc(&alloc, sizeof *p);
     if (!p)
         return refuse(error, MCP_ENOMEM, options->folder, "out of memory");
     *p = (mcp_prompts){.alloc = alloc, .server = server};
@@ -349,7 +349,7 @@ void mcp_prompts_free(mcp_prompts *p)
     drop_slots(p, 0);
     prompts_folder_free(p->folder);
     mcp_allocator alloc = p->alloc;
-    files_release(&alloc, p->slots);
-    files_release(&alloc, p->path);
-    files_release(&alloc, p);
+    common_release(&alloc, p->slots);
+    common_release(&alloc, p->path);
+    common_release(&alloc, p);
 }

@@ -117,8 +117,8 @@ int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
 {
     if (!host || !host->timer_start || !host->timer_stop)
         return MCP_EUNSUPPORTED;
-    mcp_allocator a = files_allocator(alloc);
-    prompts_watch *w = files_alloc(&a, sizeof *w);
+    mcp_allocator a = common_allocator(alloc);
+    prompts_watch *w = common_alloc(&a, sizeof *w);
     if (!w)
         return MCP_ENOMEM;
     *w = (prompts_watch){.path = path,
@@ -141,5 +141,5 @@ void prompts_watch_free(prompts_watch *w)
     stop_timer(w);
     end(w);
     mcp_allocator a = w->alloc;
-    files_release(&a, w);
+    common_release(&a, w);
 }

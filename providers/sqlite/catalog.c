@@ -67,14 +67,14 @@ void sqlite_table_free(sqlite_table *t)
     if (!t)
         return;
     for (size_t i = 0; i < t->n_column; i++) {
-        files_release(t->alloc, t->column[i].name);
-        files_release(t->alloc, t->column[i].type);
-        files_release(t->alloc, t->column[i].value);
+        common_release(t->alloc, t->column[i].name);
+        common_release(t->alloc, t->column[i].type);
+        common_release(t->alloc, t->column[i].value);
     }
-    files_release(t->alloc, t->column);
-    files_release(t->alloc, t->name);
-    files_release(t->alloc, t->sql);
-    files_release(t->alloc, t);
+    common_release(t->alloc, t->column);
+    common_release(t->alloc, t->name);
+    common_release(t->alloc, t->sql);
+    common_release(t->alloc, t);
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ static char *copy_column(const sqlite_table *t, sqlite3_stmt *stmt, int i, bool 
     if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
         return NULL;
     mcp_str text = sqlite_text(stmt, i);
-    char *copy = files_copy(t->alloc, text.ptr, text.len);
+    char *copy = common_copy(t->alloc, text.ptr, text.len);
     *ok = *ok && copy;
     return copy;
 }
@@ -116,7 +116,7 @@ static int add_column(sqlite_table *t, sqlite3_stmt *stmt)
         size_t cap = n ? n * 2 : 1;
         void *grown = t->column
                           ? t->alloc->resize(t->column, cap * sizeof *t->column, t->alloc->user)
-                          : files_alloc(t->alloc, cap * sizeof *t->column);
+                          : common_alloc(t->alloc, cap * sizeof *t->column);
         if (!grown)
             return SQLITE_NOMEM;
         t->column = grown;
@@ -210,7 +210,7 @@ int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, 
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text64(stmt, 1, name.ptr, name.len, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        t = files_alloc(alloc, sizeof *t);
+        t = common_alloc(alloc, sizeof *t);
         if (t)
             *t = (sqlite_table){.alloc = alloc};
         rc = t ? fill(c, t, stmt) : SQLITE_NOMEM;

@@ -126,7 +126,7 @@ static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
     if (text)
         rc = sqlite3_blob_read(blob, text, (int)size, 0);
     sqlite3_blob_close(blob);
-    if (rc == SQLITE_OK && text && files_text_utf8((mcp_str){text, size})) {
+    if (rc == SQLITE_OK && text && common_text_utf8((mcp_str){text, size})) {
         mcp_json_add_str(r->job->json, (mcp_str){text, size});
         r->size += size;
     } else if (rc == SQLITE_OK) {
@@ -202,7 +202,7 @@ static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const p
 {
     j->bytes = bytes;
     j->len = len;
-    j->is_text = text && files_text_utf8((mcp_str){bytes, len});
+    j->is_text = text && common_text_utf8((mcp_str){bytes, len});
     j->mime = j->is_text          ? "text/plain"
               : p->offset || text ? "application/octet-stream"
                                   : mime_of_blob(bytes, len);

@@ -28,7 +28,7 @@ static bool keep(completion *c, mcp_str value)
     if (value.len < c->value.len ||
         (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len) != 0))
         return true;
-    if (memchr(value.ptr, 0, value.len) || !files_text_utf8(value))
+    if (memchr(value.ptr, 0, value.len) || !common_text_utf8(value))
         return true; /* it can be asked for, but not typed */
     sqlite3_str_append(c->values, value.ptr, (int)value.len);
     sqlite3_str_appendchar(c->values, 1, 0);

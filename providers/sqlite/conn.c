@@ -108,8 +108,8 @@ int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *allo
         free(real);
         return refuse(error, code, path, strerror(errno));
     }
-    f->path = files_copy(alloc, real, strlen(real));
-    f->wal = files_alloc(alloc, strlen(real) + 5);
+    f->path = common_copy(alloc, real, strlen(real));
+    f->wal = common_alloc(alloc, strlen(real) + 5);
     if (f->wal)
         sprintf(f->wal, "%s-wal", real);
     free(real);
@@ -126,8 +126,8 @@ void sqlite_file_clear(sqlite_file *f)
 {
     while (f->n_idle)
         sqlite_conn_free(f->idle[--f->n_idle]);
-    files_release(f->alloc, f->path);
-    files_release(f->alloc, f->wal);
+    common_release(f->alloc, f->path);
+    common_release(f->alloc, f->wal);
     pthread_mutex_destroy(&f->lock);
 }
 
@@ -245,7 +245,7 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
         snprintf(text, 256, "the database is gone: %s", strerror(errno));
         return errno == ENOENT ? SQLITE_NOTFOUND : SQLITE_CANTOPEN;
     }
-    sqlite_conn *c = files_alloc(f->alloc, sizeof *c);
+    sqlite_conn *c = common_alloc(f->alloc, sizeof *c);
     if (!c)
         return SQLITE_NOMEM;
     *c = (sqlite_conn){.file = f, .stamp = now};
@@ -291,7 +291,7 @@ void sqlite_conn_free(sqlite_conn *c)
     for (size_t i = 0; i < SQLITE_CACHED; i++)
         sqlite_cached_clear(&c->cached[i]);
     sqlite3_close_v2(c->db);
-    files_release(c->file->alloc, c);
+    common_release(c->file->alloc, c);
 }
 
 /* ---- using ---------------------------------------------------------------------------------------- */

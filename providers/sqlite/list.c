@@ -19,9 +19,9 @@ typedef struct listing {
     size_t query;  /* the saved query to go on with */
     size_t max;    /* room that is left on the page */
     bool full;
-    files_buffer
+    common_buffer
         texts; /* of each table: URI, name, URI of its rows, name of its rows, each with a NUL */
-    const files_buffer *from; /* texts, or what is kept */
+    const common_buffer *from; /* texts, or what is kept */
     atomic_bool stop;
     sqlite_conn *running;
     int rc, code;
@@ -67,12 +67,12 @@ static int read_position(listing *l, mcp_str cursor)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-static int put(files_buffer *to, const char *a, const char *b, const char *c)
+static int put(common_buffer *to, const char *a, const char *b, const char *c)
 {
     const char *const parts[] = {a, b, c};
     int rc = MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < 3; i++)
-        rc = files_buffer_append(to, parts[i], strlen(parts[i]) + (i == 2));
+        rc = common_buffer_append(to, parts[i], strlen(parts[i]) + (i == 2));
     return rc;
 }
 
@@ -114,7 +114,7 @@ static void keep(const listing *l, const sqlite_conn *c, int64_t schema)
     k->max = 0;
     k->texts.len = 0;
     if (l->after.len > sizeof k->after || l->texts.len > SQLITE_MOST_KEPT ||
-        files_buffer_append(&k->texts, l->texts.ptr, l->texts.len) != MCP_OK)
+        common_buffer_append(&k->texts, l->texts.ptr, l->texts.len) != MCP_OK)
         return;
     k->max = l->max;
     k->at = l->at;
@@ -239,7 +239,7 @@ static int reply(listing *l)
         rc = reply_tables(l);
     if (rc == MCP_OK)
         rc = reply_queries(l);
-    files_buffer_free(&l->texts);
+    common_buffer_free(&l->texts);
     if (rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_ENOTFOUND)
         return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
                               "The database %.100s cannot be read now: %.200s", l->s->name,
@@ -277,7 +277,7 @@ static int list_far(listing *l)
     int rc = mcp_request_work(l->req, work, done, l);
     if (rc < 0) {
         mcp_request_on_cancel(l->req, NULL, NULL);
-        files_buffer_free(&l->texts);
+        common_buffer_free(&l->texts);
     }
     return rc;
 }
@@ -296,7 +296,7 @@ int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     int rc = read_position(l, cursor);
     if (rc != MCP_OK)
         return rc;
-    files_buffer_init(&l->texts, &s->alloc);
+    common_buffer_init(&l->texts, &s->alloc);
     if (l->at == AT_QUERY)
         return reply(l);
     l->rc = sqlite_use(&s->file, &s->near, &near, collect, l, &l->code, l->text);

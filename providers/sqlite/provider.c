@@ -62,11 +62,11 @@ static void release(void *user)
     sqlite_watch_free(s);
     sqlite_saved_free(s);
     sqlite_conn_free(s->near);
-    files_buffer_free(&s->kept.texts);
+    common_buffer_free(&s->kept.texts);
     sqlite_file_clear(&s->file);
-    files_release(&alloc, s->name);
-    files_release(&alloc, s->prefix);
-    files_release(&alloc, s);
+    common_release(&alloc, s->name);
+    common_release(&alloc, s->prefix);
+    common_release(&alloc, s);
 }
 
 static int refuse(mcp_error *error, int code, const char *what, const char *why)
@@ -103,8 +103,8 @@ static int set_name(sqlite *s, const mcp_sqlite_options *o, mcp_error *error)
     sqlite_uri_put_text(prefix, name);
     sqlite3_str_appendall(prefix, "/");
     char *text = sqlite3_str_finish(prefix);
-    s->prefix = text ? files_copy(&s->alloc, text, strlen(text)) : NULL;
-    s->name = files_copy(&s->alloc, name.ptr, name.len);
+    s->prefix = text ? common_copy(&s->alloc, text, strlen(text)) : NULL;
+    s->name = common_copy(&s->alloc, name.ptr, name.len);
     sqlite3_free(text);
     return s->prefix && s->name ? MCP_OK : MCP_ENOMEM;
 }
@@ -134,10 +134,10 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
 {
-    mcp_allocator alloc = files_allocator(o->allocator);
+    mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return refuse(error, MCP_EINVAL, "sqlite", "no database is named: sqlite:FILE");
-    sqlite *s = files_alloc(&alloc, sizeof *s);
+    sqlite *s = common_alloc(&alloc, sizeof *s);
     if (!s)
         return MCP_ENOMEM;
     *s = (sqlite){.alloc = alloc,
@@ -146,7 +146,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
                   .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
                   .max_read = (size_t)or_default(o->max_read, MAX_READ),
                   .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
-    files_buffer_init(&s->kept.texts, &alloc);
+    common_buffer_init(&s->kept.texts, &alloc);
     int rc = sqlite_file_init(&s->file, o->path, &s->alloc, error);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
     if (rc == MCP_OK)

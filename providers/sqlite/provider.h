@@ -22,7 +22,7 @@ typedef struct sqlite_tool sqlite_tool;
 /* The page of a list that was collected last; see list.c. */
 enum { SQLITE_MOST_KEPT = 512 << 10 };
 typedef struct sqlite_kept {
-    files_buffer texts;
+    common_buffer texts;
     size_t max; /* 0: nothing is kept */
     char at, after[200];
     size_t after_len;

@@ -45,7 +45,7 @@ static void put_cut_text(mcp_json_writer *w, mcp_str text)
     mcp_json_begin_object(w);
     mcp_json_key(w, "type"), mcp_json_add_string(w, "text");
     mcp_json_key(w, "size"), mcp_json_add_uint(w, text.len);
-    if (files_text_utf8((mcp_str){text.ptr, len}))
+    if (common_text_utf8((mcp_str){text.ptr, len}))
         mcp_json_key(w, "beginning"), mcp_json_add_str(w, (mcp_str){text.ptr, len});
     mcp_json_end(w);
 }
@@ -78,7 +78,7 @@ static void put_names(mcp_json_writer *w, sqlite3_stmt *stmt)
     mcp_json_begin_array(w);
     for (int i = 0; i < sqlite3_column_count(stmt); i++) {
         mcp_str name = mcp_str_from(sqlite3_column_name(stmt, i));
-        mcp_json_add_str(w, files_text_utf8(name) ? name : MCP_STR("?"));
+        mcp_json_add_str(w, common_text_utf8(name) ? name : MCP_STR("?"));
     }
     mcp_json_end(w);
 }

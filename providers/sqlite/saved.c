@@ -48,20 +48,20 @@ void sqlite_saved_free(sqlite *s)
         for (size_t k = 0; k < q->n_parameter; k++) {
             sqlite_parameter *p = &q->parameter[k];
             for (size_t c = 0; c < p->n_choice; c++)
-                files_release(&s->alloc, p->choice[c]);
-            files_release(&s->alloc, p->choice);
-            files_release(&s->alloc, p->name);
-            files_release(&s->alloc, p->description);
-            files_release(&s->alloc, p->value);
+                common_release(&s->alloc, p->choice[c]);
+            common_release(&s->alloc, p->choice);
+            common_release(&s->alloc, p->name);
+            common_release(&s->alloc, p->description);
+            common_release(&s->alloc, p->value);
         }
-        files_release(&s->alloc, q->parameter);
-        files_release(&s->alloc, q->name);
-        files_release(&s->alloc, q->title);
-        files_release(&s->alloc, q->description);
-        files_release(&s->alloc, q->sql);
-        files_release(&s->alloc, q->uri);
+        common_release(&s->alloc, q->parameter);
+        common_release(&s->alloc, q->name);
+        common_release(&s->alloc, q->title);
+        common_release(&s->alloc, q->description);
+        common_release(&s->alloc, q->sql);
+        common_release(&s->alloc, q->uri);
     }
-    files_release(&s->alloc, s->saved);
+    common_release(&s->alloc, s->saved);
     s->saved = NULL;
     s->n_saved = 0;
 }
@@ -72,7 +72,7 @@ static char *copy(const sqlite *s, mcp_str text, bool *ok)
 {
     if (!text.ptr)
         return NULL;
-    char *ret = files_copy(&s->alloc, text.ptr, text.len);
+    char *ret = common_copy(&s->alloc, text.ptr, text.len);
     *ok = *ok && ret;
     return ret;
 }
@@ -84,7 +84,7 @@ static char *copy_member(const sqlite *s, const mcp_json *object, const char *ke
 
 static void *zeroed(const sqlite *s, size_t count, size_t size, bool *ok)
 {
-    void *ret = files_alloc(&s->alloc, count * size + 1);
+    void *ret = common_alloc(&s->alloc, count * size + 1);
     *ok = *ok && ret;
     return ret ? memset(ret, 0, count * size) : NULL;
 }
@@ -136,7 +136,7 @@ static int make_uri(sqlite_saved *q)
     sqlite3_str *uri = sqlite3_str_new(NULL);
     sqlite_uri_put(uri, q->s->prefix, &target);
     char *text = sqlite3_str_finish(uri);
-    q->uri = text ? files_copy(&q->s->alloc, text, strlen(text)) : NULL;
+    q->uri = text ? common_copy(&q->s->alloc, text, strlen(text)) : NULL;
     sqlite3_free(text);
     return q->uri ? MCP_OK : MCP_ENOMEM;
 }

@@ -105,7 +105,7 @@ static int declare(sqlite_tool *t, const sqlite *s, mcp_error *error)
     int rc = mcp_json_writer_finish(w, &schema);
     if (rc == MCP_OK && t->n > 1)
         mcp_server_remove_tool(t->server, t->name);
-    char *text = rc == MCP_OK ? files_copy(&s->alloc, schema.ptr, schema.len) : NULL;
+    char *text = rc == MCP_OK ? common_copy(&s->alloc, schema.ptr, schema.len) : NULL;
     if (text)
         rc = mcp_server_add_tool(
             t->server,
@@ -120,7 +120,7 @@ static int declare(sqlite_tool *t, const sqlite *s, mcp_error *error)
             t, error);
     else if (rc == MCP_OK)
         rc = MCP_ENOMEM;
-    files_release(&s->alloc, text);
+    common_release(&s->alloc, text);
     mcp_json_writer_free(w);
     return rc;
 }
@@ -137,7 +137,7 @@ static sqlite_tool *find(const mcp_server *server, const char *name)
 
 static sqlite_tool *make(sqlite *s, const char *name)
 {
-    sqlite_tool *t = files_alloc(&s->alloc, sizeof *t);
+    sqlite_tool *t = common_alloc(&s->alloc, sizeof *t);
     if (!t)
         return NULL;
     *t = (sqlite_tool){.next = tools, .server = s->server};
@@ -185,5 +185,5 @@ void sqlite_tool_leave(sqlite *s)
         unlink_tool(t);
     pthread_mutex_unlock(&lock);
     if (last)
-        files_release(&s->alloc, t);
+        common_release(&s->alloc, t);
 }

@@ -51,7 +51,7 @@ bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t
     case SQLITE_FLOAT: put_real(w, sqlite3_column_double(stmt, column)); return true;
     case SQLITE_TEXT:
         text = sqlite_text(stmt, column);
-        if (text.len > longest || !files_text_utf8(text))
+        if (text.len > longest || !common_text_utf8(text))
             return false;
         mcp_json_add_str(w, text);
         *size += text.len;

@@ -166,14 +166,14 @@ static void watch_folder(sqlite *s)
     sqlite_watch *w = s->watch;
     const char *slash = strrchr(s->file.path, '/');
     w->file = slash + 1;
-    char *folder = files_copy(&s->alloc, s->file.path, (size_t)(slash - s->file.path) + 1);
+    char *folder = common_copy(&s->alloc, s->file.path, (size_t)(slash - s->file.path) + 1);
     w->fd = w->host->poll_start ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
     if (folder && w->fd >= 0 &&
         inotify_add_watch(w->fd, folder,
                           IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO |
                               IN_ONLYDIR) >= 0)
         w->poll = w->host->poll_start(w->host->user, w->fd, on_event, s);
-    files_release(&s->alloc, folder);
+    common_release(&s->alloc, folder);
 }
 
 /* ---- coming and going ------------------------------------------------------------------------------------------------ */
@@ -187,8 +187,8 @@ static void stop(sqlite *s)
         w->host->poll_stop(w->host->user, w->poll);
     if (w->fd >= 0)
         close(w->fd);
-    files_release(&s->alloc, w->uri);
-    files_release(&s->alloc, w);
+    common_release(&s->alloc, w->uri);
+    common_release(&s->alloc, w);
     s->watch = NULL;
 }
 
@@ -199,7 +199,7 @@ static int start(sqlite *s)
         return MCP_OK;
     if (!host || !host->timer_start)
         return MCP_EUNSUPPORTED;
-    s->watch = files_alloc(&s->alloc, sizeof *s->watch);
+    s->watch = common_alloc(&s->alloc, sizeof *s->watch);
     if (!s->watch)
         return MCP_ENOMEM;
     *s->watch = (sqlite_watch){.host = host, .fd = -1};
@@ -226,16 +226,16 @@ int sqlite_watch_add(const char *canonical, void *user)
     if (rc != MCP_OK)
         return rc;
     sqlite_watch *w = s->watch;
-    char *copy = files_copy(&s->alloc, canonical, strlen(canonical));
+    char *copy = common_copy(&s->alloc, canonical, strlen(canonical));
     if (copy && w->n == w->cap) {
         size_t cap = w->cap ? w->cap * 2 : 8;
         char **grown = w->uri ? s->alloc.resize(w->uri, cap * sizeof *grown, s->alloc.user)
-                              : files_alloc(&s->alloc, cap * sizeof *grown);
+                              : common_alloc(&s->alloc, cap * sizeof *grown);
         if (grown)
             w->uri = grown, w->cap = cap;
     }
     if (!copy || w->n == w->cap) {
-        files_release(&s->alloc, copy);
+        common_release(&s->alloc, copy);
         stop_unused(s);
         return MCP_ENOMEM;
     }
@@ -250,7 +250,7 @@ void sqlite_watch_remove(const char *canonical, void *user)
     for (size_t i = 0; w && i < w->n; i++) {
         if (strcmp(w->uri[i], canonical) != 0)
             continue;
-        files_release(&s->alloc, w->uri[i]);
+        common_release(&s->alloc, w->uri[i]);
         w->uri[i] = w->uri[--w->n];
         break;
     }
@@ -279,7 +279,7 @@ void sqlite_watch_free(sqlite *s)
     if (!s->watch)
         return;
     for (size_t i = 0; i < s->watch->n; i++)
-        files_release(&s->alloc, s->watch->uri[i]);
+        common_release(&s->alloc, s->watch->uri[i]);
     stop(s);
 }
 
@@ -292,7 +292,7 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     size_t prefix = strlen(s->prefix);
     if (!sqlite_is_ours(s, uri))
         return MCP_ENOTFOUND;
-    char *texts = files_alloc(&s->alloc, uri.len + SQLITE_URI_ROOM);
+    char *texts = common_alloc(&s->alloc, uri.len + SQLITE_URI_ROOM);
     if (!texts)
         return MCP_ENOMEM;
     int rc = sqlite_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &target);
@@ -309,6 +309,6 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (rc == MCP_OK)
         memcpy(canonical, text, strlen(text) + 1);
     sqlite3_free(text);
-    files_release(&s->alloc, texts);
+    common_release(&s->alloc, texts);
     return rc;
 }

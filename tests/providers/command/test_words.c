@@ -60,10 +60,10 @@ static void filled(void **state)
                           .allow = allow,
                           .n_allow = 1,
                           .dash = !table[i].free_dash};
-        files_buffer to;
-        mcp_allocator alloc = files_allocator(NULL);
-        files_buffer_init(&to, &alloc);
-        files_buffer_append(&to, "before", 7);
+        common_buffer to;
+        mcp_allocator alloc = common_allocator(NULL);
+        common_buffer_init(&to, &alloc);
+        common_buffer_append(&to, "before", 7);
         int rc = command_word(&f, table[i].word, &to);
         if (table[i].expected) {
             assert_int_equal(rc, MCP_OK);
@@ -74,7 +74,7 @@ static void filled(void **state)
             assert_int_equal(to.len, 7);
             assert_true(rc != MCP_EINVAL || (f.why && f.which.len));
         }
-        files_buffer_free(&to);
+        common_buffer_free(&to);
     }
     mcp_json_free(doc);
 }
@@ -88,11 +88,11 @@ static void every_allocation(void **state)
         failalloc memory = {.fail_at = n};
         mcp_allocator alloc = failalloc_allocator(&memory);
         command_fill f = {.arguments = mcp_json_root(doc)};
-        files_buffer to;
-        files_buffer_init(&to, &alloc);
+        common_buffer to;
+        common_buffer_init(&to, &alloc);
         int rc = command_word(&f, "{a}{n}{real}", &to);
         assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
-        files_buffer_free(&to);
+        common_buffer_free(&to);
         assert_int_equal(memory.live, 0);
         if (memory.calls < n)
             break;

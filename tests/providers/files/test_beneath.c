@@ -225,7 +225,7 @@ static void test_not_opened(void **state)
         roots.items[0].at.walk |= walk;
         assert_true(files_root_open(&roots.items[0], "fifo", &fd, &st) < 0);
         assert_true(files_root_open(&roots.items[0], "to-fifo", &fd, &st) < 0);
-        assert_true(files_beneath_open_dir(roots.items[0].at, "fifo", &fd) < 0);
+        assert_true(common_beneath_open_dir(roots.items[0].at, "fifo", &fd) < 0);
         assert_int_equal(read(notify, event, sizeof event), -1);
         assert_int_equal(errno, EAGAIN);
     }
@@ -247,8 +247,8 @@ static void test_folders(void **state)
     for (int walk = 0; walk < 2; walk++) {
         roots.items[0].at.walk |= walk;
         for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-            assert_int_not_equal(files_beneath_open_dir(roots.items[0].at, links[i], &fd), MCP_OK);
-        assert_int_equal(files_beneath_open_dir(roots.items[0].at, "dir/x", &fd), MCP_OK);
+            assert_int_not_equal(common_beneath_open_dir(roots.items[0].at, links[i], &fd), MCP_OK);
+        assert_int_equal(common_beneath_open_dir(roots.items[0].at, "dir/x", &fd), MCP_OK);
         close(fd);
     }
     files_roots_close(&roots);
@@ -343,15 +343,15 @@ static size_t read_in_loop(const files_root *root, const char *rel, int rounds)
     size_t fine = 0;
     for (int i = 0; i < rounds; i++) {
         struct stat st;
-        files_buffer out;
+        common_buffer out;
         int fd;
         if (files_root_open(root, rel, &fd, &st) != MCP_OK)
             continue;
         const files_reader reader = {.fd = fd, .limit = 100};
-        files_buffer_init(&out, NULL);
+        common_buffer_init(&out, NULL);
         assert_int_equal(files_read_whole(&reader, (uint64_t)st.st_size, &out), MCP_OK);
         assert_true(mcp_str_eq((mcp_str){out.ptr, out.len}, MCP_STR("fine")));
-        files_buffer_free(&out);
+        common_buffer_free(&out);
         close(fd);
         fine++;
     }

@@ -25,7 +25,7 @@ static void wait_ms(long ms)
 static int setup(void **state)
 {
     static fixture f;
-    mcp_allocator alloc = files_allocator(NULL);
+    mcp_allocator alloc = common_allocator(NULL);
     tree_make(&f.t);
     tree_bytes(&f.t, "dir/a.txt", "first", 5);
     tree_bytes(&f.t, "outside.txt", "other", 5);

@@ -11,7 +11,7 @@
 enum what { WHOLE, BYTES, LINES, TAIL };
 
 static int read_part(int fd, enum what what, uint64_t a, uint64_t b, size_t limit,
-                     files_buffer *out)
+                     common_buffer *out)
 {
     const files_reader r = {.fd = fd, .limit = limit};
     struct stat st;
@@ -79,17 +79,17 @@ static void test_table(void **state)
     (void)state;
     tree_make(&t);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        files_buffer out;
+        common_buffer out;
         tree_file(&t, "f", cases[i].file);
         int fd = open(tree_at(&t, "f"), O_RDONLY);
-        files_buffer_init(&out, NULL);
+        common_buffer_init(&out, NULL);
         int rc = read_part(fd, cases[i].what, cases[i].a, cases[i].b, cases[i].limit, &out);
         if (rc != cases[i].code)
             fail_msg("case %zu: %d", i, rc);
         if (rc == MCP_OK &&
             !mcp_str_eq((mcp_str){out.ptr, out.len}, mcp_str_from(cases[i].expected)))
             fail_msg("case %zu: \"%.*s\"", i, (int)out.len, out.ptr);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
         close(fd);
     }
     tree_remove(&t);
@@ -120,8 +120,8 @@ static void test_blocks(void **state)
         size_t first = tree_random(&seed) % lines, count = 1 + tree_random(&seed) % 200;
         if (first + count > lines)
             count = lines - first;
-        files_buffer out;
-        files_buffer_init(&out, NULL);
+        common_buffer out;
+        common_buffer_init(&out, NULL);
         size_t len = begins[first + count] - begins[first];
         assert_int_equal(read_part(fd, LINES, first + 1, count, len, &out), MCP_OK);
         assert_int_equal(out.len, len);
@@ -138,14 +138,14 @@ static void test_blocks(void **state)
         out.len = 0;
         assert_int_equal(read_part(fd, BYTES, begins[first], len, len, &out), MCP_OK);
         assert_memory_equal(out.ptr, text + begins[first], out.len);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
     }
-    files_buffer out;
-    files_buffer_init(&out, NULL);
+    common_buffer out;
+    common_buffer_init(&out, NULL);
     assert_int_equal(read_part(fd, WHOLE, 0, 0, size, &out), MCP_OK);
     assert_int_equal(out.len, size);
     assert_memory_equal(out.ptr, text, size);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     close(fd);
     free(text);
     free(begins);
@@ -158,7 +158,7 @@ static void test_huge(void **state)
     const uint64_t hole = (uint64_t)8 << 30;
     failalloc f = {0};
     mcp_allocator a = failalloc_allocator(&f);
-    files_buffer out;
+    common_buffer out;
     tree t;
     (void)state;
     tree_make(&t);
@@ -170,7 +170,7 @@ static void test_huge(void **state)
         skip();
     }
     assert_int_equal(pwrite(fd, "\nlast\n", 6, (off_t)hole), 6);
-    files_buffer_init(&out, &a);
+    common_buffer_init(&out, &a);
     assert_int_equal(read_part(fd, TAIL, 1, 0, 1000, &out), MCP_OK);
     assert_true(mcp_str_eq((mcp_str){out.ptr, out.len}, MCP_STR("last\n")));
     assert_true(out.cap <= 65536);
@@ -184,7 +184,7 @@ static void test_huge(void **state)
     assert_true(mcp_str_eq((mcp_str){out.ptr, out.len}, MCP_STR("first\n")));
     out.len = 0;
     assert_int_equal(read_part(fd, WHOLE, 0, 0, 1000, &out), MCP_ELIMIT);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     assert_int_equal(f.live, 0);
     close(fd);
     tree_remove(&t);
@@ -200,30 +200,30 @@ static void test_changed(void **state)
     int fd = open(tree_at(&t, "f"), O_RDONLY);
     const files_reader r = {.fd = fd, .limit = 10}, small = {.fd = fd, .limit = 5};
     for (uint64_t size = 0; size <= 10; size++) {
-        files_buffer out;
-        files_buffer_init(&out, NULL);
+        common_buffer out;
+        common_buffer_init(&out, NULL);
         assert_int_equal(files_read_whole(&r, size, &out), MCP_OK);
         assert_int_equal(out.len, 10);
         out.len = 0;
         assert_int_equal(files_read_whole(&small, size, &out), MCP_ELIMIT);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
     }
-    files_buffer out;
-    files_buffer_init(&out, NULL);
+    common_buffer out;
+    common_buffer_init(&out, NULL);
     const files_reader large = {.fd = fd, .limit = 100};
     assert_int_equal(files_read_whole(&large, 90, &out), MCP_OK);
     assert_int_equal(out.len, 10);
     out.len = 0;
     assert_int_equal(files_read_tail(&large, 90, 1, &out), MCP_OK);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     close(fd);
     fd = open("/proc/self/status", O_RDONLY); /* has size 0 */
     if (fd >= 0) {
         const files_reader proc = {.fd = fd, .limit = 100000};
-        files_buffer_init(&out, NULL);
+        common_buffer_init(&out, NULL);
         assert_int_equal(files_read_whole(&proc, 0, &out), MCP_OK);
         assert_true(out.len > 100);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
         close(fd);
     }
     tree_remove(&t);
@@ -238,21 +238,21 @@ static void test_stop(void **state)
 {
     int asked = 0;
     tree t;
-    files_buffer out;
+    common_buffer out;
     (void)state;
     tree_make(&t);
     tree_file(&t, "f", "");
     int fd = open(tree_at(&t, "f"), O_RDWR);
     assert_int_equal(ftruncate(fd, 1 << 20), 0);
     const files_reader r = {.fd = fd, .limit = 10, .stop = stop, .user = &asked};
-    files_buffer_init(&out, NULL);
+    common_buffer_init(&out, NULL);
     assert_int_equal(files_read_lines(&r, 2, 1, &out), MCP_ECANCELLED);
     assert_int_equal(asked, 2);
     const files_reader bad = {.fd = -1, .limit = 10};
     assert_int_equal(files_read_whole(&bad, 5, &out), MCP_EIO);
     assert_int_equal(files_read_lines(&bad, 1, 1, &out), MCP_EIO);
     assert_int_equal(files_read_tail(&bad, 5, 1, &out), MCP_EIO);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     close(fd);
     tree_remove(&t);
 }
@@ -268,10 +268,10 @@ static void test_no_memory(void **state)
         for (size_t n = 1;; n++) {
             failalloc f = {.fail_at = n};
             mcp_allocator a = failalloc_allocator(&f);
-            files_buffer out;
-            files_buffer_init(&out, &a);
+            common_buffer out;
+            common_buffer_init(&out, &a);
             int rc = read_part(fd, (enum what)what, 1, 2, 100, &out);
-            files_buffer_free(&out);
+            common_buffer_free(&out);
             assert_int_equal(f.live, 0);
             assert_int_equal(rc, f.calls < n ? MCP_OK : MCP_ENOMEM);
             if (f.calls < n)
@@ -318,7 +318,7 @@ static void test_text(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         mcp_str s = {texts[i].bytes, texts[i].len};
-        if (files_text_utf8(s) != texts[i].utf8 || files_text_check(s) != texts[i].text)
+        if (common_text_utf8(s) != texts[i].utf8 || common_text_check(s) != texts[i].text)
             fail_msg("case %zu", i);
     }
 }

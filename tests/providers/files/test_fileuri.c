@@ -96,7 +96,7 @@ static void test_parse(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         files_target target;
-        files_buffer out;
+        common_buffer out;
         mcp_str uri = mcp_str_from(cases[i].uri);
         int rc = files_uri_parse(&roots, uri, &target);
         if (rc != cases[i].code)
@@ -106,11 +106,11 @@ static void test_parse(void **state)
         assert_int_equal(target.root, cases[i].root);
         assert_string_equal(target.rel, cases[i].rel);
         assert_int_equal(target.rel_len, strlen(cases[i].rel));
-        files_buffer_init(&out, NULL);
+        common_buffer_init(&out, NULL);
         assert_int_equal(files_uri_canonical(&roots, uri, &out), MCP_OK);
-        assert_int_equal(files_buffer_append(&out, "", 1), MCP_OK);
+        assert_int_equal(common_buffer_append(&out, "", 1), MCP_OK);
         assert_string_equal(out.ptr, cases[i].canonical ? cases[i].canonical : cases[i].uri);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
     }
 }
 
@@ -127,30 +127,30 @@ static void test_slash(void **state)
 static void test_top(void **state)
 {
     files_target target;
-    files_buffer out;
+    common_buffer out;
     (void)state;
     assert_int_equal(files_uri_parse(&top, MCP_STR("file:///"), &target), MCP_OK);
     assert_string_equal(target.rel, "");
     assert_int_equal(files_uri_parse(&top, MCP_STR("file:///etc/x"), &target), MCP_OK);
     assert_string_equal(target.rel, "etc/x");
-    files_buffer_init(&out, NULL);
+    common_buffer_init(&out, NULL);
     assert_int_equal(files_uri_canonical(&top, MCP_STR("file:///"), &out), MCP_OK);
     assert_int_equal(files_uri_canonical(&top, MCP_STR("file:/etc/x/"), &out), MCP_OK);
     assert_true(mcp_str_eq((mcp_str){out.ptr, out.len}, MCP_STR("file:///file:///etc/x")));
-    files_buffer_free(&out);
+    common_buffer_free(&out);
 }
 
 /* NUL and bytes beyond the string: a URI is a run of bytes. */
 static void test_bytes(void **state)
 {
     files_target target;
-    char long_uri[3 * FILES_PATH_MAX];
+    char long_uri[3 * COMMON_PATH_MAX];
     (void)state;
     assert_int_equal(files_uri_parse(&roots, (mcp_str){"file:///a/x\0y", 13}, &target), MCP_EPARSE);
     assert_int_equal(files_uri_parse(&roots, (mcp_str){"file:///a/%41", 12}, &target), MCP_EPARSE);
     memset(long_uri, 'x', sizeof long_uri);
     memcpy(long_uri, "file:///a/", 10);
-    size_t most = 7 + FILES_PATH_MAX - 1;
+    size_t most = 7 + COMMON_PATH_MAX - 1;
     assert_int_equal(files_uri_parse(&roots, (mcp_str){long_uri, most}, &target), MCP_OK);
     assert_int_equal(files_uri_parse(&roots, (mcp_str){long_uri, most + 1}, &target), MCP_ELIMIT);
     assert_int_equal(files_uri_parse(&roots, (mcp_str){NULL, 0}, &target), MCP_EPARSE);
@@ -166,16 +166,16 @@ static void test_round_trip(void **state)
     (void)state;
     for (int c = 1; c < 256; c++) {
         char rel[4] = {'x', (char)c, 'y', 0};
-        files_buffer out;
+        common_buffer out;
         files_target target;
         if (c == '/')
             continue;
-        files_buffer_init(&out, NULL);
+        common_buffer_init(&out, NULL);
         assert_int_equal(files_uri_write(&items[4], (mcp_str){rel, 3}, &out), MCP_OK);
         assert_int_equal(files_uri_parse(&roots, (mcp_str){out.ptr, out.len}, &target), MCP_OK);
         assert_int_equal(target.root, 4);
         assert_string_equal(target.rel, rel);
-        files_buffer_free(&out);
+        common_buffer_free(&out);
     }
 }
 
@@ -199,12 +199,12 @@ static void test_no_memory(void **state)
 {
     failalloc f = {.fail_at = 1};
     mcp_allocator a = failalloc_allocator(&f);
-    files_buffer out;
+    common_buffer out;
     (void)state;
-    files_buffer_init(&out, &a);
+    common_buffer_init(&out, &a);
     assert_int_equal(files_uri_canonical(&roots, MCP_STR("file:///a/x"), &out), MCP_ENOMEM);
     assert_int_equal(out.len, 0);
-    files_buffer_free(&out);
+    common_buffer_free(&out);
     assert_int_equal(f.live, 0);
 }
 

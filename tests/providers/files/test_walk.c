@@ -31,7 +31,7 @@ static void list_free(list *l)
 
 static int collect(const files_entry *e, void *user)
 {
-    char text[FILES_PATH_MAX + 32];
+    char text[COMMON_PATH_MAX + 32];
     snprintf(text, sizeof text, "%zu:%s%s", e->root, e->rel.ptr, e->is_dir ? "/" : "");
     list_add(user, text);
     return MCP_OK;
@@ -245,10 +245,10 @@ static int read_back(const files_entry *e, void *user)
 {
     reading *r = user;
     static files_target target;
-    files_buffer uri;
+    common_buffer uri;
     struct stat st;
     int fd;
-    files_buffer_init(&uri, NULL);
+    common_buffer_init(&uri, NULL);
     assert_int_equal(files_uri_write(&r->roots->items[e->root], e->rel, &uri), MCP_OK);
     assert_int_equal(files_uri_parse(r->roots, (mcp_str){uri.ptr, uri.len}, &target), MCP_OK);
     assert_int_equal(target.root, e->root);
@@ -256,7 +256,7 @@ static int read_back(const files_entry *e, void *user)
     assert_int_equal(files_root_open(&r->roots->items[target.root], target.rel, &fd, &st), MCP_OK);
     assert_int_equal(S_ISDIR(st.st_mode), e->is_dir);
     close(fd);
-    files_buffer_free(&uri);
+    common_buffer_free(&uri);
     r->count++;
     return MCP_OK;
 }

@@ -410,7 +410,7 @@ static files_dir *add(files_dirs *dirs, const char *path, files_dir_use use)
 static void test_least_recently_used(void **state)
 {
     files_dirs dirs;
-    mcp_allocator alloc = files_allocator(NULL);
+    mcp_allocator alloc = common_allocator(NULL);
     (void)state;
     make_folder("a"), make_folder("b"), make_folder("c");
     files_dirs_init(&dirs, &alloc, 2, open_by_path, NULL);

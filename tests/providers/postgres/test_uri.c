@@ -62,7 +62,7 @@ static void test_spellings(void **state)
             fail_msg("%s: %d", cases[i].rest, rc);
         if (rc != MCP_OK)
             continue;
-        mcp_allocator alloc = files_allocator(NULL);
+        mcp_allocator alloc = common_allocator(NULL);
         postgres_sql to;
         postgres_sql_init(&to, &alloc);
         postgres_uri_put(&to, "", &t);
@@ -96,7 +96,7 @@ static void test_names(void **state)
                                            {"a\"b", "\"a\"\"b\""},
                                            {"\"; DROP TABLE x; --", "\"\"\"; DROP TABLE x; --\""},
                                            {"", "\"\""}};
-    mcp_allocator alloc = files_allocator(NULL);
+    mcp_allocator alloc = common_allocator(NULL);
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         postgres_sql to;
