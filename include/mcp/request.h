@@ -140,7 +140,8 @@ MCP_API int mcp_reply_tool_error(mcp_request *req, const char *format, ...) MCP_
 MCP_API int mcp_reply_structured(mcp_request *req, mcp_str json);
 /* prompts/get: the description of the result. */
 MCP_API int mcp_reply_description(mcp_request *req, const char *description);
-/* Adds one member to the result's _meta; json is the text of any value. */
+/* Adds one member to the result's _meta; json is the text of any value. MCP_EEXIST: there is one of that name
+ * already, or the library writes it itself; it stays as it is. Else as mcp_reply_structured(). */
 MCP_API int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json);
 /* How long and for whom this result may be cached (2026-07-28, server/utilities/caching); overrides the
  * server's default. */

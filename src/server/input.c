@@ -291,6 +291,7 @@ static void reset_reply(mcp_request *req)
     mcp__buf_init(&req->out, req->in.allocator, 0);
     mcp__buf_free(&req->meta);
     req->meta = (mcp__buf){.ptr = NULL};
+    req->members = NULL;
     req->begun = req->is_error = req->has_structured = req->has_cache = false;
     req->failed = req->error_code = 0;
     req->count = 0;

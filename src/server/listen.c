@@ -185,7 +185,7 @@ void mcp__listen_close(mcp_request *req)
     mcp__buf_lit(&b, ",\"reason\":\"the server ends the subscription\"}}");
 
     stream_free(req);
-    mcp_reply_meta(req, MCP__META_SUBSCRIPTION, mcp__request_id(req));
+    mcp__reply_meta(req, MCP__META_SUBSCRIPTION, mcp__request_id(req));
     mcp__request_finish(req, MCP_OK);
     if (channel->options.shared_stream && !channel->closed && !b.failed)
         mcp__channel_send(channel, exchange, mcp__buf_view(&b), (mcp_output_info){0});

@@ -6,6 +6,7 @@
  */
 #include "server/input.h"
 #include "server/server.h"
+#include "server/task.h"
 
 #include <stdio.h>
 
@@ -225,10 +226,38 @@ int mcp_reply_description(mcp_request *req, const char *description)
     return req->failed;
 }
 
-int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
+struct mcp__member {
+    mcp__member *next;
+    mcp_str key;
+};
+
+/* A second member of the same name would make the reply one that peers refuse. */
+static bool has_member(const mcp_request *req, mcp_str key)
+{
+    const mcp__member *m = req->members;
+    while (m && !mcp_str_eq(m->key, key))
+        m = m->next;
+    return m != NULL;
+}
+
+static int add_member(mcp_request *req, mcp_str key)
+{
+    mcp__member *m = mcp_request_alloc(req, sizeof(*m));
+    if (!m)
+        return remember(req, MCP_ENOMEM);
+    *m = (mcp__member){.next = req->members, .key = mcp__request_copy(req, key)};
+    req->members = m;
+    return req->failed;
+}
+
+int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
 {
     if (closed(req) != MCP_OK)
         return closed(req);
+    if (has_member(req, mcp_str_from(key)))
+        return MCP_EEXIST;
+    if (add_member(req, mcp_str_from(key)) != MCP_OK)
+        return req->failed;
     if (!req->meta.allocator)
         mcp__buf_init(&req->meta, &req->server->allocator,
                       req->in.channel ? req->in.channel->options.max_reply : 0);
@@ -237,6 +266,17 @@ int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
     mcp__buf_char(&req->meta, ':');
     int rc = mcp__json_put_checked(&req->meta, json, MCP_JSON_NONE, NULL);
     return remember(req, rc == MCP_OK ? req->meta.failed : rc);
+}
+
+int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
+{
+    static const char *const ours[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
+                                       MCP__META_RELATED_TASK};
+    for (size_t i = 0; i < MCP__COUNT(ours); i++) {
+        if (strcmp(key, ours[i]) == 0)
+            return MCP_EEXIST;
+    }
+    return mcp__reply_meta(req, key, json);
 }
 
 void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)

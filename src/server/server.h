@@ -300,6 +300,8 @@ typedef struct mcp__notice_rate {
     unsigned count;
 } mcp__notice_rate;
 
+typedef struct mcp__member mcp__member; /* a name in _meta; reply.c */
+
 struct mcp_request {
     mcp__incoming in; /* first */
     mcp_server *server;
@@ -335,6 +337,7 @@ struct mcp_request {
     bool structured_as_text;           /* the revision cannot carry it otherwise */
     mcp_str description;               /* prompts/get, in the arena */
     mcp__buf meta;                     /* members for _meta, each with a leading comma */
+    mcp__member *members;              /* their names */
     bool has_cache, cache_public;
     uint64_t ttl_ms;
 
@@ -387,6 +390,8 @@ void mcp__request_clear(mcp_request *req);
 mcp__buf *mcp__reply_begin(mcp_request *req);
 /* A copy in the arena; sets req->failed when there is no memory. */
 mcp_str mcp__request_copy(mcp_request *req, mcp_str s);
+/* mcp_reply_meta() for names that are the library's own. */
+int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
 
 /* For "%.*s" in a message: how much of a peer's text is repeated to it, at a character's end. */
 static inline int mcp__shown(mcp_str s)

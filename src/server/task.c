@@ -558,7 +558,7 @@ int mcp__task_add_meta(mcp_request *req)
     memcpy(at, head, sizeof(head) - 1), at += sizeof(head) - 1;
     memcpy(at, req->task->id, MCP__TASK_ID), at += MCP__TASK_ID;
     memcpy(at, tail, sizeof(tail) - 1), at += sizeof(tail) - 1;
-    return mcp_reply_meta(req, MCP__META_RELATED_TASK, (mcp_str){json, (size_t)(at - json)});
+    return mcp__reply_meta(req, MCP__META_RELATED_TASK, (mcp_str){json, (size_t)(at - json)});
 }
 
 void mcp__task_complete(mcp_request *req)

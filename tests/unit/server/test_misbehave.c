@@ -95,6 +95,18 @@ static int bad_meta_value(rig *self, mcp_request *req)
     return MCP_OK;
 }
 
+static int twice_meta(rig *self, mcp_request *req)
+{
+    (void)self;
+    assert_int_equal(mcp_reply_meta(req, "k", MCP_STR("1")), MCP_OK);
+    assert_int_equal(mcp_reply_meta(req, "l", MCP_STR("{\"k\":2}")), MCP_OK);
+    assert_int_equal(mcp_reply_meta(req, "k", MCP_STR("3")), MCP_EEXIST);
+    assert_int_equal(
+        mcp_reply_meta(req, "io.modelcontextprotocol/serverInfo", MCP_STR("{\"name\":\"x\"}")),
+        MCP_EEXIST);
+    return MCP_OK;
+}
+
 static int bad_uri(rig *self, mcp_request *req)
 {
     (void)self;
@@ -173,6 +185,7 @@ static const struct {
     {bad_structured, 0, CALL, INTERNAL},
     {bad_meta_key, 0, CALL, INTERNAL},
     {bad_meta_value, 0, CALL, INTERNAL},
+    {twice_meta, 0, CALL, "\"k\":1,\"l\":{\"k\":2}}"},
     {bad_uri, 0, CALL, INTERNAL},
     {bad_mime_type, 0, CALL, INTERNAL},
     {bad_failure, 0, CALL, "\"error\":{\"code\":5,\"message\":\"cut \"}"},
