@@ -113,6 +113,7 @@ typedef enum mcp__asked {
     MCP__ASKED_TAKE,   /* POST of a notification or a response, or one to a server of 2024-11-05 */
     MCP__ASKED_STREAM, /* GET */
     MCP__ASKED_END,    /* DELETE */
+    MCP__ASKED_KINDS,
 } mcp__asked;
 
 /* What to do with what follows the head. */

@@ -66,13 +66,15 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 
 /* ---- what was noted ---------------------------------------------------------------------------------------- */
 
+/* Requests do not keep answers to the server's own from being sent, which those may be waiting for. */
 static bool may_start(const mcp_http_client *http, const mcp__exchange *e)
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
         return false;
     if (e->asked == MCP__ASKED_STREAM || e->asked == MCP__ASKED_END)
         return true;
-    return http->mode != MCP__HTTP_SSE_OPENING && http->n_sent < http->options.max_exchanges;
+    return http->mode != MCP__HTTP_SSE_OPENING &&
+           http->n_sent[e->asked] < http->options.max_exchanges;
 }
 
 static void look_at(mcp_http_client *http, mcp__exchange *e)

@@ -233,7 +233,7 @@ struct mcp_http_client {
     mcp__headers headers; /* the program's */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
-    size_t n_sent, n_replies;
+    size_t n_sent[MCP__ASKED_KINDS], n_replies;
     mcp__exchange *stream; /* the one that is open for what the server says unasked */
     mcp__buf session;      /* empty: there is none */
     uint64_t n_sessions;

@@ -137,7 +137,7 @@ void mcp__exchange_start(mcp__exchange *e)
         return;
     }
     e->stage = MCP__SENT;
-    http->n_sent++;
+    http->n_sent[e->asked]++;
 }
 
 /* ---- an answer ---------------------------------------------------------------------------------------- */
@@ -301,7 +301,7 @@ static void on_done(void *arg, int rc, const char *text)
     if (e->stage == MCP__SENT) {
         e->stage = MCP__WAITING;
         e->due = INT64_MAX;
-        http->n_sent--;
+        http->n_sent[e->asked]--;
     }
     judge(e, rc, text);
     e->transfer = NULL;
@@ -370,7 +370,7 @@ void mcp__exchange_drop(mcp__exchange *e)
         return;
     if (e->stage == MCP__SENT) {
         mcp__transfer_abandon(e->transfer);
-        http->n_sent--;
+        http->n_sent[e->asked]--;
     }
     if (http->stream == e)
         http->stream = NULL;
