@@ -12,22 +12,23 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "watched.h"
+
 enum { LOOK_MS = 2000, SOON_MS = 50 };
 
-typedef struct watched {
-    char *uri;
+/* Of each that is watched. */
+typedef struct marks {
     git_oid mark, rev; /* rev: of a file, what its revision was */
-} watched;
+} marks;
 
 struct repo_watch {
     const mcp_host *host;
     mcp_host_timer *timer;
     mcp_host_poll *poll;
     int fd;
-    bool soon, list;
+    bool soon;
+    common_watched watched;
     git_oid list_mark;
-    watched *item;
-    size_t n, cap;
 };
 
 static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
@@ -104,22 +105,21 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
 }
 
 /* A path is looked for in trees only when its revision moved. */
-static bool has_moved(const repo *r, repo_use *u, watched *item)
+static bool has_moved(const repo *r, repo_use *u, const char *uri, marks *known)
 {
     repo_target t;
     char *room;
-    git_oid rev, mark = item->mark;
+    git_oid rev, mark = known->mark;
     memset(&rev, 0, sizeof rev);
-    if (parse(r, mcp_str_from(item->uri), &t, &room) != MCP_OK)
+    if (parse(r, mcp_str_from(uri), &t, &room) != MCP_OK)
         return false;
     if (t.kind == REPO_KIND_FILE)
         mark_rev(u, t.rev, &rev);
-    if (t.kind != REPO_KIND_FILE || !git_oid_equal(&rev, &item->rev))
+    if (t.kind != REPO_KIND_FILE || !git_oid_equal(&rev, &known->rev))
         mark_target(r, u, &t, &mark);
     common_release(&r->alloc, room);
-    bool moved = !git_oid_equal(&mark, &item->mark);
-    item->rev = rev;
-    item->mark = mark;
+    bool moved = !git_oid_equal(&mark, &known->mark);
+    *known = (marks){.mark = mark, .rev = rev};
     return moved;
 }
 
@@ -150,10 +150,12 @@ static void look(repo *r)
     git_oid mark;
     if (!begin(r, &u))
         return;
-    for (size_t i = 0; i < w->n; i++)
-        if (has_moved(r, &u, &w->item[i]))
-            mcp_server_resource_updated(r->server, w->item[i].uri);
-    if (w->list) {
+    for (size_t i = 0; i < w->watched.n; i++) {
+        const common_watched_item *item = &w->watched.item[i];
+        if (has_moved(r, &u, item->uri, item->own))
+            mcp_server_resource_updated(r->server, item->uri);
+    }
+    if (w->watched.list) {
         mark_target(r, &u, &list_target, &mark);
         if (!git_oid_equal(&mark, &w->list_mark))
             mcp_server_resources_changed(r->server);
@@ -223,14 +225,14 @@ static void stop(repo *r)
         w->host->poll_stop(w->host->user, w->poll);
     if (w->fd >= 0)
         close(w->fd);
-    common_release(&r->alloc, w->item);
+    common_watched_clear(&w->watched, &r->alloc);
     common_release(&r->alloc, w);
     r->watch = NULL;
 }
 
 static void stop_unused(repo *r)
 {
-    if (r->watch && !r->watch->n && !r->watch->list)
+    if (r->watch && !common_watched_any(&r->watch->watched))
         stop(r);
 }
 
@@ -253,19 +255,6 @@ static int start(repo *r)
     return MCP_ENOMEM;
 }
 
-static int grow(repo *r)
-{
-    repo_watch *w = r->watch;
-    size_t cap = w->cap ? w->cap * 2 : 8;
-    watched *grown = w->item ? r->alloc.resize(w->item, cap * sizeof *grown, r->alloc.user)
-                             : common_alloc(&r->alloc, cap * sizeof *grown);
-    if (!grown)
-        return MCP_ENOMEM;
-    w->item = grown;
-    w->cap = cap;
-    return MCP_OK;
-}
-
 int repo_watch_add(const char *canonical, void *user)
 {
     repo *r = user;
@@ -273,33 +262,23 @@ int repo_watch_add(const char *canonical, void *user)
     int rc = start(r);
     if (rc != MCP_OK)
         return rc;
-    repo_watch *w = r->watch;
-    char *copy = common_copy(&r->alloc, canonical, strlen(canonical));
-    if (!copy || (w->n == w->cap && grow(r) != MCP_OK)) {
-        common_release(&r->alloc, copy);
-        stop_unused(r);
-        return MCP_ENOMEM;
-    }
-    watched *item = &w->item[w->n++];
-    *item = (watched){.uri = copy};
-    if (begin(r, &u)) {
-        (void)has_moved(r, &u, item);
+    marks *known = common_alloc(&r->alloc, sizeof *known);
+    if (known)
+        memset(known, 0, sizeof *known);
+    rc = known ? common_watched_add(&r->watch->watched, &r->alloc, canonical, known) : MCP_ENOMEM;
+    if (rc == MCP_OK && begin(r, &u)) {
+        (void)has_moved(r, &u, canonical, known);
         end(&u);
     }
-    return MCP_OK;
+    stop_unused(r);
+    return rc;
 }
 
 void repo_watch_remove(const char *canonical, void *user)
 {
     repo *r = user;
-    repo_watch *w = r->watch;
-    for (size_t i = 0; w && i < w->n; i++) {
-        if (strcmp(w->item[i].uri, canonical) != 0)
-            continue;
-        common_release(&r->alloc, w->item[i].uri);
-        w->item[i] = w->item[--w->n];
-        break;
-    }
+    if (r->watch)
+        common_watched_remove(&r->watch->watched, &r->alloc, canonical);
     stop_unused(r);
 }
 
@@ -310,7 +289,7 @@ int repo_watch_list(void *user)
     int rc = start(r);
     if (rc != MCP_OK)
         return rc;
-    r->watch->list = true;
+    r->watch->watched.list = true;
     if (begin(r, &u)) {
         mark_target(r, &u, &list_target, &r->watch->list_mark);
         end(&u);
@@ -322,17 +301,14 @@ void repo_unwatch_list(void *user)
 {
     repo *r = user;
     if (r->watch)
-        r->watch->list = false;
+        r->watch->watched.list = false;
     stop_unused(r);
 }
 
 void repo_watch_free(repo *r)
 {
-    if (!r->watch)
-        return;
-    for (size_t i = 0; i < r->watch->n; i++)
-        common_release(&r->alloc, r->watch->item[i].uri);
-    stop(r);
+    if (r->watch)
+        stop(r);
 }
 
 /* ---- canonical URIs ----------------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
 
 #include <mcp/uri.h>
 
+#include "watched.h"
+
 enum { LONGEST_LOOK_MS = 10000 };
 
 /* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. */
@@ -30,9 +32,7 @@ static const char look_sql[] =
     "pg_catalog.pg_namespace))";
 
 struct postgres_watch {
-    char **uri;
-    size_t n, cap;
-    bool list;
+    common_watched watched;
     postgres_pool *pool;
     mcp_host_timer *timer;
     postgres_op op;
@@ -80,16 +80,16 @@ static void tell(postgres *s, const change *c)
     postgres_target t;
     char room[MCP_URI_MAX_LENGTH + POSTGRES_URI_ROOM];
     size_t prefix = strlen(s->prefix);
-    for (size_t i = 0; i < w->n; i++) {
-        mcp_str rest = mcp_str_from(w->uri[i] + prefix);
+    for (size_t i = 0; i < w->watched.n; i++) {
+        mcp_str rest = mcp_str_from(w->watched.item[i].uri + prefix);
         if (rest.len < MCP_URI_MAX_LENGTH && postgres_uri_parse(rest, room, &t) == MCP_OK &&
             concerns(c, &t))
-            mcp_server_resource_updated(s->server, w->uri[i]);
+            mcp_server_resource_updated(s->server, w->watched.item[i].uri);
     }
     if (!c->schema)
         return;
     postgres_tables_clear(&s->tables);
-    if (w->list)
+    if (w->watched.list)
         mcp_server_resources_changed(s->server);
 }
 
@@ -184,9 +184,7 @@ static void stop(postgres *s)
     if (w->looking)
         postgres_pool_cancel(w->pool, &w->op);
     postgres_pool_free(w->pool);
-    for (size_t i = 0; i < w->n; i++)
-        common_release(&s->alloc, w->uri[i]);
-    common_release(&s->alloc, w->uri);
+    common_watched_clear(&w->watched, &s->alloc);
     common_release(&s->alloc, w);
     s->watch = NULL;
 }
@@ -198,7 +196,7 @@ static int start(postgres *s)
     s->watch = common_alloc(&s->alloc, sizeof *s->watch);
     if (!s->watch)
         return MCP_ENOMEM;
-    *s->watch = (postgres_watch){.n = 0};
+    *s->watch = (postgres_watch){.pool = NULL};
     int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->alloc,
                                                         .host = &s->host,
                                                         .conninfo = s->conninfo,
@@ -219,7 +217,7 @@ static int start(postgres *s)
 
 static void stop_unused(postgres *s)
 {
-    if (s->watch && !s->watch->n && !s->watch->list)
+    if (s->watch && !common_watched_any(&s->watch->watched))
         stop(s);
 }
 
@@ -227,37 +225,17 @@ int postgres_watch_add(const char *canonical, void *user)
 {
     postgres *s = user;
     int rc = start(s);
-    if (rc != MCP_OK)
-        return rc;
-    postgres_watch *w = s->watch;
-    char *copy = common_copy(&s->alloc, canonical, strlen(canonical));
-    if (copy && w->n == w->cap) {
-        size_t cap = w->cap ? w->cap * 2 : 8;
-        char **grown = w->uri ? s->alloc.resize(w->uri, cap * sizeof *grown, s->alloc.user)
-                              : common_alloc(&s->alloc, cap * sizeof *grown);
-        if (grown)
-            w->uri = grown, w->cap = cap;
-    }
-    if (!copy || w->n == w->cap) {
-        common_release(&s->alloc, copy);
-        stop_unused(s);
-        return MCP_ENOMEM;
-    }
-    w->uri[w->n++] = copy;
-    return MCP_OK;
+    if (rc == MCP_OK)
+        rc = common_watched_add(&s->watch->watched, &s->alloc, canonical, NULL);
+    stop_unused(s);
+    return rc;
 }
 
 void postgres_watch_remove(const char *canonical, void *user)
 {
     postgres *s = user;
-    postgres_watch *w = s->watch;
-    for (size_t i = 0; w && i < w->n; i++) {
-        if (strcmp(w->uri[i], canonical) != 0)
-            continue;
-        common_release(&s->alloc, w->uri[i]);
-        w->uri[i] = w->uri[--w->n];
-        break;
-    }
+    if (s->watch)
+        common_watched_remove(&s->watch->watched, &s->alloc, canonical);
     stop_unused(s);
 }
 
@@ -266,7 +244,7 @@ int postgres_watch_list(void *user)
     postgres *s = user;
     int rc = start(s);
     if (rc == MCP_OK)
-        s->watch->list = true;
+        s->watch->watched.list = true;
     return rc;
 }
 
@@ -274,7 +252,7 @@ void postgres_unwatch_list(void *user)
 {
     postgres *s = user;
     if (s->watch)
-        s->watch->list = false;
+        s->watch->watched.list = false;
     stop_unused(s);
 }
 

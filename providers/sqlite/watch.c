@@ -14,6 +14,8 @@
 
 #include <mcp/provider.h>
 
+#include "watched.h"
+
 enum {
     LOOK_MS = 1000,
     SOON_MS = 20, /* after an event: a commit is several writes */
@@ -27,9 +29,7 @@ typedef struct state {
 } state;
 
 struct sqlite_watch {
-    char **uri;
-    size_t n, cap;
-    bool list;
+    common_watched watched;
     const mcp_host *host;
     mcp_host_timer *timer;
     bool soon; /* the timer is for an event */
@@ -94,10 +94,10 @@ static bool is_schema(const sqlite *s, const char *uri)
 static void tell(sqlite *s, bool schema)
 {
     sqlite_watch *w = s->watch;
-    for (size_t i = 0; i < w->n; i++)
-        if (schema || !is_schema(s, w->uri[i]))
-            mcp_server_resource_updated(s->server, w->uri[i]);
-    if (schema && w->list)
+    for (size_t i = 0; i < w->watched.n; i++)
+        if (schema || !is_schema(s, w->watched.item[i].uri))
+            mcp_server_resource_updated(s->server, w->watched.item[i].uri);
+    if (schema && w->watched.list)
         mcp_server_resources_changed(s->server);
 }
 
@@ -187,7 +187,7 @@ static void stop(sqlite *s)
         w->host->poll_stop(w->host->user, w->poll);
     if (w->fd >= 0)
         close(w->fd);
-    common_release(&s->alloc, w->uri);
+    common_watched_clear(&w->watched, &s->alloc);
     common_release(&s->alloc, w);
     s->watch = NULL;
 }
@@ -215,7 +215,7 @@ static int start(sqlite *s)
 
 static void stop_unused(sqlite *s)
 {
-    if (s->watch && !s->watch->n && !s->watch->list)
+    if (s->watch && !common_watched_any(&s->watch->watched))
         stop(s);
 }
 
@@ -223,37 +223,17 @@ int sqlite_watch_add(const char *canonical, void *user)
 {
     sqlite *s = user;
     int rc = start(s);
-    if (rc != MCP_OK)
-        return rc;
-    sqlite_watch *w = s->watch;
-    char *copy = common_copy(&s->alloc, canonical, strlen(canonical));
-    if (copy && w->n == w->cap) {
-        size_t cap = w->cap ? w->cap * 2 : 8;
-        char **grown = w->uri ? s->alloc.resize(w->uri, cap * sizeof *grown, s->alloc.user)
-                              : common_alloc(&s->alloc, cap * sizeof *grown);
-        if (grown)
-            w->uri = grown, w->cap = cap;
-    }
-    if (!copy || w->n == w->cap) {
-        common_release(&s->alloc, copy);
-        stop_unused(s);
-        return MCP_ENOMEM;
-    }
-    w->uri[w->n++] = copy;
-    return MCP_OK;
+    if (rc == MCP_OK)
+        rc = common_watched_add(&s->watch->watched, &s->alloc, canonical, NULL);
+    stop_unused(s);
+    return rc;
 }
 
 void sqlite_watch_remove(const char *canonical, void *user)
 {
     sqlite *s = user;
-    sqlite_watch *w = s->watch;
-    for (size_t i = 0; w && i < w->n; i++) {
-        if (strcmp(w->uri[i], canonical) != 0)
-            continue;
-        common_release(&s->alloc, w->uri[i]);
-        w->uri[i] = w->uri[--w->n];
-        break;
-    }
+    if (s->watch)
+        common_watched_remove(&s->watch->watched, &s->alloc, canonical);
     stop_unused(s);
 }
 
@@ -262,7 +242,7 @@ int sqlite_watch_list(void *user)
     sqlite *s = user;
     int rc = start(s);
     if (rc == MCP_OK)
-        s->watch->list = true;
+        s->watch->watched.list = true;
     return rc;
 }
 
@@ -270,17 +250,14 @@ void sqlite_unwatch_list(void *user)
 {
     sqlite *s = user;
     if (s->watch)
-        s->watch->list = false;
+        s->watch->watched.list = false;
     stop_unused(s);
 }
 
 void sqlite_watch_free(sqlite *s)
 {
-    if (!s->watch)
-        return;
-    for (size_t i = 0; i < s->watch->n; i++)
-        common_release(&s->alloc, s->watch->uri[i]);
-    stop(s);
+    if (s->watch)
+        stop(s);
 }
 
 /* ---- canonical URIs ---------------------------------------------------------------------------------------------------- */
