@@ -150,8 +150,9 @@ void mcp__transfer_free(mcp__transfer *t);
 void mcp__transfer_fail(mcp__transfer *t, int rc);
 /* Whether an address is one of the Internet: not of this machine, a private or a special network. */
 bool mcp__address_is_public(const struct sockaddr *address);
-/* Whether a URL names one that is not, or this machine; a name may still mean one. */
-bool mcp__url_is_private(mcp_str url);
+/* Whether a URL names one that is not, or this machine; a name may still mean one. With a proxy, which looks names up
+ * itself and whose sockets nobody looks at, odd spellings of one too. */
+bool mcp__url_is_private(mcp_str url, const char *proxy);
 
 /* ---- http_client_exchange.c ------------------------------------------------------------------------------ */
 

@@ -94,7 +94,7 @@ static int check(mcp_loop *loop, const mcp_fetch_options *o, mcp_error *error)
     if (!loop || !o->url || !o->done)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop, a URL and a function are needed");
     int rc = mcp__url_check(mcp_str_from(o->url), error);
-    if (rc == MCP_OK && !o->allow_private && mcp__url_is_private(mcp_str_from(o->url)))
+    if (rc == MCP_OK && !o->allow_private && mcp__url_is_private(mcp_str_from(o->url), o->proxy))
         rc = mcp__fail(error, MCP_EACCESS, 0, "it names this machine or a private network");
     return rc;
 }

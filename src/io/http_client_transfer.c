@@ -97,11 +97,26 @@ bool mcp__address_is_public(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && is_public_6(u.v6->sin6_addr.s6_addr);
 }
 
-/* For a proxy, which looks names up itself: what the URL alone says. */
-bool mcp__url_is_private(mcp_str url)
+/* Whatever may be one more spelling of an address or of this machine: "127.1", "0x7f.1", "localhost.". */
+static bool is_private_spelling(char *host)
+{
+    struct in_addr address;
+    size_t len = strlen(host);
+
+    if (strchr(host, '%'))
+        return true;
+    if (len && host[len - 1] == '.')
+        host[--len] = 0;
+    mcp_str name = {host, len}, local = MCP_STR("localhost");
+    if (len >= local.len && mcp__str_same(mcp__str_sub(name, len - local.len), local))
+        return true;
+    return inet_aton(host, &address) && !is_public_4((const unsigned char *)&address);
+}
+
+bool mcp__url_is_private(mcp_str url, const char *proxy)
 {
     unsigned char address[16];
-    char host[64];
+    char host[256];
     mcp_uri u;
 
     if (mcp__url_is_loopback(url) || mcp_uri_parse(url, &u, NULL) < 0 || u.host.len >= sizeof(host))
@@ -110,6 +125,8 @@ bool mcp__url_is_private(mcp_str url)
     host[u.host.len] = 0;
     if (u.is_ip_literal)
         return inet_pton(AF_INET6, host, address) != 1 || !is_public_6(address);
+    if (proxy && *proxy && is_private_spelling(host))
+        return true;
     return inet_pton(AF_INET, host, address) == 1 && !is_public_4(address);
 }
 
@@ -224,7 +241,7 @@ static bool may_go(const mcp__transfer *t, const char *to, char *why, size_t roo
         snprintf(why, room, "the server redirects a POST to a page (HTTP status 303)");
     else if (strncmp(t->url, "https:", 6) == 0 && strncmp(to, "https:", 6) != 0)
         snprintf(why, room, "the server redirects from https to http");
-    else if (t->target.public_only && mcp__url_is_private(where))
+    else if (t->target.public_only && mcp__url_is_private(where, t->target.proxy))
         snprintf(why, room, "the server redirects to a private address");
     else if (!t->target.any_origin && !mcp__url_same_origin(from, where))
         snprintf(why, room, "the server redirects to another origin: %.150s", to);

@@ -338,6 +338,11 @@ static void test_private(void **state)
     /* These say nothing by themselves, but resolve to this machine. */
     static const char *const hidden[] = {"http://127.1:%d/text", "http://2130706433:%d/text",
                                          "http://0x7f000001:%d/text", "http://0:%d/text"};
+    static const char *const spelled[] = {
+        "http://127.1/",       "http://2130706433/",   "http://0x7f000001/", "http://0/",
+        "http://0177.0.0.1/",  "http://127.0.0.1./",   "http://LOCALHOST./", "http://a.localhost/",
+        "http://12%37.0.0.1/", "http://0xa9fea9fe/x/",
+    };
     fixture f;
     char url[128];
 
@@ -359,6 +364,12 @@ static void test_private(void **state)
             fail_msg("%s: %d %s", url, f.rc, f.text);
     }
     assert_int_equal(f.server.n_requests, 1);
+    /* A proxy would look them up, and nobody at what it found. */
+    for (size_t i = 0; i < COUNT(spelled); i++) {
+        if (fetch(&f, spelled[i], &(mcp_fetch_options){.proxy = "http://127.0.0.1:1"}, NULL) !=
+            MCP_EACCESS)
+            fail_msg("%s: %s", spelled[i], f.text);
+    }
     close_fixture(&f);
 }
 
