@@ -88,3 +88,8 @@ int common_buffer_append(common_buffer *b, const void *ptr, size_t len)
     }
     return rc;
 }
+
+bool common_put(common_buffer *b, const char *text)
+{
+    return common_buffer_append(b, text, strlen(text)) == MCP_OK;
+}

@@ -26,5 +26,7 @@ void common_buffer_free(common_buffer *b);
 /* Makes room for `extra` more bytes. MCP_ENOMEM; the content is untouched by a failure. */
 int common_buffer_reserve(common_buffer *b, size_t extra);
 int common_buffer_append(common_buffer *b, const void *ptr, size_t len);
+/* A text without its NUL. False: no memory. */
+bool common_put(common_buffer *b, const char *text);
 
 #endif

@@ -79,6 +79,15 @@ size_t common_pieces_encode(char to[3], char byte)
     return 3;
 }
 
+bool common_pieces_put(common_buffer *to, mcp_str text)
+{
+    char encoded[3];
+    for (size_t i = 0; i < text.len; i++)
+        if (common_buffer_append(to, encoded, common_pieces_encode(encoded, text.ptr[i])) != MCP_OK)
+            return false;
+    return true;
+}
+
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)

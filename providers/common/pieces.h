@@ -6,6 +6,8 @@
 
 #include <mcp/uri.h>
 
+#include "buffer.h"
+
 typedef struct common_pieces {
     mcp_str rest; /* what was not looked at yet */
     char *room;   /* where the next decoded piece goes, with a NUL behind it */
@@ -24,6 +26,8 @@ bool common_pieces_take_pairs(common_pieces *p, mcp_uri_pair *pairs, size_t max,
 
 /* One byte as it stands in a URI, which is itself only where it is unreserved. Returns 1 or 3. */
 size_t common_pieces_encode(char to[3], char byte);
+/* One piece, encoded. False: no memory. */
+bool common_pieces_put(common_buffer *to, mcp_str text);
 /* The value of a pair; NULL: none. */
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name);
 

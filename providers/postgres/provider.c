@@ -3,21 +3,13 @@
 
 #include <stdio.h>
 
-enum {
-    MAX_ROWS = 1000,
-    MAX_BYTES = 1 << 20,
-    MAX_READ = 10 << 20,
-    TIMEOUT_MS = 5000,
-    CONNECTIONS = 4,
-    POLL_MS = 2000,
-    MAX_NAME = 64,
-};
+#include "mounting.h"
+
+enum { CONNECTIONS = 4, POLL_MS = 2000 };
 
 /* ---- templates ------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *rest, *name, *title, *description, *mime;
-} templates[] = {
+static const common_template templates[] = {
     {"{?format}", "database", "Schemas of the database",
      "All schemas with their tables, views and functions; format=text: as SQL", "application/json"},
     {"{schema}{?format}", "schema", "Schema",
@@ -36,29 +28,6 @@ static const struct {
      "By its name and arguments: total(integer, text); format=text: as SQL", "application/json"},
 };
 
-static int add_template(postgres *s, size_t i, mcp_error *error)
-{
-    postgres_sql uri, name;
-    postgres_sql_init(&uri, &s->alloc);
-    postgres_sql_init(&name, &s->alloc);
-    postgres_put(&uri, s->prefix);
-    postgres_put(&uri, templates[i].rest);
-    postgres_putf(&name, "%.100s.%.40s", s->name, templates[i].name);
-    const char *uri_text = postgres_sql_text(&uri), *name_text = postgres_sql_text(&name);
-    int rc = uri_text && name_text ? MCP_OK : MCP_ENOMEM;
-    if (rc == MCP_OK)
-        rc = mcp_server_add_template(
-            s->server,
-            MCP_OPTIONS(mcp_resource_template, .uri_template = uri_text, .name = name_text,
-                        .title = templates[i].title, .description = templates[i].description,
-                        .mime_type = templates[i].mime, .read = postgres_read_template,
-                        .complete = postgres_complete),
-            s, error);
-    postgres_sql_free(&uri);
-    postgres_sql_free(&name);
-    return rc;
-}
-
 /* ---- mounting --------------------------------------------------------------------------------------------------- */
 
 static void release(void *user)
@@ -73,17 +42,6 @@ static void release(void *user)
     common_release(&alloc, s->name);
     common_release(&alloc, s->prefix);
     common_release(&alloc, s);
-}
-
-/* What stands in a connection string is not repeated: it may be a password. */
-static int refuse(mcp_error *error, int code, const char *what, const char *why)
-{
-    if (error) {
-        error->code = code;
-        error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.60s%s%.180s", what, *what ? ": " : "", why);
-    }
-    return code;
 }
 
 /* "//host/db" is the rest of a URI, "shop" a name. */
@@ -108,20 +66,20 @@ static int set_conninfo(postgres *s, const char *given)
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
 
-/* Looks at what the string says: whether it can be read, the database's name, a password. */
-static int check_conninfo(postgres *s, char dbname[MAX_NAME + 1], mcp_error *error)
+/* Looks at what the string says: whether it can be read, the database's name, a password. It is not repeated. */
+static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_error *error)
 {
     bool secret = false;
     PQconninfoOption *all = PQconninfoParse(s->conninfo, NULL);
     if (!all)
-        return refuse(error, MCP_EINVAL, "postgres",
-                      "the connection string cannot be read: write postgres:'host=HOST "
-                      "dbname=NAME user=ROLE' or postgres://ROLE@HOST/NAME");
+        return common_refuse(error, MCP_EINVAL, "postgres",
+                             "the connection string cannot be read: write postgres:'host=HOST "
+                             "dbname=NAME user=ROLE' or postgres://ROLE@HOST/NAME");
     for (const PQconninfoOption *o = all; o->keyword; o++) {
         if (o->val && *o->val && strstr(o->keyword, "password"))
             secret = true;
         if (o->val && (strcmp(o->keyword, "dbname") == 0))
-            snprintf(dbname, MAX_NAME + 1, "%s", o->val);
+            snprintf(dbname, COMMON_NAME_MAX + 1, "%s", o->val);
     }
     PQconninfoFree(all);
     if (secret && s->host.log)
@@ -132,42 +90,30 @@ static int check_conninfo(postgres *s, char dbname[MAX_NAME + 1], mcp_error *err
 }
 
 /* As libpq would have it. */
-static void default_name(char name[MAX_NAME + 1])
+static void default_name(char name[COMMON_NAME_MAX + 1])
 {
     PQconninfoOption *all = PQconndefaults();
     for (const PQconninfoOption *o = all; o && o->keyword && !*name; o++)
         if (o->val && strcmp(o->keyword, "dbname") == 0)
-            snprintf(name, MAX_NAME + 1, "%s", o->val);
+            snprintf(name, COMMON_NAME_MAX + 1, "%s", o->val);
     for (const PQconninfoOption *o = all; o && o->keyword && !*name; o++)
         if (o->val && strcmp(o->keyword, "user") == 0)
-            snprintf(name, MAX_NAME + 1, "%s", o->val);
+            snprintf(name, COMMON_NAME_MAX + 1, "%s", o->val);
     PQconninfoFree(all);
     if (!*name)
-        snprintf(name, MAX_NAME + 1, "postgres");
+        snprintf(name, COMMON_NAME_MAX + 1, "postgres");
 }
 
 static int set_name(postgres *s, const char *given, mcp_error *error)
 {
-    char found[MAX_NAME + 1] = "";
+    char found[COMMON_NAME_MAX + 1] = "";
     int rc = check_conninfo(s, found, error);
     if (rc != MCP_OK)
         return rc;
     if (!given && !*found)
         default_name(found);
-    mcp_str name = mcp_str_from(given ? given : found);
-    if (!name.len || name.len > MAX_NAME)
-        return refuse(error, MCP_EINVAL, "postgres",
-                      "its name must have 1 to 64 bytes: ?name=NAME");
-    postgres_sql prefix;
-    postgres_sql_init(&prefix, &s->alloc);
-    postgres_put(&prefix, "postgres://");
-    postgres_uri_put_text(&prefix, name);
-    postgres_put(&prefix, "/");
-    const char *text = postgres_sql_text(&prefix);
-    s->prefix = text ? common_copy(&s->alloc, text, strlen(text)) : NULL;
-    s->name = common_copy(&s->alloc, name.ptr, name.len);
-    postgres_sql_free(&prefix);
-    return s->prefix && s->name ? MCP_OK : MCP_ENOMEM;
+    return common_set_name(&s->alloc, "postgres", mcp_str_from(given ? given : found), "postgres",
+                           &s->name, &s->prefix, error);
 }
 
 /* A server that answers and does not let us in will not do so later. */
@@ -187,7 +133,7 @@ static int try_once(postgres *s, mcp_error *error)
         return MCP_OK;
     }
     if (PQpingParams(keywords, values, 1) == PQPING_OK)
-        return refuse(error, MCP_EACCESS, s->name, text);
+        return common_refuse(error, MCP_EACCESS, s->name, text);
     if (s->host.log) {
         char line[450];
         snprintf(line, sizeof line, "postgres: %.80s cannot be reached now: %.300s", s->name, text);
@@ -208,13 +154,9 @@ static int make_pool(postgres *s, mcp_error *error)
                                                         .user = s},
                                &s->pool);
     return rc == MCP_EUNSUPPORTED
-               ? refuse(error, rc, "postgres", "needs a host with timers, descriptors and workers")
+               ? common_refuse(error, rc, "postgres",
+                               "needs a host with timers, descriptors and workers")
                : rc;
-}
-
-static uint64_t or_default(uint64_t value, uint64_t otherwise)
-{
-    return value ? value : otherwise;
 }
 
 static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
@@ -226,12 +168,12 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
         return MCP_ENOMEM;
     *s = (postgres){.alloc = alloc,
                     .server = server,
-                    .max_rows = (size_t)or_default(o->max_rows, MAX_ROWS),
-                    .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
-                    .max_read = (size_t)or_default(o->max_read, MAX_READ),
-                    .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS),
-                    .connections = (size_t)or_default(o->connections, CONNECTIONS),
-                    .poll_ms = or_default(o->poll_ms, POLL_MS),
+                    .max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS),
+                    .max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES),
+                    .max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ),
+                    .timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS),
+                    .connections = (size_t)common_or_default(o->connections, CONNECTIONS),
+                    .poll_ms = common_or_default(o->poll_ms, POLL_MS),
                     .superuser = o->superuser};
     s->tables.alloc = alloc;
     if (host)
@@ -264,11 +206,12 @@ static int mount(postgres *s, mcp_error *error)
                                           .watch_list = postgres_watch_list,
                                           .unwatch_list = postgres_unwatch_list,
                                           .release = release};
-    char name[MAX_NAME + 1];
+    char name[COMMON_NAME_MAX + 1];
     snprintf(name, sizeof name, "%s", s->name);
     int rc = mcp_server_mount(s->server, s->prefix, &provider, s, error);
     return rc == MCP_EEXIST
-               ? refuse(error, rc, name, "another database has its name; give it one: ?name=NAME")
+               ? common_refuse(error, rc, name,
+                               "another database has its name; give it one: ?name=NAME")
                : rc;
 }
 
@@ -281,8 +224,11 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
     if (rc != MCP_OK)
         return rc;
     rc = mount(s, error); /* takes s over in every case */
-    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
-        rc = add_template(s, i, error);
+    if (rc == MCP_OK)
+        rc = common_templates_add(&(common_templates){templates,
+                                                      sizeof templates / sizeof *templates,
+                                                      postgres_read_template, postgres_complete},
+                                  server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
         rc = postgres_saved_register(s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
@@ -327,28 +273,25 @@ const char mcp_postgres_schema[] =
     "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"What completion offers\"}}}}}}}}}";
 
-static uint64_t number(const mcp_json *options, const char *key)
-{
-    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
-}
-
 int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
                             const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    mcp_str tool = mcp_json_string(mcp_json_get(options, "tool"));
-    char tool_name[129];
-    if (tool.len >= sizeof tool_name)
-        return refuse(error, MCP_EINVAL, "tool", "the name is too long");
-    snprintf(tool_name, sizeof tool_name, "%.*s", (int)tool.len, tool.ptr ? tool.ptr : "");
+    char room[COMMON_TOOL_NAME + 1];
+    const char *tool;
+    int rc = common_text(options, "tool", room, sizeof room, &tool, error);
+    if (rc != MCP_OK)
+        return rc;
     return mcp_postgres_mount(
         server,
-        MCP_OPTIONS(
-            mcp_postgres_options, .conninfo = conninfo, .name = name,
-            .max_rows = number(options, "max_rows"), .max_bytes = number(options, "max_bytes"),
-            .max_read = number(options, "max_read"), .timeout_ms = number(options, "timeout_ms"),
-            .connections = number(options, "connections"), .poll_ms = number(options, "poll_ms"),
-            .superuser = mcp_json_bool(mcp_json_get(options, "superuser"), false),
-            .tool = tool.ptr ? tool_name : NULL, .queries = mcp_json_get(options, "queries"),
-            .allocator = allocator),
+        MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo, .name = name,
+                    .max_rows = common_number(options, "max_rows"),
+                    .max_bytes = common_number(options, "max_bytes"),
+                    .max_read = common_number(options, "max_read"),
+                    .timeout_ms = common_number(options, "timeout_ms"),
+                    .connections = common_number(options, "connections"),
+                    .poll_ms = common_number(options, "poll_ms"),
+                    .superuser = mcp_json_bool(mcp_json_get(options, "superuser"), false),
+                    .tool = tool, .queries = mcp_json_get(options, "queries"),
+                    .allocator = allocator),
         error);
 }

@@ -2,29 +2,19 @@
 #include "provider.h"
 
 #include <limits.h>
-#include <stdio.h>
 
-enum {
-    MAX_ROWS = 1000,
-    MAX_BYTES = 1 << 20,
-    MAX_READ = 10 << 20,
-    TIMEOUT_MS = 5000,
-    MAX_NAME = 64,
-};
+#include "mounting.h"
 
 /* ---- templates ------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *rest, *name, *title, *description, *mime;
-} templates[] = {
+static const common_template templates[] = {
     {"{?format}", "schema", "Schema of the database",
      "All tables and views with their columns; format=text: as SQL", "application/json"},
     {"{table}{?format}", "table", "Table or view",
      "Columns, indexes, foreign keys; format=text: as SQL", "application/json"},
     {"{table}/rows{?limit,offset}", "rows", "Rows of a table",
      "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
-     "which "
-     "a column has a value",
+     "which a column has a value",
      "application/json"},
     {"{table}/row{/key*}", "row", "Row by its key",
      "One row by its primary key (several parts: in their order), or by its rowid where there is "
@@ -33,24 +23,6 @@ static const struct {
     {"{table}/cell/{column}{/key*}{?offset,length}", "cell", "Value of one column",
      "The text or the bytes of one cell; of a large one length bytes from offset on", NULL},
 };
-
-static int add_template(sqlite *s, size_t i, mcp_error *error)
-{
-    char *uri = sqlite3_mprintf("%s%s", s->prefix, templates[i].rest);
-    char *name = sqlite3_mprintf("%s.%s", s->name, templates[i].name);
-    int rc = uri && name ? MCP_OK : MCP_ENOMEM;
-    if (rc == MCP_OK)
-        rc = mcp_server_add_template(
-            s->server,
-            MCP_OPTIONS(mcp_resource_template, .uri_template = uri, .name = name,
-                        .title = templates[i].title, .description = templates[i].description,
-                        .mime_type = templates[i].mime, .read = sqlite_read_template,
-                        .complete = sqlite_complete),
-            s, error);
-    sqlite3_free(uri);
-    sqlite3_free(name);
-    return rc;
-}
 
 /* ---- mounting --------------------------------------------------------------------------------------------------- */
 
@@ -69,16 +41,6 @@ static void release(void *user)
     common_release(&alloc, s);
 }
 
-static int refuse(mcp_error *error, int code, const char *what, const char *why)
-{
-    if (error) {
-        error->code = code;
-        error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.140s: %.110s", what, why);
-    }
-    return code;
-}
-
 /* The file's name without the ending that says what it is. */
 static mcp_str default_name(const char *path)
 {
@@ -91,22 +53,6 @@ static mcp_str default_name(const char *path)
             return (mcp_str){name.ptr, name.len - len};
     }
     return name;
-}
-
-static int set_name(sqlite *s, const mcp_sqlite_options *o, mcp_error *error)
-{
-    mcp_str name = o->name ? mcp_str_from(o->name) : default_name(s->file.path);
-    if (!name.len || name.len > MAX_NAME)
-        return refuse(error, MCP_EINVAL, o->path, "its name must have 1 to 64 bytes: ?name=NAME");
-    sqlite3_str *prefix = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(prefix, "sqlite://");
-    sqlite_uri_put_text(prefix, name);
-    sqlite3_str_appendall(prefix, "/");
-    char *text = sqlite3_str_finish(prefix);
-    s->prefix = text ? common_copy(&s->alloc, text, strlen(text)) : NULL;
-    s->name = common_copy(&s->alloc, name.ptr, name.len);
-    sqlite3_free(text);
-    return s->prefix && s->name ? MCP_OK : MCP_ENOMEM;
 }
 
 static int check_use(sqlite_conn *c, void *user)
@@ -123,34 +69,31 @@ static int check_database(sqlite *s, const char *path, mcp_error *error)
     char text[256];
     int rc = sqlite_use(&s->file, &s->near, &near, check_use, NULL, &code, text);
     if (rc == MCP_EREMOTE)
-        return refuse(error, MCP_EACCESS, path, text);
+        return common_refuse(error, MCP_EACCESS, path, text);
     return rc == MCP_PENDING ? MCP_OK : rc;
-}
-
-static uint64_t or_default(uint64_t value, uint64_t otherwise)
-{
-    return value ? value : otherwise;
 }
 
 static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
-        return refuse(error, MCP_EINVAL, "sqlite", "no database is named: sqlite:FILE");
+        return common_refuse(error, MCP_EINVAL, "sqlite", "no database is named: sqlite:FILE");
     sqlite *s = common_alloc(&alloc, sizeof *s);
     if (!s)
         return MCP_ENOMEM;
     *s = (sqlite){.alloc = alloc,
                   .server = server,
-                  .max_rows = (size_t)or_default(o->max_rows, MAX_ROWS),
-                  .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
-                  .max_read = (size_t)or_default(o->max_read, MAX_READ),
-                  .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
+                  .max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS),
+                  .max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES),
+                  .max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ),
+                  .timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS)};
     common_buffer_init(&s->kept.texts, &alloc);
     int rc = sqlite_file_init(&s->file, o->path, &s->alloc, error);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
     if (rc == MCP_OK)
-        rc = set_name(s, o, error);
+        rc = common_set_name(&alloc, "sqlite",
+                             o->name ? mcp_str_from(o->name) : default_name(s->file.path), o->path,
+                             &s->name, &s->prefix, error);
     if (rc == MCP_OK)
         rc = check_database(s, o->path, error);
     if (rc == MCP_OK)
@@ -187,9 +130,13 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
         return rc;
     rc = mount(s, error); /* takes s over in every case */
     if (rc == MCP_EEXIST)
-        return refuse(error, rc, o.path, "another database has its name; give it one: ?name=NAME");
-    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
-        rc = add_template(s, i, error);
+        return common_refuse(error, rc, o.path,
+                             "another database has its name; give it one: ?name=NAME");
+    if (rc == MCP_OK)
+        rc = common_templates_add(&(common_templates){templates,
+                                                      sizeof templates / sizeof *templates,
+                                                      sqlite_read_template, sqlite_complete},
+                                  server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
         rc = sqlite_saved_register(s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
@@ -228,25 +175,21 @@ const char mcp_sqlite_schema[] =
     "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"What completion offers\"}}}}}}}}}";
 
-static uint64_t number(const mcp_json *options, const char *key)
-{
-    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
-}
-
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    mcp_str tool = mcp_json_string(mcp_json_get(options, "tool"));
-    char tool_name[129];
-    if (tool.len >= sizeof tool_name)
-        return refuse(error, MCP_EINVAL, "tool", "the name is too long");
-    snprintf(tool_name, sizeof tool_name, "%.*s", (int)tool.len, tool.ptr ? tool.ptr : "");
-    return mcp_sqlite_mount(
-        server,
-        MCP_OPTIONS(
-            mcp_sqlite_options, .path = path, .name = name, .max_rows = number(options, "max_rows"),
-            .max_bytes = number(options, "max_bytes"), .max_read = number(options, "max_read"),
-            .timeout_ms = number(options, "timeout_ms"), .tool = tool.ptr ? tool_name : NULL,
-            .queries = mcp_json_get(options, "queries"), .allocator = allocator),
-        error);
+    char room[COMMON_TOOL_NAME + 1];
+    const char *tool;
+    int rc = common_text(options, "tool", room, sizeof room, &tool, error);
+    if (rc != MCP_OK)
+        return rc;
+    return mcp_sqlite_mount(server,
+                            MCP_OPTIONS(mcp_sqlite_options, .path = path, .name = name,
+                                        .max_rows = common_number(options, "max_rows"),
+                                        .max_bytes = common_number(options, "max_bytes"),
+                                        .max_read = common_number(options, "max_read"),
+                                        .timeout_ms = common_number(options, "timeout_ms"),
+                                        .tool = tool, .queries = mcp_json_get(options, "queries"),
+                                        .allocator = allocator),
+                            error);
 }

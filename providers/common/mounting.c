@@ -1,0 +1,93 @@
+/* mounting.c: see mounting.h. */
+#include "mounting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "pieces.h"
+
+int common_refuse(mcp_error *error, int code, const char *what, const char *why)
+{
+    if (error) {
+        size_t whys = strlen(why), most = sizeof error->text - 3;
+        size_t room = whys + 40 < most ? most - whys : 40;
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.*s: %s", (int)room, what, why);
+    }
+    return code;
+}
+
+int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
+                    const char *source, char **ret_name, char **ret_prefix, mcp_error *error)
+{
+    common_buffer prefix;
+    if (!name.len || name.len > COMMON_NAME_MAX)
+        return common_refuse(error, MCP_EINVAL, source,
+                             "its name must have 1 to 64 bytes: ?name=NAME");
+    common_buffer_init(&prefix, alloc);
+    bool ok = common_put(&prefix, scheme) && common_put(&prefix, "://") &&
+              common_pieces_put(&prefix, name) && common_put(&prefix, "/");
+    *ret_prefix = ok ? common_copy(alloc, prefix.ptr, prefix.len) : NULL;
+    *ret_name = common_copy(alloc, name.ptr, name.len);
+    common_buffer_free(&prefix);
+    return *ret_prefix && *ret_name ? MCP_OK : MCP_ENOMEM;
+}
+
+/* ---- templates --------------------------------------------------------------------------------------------- */
+
+static bool put_with_nul(common_buffer *to, const char *a, const char *b, const char *c)
+{
+    return common_put(to, a) && common_put(to, b) && common_put(to, c) &&
+           common_buffer_append(to, "", 1) == MCP_OK;
+}
+
+int common_templates_add(const common_templates *all, mcp_server *server,
+                         const mcp_allocator *alloc, const char *name, const char *prefix,
+                         void *user, mcp_error *error)
+{
+    common_buffer uri, full;
+    int rc = MCP_OK;
+    common_buffer_init(&uri, alloc);
+    common_buffer_init(&full, alloc);
+    for (size_t i = 0; rc == MCP_OK && i < all->n; i++) {
+        const common_template *t = &all->template[i];
+        uri.len = full.len = 0;
+        rc = MCP_ENOMEM;
+        if (put_with_nul(&uri, prefix, t->rest, "") && put_with_nul(&full, name, ".", t->name))
+            rc = mcp_server_add_template(
+                server,
+                MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = full.ptr,
+                            .title = t->title, .description = t->description, .mime_type = t->mime,
+                            .read = all->read, .complete = all->complete),
+                user, error);
+    }
+    common_buffer_free(&uri);
+    common_buffer_free(&full);
+    return rc;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------- */
+
+uint64_t common_or_default(uint64_t value, uint64_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+uint64_t common_number(const mcp_json *options, const char *key)
+{
+    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
+}
+
+int common_text(const mcp_json *options, const char *key, char *room, size_t size, const char **ret,
+                mcp_error *error)
+{
+    mcp_str text = mcp_json_string(mcp_json_get(options, key));
+    *ret = text.ptr ? room : NULL;
+    if (text.len >= size || (text.len && memchr(text.ptr, 0, text.len)))
+        return common_refuse(error, MCP_EINVAL, key, "it is too long, or there is NUL in it");
+    if (text.len)
+        memcpy(room, text.ptr, text.len);
+    room[text.len] = 0;
+    return MCP_OK;
+}

@@ -1,0 +1,59 @@
+/* mounting.h: what mounting one source has in common, whatever the source is: its name and prefix, its templates, its
+ * options, and what is said when it does not do.
+ */
+#ifndef COMMON_MOUNTING_H
+#define COMMON_MOUNTING_H
+
+#include <mcp/server.h>
+
+#include "buffer.h"
+
+enum { COMMON_NAME_MAX = 64 };
+
+/* "WHAT: WHY" for the caller's struct, which may be NULL; of what is too long, WHAT is cut. Returns the code. */
+int common_refuse(mcp_error *error, int code, const char *what, const char *why);
+
+/* The source's name, and SCHEME://NAME/ with the name encoded, before its URIs. Both are freed by the caller, after a
+ * failure too. `source` is for the message. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
+                    const char *source, char **ret_name, char **ret_prefix, mcp_error *error);
+
+/* ---- templates --------------------------------------------------------------------------------------------- */
+
+typedef struct common_template {
+    const char *rest; /* behind the prefix */
+    const char *name; /* behind "SOURCE." */
+    const char *title, *description, *mime;
+} common_template;
+
+typedef struct common_templates {
+    const common_template *template;
+    size_t n;
+    mcp_read_fn *read;
+    mcp_complete_fn *complete;
+} common_templates;
+
+int common_templates_add(const common_templates *all, mcp_server *server,
+                         const mcp_allocator *alloc, const char *name, const char *prefix,
+                         void *user, mcp_error *error);
+
+/* ---- options ----------------------------------------------------------------------------------------------- */
+
+uint64_t common_or_default(uint64_t value, uint64_t otherwise);
+/* A number of the options; 0: absent. */
+uint64_t common_number(const mcp_json *options, const char *key);
+/* A text of the options with a NUL behind it, in `room`; *ret is NULL when it is absent. MCP_OK; MCP_EINVAL: it is
+ * longer, or there is NUL in it. */
+int common_text(const mcp_json *options, const char *key, char *room, size_t size, const char **ret,
+                mcp_error *error);
+
+/* Defaults of databases. */
+enum {
+    COMMON_MAX_ROWS = 1000,
+    COMMON_MAX_BYTES = 1 << 20,
+    COMMON_MAX_READ = 10 << 20,
+    COMMON_TIMEOUT_MS = 5000,
+    COMMON_TOOL_NAME = 128,
+};
+
+#endif
