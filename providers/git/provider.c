@@ -8,7 +8,9 @@ enum {
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
     MAX_NAME = 64,
-    CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
+    CACHE = 16 << 20,  /* of libgit2, for all repositories of the process */
+    WINDOW = 32 << 20, /* of a pack that is mapped at once, and of all packs */
+    MAPPED = 256 << 20,
 };
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
@@ -136,6 +138,8 @@ static int start_libgit2(void)
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
+    git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW); /* else whole packs stay mapped */
+    git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)MAPPED);
     return MCP_OK;
 }
 

@@ -80,6 +80,7 @@ typedef struct peer {
     mcp_channel *channel;
     char reply[4 << 20];
     size_t len, updates, changes;
+    size_t page_size; /* 0: 5 */
     mcp_error error;
 } peer;
 
@@ -102,10 +103,10 @@ static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const
                             const mcp_allocator *alloc)
 {
     char path[256];
-    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
-                                        .coalesce_ms = 1, .host = host, .page_size = 5,
-                                        .allocator = alloc),
-                            &p->server, &p->error);
+    int rc = mcp_server_new(
+        MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1", .coalesce_ms = 1, .host = host,
+                    .page_size = p->page_size ? p->page_size : 5, .allocator = alloc),
+        &p->server, &p->error);
     o->size = sizeof *o;
     snprintf(path, sizeof path, "%s/%s", top, name);
     o->path = path;
