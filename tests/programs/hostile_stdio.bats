@@ -58,10 +58,11 @@ KINDS
     ! pgrep -f "perl .*hostile clings $BATS_TEST_TMPDIR"
 }
 
-# Of C0 a newline and carriage returns before it may be there; of C1, and of what turns text around, nothing. (The marks
-# U+061C, U+200E and U+200F turn nothing around and belong in Arabic and Hebrew.)
+# Of C0 a newline and carriage returns before it may be there, and what clears the line of the progress bar; of C1, and of
+# what turns text around, nothing. (The marks U+061C, U+200E and U+200F turn nothing around and belong in Arabic and
+# Hebrew.)
 plain() {
-    ! sed 's/\r*$//' "$1" | grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]'
+    ! sed 's/\r\x1b\[K//g; s/\r*$//' "$1" | grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]'
 }
 
 @test "escapes in every string reach no terminal, over stdio and HTTP" {
