@@ -122,10 +122,10 @@ static int put_entry(postgres_op *op, const PGresult *r)
 static int reply_queries(postgres_job *j, size_t from)
 {
     int rc = MCP_OK;
-    for (size_t i = from; rc == MCP_OK && i < j->s->n_saved; i++) {
+    for (size_t i = from; rc == MCP_OK && i < j->s->queries.n; i++) {
         if (j->rows == j->max)
             return next_query(j, i);
-        rc = postgres_saved_reply(j->req, j->s, i);
+        rc = common_query_reply(j->req, &j->s->queries.query[i]);
         j->rows++;
     }
     return rc;

@@ -36,7 +36,7 @@ static void release(void *user)
     mcp_allocator alloc = s->alloc;
     postgres_watch_free(s);
     postgres_pool_free(s->pool);
-    postgres_saved_free(s);
+    common_queries_free(&s->queries, &alloc);
     postgres_tables_clear(&s->tables);
     common_release(&alloc, s->conninfo);
     common_release(&alloc, s->name);
@@ -186,7 +186,7 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
     if (rc == MCP_OK)
         rc = try_once(s, error);
     if (rc == MCP_OK)
-        rc = postgres_saved_load(s, o->queries, error);
+        rc = common_queries_load(&s->queries, &s->alloc, s->prefix, o->queries, error);
     if (rc == MCP_OK)
         *ret = s;
     else
@@ -230,7 +230,8 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
                                                       postgres_read_template, postgres_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
-        rc = postgres_saved_register(s, error);
+        rc = common_queries_register(&s->queries, server, &s->alloc, postgres_read_template, s,
+                                     error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
         rc = postgres_tool_add(s, o.tool, error);
     return rc;
@@ -238,40 +239,15 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
 
 /* ---- options as JSON ---------------------------------------------------------------------------------------------- */
 
-const char mcp_postgres_schema[] =
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-    "\"description\":\"Rows in one answer; default 1000\"},"
-    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
-    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"
-    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
-    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"
-    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
-    "\"description\":\"How long one request may take; default 5000\"},"
+const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
+    "query_NAME",
     "\"connections\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
     "\"description\":\"Connections at the most, beside one that watches; default 4\"},"
     "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"
     "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
-    "read the server's files\"},"
-    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"
-    "\"description\":\"Name of the tool for queries; default query_NAME; empty: none\"},"
-    "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","
-    "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],\"additionalProperties\":false,"
-    "\"properties\":{"
-    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"
-    "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"
-    "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One statement that reads; its "
-    "parameters as $1, $2 in the order of `parameters`\"},"
-    "\"parameters\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","
-    "\"required\":[\"name\"],\"additionalProperties\":false,\"properties\":{"
-    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64,\"pattern\":\"^[A-Za-z0-9_]+$"
-    "\"},"
-    "\"description\":{\"type\":\"string\"},"
-    "\"default\":{\"type\":[\"string\",\"number\"]},"
-    "\"required\":{\"type\":\"boolean\"},"
-    "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"What completion offers\"}}}}}}}}}";
+    "read the server's files\"},",
+    COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", ""));
 
 int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
                             const char *name, const mcp_allocator *allocator, mcp_error *error)

@@ -8,12 +8,12 @@
 
 #include "pool.h"
 #include "postgres.h"
+#include "queries.h"
 #include "table.h"
 #include "uri.h"
 #include "value.h"
 
 typedef struct postgres_watch postgres_watch;
-typedef struct postgres_saved postgres_saved;
 
 typedef struct postgres {
     mcp_allocator alloc;
@@ -25,8 +25,7 @@ typedef struct postgres {
     bool superuser;
     postgres_pool *pool;
     postgres_tables tables;
-    postgres_saved *saved; /* in the order of the options */
-    size_t n_saved;
+    common_queries queries;
     postgres_watch *watch; /* made for the first who wants to know */
 } postgres;
 
@@ -46,7 +45,6 @@ struct postgres_job {
     void (*next)(postgres_job *j, int rc);
     void (*with_table)(postgres_job *j);
     postgres_table *table;
-    const postgres_saved *saved;
     size_t size, rows, limit; /* of what was put */
     uint64_t offset;
     bool more, retried;
@@ -116,13 +114,6 @@ int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_j
 
 /* Fails the job, or runs it and replies. Values are set. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
-
-int postgres_saved_load(postgres *s, const mcp_json *queries, mcp_error *error);
-void postgres_saved_free(postgres *s);
-const postgres_saved *postgres_saved_find(const postgres *s, mcp_str name);
-int postgres_saved_register(postgres *s, mcp_error *error);
-/* The entry of the list; none is made of a query that needs parameters. */
-int postgres_saved_reply(mcp_request *req, const postgres *s, size_t i);
 
 int postgres_tool_add(postgres *s, const char *name, mcp_error *error);
 

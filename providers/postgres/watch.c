@@ -275,7 +275,7 @@ int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (!texts)
         return MCP_ENOMEM;
     int rc = postgres_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &t);
-    if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY && !postgres_saved_find(s, t.name))
+    if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY && !common_queries_find(&s->queries, t.name))
         rc = MCP_ENOTFOUND;
     postgres_sql made;
     postgres_sql_init(&made, &s->alloc);

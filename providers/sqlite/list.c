@@ -62,7 +62,7 @@ static int read_position(listing *l, mcp_str cursor)
     for (size_t i = 0; i < l->after.len; i++)
         query = query * 10 + (uint64_t)(l->after.ptr[i] - '0');
     l->query = (size_t)query;
-    return query <= l->s->n_saved ? MCP_OK : MCP_EINVAL;
+    return query <= l->s->queries.n ? MCP_OK : MCP_EINVAL;
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
@@ -216,12 +216,12 @@ static int reply_tables(listing *l)
 static int reply_queries(listing *l)
 {
     int rc = MCP_OK;
-    for (; rc == MCP_OK && !l->full && l->query < l->s->n_saved; l->query++) {
+    for (; rc == MCP_OK && !l->full && l->query < l->s->queries.n; l->query++) {
         if (l->max == 0) {
             l->full = true;
             return next_query(l, l->query);
         }
-        rc = sqlite_saved_reply(l->req, l->s, l->query);
+        rc = common_query_reply(l->req, &l->s->queries.query[l->query]);
         l->max--;
     }
     return rc;

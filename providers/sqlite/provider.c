@@ -32,7 +32,7 @@ static void release(void *user)
     mcp_allocator alloc = s->alloc;
     sqlite_tool_leave(s);
     sqlite_watch_free(s);
-    sqlite_saved_free(s);
+    common_queries_free(&s->queries, &alloc);
     sqlite_conn_free(s->near);
     common_buffer_free(&s->kept.texts);
     sqlite_file_clear(&s->file);
@@ -138,7 +138,8 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
                                                       sqlite_read_template, sqlite_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
-        rc = sqlite_saved_register(s, error);
+        rc =
+            common_queries_register(&s->queries, server, &s->alloc, sqlite_read_template, s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
         rc = sqlite_tool_join(s, o.tool ? o.tool : "query", error);
     return rc;
@@ -146,34 +147,11 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
 
 /* ---- options as JSON ---------------------------------------------------------------------------------------------- */
 
-const char mcp_sqlite_schema[] =
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-    "\"description\":\"Rows in one answer; default 1000\"},"
-    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
-    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"
-    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
-    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"
-    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
-    "\"description\":\"How long one request may take; default 5000\"},"
-    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"
-    "\"description\":\"Name of the tool for queries; default query; empty: none\"},"
-    "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","
-    "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],\"additionalProperties\":false,"
-    "\"properties\":{"
-    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"
-    "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"
-    "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One statement that reads; its "
-    "parameters as :NAME\"},"
-    "\"parameters\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","
-    "\"required\":[\"name\"],\"additionalProperties\":false,\"properties\":{"
-    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"
-    "\"description\":{\"type\":\"string\"},"
-    "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"
-    "\"default\":{\"type\":[\"string\",\"number\"]},"
-    "\"required\":{\"type\":\"boolean\"},"
-    "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"What completion offers\"}}}}}}}}}";
+const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
+    "query", "",
+    COMMON_QUERIES_SCHEMA(
+        ":NAME",
+        "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"));
 
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error)

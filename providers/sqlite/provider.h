@@ -11,12 +11,12 @@
 #include "buffer.h"
 #include "catalog.h"
 #include "conn.h"
+#include "queries.h"
 #include "sqlite.h"
 #include "uri.h"
 #include "value.h"
 
 typedef struct sqlite_watch sqlite_watch;
-typedef struct sqlite_saved sqlite_saved;
 typedef struct sqlite_tool sqlite_tool;
 
 /* The page of a list that was collected last; see list.c. */
@@ -39,8 +39,7 @@ typedef struct sqlite {
     char *name, *prefix; /* "sqlite://NAME/" */
     size_t max_rows, max_bytes, max_read;
     uint64_t timeout_ms;
-    sqlite_saved *saved; /* saved queries, in the order of the options */
-    size_t n_saved;
+    common_queries queries;
     sqlite_watch *watch; /* made for the first who wants to know */
     sqlite_tool *tool;   /* shared by the databases of a server */
 } sqlite;
@@ -53,7 +52,7 @@ struct sqlite_job {
     bool as_tool;
     mcp_str uri; /* as it was asked for, NUL-terminated; of the request */
     sqlite_target target;
-    const sqlite_saved *saved;
+    const common_query *saved;
     mcp_str sql;               /* of the tool */
     const mcp_json *arguments; /* of the tool: parameters */
     size_t limit;
@@ -141,13 +140,8 @@ int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **r
 
 /* ---- saved queries and the tool (query.c, saved.c, tool.c) ------------------------------------------------ */
 
+/* Loads them, and checks each as far as the database lets itself be asked now. */
 int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
-void sqlite_saved_free(sqlite *s);
-const sqlite_saved *sqlite_saved_find(const sqlite *s, mcp_str name);
-/* Registers the templates. */
-int sqlite_saved_register(sqlite *s, mcp_error *error);
-/* The entry of the list; none is made of a query that needs parameters. */
-int sqlite_saved_reply(mcp_request *req, const sqlite *s, size_t i);
 
 /* A result of any statement, from its first row on; parameters are bound. SQLite's code. */
 int sqlite_put_result(sqlite_conn *conn, sqlite_job *job, sqlite3_stmt *stmt);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "guard.h"
-#include "saved.h"
 #include "text.h"
 
 enum {
@@ -191,38 +190,33 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
 /* ---- saved ones --------------------------------------------------------------------------------------------------- */
 
 /* The text for a parameter as a value of its type. False after failing the job. */
-static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const sqlite_parameter *p,
+static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const common_parameter *p,
                        mcp_str text, int *rc)
 {
     bool is_int, number;
     sqlite3_int64 i;
     double d;
-    if (p->type == SQLITE_PARAMETER_TEXT) {
+    if (p->type == COMMON_PARAMETER_TEXT) {
         *rc = sqlite3_bind_text64(stmt, at, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
         return true;
     }
     number = sqlite_number(text, &is_int, &i, &d);
-    if (!number || (p->type == SQLITE_PARAMETER_INTEGER && !is_int)) {
+    if (!number || (p->type == COMMON_PARAMETER_INTEGER && !is_int)) {
         sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.100s must be %s", p->name,
-                        p->type == SQLITE_PARAMETER_INTEGER ? "an integer" : "a number");
+                        p->type == COMMON_PARAMETER_INTEGER ? "an integer" : "a number");
         return false;
     }
     *rc = is_int ? sqlite3_bind_int64(stmt, at, i) : sqlite3_bind_double(stmt, at, d);
     return true;
 }
 
-static bool bind_saved(sqlite_job *j, sqlite3_stmt *stmt, const sqlite_parameter *p, int *rc)
+static bool bind_saved(sqlite_job *j, sqlite3_stmt *stmt, const common_parameter *p, int *rc)
 {
     char name[80];
     const mcp_str *given = sqlite_uri_param(&j->target, p->name);
     snprintf(name, sizeof name, ":%s", p->name);
     int at = sqlite3_bind_parameter_index(stmt, name);
     mcp_str text = given ? *given : mcp_str_from(p->value);
-    if (!given && !p->value && p->required) {
-        sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.100s is missing: ?%.100s=", p->name,
-                        p->name);
-        return false;
-    }
     if (!given && !p->value) {
         *rc = sqlite3_bind_null(stmt, at);
         return true;
@@ -230,25 +224,15 @@ static bool bind_saved(sqlite_job *j, sqlite3_stmt *stmt, const sqlite_parameter
     return bind_typed(j, stmt, at, p, text, rc);
 }
 
-static bool all_known(sqlite_job *j)
-{
-    for (size_t i = 0; i < j->target.n_param; i++) {
-        mcp_str name = j->target.param[i].name;
-        if (sqlite_saved_parameter(j->saved, name))
-            continue;
-        sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "The query %.100s has no parameter %.100s",
-                        j->saved->name, name.ptr);
-        return false;
-    }
-    return true;
-}
-
 int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
 {
     sqlite3_stmt *stmt = NULL;
-    j->saved = sqlite_saved_find(j->s, j->target.table);
-    if (!j->saved || !all_known(j))
+    char why[300];
+    j->saved = common_queries_find(&j->s->queries, j->target.table);
+    if (!j->saved)
         return SQLITE_OK;
+    if (!common_query_takes(j->saved, j->target.param, j->target.n_param, why))
+        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     int rc = sqlite_prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
     bool ok = stmt != NULL;
     for (size_t i = 0; ok && rc == SQLITE_OK && i < j->saved->n_parameter; i++)

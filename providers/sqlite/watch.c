@@ -273,7 +273,8 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (!texts)
         return MCP_ENOMEM;
     int rc = sqlite_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &target);
-    if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY && !sqlite_saved_find(s, target.table))
+    if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY &&
+        !common_queries_find(&s->queries, target.table))
         rc = MCP_ENOTFOUND;
     sqlite3_str *made = sqlite3_str_new(NULL);
     if (rc == MCP_OK)

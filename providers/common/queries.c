@@ -1,0 +1,295 @@
+/* queries.c: see queries.h. */
+#include "queries.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mounting.h"
+#include "pieces.h"
+
+int common_query_refuse(mcp_error *error, const char *name, const char *format, ...)
+{
+    char what[100], why[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    snprintf(what, sizeof what, "the saved query %.70s", name);
+    return common_refuse(error, MCP_EINVAL, what, why);
+}
+
+const common_parameter *common_query_parameter(const common_query *q, mcp_str name)
+{
+    for (size_t i = 0; i < q->n_parameter; i++)
+        if (mcp_str_eq(name, mcp_str_from(q->parameter[i].name)))
+            return &q->parameter[i];
+    return NULL;
+}
+
+const common_query *common_queries_find(const common_queries *all, mcp_str name)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (mcp_str_eq(name, mcp_str_from(all->query[i].name)))
+            return &all->query[i];
+    return NULL;
+}
+
+static void free_parameter(const mcp_allocator *alloc, const common_parameter *p)
+{
+    for (size_t i = 0; i < p->n_choice; i++)
+        common_release(alloc, p->choice[i]);
+    common_release(alloc, p->choice);
+    common_release(alloc, p->name);
+    common_release(alloc, p->description);
+    common_release(alloc, p->value);
+}
+
+void common_queries_free(common_queries *all, const mcp_allocator *alloc)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        common_query *q = &all->query[i];
+        for (size_t k = 0; k < q->n_parameter; k++)
+            free_parameter(alloc, &q->parameter[k]);
+        common_release(alloc, q->parameter);
+        common_release(alloc, q->name);
+        common_release(alloc, q->title);
+        common_release(alloc, q->description);
+        common_release(alloc, q->sql);
+        common_release(alloc, q->uri);
+    }
+    common_release(alloc, all->query);
+    *all = (common_queries){.n = 0};
+}
+
+/* ---- from JSON --------------------------------------------------------------------------------------------- */
+
+/* In these, *ok turns false without memory. */
+static char *copy(const mcp_allocator *alloc, mcp_str text, bool *ok)
+{
+    if (!text.ptr)
+        return NULL;
+    char *ret = common_copy(alloc, text.ptr, text.len);
+    *ok = *ok && ret;
+    return ret;
+}
+
+static char *copy_member(const mcp_allocator *alloc, const mcp_json *object, const char *key,
+                         bool *ok)
+{
+    return copy(alloc, mcp_json_string(mcp_json_get(object, key)), ok);
+}
+
+/* A default may be a number, as JSON has it. */
+static char *copy_default(const mcp_allocator *alloc, const mcp_json *value, bool *ok)
+{
+    mcp_str text = mcp_json_string(value);
+    if (!value || text.ptr)
+        return copy(alloc, text, ok);
+    mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
+    mcp_json_add_value(w, value);
+    *ok = *ok && mcp_json_writer_finish(w, &text) == MCP_OK;
+    char *ret = *ok ? copy(alloc, text, ok) : NULL;
+    mcp_json_writer_free(w);
+    return ret;
+}
+
+static void *zeroed(const mcp_allocator *alloc, size_t count, size_t size, bool *ok)
+{
+    void *ret = common_alloc(alloc, count * size + 1);
+    *ok = *ok && ret;
+    return ret ? memset(ret, 0, count * size) : NULL;
+}
+
+static common_parameter_type type_of(mcp_str name)
+{
+    return mcp_str_eq(name, MCP_STR("integer"))  ? COMMON_PARAMETER_INTEGER
+           : mcp_str_eq(name, MCP_STR("number")) ? COMMON_PARAMETER_NUMBER
+                                                 : COMMON_PARAMETER_TEXT;
+}
+
+static void load_parameter(const mcp_allocator *alloc, common_parameter *p, const mcp_json *from,
+                           bool *ok)
+{
+    const mcp_json *choices = mcp_json_get(from, "values");
+    p->name = copy_member(alloc, from, "name", ok);
+    p->description = copy_member(alloc, from, "description", ok);
+    p->value = copy_default(alloc, mcp_json_get(from, "default"), ok);
+    p->required = mcp_json_bool(mcp_json_get(from, "required"), false);
+    p->type = type_of(mcp_json_string(mcp_json_get(from, "type")));
+    p->choice = zeroed(alloc, mcp_json_count(choices), sizeof *p->choice, ok);
+    for (size_t i = 0; *ok && i < mcp_json_count(choices); i++)
+        p->choice[p->n_choice++] = copy(alloc, mcp_json_string(mcp_json_at(choices, i)), ok);
+}
+
+static bool is_name(const char *name)
+{
+    if (!name || !*name || strlen(name) > 64)
+        return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_')
+            return false;
+    return true;
+}
+
+static char *make_uri(const mcp_allocator *alloc, const char *prefix, const char *name)
+{
+    common_buffer uri;
+    common_buffer_init(&uri, alloc);
+    bool ok = common_put(&uri, prefix) && common_put(&uri, "$query/") &&
+              common_pieces_put(&uri, mcp_str_from(name));
+    char *ret = ok ? common_copy(alloc, uri.ptr, uri.len) : NULL;
+    common_buffer_free(&uri);
+    return ret;
+}
+
+static int load_query(const mcp_allocator *alloc, const char *prefix, common_query *q,
+                      const mcp_json *from, mcp_error *error)
+{
+    bool ok = true;
+    const mcp_json *parameters = mcp_json_get(from, "parameters");
+    size_t n = mcp_json_count(parameters);
+    q->name = copy_member(alloc, from, "name", &ok);
+    q->title = copy_member(alloc, from, "title", &ok);
+    q->description = copy_member(alloc, from, "description", &ok);
+    q->sql = copy_member(alloc, from, "sql", &ok);
+    if (ok && (!q->name || !*q->name || !q->sql))
+        return common_query_refuse(error, q->name ? q->name : "", "name and sql are required");
+    if (ok && n > COMMON_QUERY_PARAMETERS)
+        return common_query_refuse(error, q->name, "more than %d parameters",
+                                   COMMON_QUERY_PARAMETERS);
+    q->uri = ok ? make_uri(alloc, prefix, q->name) : NULL;
+    ok = ok && q->uri;
+    q->parameter = zeroed(alloc, n, sizeof *q->parameter, &ok);
+    for (size_t i = 0; ok && i < n; i++) {
+        q->n_parameter = i + 1;
+        load_parameter(alloc, &q->parameter[i], mcp_json_at(parameters, i), &ok);
+        if (ok && !is_name(q->parameter[i].name))
+            return common_query_refuse(error, q->name,
+                                       "a parameter's name is made of letters, digits and _");
+    }
+    return ok ? MCP_OK : MCP_ENOMEM;
+}
+
+int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
+                        const mcp_json *from, mcp_error *error)
+{
+    bool ok = true;
+    size_t n = mcp_json_count(from);
+    int rc = MCP_OK;
+    all->query = zeroed(alloc, n, sizeof *all->query, &ok);
+    for (size_t i = 0; ok && rc == MCP_OK && i < n; i++) {
+        common_query *q = &all->query[all->n++];
+        q->all = all;
+        rc = load_query(alloc, prefix, q, mcp_json_at(from, i), error);
+        if (rc == MCP_OK && common_queries_find(all, mcp_str_from(q->name)) != q)
+            rc = common_query_refuse(error, q->name, "the name comes twice");
+    }
+    return ok ? rc : MCP_ENOMEM;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, char why[300])
+{
+    for (size_t i = 0; i < n; i++)
+        if (!common_query_parameter(q, given[i].name)) {
+            snprintf(why, 300, "The query %.100s has no parameter %.100s", q->name,
+                     given[i].name.ptr);
+            return false;
+        }
+    for (size_t i = 0; i < q->n_parameter; i++) {
+        const common_parameter *p = &q->parameter[i];
+        if (p->required && !p->value && !common_pieces_value(given, n, p->name)) {
+            snprintf(why, 300, "%.100s is missing: ?%.100s=", p->name, p->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- registering --------------------------------------------------------------------------------------------- */
+
+int common_query_reply(mcp_request *req, const common_query *q)
+{
+    for (size_t k = 0; k < q->n_parameter; k++)
+        if (q->parameter[k].required && !q->parameter[k].value)
+            return MCP_OK; /* a template alone */
+    return mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = q->uri, .name = q->name,
+                                               .title = q->title, .description = q->description,
+                                               .mime_type = "application/json"));
+}
+
+static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                    void *user)
+{
+    const common_parameter *p = common_query_parameter(user, name);
+    int rc = MCP_OK;
+    (void)context;
+    for (size_t i = 0; p && rc == MCP_OK && i < p->n_choice; i++)
+        if (strncmp(p->choice[i], value.ptr ? value.ptr : "", value.len) == 0)
+            rc = mcp_reply_completion(req, mcp_str_from(p->choice[i]));
+    return rc;
+}
+
+static int read_query(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    const common_query *q = user;
+    return q->all->read(req, uri, match, q->all->user);
+}
+
+/* What it is for, then its parameters, a line each. */
+static bool describe(common_buffer *to, const common_query *q)
+{
+    bool ok = common_put(to, q->description ? q->description : "");
+    for (size_t i = 0; i < q->n_parameter; i++) {
+        const common_parameter *p = &q->parameter[i];
+        ok = ok && common_put(to, to->len ? "\n" : "") && common_put(to, p->name);
+        if (p->description)
+            ok = ok && common_put(to, ": ") && common_put(to, p->description);
+        if (p->value)
+            ok = ok && common_put(to, " (default ") && common_put(to, p->value) &&
+                 common_put(to, ")");
+    }
+    return ok && common_buffer_append(to, "", 1) == MCP_OK;
+}
+
+static bool put_template(common_buffer *to, const common_query *q)
+{
+    bool ok = common_put(to, q->uri);
+    for (size_t i = 0; i < q->n_parameter; i++)
+        ok = ok && common_put(to, i ? "," : "{?") && common_put(to, q->parameter[i].name);
+    return ok && common_put(to, "}") && common_buffer_append(to, "", 1) == MCP_OK;
+}
+
+static int add_template(common_query *q, mcp_server *server, const mcp_allocator *alloc,
+                        mcp_error *error)
+{
+    common_buffer uri, about;
+    int rc = MCP_ENOMEM;
+    common_buffer_init(&uri, alloc);
+    common_buffer_init(&about, alloc);
+    if (put_template(&uri, q) && describe(&about, q))
+        rc = mcp_server_add_template(
+            server,
+            MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = q->name,
+                        .title = q->title, .description = about.ptr,
+                        .mime_type = "application/json", .read = read_query, .complete = complete),
+            q, error);
+    common_buffer_free(&uri);
+    common_buffer_free(&about);
+    return rc;
+}
+
+int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
+                            mcp_read_fn *read, void *user, mcp_error *error)
+{
+    int rc = MCP_OK;
+    all->read = read;
+    all->user = user;
+    for (size_t i = 0; rc == MCP_OK && i < all->n; i++)
+        if (all->query[i].n_parameter)
+            rc = add_template(&all->query[i], server, alloc, error);
+    return rc;
+}
