@@ -88,6 +88,32 @@ bool common_pieces_put(common_buffer *to, mcp_str text)
     return true;
 }
 
+bool common_pieces_behind(mcp_str uri, const char *prefix, mcp_str *rest)
+{
+    size_t scheme = strcspn(prefix, ":"), len = strlen(prefix);
+    if (uri.len < len || memcmp(uri.ptr + scheme, prefix + scheme, len - scheme) != 0)
+        return false;
+    for (size_t i = 0; i < scheme; i++)
+        if (tolower((unsigned char)uri.ptr[i]) != prefix[i])
+            return false;
+    *rest = (mcp_str){uri.ptr + len, uri.len - len};
+    return true;
+}
+
+bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (!text.len || text.len > 18)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = value;
+    return value >= min && value <= max;
+}
+
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,10 +1,10 @@
 /* job.c: one read, from its URI to its reply: here and now if it reads little, else on a worker. */
 #include "provider.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "pieces.h"
 #include "text.h"
 
 enum { MOVING_TTL_MS = 1000 };
@@ -22,18 +22,6 @@ static int (*const runs[])(repo_job *) = {
 };
 
 /* ---- from the URI on -------------------------------------------------------------------------------- */
-
-bool repo_is_ours(const repo *r, mcp_str uri)
-{
-    static const size_t scheme = sizeof "git:" - 1;
-    size_t prefix = strlen(r->prefix);
-    if (uri.len < prefix || memcmp(uri.ptr + scheme, r->prefix + scheme, prefix - scheme) != 0)
-        return false;
-    for (size_t i = 0; i < scheme; i++)
-        if (tolower((unsigned char)uri.ptr[i]) != r->prefix[i])
-            return false;
-    return true;
-}
 
 int repo_job_fail(repo_job *j, int code, const char *format, ...)
 {
@@ -53,17 +41,8 @@ bool repo_job_number(repo_job *j, repo_param param, uint64_t min, uint64_t max, 
         [REPO_PARAM_LINES] = "lines",   [REPO_PARAM_OFFSET] = "offset",
     };
     mcp_str text = j->target.param[param];
-    uint64_t value = 0;
-    bool ok = text.len > 0 && text.len <= 18;
     *ret = fallback;
-    if (!text.ptr)
-        return true;
-    for (size_t i = 0; ok && i < text.len; i++) {
-        ok = text.ptr[i] >= '0' && text.ptr[i] <= '9';
-        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    *ret = value;
-    if (ok && value >= min && value <= max)
+    if (!text.ptr || common_pieces_number(text, min, max, ret))
         return true;
     repo_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
                   names[param], (unsigned long long)min, (unsigned long long)max);
@@ -242,8 +221,8 @@ static int check_rev(repo_job *j, mcp_str rev)
 int repo_read(mcp_request *req, mcp_str uri, void *user)
 {
     repo *r = user;
-    size_t prefix = strlen(r->prefix);
-    if (!repo_is_ours(r, uri))
+    mcp_str rest;
+    if (!common_pieces_behind(uri, r->prefix, &rest))
         return MCP_ENOTFOUND;
     repo_job *j = mcp_request_alloc(req, sizeof *j + uri.len + REPO_URI_ROOM);
     if (!j)
@@ -253,7 +232,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     j->req = req;
     j->uri = uri;
     common_buffer_init(&j->text, &r->alloc);
-    int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    int rc = repo_uri_parse(rest, j->room, &j->target);
     if (rc == MCP_OK)
         rc = check_rev(j, j->target.rev);
     if (rc == MCP_OK)

@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
+#include "mounting.h"
+
 enum {
     MAX_READ = 10 << 20,
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
-    MAX_NAME = 64,
     CACHE = 16 << 20,  /* of libgit2, for all repositories of the process */
     WINDOW = 32 << 20, /* of a pack that is mapped at once, and of all packs */
     MAPPED = 256 << 20,
@@ -15,9 +16,7 @@ enum {
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *rest, *name, *title, *description, *mime;
-} templates[] = {
+static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or id of a commit. Of a large file length bytes from offset on", NULL},
     {"-/commit/{rev}", "commit", "Commit", "Who, when, why, and its parents", "application/json"},
@@ -28,20 +27,6 @@ static const struct {
     {"-/blame/{rev}/{+path}{?line,lines}", "blame", "Who wrote these lines",
      "lines of a file from line on, by the commit that brought them", "application/json"},
 };
-
-static int add_template(repo *r, size_t i, mcp_error *error)
-{
-    char uri[4 * MAX_NAME + 128], name[MAX_NAME + 32];
-    snprintf(uri, sizeof uri, "%s%s", r->prefix, templates[i].rest);
-    snprintf(name, sizeof name, "%s.%s", r->name, templates[i].name);
-    return mcp_server_add_template(
-        r->server,
-        MCP_OPTIONS(mcp_resource_template, .uri_template = uri, .name = name,
-                    .title = templates[i].title, .description = templates[i].description,
-                    .mime_type = templates[i].mime, .read = repo_read_template,
-                    .complete = repo_complete),
-        r, error);
-}
 
 /* ---- mounting --------------------------------------------------------------------------------------------- */
 
@@ -56,16 +41,6 @@ static void release(void *user)
     common_release(&alloc, r->name);
     common_release(&alloc, r->prefix);
     common_release(&alloc, r);
-}
-
-static int refuse(mcp_error *error, int code, const char *what, const char *why)
-{
-    if (error) {
-        error->code = code;
-        error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.140s: %.110s", what, why);
-    }
-    return code;
 }
 
 void repo_log(const repo *r, const char *what, const char *why)
@@ -114,19 +89,6 @@ static mcp_str default_name(const char *path)
                                                                              : name;
 }
 
-static int set_name(repo *r, const mcp_git_options *o, mcp_error *error)
-{
-    char prefix[3 * MAX_NAME + 16] = "git://";
-    mcp_str name = o->name ? mcp_str_from(o->name) : default_name(o->path);
-    if (!name.len || name.len > MAX_NAME)
-        return refuse(error, MCP_EINVAL, o->path, "its name must have 1 to 64 bytes: ?name=NAME");
-    size_t len = 6 + repo_uri_encode(prefix + 6, name, false);
-    prefix[len++] = '/';
-    r->prefix = common_copy(&r->alloc, prefix, len);
-    r->name = common_copy(&r->alloc, name.ptr, name.len);
-    return r->prefix && r->name ? MCP_OK : MCP_ENOMEM;
-}
-
 /* libgit2 may read nothing of the user's or the system's, whatever it is asked for. It is never shut down:
  * the host's worker threads, which end later, still hold something of its own. */
 static int start_libgit2(void)
@@ -143,16 +105,11 @@ static int start_libgit2(void)
     return MCP_OK;
 }
 
-static uint64_t or_default(uint64_t value, uint64_t otherwise)
-{
-    return value ? value : otherwise;
-}
-
 static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
-        return refuse(error, MCP_EINVAL, "git", "no repository is named");
+        return common_refuse(error, MCP_EINVAL, "git", "no repository is named");
     repo *r = common_alloc(&alloc, sizeof *r);
     if (!r)
         return MCP_ENOMEM;
@@ -162,14 +119,15 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
     }
     *r = (repo){.alloc = alloc,
                 .server = server,
-                .max_read = (size_t)or_default(o->max_read, MAX_READ),
-                .max_bytes = (size_t)or_default(o->max_bytes, MAX_BYTES),
-                .timeout_ms = or_default(o->timeout_ms, TIMEOUT_MS)};
+                .max_read = (size_t)common_or_default(o->max_read, MAX_READ),
+                .max_bytes = (size_t)common_or_default(o->max_bytes, MAX_BYTES),
+                .timeout_ms = common_or_default(o->timeout_ms, TIMEOUT_MS)};
     r->path = common_copy(&alloc, o->path, strlen(o->path));
     r->within = o->within ? common_copy(&alloc, o->within, strlen(o->within)) : NULL;
     int rc = r->path && (r->within || !o->within) ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = set_name(r, o, error);
+        rc = common_set_name(&alloc, "git", o->name ? mcp_str_from(o->name) : default_name(o->path),
+                             o->path, &r->name, &r->prefix, error);
     if (rc == MCP_OK)
         rc = repo_layout_open(r->path, r->within, &r->alloc, &r->layout, error);
     if (rc == MCP_OK)
@@ -204,10 +162,13 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
         return rc;
     rc = mount(r, error); /* takes r over in every case */
     if (rc == MCP_EEXIST)
-        return refuse(error, rc, o.path,
-                      "another repository has its name; give it one: ?name=NAME");
-    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
-        rc = add_template(r, i, error);
+        return common_refuse(error, rc, o.path,
+                             "another repository has its name; give it one: ?name=NAME");
+    if (rc == MCP_OK)
+        rc = common_templates_add(&(common_templates){templates,
+                                                      sizeof templates / sizeof *templates,
+                                                      repo_read_template, repo_complete},
+                                  server, &r->alloc, r->name, r->prefix, r, error);
     return rc;
 }
 
@@ -225,24 +186,19 @@ const char mcp_git_schema[] =
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
     "\"description\":\"How long one request may take; default 10000\"}}}";
 
-static uint64_t number(const mcp_json *options, const char *key)
-{
-    return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);
-}
-
 int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                        const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    mcp_str within = mcp_json_string(mcp_json_get(options, "within"));
     char folder[4096];
-    if (within.len >= sizeof folder || (within.len && memchr(within.ptr, 0, within.len)))
-        return refuse(error, MCP_EINVAL, "within", "no path");
-    snprintf(folder, sizeof folder, "%.*s", (int)within.len, within.ptr ? within.ptr : "");
-    return mcp_git_mount(
-        server,
-        MCP_OPTIONS(mcp_git_options, .path = path, .name = name,
-                    .within = within.len ? folder : NULL, .max_read = number(options, "max_read"),
-                    .max_bytes = number(options, "max_bytes"),
-                    .timeout_ms = number(options, "timeout_ms"), .allocator = allocator),
-        error);
+    const char *within;
+    int rc = common_text(options, "within", folder, sizeof folder, &within, error);
+    if (rc != MCP_OK)
+        return rc;
+    return mcp_git_mount(server,
+                         MCP_OPTIONS(mcp_git_options, .path = path, .name = name, .within = within,
+                                     .max_read = common_number(options, "max_read"),
+                                     .max_bytes = common_number(options, "max_bytes"),
+                                     .timeout_ms = common_number(options, "timeout_ms"),
+                                     .allocator = allocator),
+                         error);
 }

@@ -92,7 +92,6 @@ int repo_read(mcp_request *req, mcp_str uri, void *user);
 int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                   void *user);
-bool repo_is_ours(const repo *r, mcp_str uri);
 
 int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user);
 int repo_watch_add(const char *canonical, void *user);

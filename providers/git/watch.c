@@ -12,6 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "pieces.h"
 #include "watched.h"
 
 enum { LOOK_MS = 2000, SOON_MS = 50 };
@@ -33,13 +34,13 @@ struct repo_watch {
 
 static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
 {
-    size_t prefix = strlen(r->prefix);
-    if (!repo_is_ours(r, uri))
+    mcp_str rest;
+    if (!common_pieces_behind(uri, r->prefix, &rest))
         return MCP_ENOTFOUND;
     *room = common_alloc(&r->alloc, uri.len + REPO_URI_ROOM);
     if (!*room)
         return MCP_ENOMEM;
-    int rc = repo_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, *room, t);
+    int rc = repo_uri_parse(rest, *room, t);
     if (rc == MCP_OK &&
         ((t->rev.len && repo_rev_refused(t->rev)) || (t->other.len && repo_rev_refused(t->other))))
         rc = MCP_ENOTFOUND;

@@ -3,7 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
+
+#include "pieces.h"
 
 enum {
     OVERHEAD = 8 << 20
@@ -16,18 +17,10 @@ static void (*const runs[])(postgres_job *) = {
     [POSTGRES_KIND_FUNCTION] = postgres_run_function, [POSTGRES_KIND_QUERY] = postgres_run_saved,
 };
 
-bool postgres_is_ours(const postgres *s, mcp_str uri)
-{
-    static const size_t scheme = sizeof "postgres:" - 1;
-    size_t prefix = strlen(s->prefix);
-    return uri.len >= prefix && strncasecmp(uri.ptr, s->prefix, scheme) == 0 &&
-           memcmp(uri.ptr + scheme, s->prefix + scheme, prefix - scheme) == 0;
-}
-
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc)
 {
-    size_t prefix = strlen(s->prefix);
-    *rc = uri.len && !postgres_is_ours(s, uri) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    mcp_str rest = {"", 0};
+    *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
     postgres_job *j = mcp_request_alloc(req, sizeof *j + uri.len + POSTGRES_URI_ROOM);
@@ -41,7 +34,7 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     postgres_sql_init(&j->text, &s->alloc);
     if (!uri.len)
         return j;
-    *rc = postgres_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    *rc = postgres_uri_parse(rest, j->room, &j->target);
     return *rc == MCP_OK ? j : NULL;
 }
 
@@ -219,17 +212,8 @@ bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64
                          uint64_t fallback, uint64_t *ret)
 {
     const mcp_str *text = postgres_uri_param(&j->target, name);
-    uint64_t value = 0;
-    bool ok = text && text->len > 0 && text->len <= 18;
     *ret = fallback;
-    if (!text)
-        return true;
-    for (size_t i = 0; ok && i < text->len; i++) {
-        ok = text->ptr[i] >= '0' && text->ptr[i] <= '9';
-        value = value * 10 + (uint64_t)(text->ptr[i] - '0');
-    }
-    *ret = value;
-    if (ok && value >= min && value <= max)
+    if (!text || common_pieces_number(*text, min, max, ret))
         return true;
     postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
                       name, (unsigned long long)min, (unsigned long long)max);

@@ -57,8 +57,6 @@ struct postgres_job {
     char room[]; /* for target's texts */
 };
 
-bool postgres_is_ours(const postgres *s, mcp_str uri);
-
 /* For a URI of this database ("": for something else). NULL: *rc says that there is no such URI, or no memory. */
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc);
 /* Begins it; what a handler returns. */

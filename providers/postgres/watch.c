@@ -11,6 +11,7 @@
 
 #include <mcp/uri.h>
 
+#include "pieces.h"
 #include "watched.h"
 
 enum { LONGEST_LOOK_MS = 10000 };
@@ -268,13 +269,13 @@ int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     postgres *s = user;
     postgres_target t;
-    size_t prefix = strlen(s->prefix);
-    if (!postgres_is_ours(s, uri))
+    mcp_str rest;
+    if (!common_pieces_behind(uri, s->prefix, &rest))
         return MCP_ENOTFOUND;
     char *texts = common_alloc(&s->alloc, uri.len + POSTGRES_URI_ROOM);
     if (!texts)
         return MCP_ENOMEM;
-    int rc = postgres_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &t);
+    int rc = postgres_uri_parse(rest, texts, &t);
     if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY && !common_queries_find(&s->queries, t.name))
         rc = MCP_ENOTFOUND;
     postgres_sql made;

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "pieces.h"
+
 /* ---- from the URI on --------------------------------------------------------------------------------- */
 
 static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
@@ -12,18 +14,10 @@ static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
     [SQLITE_KIND_CELL] = sqlite_run_cell,         [SQLITE_KIND_QUERY] = sqlite_run_saved,
 };
 
-bool sqlite_is_ours(const sqlite *s, mcp_str uri)
-{
-    static const size_t scheme = sizeof "sqlite:" - 1;
-    size_t prefix = strlen(s->prefix);
-    return uri.len >= prefix && sqlite3_strnicmp(uri.ptr, s->prefix, (int)scheme) == 0 &&
-           memcmp(uri.ptr + scheme, s->prefix + scheme, prefix - scheme) == 0;
-}
-
 sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
 {
-    size_t prefix = strlen(s->prefix);
-    *rc = uri.len && !sqlite_is_ours(s, uri) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    mcp_str rest = {"", 0};
+    *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
     sqlite_job *j = mcp_request_alloc(req, sizeof *j + uri.len + SQLITE_URI_ROOM);
@@ -38,7 +32,7 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     j->uri = uri;
     if (!uri.len) /* the tool's */
         return j;
-    *rc = sqlite_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, j->room, &j->target);
+    *rc = sqlite_uri_parse(rest, j->room, &j->target);
     if (*rc != MCP_OK)
         return NULL;
     j->run = runs[j->target.kind];
@@ -60,17 +54,8 @@ bool sqlite_job_number(sqlite_job *j, const char *name, uint64_t min, uint64_t m
                        uint64_t fallback, uint64_t *ret)
 {
     const mcp_str *text = sqlite_uri_param(&j->target, name);
-    uint64_t value = 0;
-    bool ok = text && text->len > 0 && text->len <= 18;
     *ret = fallback;
-    if (!text)
-        return true;
-    for (size_t i = 0; ok && i < text->len; i++) {
-        ok = text->ptr[i] >= '0' && text->ptr[i] <= '9';
-        value = value * 10 + (uint64_t)(text->ptr[i] - '0');
-    }
-    *ret = value;
-    if (ok && value >= min && value <= max)
+    if (!text || common_pieces_number(*text, min, max, ret))
         return true;
     sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu", name,
                     (unsigned long long)min, (unsigned long long)max);

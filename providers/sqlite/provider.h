@@ -78,9 +78,6 @@ struct sqlite_job {
     char room[]; /* for target's texts */
 };
 
-/* Whether the URI begins with the prefix; the scheme's case does not matter. */
-bool sqlite_is_ours(const sqlite *s, mcp_str uri);
-
 /* The request for a URI of this database ("": for the tool). NULL: *rc says that there is no such URI, or
  * no memory. */
 sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc);

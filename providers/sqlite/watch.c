@@ -14,6 +14,7 @@
 
 #include <mcp/provider.h>
 
+#include "pieces.h"
 #include "watched.h"
 
 enum {
@@ -266,13 +267,13 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     sqlite *s = user;
     sqlite_target target;
-    size_t prefix = strlen(s->prefix);
-    if (!sqlite_is_ours(s, uri))
+    mcp_str rest;
+    if (!common_pieces_behind(uri, s->prefix, &rest))
         return MCP_ENOTFOUND;
     char *texts = common_alloc(&s->alloc, uri.len + SQLITE_URI_ROOM);
     if (!texts)
         return MCP_ENOMEM;
-    int rc = sqlite_uri_parse((mcp_str){uri.ptr + prefix, uri.len - prefix}, texts, &target);
+    int rc = sqlite_uri_parse(rest, texts, &target);
     if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY &&
         !common_queries_find(&s->queries, target.table))
         rc = MCP_ENOTFOUND;
