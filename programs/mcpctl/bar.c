@@ -2,6 +2,7 @@
  * half a second. There is one terminal, so there is one bar; its state is the program's.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,11 +35,18 @@ static void keep(char *to, size_t room, mcp_str text)
     to[len] = 0;
 }
 
+/* What a line is cleared with would be shown by a terminal that is called dumb. */
+static bool can_be_redrawn(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && !(term && strcmp(term, "dumb") == 0);
+}
+
 void bar_begin(const char *what, bool quiet)
 {
     if (bar.depth++)
         return;
-    bar.wanted = !quiet && isatty(STDERR_FILENO) == 1;
+    bar.wanted = !quiet && can_be_redrawn();
     bar.begun = bar.moved = bar.wanted ? now_ms() : 0;
     bar.progress = bar.total = 0;
     bar.message[0] = 0;

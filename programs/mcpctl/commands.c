@@ -102,8 +102,8 @@ const command commands[] = {
         .max_args = ANY,
         .run = run_complete,
         .summary = "Ask the server for values of an argument.",
-        .details = "Of the argument NAME of a prompt, or the variable NAME of a URI template, "
-                   "those that begin with "
+        .details = "Of the argument NAME of a prompt, or the variable NAME of a URI template (its "
+                   "name, or itself), those that begin with "
                    "VALUE, one per line. The other arguments may help the server.",
         .json = "{\"values\", \"total\", \"hasMore\"}",
     },
@@ -118,7 +118,8 @@ const command commands[] = {
             "the time, "
             "what changed (updated, resources, prompts, tools) and the URI, separated by tabs; "
             "with --read the new "
-            "contents follow it. Lost connections are made again and a server that died is started "
+            "contents follow it. A URI that cannot be read yet is told, and waited for. Lost "
+            "connections are made again and a server that died is started "
             "again, until a signal ends it, or --count changes were told.",
         .json = "{\"time\", \"changed\", \"uri\"}, one line each",
     },

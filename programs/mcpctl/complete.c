@@ -106,9 +106,38 @@ static int put_values(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
+static int on_prompts(ctl *c, const mcp_json *result, void *user)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(result, "prompts");
+    bool *is_prompt = user;
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
+        if (mcp_str_eq(mcp_json_string(mcp_json_get(v, "name")), mcp_str_from(c->args[0])))
+            *is_prompt = true;
+    return EXIT_OK;
+}
+
+/* A name is that of a prompt, unless only a template has it: its text then, to be freed. */
+static int find_template(ctl *c, char **ret)
+{
+    bool is_prompt = false;
+    int code = EXIT_OK;
+    *ret = NULL;
+    if (session_offers(c, "resources"))
+        code = template_named(c, c->args[0], ret);
+    if (code == EXIT_OK && *ret && session_offers(c, "prompts"))
+        code = session_list(c, "complete", "prompts/list", on_prompts, &is_prompt);
+    if (is_prompt) {
+        free(*ret);
+        *ret = NULL;
+    }
+    return code;
+}
+
 int run_complete(ctl *c)
 {
     const char *reference = c->args[0];
+    char *text = NULL;
     bool has_value = c->n_args > 2 && !strchr(c->args[2], '=');
     completion_query q = {
         .argument = mcp_str_from(c->args[1]),
@@ -116,14 +145,17 @@ int run_complete(ctl *c)
         .words = (const char *const *)c->args + 2 + has_value,
         .n_words = c->n_args > 2 ? c->n_args - 2 - has_value : 0,
     };
-    if (strpbrk(reference, "{:"))
-        q.uri_template = reference;
-    else
-        q.prompt = reference;
     for (size_t i = 0; i < q.n_words; i++) {
         argument a;
         if (!argument_parse(q.words[i], &a))
             return EXIT_USAGE;
     }
-    return completion_ask(c, &q, put_values, NULL);
+    bool is_template = strpbrk(reference, "{:") != NULL;
+    int code = is_template ? EXIT_OK : find_template(c, &text);
+    q.uri_template = is_template ? reference : text;
+    q.prompt = q.uri_template ? NULL : reference;
+    if (code == EXIT_OK)
+        code = completion_ask(c, &q, put_values, NULL);
+    free(text);
+    return code;
 }

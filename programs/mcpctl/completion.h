@@ -16,6 +16,9 @@ typedef struct completion_query {
 
 int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user);
 
+/* template.c: the text of the server's template of that name, to be freed; NULL: there is none. */
+int template_named(ctl *c, const char *name, char **ret);
+
 /* Asks the person for a value; "?" shows the proposals for what was typed before it. NULL: no more
  * input. To be freed. `about` may be empty. */
 char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required);

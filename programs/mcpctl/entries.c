@@ -243,6 +243,18 @@ int entries_collect(ctl *c, const filter *f, entries *ret)
     return session_list(c, c->command->name, "resources/list", collect_page, &k);
 }
 
+void entries_say_none(const ctl *c, size_t seen)
+{
+    if (c->set.quiet)
+        return;
+    if (!session_offers(c, "resources"))
+        say("this server offers no resources; 'mcpctl info' shows what it offers");
+    else if (seen)
+        say("of %zu resource%s none is what was asked for", seen, seen == 1 ? "" : "s");
+    else
+        say("this server lists no resources; 'mcpctl template' shows what else can be read");
+}
+
 void entries_clear(entries *list)
 {
     for (size_t i = 0; i < list->n_docs; i++)

@@ -56,6 +56,8 @@ typedef struct entries {
 /* All resources that pass. EXIT_OK or after saying why not; entries_clear() is due in any case. */
 int entries_collect(ctl *c, const filter *f, entries *ret);
 void entries_clear(entries *list);
+/* Says on stderr why a list is empty: `seen` entries passed no filter. */
+void entries_say_none(const ctl *c, size_t seen);
 /* By one of the keys of --sort; equal ones stay in the server's order. */
 void entries_sort(entries *list, const char *key, bool reverse);
 

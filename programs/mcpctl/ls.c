@@ -183,6 +183,7 @@ static int list_sorted(ctl *c, streaming *s)
 {
     entries all;
     int code = entries_collect(c, &s->filter, &all);
+    s->seen = all.seen;
     if (code == EXIT_OK) {
         entries_sort(&all, c->set.sort, c->set.reverse);
         if (c->set.limit && all.count > c->set.limit)
@@ -205,15 +206,11 @@ int run_ls(ctl *c)
         c->set.sort = "uri";
     if (!(s.listing = listing_begin(c, "resources")))
         return EXIT_LOCAL;
-    if (!session_offers(c, "resources")) {
-        if (!c->set.quiet)
-            say("this server offers no resources; 'mcpctl info' shows what it offers");
-    } else if (c->set.sort) {
-        code = list_sorted(c, &s);
-    } else {
-        code = session_list(c, "ls", "resources/list", on_page, &s);
-    }
+    if (session_offers(c, "resources"))
+        code =
+            c->set.sort ? list_sorted(c, &s) : session_list(c, "ls", "resources/list", on_page, &s);
     code = code == ENOUGH ? EXIT_OK : code;
-    listing_end(s.listing, code == EXIT_OK);
+    if (listing_end(s.listing, code == EXIT_OK) == 0 && code == EXIT_OK)
+        entries_say_none(c, s.seen);
     return code;
 }

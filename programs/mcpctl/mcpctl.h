@@ -44,7 +44,7 @@ typedef struct settings {
     /* of the lists */
     texts globs;
     const char *type, *audience, *priority, *since, *sort;
-    uint64_t min_size, max_size, limit, depth;
+    uint64_t min_size, max_size, limit, depth, pages;
     bool long_form, reverse;
 
     /* of single commands */

@@ -117,6 +117,16 @@ const option options[] = {
      .max = UINT32_MAX,
      .only = "ls|find|complete",
      .help = "The first N only."},
+    {.name = "pages",
+     .kind = OPTION_COUNT,
+     .at = AT(pages),
+     .argument = "N",
+     .min = 1,
+     .max = UINT32_MAX,
+     .only = LISTS "|template|prompts|tools",
+     .help =
+         "The first N pages of the server's list only. Default: all, but a list that goes on after "
+         "10000 is taken for one without an end."},
     {.name = "depth",
      .letter = 'L',
      .kind = OPTION_COUNT,

@@ -24,6 +24,17 @@ int exit_code_of(int rc)
     }
 }
 
+/* The server would have asked, and knows that it cannot (2026-07-28, schema, MissingRequiredClientCapabilityError). */
+static const mcp_json *missing_capability(const mcp_json *error)
+{
+    return mcp_json_get(mcp_json_get(error, "data"), "requiredCapabilities");
+}
+
+int exit_code_of_error(const mcp_json *error)
+{
+    return missing_capability(error) ? EXIT_REFUSED : EXIT_REMOTE;
+}
+
 static const char *server_label(const session *s)
 {
     return s->server->argv ? s->server->argv[0] : s->server->url;
@@ -68,6 +79,14 @@ static void hint_path(const char *url)
         hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
 }
 
+static void hint_capability(const mcp_json *needed)
+{
+    if (mcp_json_get(needed, "sampling"))
+        hint("it needs a language model: --sampler COMMAND answers for one");
+    else if (mcp_json_get(needed, "elicitation"))
+        hint("it has to ask you something: that takes a terminal");
+}
+
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->session->client)) { /* it did not even start */
@@ -84,6 +103,10 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
              name_of_path(what + 5));
     else if (unknown)
         hint("'mcpctl ls' lists what this server has");
+    else if (strcmp(what, "complete") == 0 && code == -32602)
+        hint("'mcpctl prompts' and 'mcpctl template' list what can be completed");
+    else if (missing_capability(object))
+        hint_capability(missing_capability(object));
     else if (code == -32601)
         hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");
 }

@@ -20,9 +20,11 @@ typedef struct waiting {
     const char *what;
     result_fn *fn;
     void *user;
-    mcp_call_id call; /* 0: the start */
-    bool quietly;     /* failures are not reported */
-    bool done;
+    mcp_call_id call;   /* 0: the start */
+    const char *method; /* of a list */
+    size_t pages;       /* of it, so far */
+    bool quietly;       /* failures are not reported */
+    bool done, enough;
     int exit_code;
 } waiting;
 
@@ -98,7 +100,7 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
     (void)client;
     bar_clear();
     w->done = true;
-    w->exit_code = exit_code_of(rc);
+    w->exit_code = rc == MCP_EREMOTE ? exit_code_of_error(result) : exit_code_of(rc);
     if (rc == MCP_OK && w->fn)
         w->exit_code = w->fn(w->c, result, w->user);
     else if (rc != MCP_OK && !w->quietly)
@@ -149,13 +151,31 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
 
 /* ---- lists ---------------------------------------------------------------------------------------------- */
 
+/* A list that does not end is the server's fault; one that was asked for in part is not. */
+static int end_of_pages(waiting *w)
+{
+    bool asked = w->c->set.pages != 0;
+    w->enough = true;
+    if (asked && !w->c->set.quiet)
+        say("there are more pages after these %zu", w->pages);
+    if (asked || w->quietly)
+        return EXIT_OK;
+    say("%s: %s goes on after %zu pages", w->what, w->method, w->pages);
+    hint("--pages N reads N of them");
+    return EXIT_PROTOCOL;
+}
+
 static bool on_page(mcp_client *client, const mcp_json *result, void *user)
 {
+    enum { MOST_PAGES = 10000 };
     waiting *w = user;
+    uint64_t most = w->c->set.pages ? w->c->set.pages : MOST_PAGES;
     (void)client;
     bar_clear();
     w->exit_code = w->fn(w->c, result, w->user);
-    return w->exit_code == EXIT_OK;
+    if (w->exit_code == EXIT_OK && ++w->pages >= most && mcp_json_get(result, "nextCursor"))
+        w->exit_code = end_of_pages(w);
+    return w->exit_code == EXIT_OK && !w->enough;
 }
 
 static void on_list_end(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -165,7 +185,7 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
     (void)client;
     bar_clear();
     w->done = true;
-    if (rc == MCP_OK || (rc == MCP_ECANCELLED && w->exit_code != EXIT_OK))
+    if (rc == MCP_OK || (rc == MCP_ECANCELLED && (w->enough || w->exit_code != EXIT_OK)))
         return;
     w->exit_code = exit_code_of(rc);
     if (!w->quietly)
@@ -177,6 +197,7 @@ static int list(waiting *w, const char *method)
     session *s = w->c->session;
     if (s->interrupted)
         return EXIT_LOCAL;
+    w->method = method;
     return wait_for(
         w, mcp_client_list_all(s->client, method, on_page,
                                MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
@@ -364,6 +385,7 @@ static int make_client(ctl *c)
         MCP_OPTIONS(
             mcp_client_options, .name = "mcpctl", .version = MCP_VERSION_STRING, .title = "mcpctl",
             .revision = c->set.revision, .timeout_ms = ms, .probe_ms = ms && ms < 3000 ? ms : 0,
+            .max_pages = SIZE_MAX, /* on_page() counts them */
             .user = s, .elicit_form = can_ask ? question_take : NULL,
             .elicit_url = can_ask ? question_take : NULL,
             .sample = c->set.sampler ? question_take : NULL, .log = s->verbose ? on_log : NULL,

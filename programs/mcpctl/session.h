@@ -15,6 +15,7 @@ void session_end(session *s);
 
 /* report.c: what the code of a call means for us, and a report of it with what can be done. */
 int exit_code_of(int rc);
+int exit_code_of_error(const mcp_json *error); /* of MCP_EREMOTE */
 void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
                     const mcp_error *error);
 

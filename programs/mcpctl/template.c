@@ -33,13 +33,19 @@ static void put_template(const ctl *c, const mcp_json *t)
     putchar('\n');
 }
 
+typedef struct listed {
+    json_list json;
+    size_t count;
+} listed;
+
 static int on_listed(ctl *c, const mcp_json *result, void *user)
 {
-    json_list *json = user;
+    listed *l = user;
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(result, "resourceTemplates");
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        if (c->set.json && json_list_add(c, json, v) != EXIT_OK)
+        l->count++;
+        if (c->set.json && json_list_add(c, &l->json, v) != EXIT_OK)
             return EXIT_LOCAL;
         if (!c->set.json)
             put_template(c, v);
@@ -49,14 +55,16 @@ static int on_listed(ctl *c, const mcp_json *result, void *user)
 
 static int list_templates(ctl *c)
 {
-    json_list json;
+    listed l = {0};
     if (c->set.json)
-        json_list_begin(&json, "resourceTemplates");
+        json_list_begin(&l.json, "resourceTemplates");
     int code = EXIT_OK;
     if (session_offers(c, "resources"))
-        code = session_list(c, "template", "resources/templates/list", on_listed, &json);
+        code = session_list(c, "template", "resources/templates/list", on_listed, &l);
+    if (code == EXIT_OK && !l.count && !c->set.quiet)
+        say("this server has no templates; 'mcpctl ls' lists its resources");
     if (c->set.json)
-        json_list_end(&json, code == EXIT_OK);
+        json_list_end(&l.json, code == EXIT_OK);
     return code;
 }
 
@@ -79,20 +87,28 @@ static int on_named(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
+int template_named(ctl *c, const char *name, char **ret)
+{
+    naming n = {.name = name};
+    int code = session_list(c, c->command->name, "resources/templates/list", on_named, &n);
+    *ret = n.text;
+    return code;
+}
+
 /* The text of a template that is given by its name or as itself; to be freed. */
 static char *template_text(ctl *c, const char *given, int *code)
 {
-    naming n = {.name = given};
+    char *text = NULL;
     *code = EXIT_OK;
     if (strpbrk(given, "{:"))
         return strdup(given);
-    *code = session_list(c, "template", "resources/templates/list", on_named, &n);
-    if (!n.text && *code == EXIT_OK) {
+    *code = template_named(c, given, &text);
+    if (!text && *code == EXIT_OK) {
         say("the server has no template '%s'", given);
         hint("'mcpctl template' lists what there is");
         *code = EXIT_USAGE;
     }
-    return n.text;
+    return text;
 }
 
 static bool is_variable(const mcp_uri_template *t, mcp_str name)

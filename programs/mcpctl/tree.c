@@ -255,7 +255,9 @@ int run_tree(ctl *c)
         code = entries_collect(c, &f, &all);
     if (code == EXIT_OK && all.count)
         qsort(all.items, all.count, sizeof(*all.items), compare_paths);
-    if (code == EXIT_OK)
+    if (code == EXIT_OK && !all.count)
+        entries_say_none(c, all.seen);
+    if (code == EXIT_OK && (all.count || c->set.json))
         code = draw_all(c, &all);
     entries_clear(&all);
     return code;

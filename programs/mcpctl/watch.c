@@ -1,7 +1,8 @@
 /* watch.c: mcpctl watch: one line for each change.
  *
  * The library listens again after a lost connection; what is left to do here is to start a server
- * that died once more. What may surprise: after a gap every resource counts as changed with --read,
+ * that died once more. A resource may be watched that is not there yet, so a URI that cannot be read is
+ * no failure, but whoever mistyped it should not wait in silence: each is read once. What may surprise: after a gap every resource counts as changed with --read,
  * unless its contents are the same as before.
  */
 #include <stdlib.h>
@@ -21,7 +22,7 @@ typedef struct watching {
     change *queue; /* not printed yet: that may need calls, which a callback should not wait for */
     size_t waiting, room;
     uint64_t told;
-    bool awake, active, refused, gap;
+    bool awake, active, looked, refused, gap;
 } watching;
 
 static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
@@ -150,7 +151,30 @@ static int keep_alive(watching *w)
     return EXIT_OK;
 }
 
-static int run_until_enough(watching *w)
+static void look_at(const watching *w, const mcp_subscription *subscription, const char *uri)
+{
+    mcp_json_writer *params = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(params);
+    mcp_json_key(params, "uri"), mcp_json_add_string(params, uri);
+    mcp_json_end(params);
+    char *text = take_written("watch", params);
+    if (!mcp_subscription_honours(subscription, MCP_CHANGE_RESOURCE, uri))
+        say("the server does not tell of changes of %s", uri);
+    else if (text && session_call_quietly(w->c, "resources/read", text, NULL, NULL) == EXIT_REMOTE)
+        say("%s cannot be read now; it is waited for", uri);
+    free(text);
+}
+
+static void look_at_all(watching *w, const mcp_subscription *subscription)
+{
+    const ctl *c = w->c;
+    w->looked = true;
+    for (size_t i = 0; i < c->n_args && !c->set.quiet; i++)
+        if (!c->session->interrupted && session_is_connected(c->session))
+            look_at(w, subscription, c->args[i]);
+}
+
+static int run_until_enough(watching *w, const mcp_subscription *subscription)
 {
     ctl *c = w->c;
     int code = EXIT_OK;
@@ -159,6 +183,8 @@ static int run_until_enough(watching *w)
             break;
         w->awake = false;
         session_wait(c, &w->awake, 1000);
+        if (w->active && !w->looked)
+            look_at_all(w, subscription);
         code = put_changes(w);
         if (code == EXIT_OK)
             code = keep_alive(w);
@@ -181,7 +207,7 @@ int run_watch(ctl *c)
         say("watch: %s", mcp_error_text(rc));
         return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_LOCAL;
     }
-    int code = run_until_enough(&w);
+    int code = run_until_enough(&w, subscription);
     if (c->session->client)
         mcp_subscription_end(subscription);
     for (size_t i = 0; i < w.waiting; i++)

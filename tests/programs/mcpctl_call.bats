@@ -160,3 +160,11 @@ WORDS
     TYPED='n\n' run on_terminal "$MCPCTL" call think --sampler 'touch ran' -- "$workshop"
     [ ! -e ran ]
 }
+
+@test "a server that would have to ask somebody: status 6, and what it takes" {
+    local revision
+    for revision in 2026-07-28 2025-11-25; do
+        apart "$MCPCTL" call --yes --revision $revision book_table day=2026-12-01 -- "$(type -P ask)" </dev/null
+        [[ $status == 6 && $stderr == *"elicitation.form"*"that takes a terminal" ]]
+    done
+}

@@ -10,13 +10,13 @@ load support/mcpctl
     [[ $output =~ ^[0-9]+\.[0-9]{3}\ ms$ ]]
     run "$MCPCTL" ping --json -- "$workshop" legacy
     [ "$status" -eq 0 ]
-    [[ $output == '{"ms":'* ]]
+    [[ $output =~ ^'{"ms":'[0-9]+(\.[0-9]{1,3})?'}'$ ]]
 }
 
 @test "ls: globs and filters" {
     local options wanted
     while IFS='|' read -r options wanted; do
-        eval "run \"\$MCPCTL\" ls $options -- \"\$workshop\""
+        eval "run --separate-stderr \"\$MCPCTL\" ls $options -- \"\$workshop\""
         echo "$options: $status $output"
         [ "$status" -eq 0 ]
         [ "$(tr '\n' ' ' <<<"$output")" = "$wanted" ]
@@ -189,6 +189,44 @@ web() {
     [[ $(tail -n 1 messages) == *'"text":"100\n"'* ]]
 }
 
+@test "an empty list says why it is one; --quiet does not" {
+    local nothing='this server offers no resources' command
+    for command in ls tree "ls --sort name"; do
+        # shellcheck disable=SC2086
+        apart "$MCPCTL" $command -- "$(type -P tool)"
+        [[ $status == 0 && -z $output && $stderr == *"$nothing"*"mcpctl info"* ]]
+        # shellcheck disable=SC2086
+        apart "$MCPCTL" $command nothing -- "$workshop"
+        [[ $status == 0 && -z $output && $stderr == *"of 5 resources none is what was asked for"* ]]
+        # shellcheck disable=SC2086
+        apart "$MCPCTL" $command --quiet nothing -- "$workshop"
+        [[ $status == 0 && -z $output && -z $stderr ]]
+    done
+    apart "$MCPCTL" tree --json -- "$(type -P tool)"
+    [[ $output == '{"tree":[]}' && $stderr == *"$nothing"* ]]
+    mkdir empty
+    apart "$MCPCTL" tree --glob nothing -- "$MCPD" empty
+    [[ $status == 0 && $stderr == *"of 1 resource none"* ]]
+    apart "$MCPCTL" template -- "$(type -P tool)"
+    [[ $status == 0 && -z $output && $stderr == *"has no templates"*"mcpctl ls"* ]]
+}
+
+@test "--pages: the first pages of a list, and how to read more than usual" {
+    local hostile=$BATS_TEST_DIRNAME/support/hostile
+    apart "$MCPCTL" ls --pages 3 -- "$hostile" endless
+    [[ $status == 0 && $output == $'mem:a\nmem:a\nmem:a' && $stderr == *"more pages after these 3"* ]]
+    apart "$MCPCTL" ls --json --quiet --pages 2 -- "$hostile" endless
+    [[ $status == 0 && $(jq '.resources | length' <<<"$output") == 2 && -z $stderr ]]
+    apart "$MCPCTL" tree --pages 2 -- "$hostile" endless
+    [[ $status == 0 && $output == mem:a ]]
+    apart "$MCPCTL" ls --pages 10002 -- "$hostile" endless
+    [[ $status == 0 && ${#lines[@]} == 10002 ]]
+    apart "$MCPCTL" ls -- "$hostile" endless
+    [[ $status == 4 && ${#lines[@]} == 10000 && $stderr == *"resources/list goes on after 10000 pages"*"--pages N"* ]]
+    apart "$MCPCTL" ls --pages 1 -- "$workshop"
+    [[ $status == 0 && ${#lines[@]} == 5 && -z $stderr ]]
+}
+
 @test "template: list, expand, read, ask" {
     run "$MCPCTL" template -- "$workshop"
     [ "$status" -eq 0 ]
@@ -224,6 +262,13 @@ web() {
     [ "$output" = oi ]
     run "$MCPCTL" complete --json 'mem:page/{name}' name -- "$workshop"
     [[ $output == '{"values":["Ada","Alan",'*'"total":3'* ]]
+    run "$MCPCTL" complete page name A -- "$workshop"
+    [[ $output == $'Ada\nAlan\n'* ]]
+    apart "$MCPCTL" complete --trace trace page name -- "$workshop"
+    [[ $(jq -c 'select(.message.method == "completion/complete").message.params.ref' trace) == \
+        '{"type":"ref/resource","uri":"mem:page/{name}{?line,lines}"}' ]]
+    apart "$MCPCTL" complete nothing name -- "$MCPD" .
+    [[ $status == 1 && $stderr == *"unknown prompt: nothing"*"mcpctl template"* ]]
     run on_terminal "$MCPCTL" complete greet name -- "$workshop"
     [[ $output == *'Grace\x1b[1m'* && $output != *"$esc"* ]]
     run "$MCPCTL" complete greet name -n 1 -- "$workshop"
@@ -273,6 +318,30 @@ web() {
     [[ $stderr == *"exit status 9"*"starting it again"*"listening again"* ]]
     run timeout --preserve-status -s TERM 0.5 "$MCPCTL" watch mem:docs/readme.md -- "$workshop"
     [ "$status" -eq 143 ]
+}
+
+@test "watch: what cannot be read yet is told and waited for, what the server does not tell of is told" {
+    mkdir folder
+    local revision pid
+    for revision in 2026-07-28 2025-11-25; do
+        echo old >folder/a
+        "$MCPCTL" watch --revision $revision --count 1 "file://$PWD/folder/a" mem:b -- "$MCPD" folder >out 2>err 3>&- &
+        pid=$!
+        for _ in {1..100}; do
+            grep -q mem:b err && echo new >>folder/a
+            kill -0 $pid 2>/dev/null || break
+            sleep 0.1
+        done
+        kill $pid 2>/dev/null || :
+        wait $pid || :
+        [[ $(cat err) == "mcpctl: the server does not tell of changes of mem:b" ]]
+    done
+    git init -q -b main repository
+    git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+    run timeout --preserve-status -s TERM 5 "$MCPCTL" watch git://repository/HEAD/none -- "$MCPD" git:repository
+    [[ $output == *"git://repository/HEAD/none cannot be read now; it is waited for"* ]]
+    run timeout --preserve-status -s TERM 3 "$MCPCTL" watch --quiet git://repository/HEAD/none -- "$MCPD" git:repository
+    [ -z "$output" ]
 }
 
 @test "watch a file that mcpd serves, in both eras" {
