@@ -154,7 +154,7 @@ static int mount(repo *r, mcp_error *error)
 
 int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error *error)
 {
-    repo *r;
+    repo *r = NULL;
     mcp_git_options o = {0};
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     int rc = make(server, &o, &r, error);
