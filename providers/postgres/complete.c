@@ -80,6 +80,7 @@ static void complete_key(postgres_job *j)
     j->op.value[0] = j->value.ptr;
     j->op.n_value = 1;
     j->op.statement = 0;
+    j->op.slow = true;
     postgres_job_run(j, NULL, put_completion, end_completion);
 }
 

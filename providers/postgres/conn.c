@@ -24,6 +24,8 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
     if (!c)
         return NULL;
     *c = (postgres_conn){.pool = pool, .pg = pg};
+    for (size_t i = 0; i < POSTGRES_PREPARED; i++)
+        snprintf(c->prepared[i].name, sizeof c->prepared[i].name, "mcp%u", (unsigned)i);
     c->poll = h->poll_start(h->user, PQsocket(pg), on_readable, c);
     if (c->poll)
         return c;
@@ -33,33 +35,13 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
 
 /* ---- giving up -------------------------------------------------------------------------------------------------- */
 
-static void cancel_far(void *arg)
-{
-    char text[256];
-    PQcancel(arg, text, sizeof text);
-}
-
-static void cancelled(void *arg)
-{
-    PQfreeCancel(arg);
-}
-
-static void cancel_what_runs(const postgres_conn *c)
-{
-    const mcp_host *h = postgres_pool_host(c->pool);
-    PGcancel *cancel = PQstatus(c->pg) == CONNECTION_OK ? PQgetCancel(c->pg) : NULL;
-    if (cancel &&
-        (h->work_long ? h->work_long : h->work)(h->user, cancel_far, cancelled, cancel) != MCP_OK)
-        PQfreeCancel(cancel); /* the server's own time-out will do */
-}
-
+/* What runs on it ends too: the server sees that nobody is there any more (session.c). No cancel request is sent: it
+ * would be a connection more, to a server that may be out of reach, and libpq waits for its end without a limit. */
 void postgres_conn_give_up(postgres_conn *c)
 {
     const mcp_host *h = postgres_pool_host(c->pool);
     if (c->op)
         c->op->conn = NULL;
-    if (c->op || c->busy)
-        cancel_what_runs(c);
     if (c->dead)
         *c->dead = true;
     h->poll_stop(h->user, c->poll);
@@ -106,32 +88,38 @@ static bool put_sync(postgres_conn *c)
 /* Statements that come again keep a place, and what was there before goes. */
 static bool put_prepared(postgres_conn *c, const postgres_op *op)
 {
-    char name[16], sql[40];
-    size_t i = op->statement % POSTGRES_PREPARED;
-    snprintf(name, sizeof name, "mcp%zu", i);
-    snprintf(sql, sizeof sql, "DEALLOCATE mcp%zu", i);
-    if (c->prepared[i].statement == op->statement)
+    char sql[40];
+    postgres_place *at = &c->prepared[op->statement % POSTGRES_PREPARED];
+    if (at->statement == op->statement)
         return true;
-    if ((c->prepared[i].statement || c->prepared[i].stale) &&
-        !(put_sql(c, 'd', sql) && put_sync(c)))
-        return false;
-    c->prepared[i].statement = op->statement;
-    return put_step(c, 'p', PQsendPrepare(c->pg, name, op->sql, 0, NULL));
+    if (at->statement || at->stale) {
+        snprintf(sql, sizeof sql, "DEALLOCATE %s", at->name);
+        if (!put_sql(c, 'd', sql) || !put_sync(c))
+            return false;
+    }
+    at->statement = op->statement;
+    return put_step(c, 'p', PQsendPrepare(c->pg, at->name, op->sql, 0, NULL));
+}
+
+/* By itself, as it was prepared, or in one go. */
+static bool put_itself(postgres_conn *c, const postgres_op *op)
+{
+    const char *name = c->prepared[op->statement % POSTGRES_PREPARED].name;
+    return put_step(
+        c, 'R',
+        op->statement
+            ? PQsendQueryPrepared(c->pg, name, op->n_value, op->value, NULL, NULL, 0)
+            : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0));
 }
 
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
-    char name[16];
-    snprintf(name, sizeof name, "mcp%zu", (size_t)(op->statement % POSTGRES_PREPARED));
     if (op->statement && !put_prepared(c, op))
         return false;
-    return (op->inert || put_sql(c, 'q', "BEGIN READ ONLY")) &&
-           put_step(c, 'R',
-                    op->statement
-                        ? PQsendQueryPrepared(c->pg, name, op->n_value, op->value, NULL, NULL, 0)
-                        : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL,
-                                            NULL, 0)) &&
-           put_sync(c) && (op->inert || (put_sql(c, 'q', "ROLLBACK") && put_sync(c)));
+    if (op->inert)
+        return put_itself(c, op) && put_sync(c);
+    return put_sql(c, 'q', "BEGIN READ ONLY") && put_itself(c, op) && put_sync(c) &&
+           put_sql(c, 'q', "ROLLBACK") && put_sync(c);
 }
 
 static bool put_fetch(postgres_conn *c, const postgres_op *op)
@@ -146,27 +134,26 @@ static bool put_fetch(postgres_conn *c, const postgres_op *op)
 
 static bool put_outside(postgres_conn *c, const postgres_op *op)
 {
-    char again[400];
+    char again[POSTGRES_SESSION_SQL];
     postgres_session_sql(again, postgres_pool_settings(c->pool)->timeout_ms);
-    memset(c->prepared, 0, sizeof c->prepared);
+    for (size_t i = 0; i < POSTGRES_PREPARED; i++)
+        c->prepared[i].statement = 0, c->prepared[i].stale = false;
     if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1") ||
         !put_step(c, 'p', PQsendPrepare(c->pg, "", op->alone, 0, NULL)))
         return false;
-    if (!(op->fetch ? put_fetch(c, op)
-                    : put_step(c, 'R',
-                               PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL,
-                                                 NULL, 0))))
+    if (!(op->fetch ? put_fetch(c, op) : put_itself(c, op)))
         return false;
     return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
            put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
 }
 
-void postgres_conn_flush(postgres_conn *c)
+bool postgres_conn_flush(postgres_conn *c)
 {
     int rc = PQflush(c->pg);
     c->unsent = rc == 1;
     if (rc < 0)
         lost(c);
+    return rc >= 0;
 }
 
 static void next_is(postgres_conn *c)
@@ -182,7 +169,7 @@ void postgres_conn_start(postgres_conn *c, postgres_op *op)
     c->busy = true;
     c->deadline = op->deadline;
     c->at = c->n_steps = c->received = 0;
-    c->dirty = false;
+    c->dirty = c->heard = c->partial = false;
     if (!(op->outside ? put_outside(c, op) : put_own(c, op))) {
         lost(c);
         return;
@@ -232,6 +219,7 @@ static bool take_row(postgres_conn *c, const PGresult *r)
 {
     postgres_op *op = c->op;
     c->received = 0;
+    c->partial = false;
     if (PQntuples(r) == 0 && op->rows > 0)
         return true;
     op->rows += (size_t)PQntuples(r);
@@ -299,9 +287,8 @@ static void end_all(postgres_conn *c)
 static void take_notices(postgres_conn *c)
 {
     const postgres_pool_options *o = postgres_pool_settings(c->pool);
-    for (PGnotify *n; (n = PQnotifies(c->pg)); PQfreemem(n))
-        if (o->notify)
-            o->notify(o->user, n);
+    for (PGnotify *n; o->notify && (n = PQnotifies(c->pg)); PQfreemem(n))
+        o->notify(o->user, n);
 }
 
 static void take_results(postgres_conn *c, bool *dead)
@@ -320,14 +307,23 @@ static void take_results(postgres_conn *c, bool *dead)
     }
 }
 
+/* What is on its way of a row that is not there yet: a row that is too large ends before memory does. The first look at
+ * one takes less than a buffer of libpq's and is not counted. */
+static void count_received(postgres_conn *c)
+{
+    int waiting = 0;
+    if (c->partial && ioctl(PQsocket(c->pg), FIONREAD, &waiting) == 0 && waiting > 0)
+        c->received += (size_t)waiting;
+    c->partial = true;
+}
+
 static void on_readable(void *arg)
 {
     postgres_conn *c = arg;
     bool dead = false;
-    int waiting = 0;
-    ioctl(PQsocket(c->pg), FIONREAD, &waiting);
-    c->received += waiting > 0 ? (size_t)waiting : 0;
-    if (!PQconsumeInput(c->pg) || PQstatus(c->pg) != CONNECTION_OK) {
+    c->heard = true;
+    count_received(c);
+    if (!postgres_consume(c->pg)) {
         lost(c);
         return;
     }

@@ -260,7 +260,7 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
         return;
     }
     j->op.statement = 0;
-    j->op.inert = false;
+    j->op.inert = j->op.slow = false;
     j->op.value[0] = j->table->schema;
     j->op.value[1] = j->table->name;
     j->op.n_value = 2;

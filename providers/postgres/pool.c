@@ -18,6 +18,7 @@ typedef struct attempt {
     mcp_allocator alloc;
     char *conninfo, *after;
     uint64_t timeout_ms;
+    atomic_bool given_up;
     PGconn *conn;
     bool mighty;
     char text[300];
@@ -28,7 +29,7 @@ struct postgres_pool {
     mcp_host host;
     char *conninfo, *after;
     postgres_conn *conns; /* all that are open */
-    size_t n_conns, n_outside;
+    size_t n_conns, n_running[POSTGRES_OUTSIDE + 1];
     attempt *attempt;           /* under way */
     postgres_op *first, **last; /* who waits for a connection */
     mcp_host_timer *timer;      /* while somebody waits or runs */
@@ -79,7 +80,8 @@ static void connect_far(void *arg)
 {
     attempt *a = arg;
     if (a->conninfo)
-        a->conn = postgres_connect(a->conninfo, a->timeout_ms, a->after, &a->mighty, a->text);
+        a->conn = postgres_connect(a->conninfo, a->timeout_ms, a->after, &a->given_up, &a->mighty,
+                                   a->text);
 }
 
 static void fail_waiting(postgres_pool *p, int rc)
@@ -127,7 +129,7 @@ static void connected(void *arg)
     attempt *a = arg;
     postgres_pool *p = a->pool;
     if (p) {
-        bool again = p->ever;
+        bool again = p->ever || p->failures; /* something may have happened while it was away */
         p->attempt = NULL;
         if (!a->conn)
             back_off(p, a->text[0] ? a->text : "it was not tried");
@@ -166,16 +168,34 @@ static void begin_attempt(postgres_pool *p)
 
 /* ---- who runs where ------------------------------------------------------------------------------------------- */
 
-/* Strangers' statements never take the last connection: rows are read beside them. */
+static postgres_share share_of(const postgres_op *op)
+{
+    return op->outside ? POSTGRES_OUTSIDE : op->slow ? POSTGRES_SLOW : POSTGRES_QUICK;
+}
+
+/* Strangers' statements leave one connection to what may be slow, and both leave one to what is quick; of two
+ * connections one is free of strangers. */
+static size_t most_of(const postgres_pool *p, postgres_share share)
+{
+    size_t kept = p->o.max > 2 ? share : share == POSTGRES_OUTSIDE;
+    return p->o.max > kept ? p->o.max - kept : 1;
+}
+
 static bool may_start(const postgres_pool *p, const postgres_op *op)
 {
-    return !op->outside || p->o.max == 1 || p->n_outside < p->o.max - 1;
+    size_t running = 0;
+    for (postgres_share s = POSTGRES_OUTSIDE; s > POSTGRES_QUICK; s--) {
+        running += p->n_running[s];
+        if (s <= share_of(op) && running >= most_of(p, s))
+            return false;
+    }
+    return true;
 }
 
 static postgres_conn *idle_conn(const postgres_pool *p)
 {
     postgres_conn *c = p->conns;
-    while (c && (c->op || c->busy))
+    while (c && c->busy)
         c = c->next;
     return c;
 }
@@ -189,8 +209,8 @@ static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
         op->end(op, MCP_EACCESS);
         return;
     }
-    c->outside = op->outside;
-    p->n_outside += op->outside;
+    c->share = share_of(op);
+    p->n_running[c->share] += c->share != POSTGRES_QUICK;
     postgres_conn_start(c, op);
 }
 
@@ -231,45 +251,85 @@ static void serve(postgres_pool *p)
         fail_waiting(p, MCP_ECLOSED);
 }
 
-static void set_timer(postgres_pool *p);
+/* One that waits too long is ended. False: none does. */
+static bool end_waiting(postgres_pool *p, int64_t at, int rc)
+{
+    for (postgres_op *op = p->first; op; op = op->next)
+        if (at >= op->deadline) {
+            unlink_waiting(p, op);
+            op->end(op, rc);
+            return true;
+        }
+    return false;
+}
 
-/* Gives up what took too long. */
+/* The network may be to blame, and then it is not this connection's alone. */
+static void give_up_idle(postgres_pool *p)
+{
+    for (postgres_conn *c = idle_conn(p); c; c = idle_conn(p))
+        postgres_conn_give_up(c);
+}
+
+/* One that runs too long is given up. False: none does. */
+static bool end_running(postgres_pool *p, int64_t at, int rc)
+{
+    for (postgres_conn *c = p->conns; c; c = c->next) {
+        if (!c->busy || at < c->deadline)
+            continue;
+        postgres_op *op = c->op;
+        bool silent = !c->heard;
+        postgres_conn_give_up(c);
+        if (silent)
+            give_up_idle(p);
+        if (op)
+            op->end(op, rc);
+        return true;
+    }
+    return false;
+}
+
+/* Losing one may lose others that its statement then tries. */
+static void flush_unsent(postgres_pool *p)
+{
+    postgres_conn *c = p->conns;
+    while (c)
+        c = !c->unsent || postgres_conn_flush(c) ? c->next : p->conns;
+}
+
+static void end_late(postgres_pool *p, int64_t at, int rc)
+{
+    while (end_waiting(p, at, rc) || end_running(p, at, rc))
+        ;
+}
+
+static void tick(void *arg);
+
+/* As long as somebody waits; a look at each connection is all there is to it. False: no memory. */
+static bool set_timer(postgres_pool *p)
+{
+    if (!p->timer)
+        p->timer = p->host.timer_start(p->host.user, TICK_MS, tick, p);
+    return p->timer != NULL;
+}
+
+static bool has_work(const postgres_pool *p)
+{
+    const postgres_conn *c = p->conns;
+    while (c && !c->busy)
+        c = c->next;
+    return p->first || c;
+}
+
 static void tick(void *arg)
 {
     postgres_pool *p = arg;
-    int64_t at = now(p);
     p->host.timer_stop(p->host.user, p->timer);
     p->timer = NULL;
-    for (bool again = true; again;) {
-        again = false;
-        for (postgres_op *op = p->first; op && !again; op = op->next)
-            if (at >= op->deadline) {
-                postgres_pool_cancel(p, op);
-                op->end(op, MCP_ETIMEOUT);
-                again = true;
-            }
-        for (postgres_conn *c = p->conns; c && !again; c = c->next)
-            if ((c->op || c->busy) && at >= c->deadline) {
-                postgres_op *op = c->op;
-                postgres_conn_give_up(c);
-                if (op)
-                    op->end(op, MCP_ETIMEOUT);
-                again = true;
-            } else if (c->unsent)
-                postgres_conn_flush(c);
-    }
+    end_late(p, now(p), MCP_ETIMEOUT);
+    flush_unsent(p);
     serve(p);
-    set_timer(p);
-}
-
-/* As long as somebody waits; a look at each connection is all there is to it. */
-static void set_timer(postgres_pool *p)
-{
-    bool wanted = p->first != NULL;
-    for (const postgres_conn *c = p->conns; c; c = c->next)
-        wanted = wanted || c->op || c->busy;
-    if (wanted && !p->timer && !p->freed)
-        p->timer = p->host.timer_start(p->host.user, TICK_MS, tick, p);
+    if (has_work(p) && !set_timer(p)) /* nothing would ever end */
+        end_late(p, INT64_MAX, MCP_ENOMEM);
 }
 
 void postgres_pool_run(postgres_pool *p, postgres_op *op)
@@ -283,12 +343,13 @@ void postgres_pool_run(postgres_pool *p, postgres_op *op)
     if (!p->n_conns && !p->attempt && now(p) < p->not_before) {
         snprintf(op->text, sizeof op->text, "%s", p->text);
         op->end(op, MCP_ECLOSED);
-        return;
+    } else if (!set_timer(p)) {
+        op->end(op, MCP_ENOMEM);
+    } else {
+        *p->last = op;
+        p->last = &op->next;
+        serve(p);
     }
-    *p->last = op;
-    p->last = &op->next;
-    serve(p);
-    set_timer(p);
 }
 
 void postgres_pool_cancel(postgres_pool *p, postgres_op *op)
@@ -306,13 +367,13 @@ void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
         at = &(*at)->next;
     *at = c->next;
     p->n_conns--;
-    p->n_outside -= c->outside;
+    p->n_running[c->share] -= c->share != POSTGRES_QUICK;
 }
 
 void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
 {
-    p->n_outside -= c->outside;
-    c->outside = false;
+    p->n_running[c->share] -= c->share != POSTGRES_QUICK;
+    c->share = POSTGRES_QUICK;
     serve(p);
 }
 
@@ -329,7 +390,6 @@ void postgres_pool_retry(postgres_pool *p, postgres_op *op)
         p->last = &op->next;
     p->first = op;
     serve(p);
-    set_timer(p);
 }
 
 /* ---- coming and going ----------------------------------------------------------------------------------------------- */
@@ -360,8 +420,10 @@ void postgres_pool_free(postgres_pool *p)
     if (!p)
         return;
     p->freed = true;
-    if (p->attempt)
+    if (p->attempt) {
         p->attempt->pool = NULL;
+        atomic_store(&p->attempt->given_up, true);
+    }
     if (p->timer)
         p->host.timer_stop(p->host.user, p->timer);
     while (p->conns)

@@ -6,13 +6,16 @@
  * happens in it, so that nothing which a statement does to its session stays but what a rollback cannot
  * undo: after a statement from outside the session is discarded too.
  *
- * A statement that takes too long or is not wanted any more is cancelled through a connection of its own
- * (a worker's), and the connection is given up: what arrives on it late can be nobody's answer.
+ * Of a statement that takes too long or is not wanted any more the connection is given up: what arrives on it
+ * late can be nobody's answer. Where nothing at all arrived the network is suspected: idle connections are given up
+ * too, so that the next statement does not wait on one of them for nothing.
  */
 #ifndef POSTGRES_POOL_H
 #define POSTGRES_POOL_H
 
 #include <mcp/provider.h>
+
+#include <stdatomic.h>
 
 #include <libpq-fe.h>
 
@@ -24,6 +27,9 @@ typedef struct postgres_pool postgres_pool;
 typedef struct postgres_conn postgres_conn;
 typedef struct postgres_op postgres_op;
 
+/* What a statement may turn out to be. */
+typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } postgres_share;
+
 /* One statement. What is pointed to lives until its end. */
 struct postgres_op {
     const char *sql;
@@ -31,7 +37,8 @@ struct postgres_op {
     uint64_t statement; /* not 0: one that comes again, with the same text */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;
-    bool outside;      /* somebody else's words */
+    bool slow;         /* may have to look at much: never has all connections */
+    bool outside;      /* somebody else's words: still less */
     const char *alone; /* with `outside`: those words, which have to be a statement by themselves */
     size_t
         fetch; /* with `outside`: a query, of which so many rows are wanted; 0: it can only be run */
@@ -68,7 +75,8 @@ typedef struct postgres_pool_options {
     bool mighty;         /* statements from outside run for a mighty role too: see session.c */
     const char *after;   /* a statement that is run on each new connection, or NULL */
     void (*notify)(void *user, const PGnotify *notice);
-    void (*connected)(void *user, bool again);
+    void (*connected)(void *user,
+                      bool again); /* `again`: not at once, so that something was missed */
     void *user;
 } postgres_pool_options;
 
@@ -83,12 +91,22 @@ void postgres_pool_cancel(postgres_pool *pool, postgres_op *op);
 
 /* ---- sessions (session.c) ------------------------------------------------------------------------------ */
 
-/* Connects and sets the session up, and waits for that. NULL, and the reason without anything secret: never
- * the text of a connection string that cannot be read. */
-PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after, bool *mighty,
-                         char text[300]);
+enum { POSTGRES_SESSION_SQL = 800 };
+
+/* The reason when nothing else is known. */
+#define POSTGRES_NO_ANSWER "it does not answer"
+
+/* Connects and sets the session up, and waits for that: for some seconds, or until *given_up (from any thread; NULL:
+ * never). NULL, and the reason without anything secret: never the text of a connection string that cannot be
+ * read. */
+PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
+                         const atomic_bool *given_up, bool *mighty, char text[300]);
+/* Whether that reason is one that stays: the server answers, and does not let us in; or it is not trusted. */
+bool postgres_is_refusal(const char *conninfo, const char *text);
 /* What sets a session up, again after it was discarded: one statement. */
-void postgres_session_sql(char sql[400], uint64_t timeout_ms);
+void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms);
+/* Reads all that has arrived, without waiting. False: the connection is broken. */
+bool postgres_consume(PGconn *conn);
 /* libpq's own words about a connection, in one line. */
 void postgres_why(const char *message, char text[300]);
 

@@ -121,9 +121,7 @@ static int try_once(postgres *s, mcp_error *error)
 {
     char text[300] = "";
     bool mighty = false;
-    static const char *const keywords[] = {"connect_timeout", "dbname", NULL};
-    const char *values[] = {"2", s->conninfo, NULL};
-    PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, &mighty, text);
+    PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, NULL, &mighty, text);
     if (conn) {
         PQfinish(conn);
         if (mighty && !s->superuser && s->host.log)
@@ -132,7 +130,7 @@ static int try_once(postgres *s, mcp_error *error)
                         "run; use a role of fewer rights");
         return MCP_OK;
     }
-    if (PQpingParams(keywords, values, 1) == PQPING_OK)
+    if (postgres_is_refusal(s->conninfo, text))
         return common_refuse(error, MCP_EACCESS, s->name, text);
     if (s->host.log) {
         char line[450];

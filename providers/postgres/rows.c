@@ -300,6 +300,7 @@ static void read_page(postgres_job *j)
     postgres_putf(&j->sql, " LIMIT %zu OFFSET %llu", j->limit + 1, (unsigned long long)j->offset);
     begin_page(j);
     j->op.statement = 0;
+    j->op.slow = true;
     postgres_job_run(j, NULL, put_page_row, end_page);
 }
 

@@ -1,8 +1,25 @@
 /* session.c: one connection, from the words of its source to a session that is set up. Blocks: for workers,
- * and for the start. */
+ * and for the start.
+ *
+ * Whatever the network does, it ends: libpq's own limit stops at the end of the log-in, and what sets a session up
+ * comes after it. A connection to one host is made step by step, so that it can be given up at any moment; of
+ * several hosts libpq alone knows which one is next.
+ */
+#define _GNU_SOURCE
 #include "pool.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    CONNECT_S = 5,
+    MOST_CONNECT_S = 60,
+    SET_UP_MS = 5000,
+    LOOK_MS = 100, /* whether it was given up */
+};
 
 void postgres_why(const char *message, char text[300])
 {
@@ -17,17 +34,78 @@ void postgres_why(const char *message, char text[300])
     text[n] = 0;
 }
 
-/* Beside the transaction that is around every statement: what somebody forgets is read-only too, and ends
- * by itself, also when nobody is left to cancel it. */
-void postgres_session_sql(char sql[400], uint64_t timeout_ms)
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+typedef struct patience {
+    int64_t until;
+    const atomic_bool *given_up;
+} patience;
+
+static int64_t now_ms(void)
 {
-    snprintf(sql, 400,
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* False: it is late, or nobody waits for this any more. */
+static bool wait_for(PGconn *conn, short events, const patience *p)
+{
+    for (;;) {
+        int64_t left = p->until - now_ms();
+        struct pollfd fd = {.fd = PQsocket(conn), .events = events};
+        if (left <= 0 || fd.fd < 0 || (p->given_up && atomic_load(p->given_up)))
+            return false;
+        int n = poll(&fd, 1, left < LOOK_MS ? (int)left : LOOK_MS);
+        if (n > 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+/* What TLS has decrypted already makes no descriptor readable, and libpq takes at least the half of a record
+ * with each call. */
+bool postgres_consume(PGconn *conn)
+{
+    int times = PQsslInUse(conn) || PQgssEncInUse(conn) ? 3 : 1;
+    while (times-- > 0)
+        if (!PQconsumeInput(conn))
+            return false;
+    return PQstatus(conn) == CONNECTION_OK;
+}
+
+/* Until PQgetResult() has something to tell. */
+static bool await_result(PGconn *conn, const patience *p)
+{
+    for (;;) {
+        int unsent = PQflush(conn);
+        if (unsent < 0)
+            return false;
+        if (!unsent && !PQisBusy(conn))
+            return true;
+        if (!wait_for(conn, unsent ? POLLIN | POLLOUT : POLLIN, p) || !postgres_consume(conn))
+            return false;
+    }
+}
+
+/* ---- setting up --------------------------------------------------------------------------------------------------- */
+
+/* Beside the transaction that is around every statement: what somebody forgets is read-only too, and ends
+ * by itself, also when nobody is left to wait for it (servers on Linux, from 14 on, look; the others stop at the
+ * statement's time). */
+void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
+{
+    snprintf(sql, POSTGRES_SESSION_SQL,
              "SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),"
              " pg_catalog.set_config('statement_timeout', '%llu', false),"
              " pg_catalog.set_config('lock_timeout', '%llu', false),"
              " pg_catalog.set_config('idle_in_transaction_session_timeout', '%llu', false),"
              " pg_catalog.set_config('bytea_output', 'hex', false),"
-             " pg_catalog.set_config('DateStyle', 'ISO', false)",
+             " pg_catalog.set_config('DateStyle', 'ISO', false),"
+             " CASE WHEN pg_catalog.version() LIKE '%%linux%%' AND pg_catalog.current_setting("
+             "'client_connection_check_interval', true) IS NOT NULL THEN pg_catalog.set_config("
+             "'client_connection_check_interval', '200', false) END",
              (unsigned long long)timeout_ms, (unsigned long long)timeout_ms,
              (unsigned long long)timeout_ms * 2);
 }
@@ -40,23 +118,23 @@ static const char mighty_sql[] =
     "pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
     "session_user";
 
-static bool run(PGconn *conn, const char *sql, bool *truth)
+/* All in one message, whose second result is whether the role is mighty. */
+static bool set_up(PGconn *conn, const char *sql, const patience *p, bool *mighty)
 {
-    PGresult *r = PQexec(conn, sql);
-    bool ok = PQresultStatus(r) == PGRES_TUPLES_OK || PQresultStatus(r) == PGRES_COMMAND_OK;
-    if (ok && truth)
-        *truth = PQntuples(r) != 1 || *PQgetvalue(r, 0, 0) != 'f';
-    PQclear(r);
-    return ok;
-}
-
-static bool set_up(PGconn *conn, uint64_t timeout_ms, const char *after, bool *mighty)
-{
-    char sql[400];
-    postgres_session_sql(sql, timeout_ms);
-    return run(conn, sql, NULL) && run(conn, mighty_sql, mighty) &&
-           (!after || run(conn, after, NULL)) && PQsetnonblocking(conn, 1) == 0 &&
-           PQenterPipelineMode(conn) == 1;
+    bool ok = PQsetnonblocking(conn, 1) == 0 && PQsendQuery(conn, sql);
+    *mighty = true;
+    for (int i = 0; ok; i++) {
+        if (!await_result(conn, p))
+            return false;
+        PGresult *r = PQgetResult(conn);
+        if (!r)
+            break;
+        if (i == 1)
+            *mighty = PQntuples(r) != 1 || *PQgetvalue(r, 0, 0) != 'f';
+        ok = PQresultStatus(r) == PGRES_TUPLES_OK || PQresultStatus(r) == PGRES_COMMAND_OK;
+        PQclear(r);
+    }
+    return ok && PQenterPipelineMode(conn) == 1;
 }
 
 static void quiet(void *user, const PGresult *notice)
@@ -64,24 +142,95 @@ static void quiet(void *user, const PGresult *notice)
     (void)user, (void)notice;
 }
 
-PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after, bool *mighty,
-                         char text[300])
+/* ---- connecting --------------------------------------------------------------------------------------------------- */
+
+/* What libpq made of all that it was told and found. */
+static void look_at_options(PGconn *conn, int *seconds, bool *several)
+{
+    PQconninfoOption *all = PQconninfo(conn);
+    *seconds = CONNECT_S;
+    *several = false;
+    for (const PQconninfoOption *o = all; o && o->keyword; o++) {
+        if (o->val && strcmp(o->keyword, "connect_timeout") == 0)
+            *seconds = atoi(o->val);
+        if (o->val && strncmp(o->keyword, "host", 4) == 0 && strchr(o->val, ','))
+            *several = true;
+    }
+    if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* as the source may say: for ever */
+        *seconds = MOST_CONNECT_S;
+    PQconninfoFree(all);
+}
+
+/* False: it did not come to an end in time. */
+static bool step_by_step(PGconn *conn, const patience *p)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    while (status == PGRES_POLLING_WRITING || status == PGRES_POLLING_READING) {
+        if (PQstatus(conn) == CONNECTION_BAD)
+            return true;
+        if (!wait_for(conn, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, p))
+            return false;
+        status = PQconnectPoll(conn);
+    }
+    return true;
+}
+
+/* NULL: no memory. *late: see above. */
+static PGconn *dial(const char *conninfo, const atomic_bool *given_up, bool *late)
 {
     /* Defaults stand before the source's own words, what must be so behind them. */
-    static const char *const keywords[] = {"connect_timeout",           "tcp_user_timeout",
-                                           "fallback_application_name", "dbname",
-                                           "client_encoding",           NULL};
-    const char *values[] = {"5", "10000", "mcp", conninfo, "UTF8", NULL};
-    PGconn *conn = PQconnectdbParams(keywords, values, 1);
-    if (!conn || PQstatus(conn) != CONNECTION_OK) {
-        postgres_why(conn ? PQerrorMessage(conn) : "out of memory", text);
-        PQfinish(conn);
-        return NULL;
-    }
-    PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's own prints to stderr */
-    if (set_up(conn, timeout_ms, after, mighty))
+    static const char *const keywords[] = {"connect_timeout",  "tcp_user_timeout",
+                                           "keepalives_idle",  "keepalives_interval",
+                                           "keepalives_count", "fallback_application_name",
+                                           "dbname",           "client_encoding",
+                                           "connect_timeout",  NULL};
+    char limit[16];
+    const char *values[] = {"5", "10000", "30", "10", "3", "mcp", conninfo, "UTF8", NULL, NULL};
+    PGconn *conn = PQconnectStartParams(keywords, values, 1);
+    int seconds;
+    bool several;
+    *late = false;
+    if (!conn || PQstatus(conn) == CONNECTION_BAD)
         return conn;
-    postgres_why(PQerrorMessage(conn), text);
+    look_at_options(conn, &seconds, &several);
+    if (!several) {
+        *late = !step_by_step(conn, &(patience){now_ms() + seconds * 1000, given_up});
+        return conn;
+    }
+    PQfinish(conn);
+    snprintf(limit, sizeof limit, "%d", seconds);
+    values[sizeof keywords / sizeof *keywords - 2] = limit;
+    return PQconnectdbParams(keywords, values, 1);
+}
+
+PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
+                         const atomic_bool *given_up, bool *mighty, char text[300])
+{
+    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof mighty_sql + 100];
+    bool late;
+    PGconn *conn = dial(conninfo, given_up, &late);
+    postgres_session_sql(session, timeout_ms);
+    snprintf(sql, sizeof sql, "%s;%s;%.90s", session, mighty_sql, after ? after : "");
+    if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
+        PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's own prints to stderr */
+        if (set_up(conn, sql, &(patience){now_ms() + SET_UP_MS, given_up}, mighty))
+            return conn;
+    }
+    postgres_why(conn ? PQerrorMessage(conn) : "out of memory", text);
+    if (!text[0] || late)
+        snprintf(text, 300, "%s", POSTGRES_NO_ANSWER);
     PQfinish(conn);
     return NULL;
+}
+
+/* A trust that is missing now is missing later; the words are libpq's and OpenSSL's. */
+bool postgres_is_refusal(const char *conninfo, const char *text)
+{
+    static const char *const words[] = {"certificate", "private key", "does not support SSL"};
+    static const char *const keywords[] = {"dbname", "connect_timeout", NULL};
+    const char *values[] = {conninfo, "2", NULL};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return strcmp(text, POSTGRES_NO_ANSWER) != 0 && PQpingParams(keywords, values, 1) == PQPING_OK;
 }
