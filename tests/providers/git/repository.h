@@ -3,14 +3,7 @@
 #ifndef MCP_TESTS_GIT_REPOSITORY_H
 #define MCP_TESTS_GIT_REPOSITORY_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "peer.h"
 
 #include "git.h"
 
@@ -68,80 +61,21 @@ static inline const char *output_of(const char *script)
     return line;
 }
 
-static inline int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-typedef struct peer {
-    mcp_server *server;
-    mcp_channel *channel;
-    char reply[4 << 20];
-    size_t len, updates, changes;
-    size_t page_size; /* 0: 5 */
-    mcp_error error;
-} peer;
-
-static inline void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
-{
-    peer *p = user;
-    (void)channel, (void)exchange;
-    assert_true(message.len < sizeof p->reply);
-    if (memmem(message.ptr, message.len, "\"method\":\"notifications/", 24)) {
-        p->updates += memmem(message.ptr, message.len, "resources/updated", 17) != NULL;
-        p->changes += memmem(message.ptr, message.len, "list_changed", 12) != NULL;
-        return;
-    }
-    memcpy(p->reply, message.ptr, message.len);
-    p->reply[p->len = message.len] = 0;
-}
-
-/* `name` is a repository's beneath the folder; o->path and o->within are made from it. */
+/* `name` is a repository's beneath the folder; o->path and o->within are made from it. Small pages, unless others are
+ * asked for. */
 static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const mcp_host *host,
                             const mcp_allocator *alloc)
 {
     char path[256];
-    int rc = mcp_server_new(
-        MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1", .coalesce_ms = 1, .host = host,
-                    .page_size = p->page_size ? p->page_size : 5, .allocator = alloc),
-        &p->server, &p->error);
+    p->page_size = p->page_size ? p->page_size : 5;
+    int rc = peer_serve(p, host, alloc);
     o->size = sizeof *o;
     snprintf(path, sizeof path, "%s/%s", top, name);
     o->path = path;
     o->allocator = alloc;
     if (rc == MCP_OK)
         rc = mcp_git_mount(p->server, o, &p->error);
-    if (rc == MCP_OK)
-        rc = mcp_server_connect(
-            p->server,
-            MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p, .shared_stream = true),
-            &p->channel, &p->error);
-    return rc;
-}
-
-static inline void peer_close(peer *p)
-{
-    mcp_channel_free(p->channel);
-    mcp_server_free(p->server);
-    p->channel = NULL;
-    p->server = NULL;
-}
-
-/* Sends a modern request and gives back the reply, "" while there is none. */
-static inline const char *ask(peer *p, const char *method, const char *params)
-{
-    static char message[64 << 10];
-    int n = snprintf(message, sizeof message,
-                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
-                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                     "\"io.modelcontextprotocol/clientCapabilities\":{}}%s%s}}",
-                     method, *params ? "," : "", params);
-    assert_true(n > 0 && (size_t)n < sizeof message);
-    p->reply[0] = 0;
-    mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)n}, now());
-    return p->reply;
+    return rc == MCP_OK ? peer_connect(p) : rc;
 }
 
 static inline const char *read_uri(peer *p, const char *rest)
@@ -150,7 +84,5 @@ static inline const char *read_uri(peer *p, const char *rest)
     snprintf(params, sizeof params, "\"uri\":\"git://%s\"", rest);
     return ask(p, "resources/read", params);
 }
-
-#define NOT_FOUND "\"code\":-32602,\"message\":\"Resource not found"
 
 #endif

@@ -38,22 +38,12 @@ static int teardown(void **state)
     return 0;
 }
 
-/* "!" before what must not be there. */
-typedef struct exchange {
+typedef struct reading {
     const char *rest;
-    const char *has[5];
-} exchange;
+    const char *has[5]; /* see check_reply() */
+} reading;
 
-static void check(const char *what, const char *reply, const char *const has[5])
-{
-    for (size_t i = 0; i < 5 && has[i]; i++) {
-        bool absent = has[i][0] == '!';
-        if ((strstr(reply, has[i] + absent) != NULL) == absent)
-            fail_msg("%s: %s%s\n%.3000s", what, absent ? "has " : "lacks ", has[i] + absent, reply);
-    }
-}
-
-static void check_reads(const char *repository, const char *within, const exchange *e, size_t n)
+static void check_reads(const char *repository, const char *within, const reading *e, size_t n)
 {
     char folder[128];
     mcp_git_options o = {0};
@@ -62,11 +52,11 @@ static void check_reads(const char *repository, const char *within, const exchan
     if (peer_open(&p, repository, &o, NULL, NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
     for (size_t i = 0; i < n; i++)
-        check(e[i].rest, read_uri(&p, e[i].rest), e[i].has);
+        check_reply(e[i].rest, read_uri(&p, e[i].rest), e[i].has);
     peer_close(&p);
 }
 
-static const exchange files[] = {
+static const reading files[] = {
     {"r/HEAD/a.txt",
      {"\"text\":\"one\\n2\\nthree\\nfour\\n\"", "text/plain", "\"ttlMs\":1000,", "!public"}},
     {"r/main/a.txt", {"one\\n2"}},
@@ -116,28 +106,28 @@ static void test_fixed(void **state)
     (void)state;
     assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
     snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse HEAD"));
-    check(rest, read_uri(&p, rest), has);
+    check_reply(rest, read_uri(&p, rest), has);
     snprintf(rest, sizeof rest, "r/%s", output_of("git -C r rev-parse HEAD:a.txt"));
-    check(rest, read_uri(&p, rest), has);
+    check_reply(rest, read_uri(&p, rest), has);
     snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse --short=10 HEAD"));
-    check(rest, read_uri(&p, rest), (const char *const[5]){"one\\n2", "\"ttlMs\":1000,"});
+    check_reply(rest, read_uri(&p, rest), (const char *const[5]){"one\\n2", "\"ttlMs\":1000,"});
     peer_close(&p);
 }
 
 static void test_kinds(void **state)
 {
-    static const exchange bare[] = {{"bare/main/a.txt", {"one\\n2"}}, {"bare/HEAD/", {"a.txt"}}};
-    static const exchange wt[] = {
+    static const reading bare[] = {{"bare/main/a.txt", {"one\\n2"}}, {"bare/HEAD/", {"a.txt"}}};
+    static const reading wt[] = {
         {"wt/HEAD/a.txt", {"one\\ntwo"}}, {"wt/main/a.txt", {"one\\n2"}}, {"wt/", {"feature/two"}}};
-    static const exchange shared[] = {{"shared/HEAD/a.txt", {"one\\n2"}}};
-    static const exchange empty[] = {{"empty/HEAD/a", {NOT_FOUND}},
-                                     {"empty/", {"\\\"commit\\\":null"}}};
+    static const reading shared[] = {{"shared/HEAD/a.txt", {"one\\n2"}}};
+    static const reading empty[] = {{"empty/HEAD/a", {NOT_FOUND}},
+                                    {"empty/", {"\\\"commit\\\":null"}}};
     (void)state;
     check_reads("bare.git", NULL, bare, 2);
     check_reads("wt", "", wt, 3);
     check_reads("shared", "", shared, 1);
     check_reads("empty", NULL, empty, 2);
-    check_reads("r/.git", NULL, (const exchange[]){{"r/HEAD/a.txt", {"one\\n2"}}}, 1);
+    check_reads("r/.git", NULL, (const reading[]){{"r/HEAD/a.txt", {"one\\n2"}}}, 1);
 }
 
 /* Pages of five; each entry can be read; order is that of bytes, a folder before what is in it. */
@@ -173,7 +163,7 @@ static void test_list(void **state)
             snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
             assert_true(n < sizeof expected / sizeof *expected);
             assert_string_equal(rest, expected[n++]);
-            check(rest, read_uri(&p, rest), (const char *const[5]){"contents"});
+            check_reply(rest, read_uri(&p, rest), (const char *const[5]){"contents"});
         }
         const char *next = strstr(page, "\"nextCursor\":\"");
         cursor[0] = 0;
@@ -184,8 +174,8 @@ static void test_list(void **state)
     } while (*cursor);
     assert_int_equal(n, sizeof expected / sizeof *expected);
     assert_int_equal(pages, 3);
-    check("cursor", ask(&p, "resources/list", "\"cursor\":\"x\""),
-          (const char *const[5]){"-32602"});
+    check_reply("cursor", ask(&p, "resources/list", "\"cursor\":\"x\""),
+                (const char *const[5]){"-32602"});
     peer_close(&p);
 }
 
@@ -194,13 +184,14 @@ static void test_too_large(void **state)
     (void)state;
     mcp_git_options o = {.max_read = 8};
     assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
-    check("large", read_uri(&p, "r/HEAD/a.txt"),
-          (const char *const[5]){"-32603", "\"size\":17", "\"limit\":8", "{?offset,length}"});
-    check("part", read_uri(&p, "r/HEAD/a.txt?offset=4"), (const char *const[5]){"2\\nthree\\n"});
+    check_reply("large", read_uri(&p, "r/HEAD/a.txt"),
+                (const char *const[5]){"-32603", "\"size\":17", "\"limit\":8", "{?offset,length}"});
+    check_reply("part", read_uri(&p, "r/HEAD/a.txt?offset=4"),
+                (const char *const[5]){"2\\nthree\\n"});
     peer_close(&p);
 }
 
-static const exchange history[] = {
+static const reading history[] = {
     {"r/-/log/HEAD", {"\\\"subject\\\":\\\"merged\\\"", "third", "second", "first", "!next"}},
     {"r/-/log/HEAD/a.txt", {"second", "first", "!third", "!merged"}},
     {"r/-/log/HEAD/new", {"third", "!first", "!merged"}},
@@ -277,7 +268,7 @@ static void test_log_pages(void **state)
 
 static void test_completion(void **state)
 {
-    static const exchange cases[] = {
+    static const reading cases[] = {
         {COMPLETE(FILE_AT, "rev", "fe"), {"[\"feature/one\",\"feature/two\"]"}},
         {COMPLETE(FILE_AT, "rev", ""),
          {"[\"HEAD\",\"feature/one\"", "\"packed\",\"light\",\"v1\"]"}},
@@ -293,7 +284,7 @@ static void test_completion(void **state)
     (void)state;
     assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check(cases[i].rest, ask(&p, "completion/complete", cases[i].rest), cases[i].has);
+        check_reply(cases[i].rest, ask(&p, "completion/complete", cases[i].rest), cases[i].has);
     peer_close(&p);
 }
 
@@ -303,8 +294,8 @@ static void test_long_diff(void **state)
     mcp_git_options o = {.max_bytes = 60};
     (void)state;
     assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
-    check("diff", read_uri(&p, "r/-/diff/v1/HEAD"),
-          (const char *const[5]){"git://r/-/diff/v1/HEAD/new", "diff --git a/new b/new"});
+    check_reply("diff", read_uri(&p, "r/-/diff/v1/HEAD"),
+                (const char *const[5]){"git://r/-/diff/v1/HEAD/new", "diff --git a/new b/new"});
     peer_close(&p);
 }
 

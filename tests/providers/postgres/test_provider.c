@@ -261,7 +261,7 @@ static void test_slow_queries(void **state)
     (void)state;
     open_shop((mcp_postgres_options){.timeout_ms = 2000});
     for (int i = 0; i < 8; i++)
-        ask(&p, 10 + i, CALL, SQL("SELECT pg_sleep(1.5)"));
+        peer_send(&p, 10 + i, CALL, SQL("SELECT pg_sleep(1.5)"));
     mcp_loop_step(loop, 100);
     int64_t before = now();
     check_exchange(&p, &(exchange){READ, URI("public/customer/row/1"), {"Ada"}});
@@ -276,7 +276,7 @@ static void test_cancel(void **state)
                                  "\"params\":{\"requestId\":77}}";
     (void)state;
     open_shop((mcp_postgres_options){.timeout_ms = 60000});
-    ask(&p, 77, CALL, SQL("SELECT pg_sleep(59), 'to be cancelled'"));
+    peer_send(&p, 77, CALL, SQL("SELECT pg_sleep(59), 'to be cancelled'"));
     for (int i = 0; i < 20; i++)
         mcp_loop_step(loop, 10);
     mcp_channel_receive(p.channel, 0, mcp_str_from(cancel), now());
@@ -328,7 +328,7 @@ static void test_restarts(void **state)
         mcp_loop_step(loop, 50);
     }
     for (int i = 0; i < 50; i++)
-        ask(&p, 100 + i, READ, URI("public/sale/rows"));
+        peer_send(&p, 100 + i, READ, URI("public/sale/rows"));
     assert_int_equal(server("kill"), 0);
     assert_int_equal(server("start"), 0);
     size_t before = p.replies;
@@ -344,9 +344,9 @@ static void test_subscriptions(void **state)
 {
     (void)state;
     open_shop((mcp_postgres_options){.poll_ms = 100});
-    ask(&p, 5, "subscriptions/listen",
-        "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":["
-        "\"postgres://shop/public/sale/row/1\",\"postgres://shop/public/customer/row/1\"]}");
+    peer_send(&p, 5, "subscriptions/listen",
+              "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":["
+              "\"postgres://shop/public/sale/row/1\",\"postgres://shop/public/customer/row/1\"]}");
     for (int i = 0; i < 60; i++)
         mcp_loop_step(loop, 10);
     p.updates = p.changes = 0;

@@ -6,47 +6,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static mcp_loop *loop;
 static peer p;
 
 static void begin(mcp_sqlite_options *o)
 {
     memset(&p, 0, sizeof p);
-    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
-    assert_int_equal(peer_open(&p, o, mcp_loop_host(loop), NULL), MCP_OK);
-}
-
-static void end(void)
-{
-    mcp_channel_free(p.channel);
-    assert_int_equal(mcp_loop_drain(loop, 5000), MCP_OK);
-    mcp_server_free(p.server);
-    mcp_loop_free(loop);
-}
-
-/* Runs the loop until `done` is not zero, or for this time. */
-static bool run_until(const size_t *done, int64_t ms)
-{
-    for (int64_t until = now() + ms; !*done && now() < until;) {
-        mcp_loop_step(loop, 10);
-        mcp_channel_tick(p.channel, now());
-    }
-    return *done != 0;
-}
-
-/* Asks and waits for the answer. */
-static const char *ask_and_wait(const char *method, const char *params)
-{
-    p.len = 0;
-    ask(&p, method, params);
-    if (!p.len && !run_until(&p.len, 10000))
-        fail_msg("no answer to %s", params);
-    return p.reply;
+    assert_int_equal(mcp_loop_new(NULL, &p.loop, NULL), MCP_OK);
+    assert_int_equal(peer_open(&p, o, mcp_loop_host(p.loop), NULL), MCP_OK);
 }
 
 static void expect(const char *method, const char *params, const char *has)
 {
-    const char *reply = ask_and_wait(method, params);
+    const char *reply = ask_and_wait(&p, method, params);
     if (!strstr(reply, has))
         fail_msg("%s lacks %s: %.1000s", params, has, reply);
 }
@@ -83,19 +54,19 @@ static void test_locked(void **state)
         p.len = 0;
         ask(&p, READ, asked[i]);
         assert_true(now() - before < 200); /* the call itself does not wait */
-        assert_false(run_until(&p.len, 60));
+        assert_false(run_until(&p, &p.len, 1, 60));
         sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-        assert_true(run_until(&p.len, 5000));
+        assert_true(run_until(&p, &p.len, 1, 5000));
         assert_null(strstr(p.reply, "\"error\""));
         sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL);
     }
     ask(&p, LIST, "");
     p.len = 0;
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-    assert_true(run_until(&p.len, 5000));
+    assert_true(run_until(&p, &p.len, 1, 5000));
     assert_non_null(strstr(p.reply, "pair/rows"));
     sqlite3_close(db);
-    end();
+    peer_close(&p);
 }
 
 static void test_locked_for_long(void **state)
@@ -108,7 +79,7 @@ static void test_locked_for_long(void **state)
     expect(CALL, SQL("SELECT 1 FROM pair"), "isError");
     sqlite3_close(db);
     expect(READ, URI("pair/row/1"), "\\\"a\\\":1");
-    end();
+    peer_close(&p);
 }
 
 /* ---- write-ahead log --------------------------------------------------------------------------------------- */
@@ -149,7 +120,7 @@ static void test_beside_writer(void **state)
     atomic_store(&stop, true);
     pthread_join(thread, &wrote);
     assert_ptr_equal(wrote, db);
-    end();
+    peer_close(&p);
     sqlite3_close(db);
 }
 
@@ -171,7 +142,7 @@ static void test_closed_log(void **state)
     expect(READ, URI("pair/row/1"), "\\\"a\\\":7");
     sqlite3_close(db);
     expect(READ, URI("pair/rows"), "[1,7,7]");
-    end();
+    peer_close(&p);
 }
 
 /* An empty log is none; many changes within one tick of the clock are all seen. */
@@ -193,7 +164,7 @@ static void test_empty_log(void **state)
         expect(READ, URI("pair/row/1"), has);
         expect(READ, URI("pair/rows"), "columns");
     }
-    end();
+    peer_close(&p);
 }
 
 /* Another file takes its place. */
@@ -214,7 +185,7 @@ static void test_replaced(void **state)
     expect(READ, URI("pair/rows"), "other");
     unlink(path);
     expect(READ, URI("pair/row/1"), "-32602");
-    end();
+    peer_close(&p);
 }
 
 /* ---- cancelling ---------------------------------------------------------------------------------------------- */
@@ -235,16 +206,16 @@ static void test_cancelled(void **state)
         int64_t before = now();
         size_t never = 0;
         ask(&p, CALL, endless);
-        run_until(&never, 20);
+        run_until(&p, &never, 1, 20);
         assert_int_equal(mcp_channel_in_flight(p.channel), 1);
         mcp_channel_receive(p.channel, 0, mcp_str_from(cancel), now());
         while (mcp_channel_in_flight(p.channel) && now() < before + 5000)
-            mcp_loop_step(loop, 10);
+            mcp_loop_step(p.loop, 10);
         assert_true(now() - before < 2000);
     }
     ask(&p, CALL, endless); /* and one that the end of the peer ends */
     int64_t before = now();
-    end();
+    peer_close(&p);
     assert_true(now() - before < 2000);
 }
 
@@ -264,21 +235,21 @@ static void check_updates(void)
     begin(&(mcp_sqlite_options){0});
     listen_to(
         "\"resourceSubscriptions\":[\"sqlite://shop/pair/row/1\"],\"resourcesListChanged\":true");
-    run_until(&quiet, 100);
+    run_until(&p, &quiet, 1, 100);
     assert_int_equal(p.updates, 0);
     sqlite3 *db = open_writer("UPDATE pair SET a = 9");
-    assert_true(run_until(&p.updates, 3000));
+    assert_true(run_until(&p, &p.updates, 1, 3000));
     assert_int_equal(p.changes, 0);
-    run_until(&quiet, 200);
+    run_until(&p, &quiet, 1, 200);
     p.updates = 0;
-    run_until(&quiet, 200); /* what did not change is not told */
+    run_until(&p, &quiet, 1, 200); /* what did not change is not told */
     assert_int_equal(p.updates, 0);
     sqlite3_exec(db, "UPDATE pair SET a = 10", NULL, NULL, NULL);
-    assert_true(run_until(&p.updates, 3000));
+    assert_true(run_until(&p, &p.updates, 1, 3000));
     sqlite3_exec(db, "CREATE TABLE another(x)", NULL, NULL, NULL);
-    assert_true(run_until(&p.changes, 3000));
+    assert_true(run_until(&p, &p.changes, 1, 3000));
     sqlite3_close(db);
-    end();
+    peer_close(&p);
 }
 
 static void test_updates(void **state)
