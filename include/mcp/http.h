@@ -133,6 +133,10 @@ MCP_API int64_t mcp_http_deadline(const mcp_http *http);
  * left that still have something to do. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
+/* What a principal (NULL: nobody in particular) was let in for ends: its sessions, its streams, its requests that
+ * are being answered. For when a token is not good any more; whoever may still come comes again, and is asked
+ * who it is. */
+MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
 MCP_API size_t mcp_http_connections(const mcp_http *http);
 
 /* How a connection is to be closed. */

@@ -124,6 +124,8 @@ MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
  * answered, idle connections are closed. mcp_listener_connections() says how many are left. */
 MCP_API void mcp_listener_drain(mcp_listener *listener);
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
+/* As mcp_http_revoke(). */
+MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);
 /* Closes everything at once and frees it. Not from a callback of its server. NULL is allowed. */
 MCP_API void mcp_listener_close(mcp_listener *listener);
 

@@ -55,8 +55,9 @@ static void tell(const settings *s, const mcp_listener *listener)
         snprintf(where, sizeof where, "%s, path /mcp", address);
     else
         snprintf(where, sizeof where, "%s://%s/mcp", s->tls_cert ? "https" : "http", address);
-    snprintf(line, sizeof line, "serving %.150s%s at %s", options_what(s),
-             s->sources.count > 1 ? " and more" : "", where);
+    char *what = about_first(s);
+    snprintf(line, sizeof line, "serving %.180s at %s", what ? what : "", where);
+    free(what);
     log_notice(line);
 }
 
@@ -88,14 +89,14 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
 /* What is told as soon as the loop runs: by then a signal ends it well, so whoever waits for the line may send one. */
 typedef struct news {
     const settings *s;
-    mcp_listener **listeners;
+    const listeners *at;
 } news;
 
 static void tell_all(void *arg)
 {
     const news *n = arg;
-    for (size_t i = 0; i < n->s->http.count; i++)
-        tell(n->s, n->listeners[i]);
+    for (size_t i = 0; i < n->at->count; i++)
+        tell(n->s, n->at->items[i]);
 }
 
 static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
@@ -108,23 +109,47 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_erro
     return rc;
 }
 
+static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpoint *e,
+                    listeners *at, mcp_error *error)
+{
+    int rc = MCP_OK;
+    at->items = calloc(s->http.count, sizeof *at->items);
+    if (!at->items)
+        return MCP_ENOMEM;
+    for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
+        rc = listen_at(s, s->http.items[i], e, loop, server, &at->items[i], error);
+        at->count += rc == MCP_OK;
+    }
+    return rc;
+}
+
+static void close_all(listeners *at)
+{
+    for (size_t i = 0; i < at->count; i++)
+        mcp_listener_close(at->items[i]);
+    free(at->items);
+    *at = (listeners){0};
+}
+
+void http_revoke(void *user, const char *principal)
+{
+    const listeners *at = user;
+    for (size_t i = 0; i < at->count; i++)
+        mcp_listener_revoke(at->items[i], principal);
+}
+
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
-               mcp_files *const *watching, mcp_error *error)
+               mcp_files *const *watching, listeners *at, mcp_error *error)
 {
     endpoint e = {.known = known, .watching = watching};
-    mcp_listener **listeners = calloc(s->http.count, sizeof *listeners);
-    int rc = listeners ? MCP_OK : MCP_ENOMEM;
-    for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++)
-        rc = listen_at(s, s->http.items[i], &e, loop, server, &listeners[i], error);
+    int rc = open_all(s, loop, server, &e, at, error);
     const mcp_host *host = mcp_loop_host(loop);
-    news n = {.s = s, .listeners = listeners};
+    news n = {.s = s, .at = at};
     mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(host->user, 0, tell_all, &n) : NULL;
     if (rc == MCP_OK)
         rc = serve(s, loop, server, error);
     if (timer)
         host->timer_stop(host->user, timer);
-    for (size_t i = 0; listeners && i < s->http.count; i++)
-        mcp_listener_close(listeners[i]);
-    free(listeners);
+    close_all(at);
     return rc;
 }

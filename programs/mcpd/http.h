@@ -8,10 +8,19 @@
 #include "options.h"
 #include "tokens.h"
 
+/* Where mcpd listens; zero-initialized, filled while http_serve() runs. */
+typedef struct listeners {
+    mcp_listener **items;
+    size_t count;
+} listeners;
+
+/* Ends what a principal was let in for: for tokens_gone(), with the listeners. */
+void http_revoke(void *listeners, const char *principal);
+
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
  * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may come is asked of
  * *known at every request (NULL from the start: everybody may). */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
-               mcp_files *const *watching, mcp_error *error);
+               mcp_files *const *watching, listeners *at, mcp_error *error);
 
 #endif

@@ -16,6 +16,7 @@
 #include <mcp/mcp.h>
 #include <prompts.h>
 
+#include "about.h"
 #include "doctor.h"
 #include "effective.h"
 #include "entry.h"
@@ -39,61 +40,12 @@ static int fail(const mcp_error *error)
     return 1;
 }
 
-/* ---- what the model is told ------------------------------------------------------------------ */
-
-static const char how_to_files[] =
-    "\nList them with resources/list; read one by its URI. Parts of a large file: add "
-    "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
-    "folder "
-    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
-
-static bool is_utf8(const char *text)
-{
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_str json;
-    mcp_json_add_string(w, text);
-    bool ok = w && mcp_json_writer_finish(w, &json) == MCP_OK;
-    mcp_json_writer_free(w);
-    return ok;
-}
-
-static void name_source(FILE *to, const source *s)
-{
-    char *path = NULL;
-    const char *text = s->text;
-    if (!source_is_module(s))
-        text = path = realpath(text, NULL); /* as the URIs have it */
-    if (text && is_utf8(text))
-        fprintf(to, "\n- %s%s%s", s->module ? s->module : "", s->module ? ":" : "", text);
-    free(path);
-}
-
-/* NULL: no memory, or no sources; free() it. */
-static char *make_instructions(const settings *s)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
-    if (!to)
-        return NULL;
-    fprintf(to, "This server offers the following as resources:");
-    for (size_t i = 0; i < s->sources.count && i < 20; i++)
-        name_source(to, &s->sources.items[i]);
-    if (s->sources.count > 20)
-        fprintf(to, "\n- and %zu more", s->sources.count - 20);
-    fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
-    fputs(" Resources are read-only.", to);
-    if (fclose(to) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
+static int make_server(const settings *s, modules *m, const mcp_host *host, mcp_server **ret,
+                       mcp_error *error)
 {
-    char *made = s->instructions ? NULL : make_instructions(s);
+    char *made = s->instructions ? NULL : about_all(s, m);
     int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = s->name ? s->name : "mcpd",
                                         .version = MCP_VERSION_STRING,
                                         .instructions = s->instructions ? s->instructions : made,
@@ -118,11 +70,13 @@ static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret,
 /* A person who starts it by hand would otherwise see nothing at all. */
 static void greet(const settings *s)
 {
-    if (isatty(STDIN_FILENO))
+    char *what = isatty(STDIN_FILENO) ? about_first(s) : NULL;
+    if (what)
         fprintf(stderr,
-                "mcpd: serving %s%s on stdin and stdout; waiting for an MCP client (Ctrl-D ends).\n"
+                "mcpd: serving %s on stdin and stdout; waiting for an MCP client (Ctrl-D ends).\n"
                 "A host starts it itself: see mcpd --print-config.\n",
-                options_what(s), s->sources.count > 1 ? " and more" : "");
+                what);
+    free(what);
 }
 
 /* A read that hangs (a file system whose server is gone) must not keep us from ending; and its thread
@@ -145,6 +99,7 @@ typedef struct program {
     config *config; /* NULL: there is none */
     offer offer;
     tokens *known; /* NULL: everybody may come */
+    listeners at;
     mcp_loop *loop;
     mcp_server *server;
     mcp_prompts *prompts;
@@ -160,6 +115,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .start = s,
                                             .offer = &p->offer,
                                             .known = &p->known,
+                                            .at = &p->at,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
                           &p->reload);
@@ -168,7 +124,7 @@ static int run_loop(program *p, mcp_error *error)
             greet(s);
         rc =
             s->http.count
-                ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, error)
+                ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, &p->at, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* before their work is waited for */
@@ -185,10 +141,11 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK) {
         mcp_host host = *mcp_loop_host(p->loop);
         host.log = log_line;
-        rc = make_server(s, &host, &p->server, error);
+        for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
+            rc = modules_load(p->offer.modules, s->modules.items[i], error);
+        if (rc == MCP_OK)
+            rc = make_server(s, p->offer.modules, &host, &p->server, error);
     }
-    for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
-        rc = modules_load(p->offer.modules, s->modules.items[i], error);
     if (rc == MCP_OK)
         rc = offer_make(&p->offer, p->server, error);
     if (rc == MCP_OK)

@@ -156,8 +156,10 @@ static int change(reload *r, reading *next)
         tokens_free(known);
         return fail(&error, rc);
     }
-    tokens_free(*r->c.known);
+    tokens *old = *r->c.known;
     *r->c.known = known;
+    tokens_gone(old, known, http_revoke, r->c.at);
+    tokens_free(old);
     return MCP_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include <mcp/provider.h>
 
+#include "http.h"
 #include "offer.h"
 #include "tokens.h"
 
@@ -19,6 +20,7 @@ typedef struct reload_context {
     const settings *start; /* what was in force at the start; stays valid */
     offer *offer;
     tokens **known;
+    listeners *at; /* where tokens are asked for */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

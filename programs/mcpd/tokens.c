@@ -187,6 +187,22 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
     return rc;
 }
 
+static bool has(const tokens *t, const token *one)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (memcmp(&t->items[i], one, sizeof *one) == 0)
+            return true;
+    return false;
+}
+
+void tokens_gone(const tokens *before, const tokens *now,
+                 void (*gone)(void *user, const char *principal), void *user)
+{
+    for (size_t i = 0; before && i < before->count; i++)
+        if (!has(now, &before->items[i]))
+            gone(user, before->items[i].principal);
+}
+
 void tokens_free(tokens *t)
 {
     if (!t)

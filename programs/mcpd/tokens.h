@@ -16,6 +16,9 @@ typedef struct tokens tokens;
 int tokens_read(const char *path, tokens **ret, mcp_error *error);
 /* Those of a file (NULL: none) and of a configuration's "tokens"; *ret is NULL where there are none at all. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
+/* Calls gone() with the principal of each token of `before` that is not in `now`, or is somebody else's there. */
+void tokens_gone(const tokens *before, const tokens *now,
+                 void (*gone)(void *user, const char *principal), void *user);
 void tokens_free(tokens *t);
 
 /* Who it is by the value of an Authorization header. MCP_OK with the principal, MCP_EACCESS. How long it

@@ -261,6 +261,43 @@ void mcp_http_drain(mcp_http *http, int64_t now)
     mcp__http_leave(http);
 }
 
+static bool is_of(const char *whose, const char *principal)
+{
+    return whose && principal ? strcmp(whose, principal) == 0 : whose == principal;
+}
+
+static void end_sessions(mcp__link *sessions, const char *principal)
+{
+    for (mcp__link *l = sessions->next, *next; l != sessions; l = next) {
+        mcp__http_session *s = mcp__container(l, mcp__http_session, link);
+        next = l->next;
+        if (is_of(s->peer->channel->options.principal, principal))
+            mcp__http_session_free(s);
+    }
+}
+
+/* Whose request it is that a connection is busy with; a stream that stays keeps no head. */
+static const char *owner(const mcp_http_connection *c)
+{
+    const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    return c->principal || !peer ? c->principal : peer->channel->options.principal;
+}
+
+/* A connection that waits for its next request says again who it is. */
+void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
+{
+    mcp__http_enter(http, now);
+    end_sessions(&http->idle_sessions, principal);
+    end_sessions(&http->busy_sessions, principal);
+    for (mcp__link *l = http->connections.next, *next; l != &http->connections; l = next) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        next = l->next;
+        if (c->phase > MCP__HTTP_HEAD && is_of(owner(c), principal))
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+    }
+    mcp__http_leave(http);
+}
+
 size_t mcp_http_busy(const mcp_http *http)
 {
     size_t busy = 0;

@@ -301,6 +301,11 @@ void mcp_listener_drain(mcp_listener *l)
     mcp_http_drain(l->http, mcp_loop_now(l->net->loop));
 }
 
+void mcp_listener_revoke(mcp_listener *l, const char *principal)
+{
+    mcp_http_revoke(l->http, principal, mcp_loop_now(l->net->loop));
+}
+
 size_t mcp_listener_connections(const mcp_listener *l)
 {
     return l->n_connections;

@@ -243,7 +243,7 @@ meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelc
 as() { # TOKEN METHOD PARAMS: the answer; PARAMS are members with a comma at the end
     local name
     name=$(jq -r '.uri // .name // empty' <<<"{${3%,}}")
-    curl -sS -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+    curl -sSN -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
         -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: $2" ${name:+-H "Mcp-Name: $name"} \
         ${1:+-H "Authorization: Bearer $1"} \
         -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$2\",\"params\":{$3$meta}}" "$url"
@@ -420,6 +420,28 @@ heard_in_log() { # TEXT
     heard_in_log 'takes a restart' log
     ! as '' resources/list '' | grep -q '"result"'
     as other-token resources/list '' | grep -q '"result"'
+    finish
+}
+
+@test "SIGHUP over HTTP: the streams of a token that is good no more end, and no others" {
+    access_file
+    serve --config access.json
+    listen() { as "$1" subscriptions/listen '"notifications":{"toolsListChanged":true},' >"$1.heard" 2>&1 3>&- & }
+    listen token-of-bob
+    bob=$!
+    listen token-of-alice
+    for who in bob alice; do
+        for _ in {1..500}; do grep -q acknowledged "token-of-$who.heard" && break; sleep 0.02; done
+        grep -q acknowledged "token-of-$who.heard"
+    done
+    sed -i 's/token-of-bob/other-token/' access.json
+    kill -HUP "$server"
+    wait "$bob" || :
+    ! grep -q 'timed out' token-of-bob.heard
+    # she hears of what changes then
+    sed -i 's/"name": "reboot"/"name": "restart"/' access.json
+    kill -HUP "$server"
+    heard_in_log tools/list_changed token-of-alice.heard
     finish
 }
 

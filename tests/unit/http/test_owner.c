@@ -105,11 +105,47 @@ static void test_stream(void **state)
     rig_end(&r);
 }
 
+/* A token that is good no more: what it was let in for ends at once, and nobody else's. */
+static void test_revoke(void **state)
+{
+    (void)state;
+    rig r;
+    wire modern, legacy, other, idle;
+    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    rig_initialize(&r, "2025-06-18", "Authorization: Bearer alice\n");
+    wire_open(&legacy, &r), wire_open(&modern, &r), wire_open(&other, &r), wire_open(&idle, &r);
+    send_as(&legacy, "alice", session_uses[5].head, "\n");
+    wire_expect(&legacy, SSE_HEAD);
+    send_as(&modern, "alice", MODERN, LISTEN);
+    wire_expect(&modern, SSE_HEAD "~acknowledged~");
+    send_as(&other, "bob", MODERN, LISTEN);
+    wire_expect(&other, SSE_HEAD "~acknowledged~");
+    send_as(&idle, "alice", session_uses[1].head, session_uses[1].body);
+    wire_expect(&idle, "HTTP/1.1 200 OK\n~");
+
+    mcp_http_revoke(r.http, NULL, r.now); /* that is nobody */
+    assert_int_equal(modern.closed, 0);
+    mcp_http_revoke(r.http, "alice", r.now);
+    assert_int_equal(modern.closed, 1 + MCP_HTTP_CLOSE);
+    wire_expect(&legacy, "~0\n\n"); /* the end of the stream */
+    once_as(&r, "alice", session_uses[2].head, session_uses[2].body, "HTTP/1.1 404 Not Found\n~");
+    wire_clear(&modern), wire_clear(&legacy), wire_clear(&other), wire_clear(&idle);
+    update(&r);
+    wire_expect(&modern, "");
+    wire_expect(&legacy, "");
+    wire_expect(&other, "~resources/updated~fixed:/text~");
+    send_as(&idle, "", session_uses[1].head, session_uses[1].body);
+    wire_expect(&idle, "HTTP/1.1 40~");
+    wire_end(&modern), wire_end(&legacy), wire_end(&other), wire_end(&idle);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_session),
         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_revoke),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
