@@ -20,7 +20,7 @@ typedef struct attempt {
     uint64_t timeout_ms;
     atomic_bool given_up;
     PGconn *conn;
-    bool mighty;
+    bool tried, mighty;
     char text[300];
 } attempt;
 
@@ -79,6 +79,7 @@ static void free_attempt(attempt *a)
 static void connect_far(void *arg)
 {
     attempt *a = arg;
+    a->tried = true;
     if (a->conninfo)
         a->conn = postgres_connect(a->conninfo, a->timeout_ms, a->after, &a->given_up, &a->mighty,
                                    a->text);
@@ -131,8 +132,10 @@ static void connected(void *arg)
     if (p) {
         bool again = p->ever || p->failures; /* something may have happened while it was away */
         p->attempt = NULL;
-        if (!a->conn)
-            back_off(p, a->text[0] ? a->text : "it was not tried");
+        if (!a->conn && a->tried && !a->text[0])
+            serve(p); /* nobody waited any more; somebody may now */
+        else if (!a->conn)
+            back_off(p, a->tried ? a->text : "it was not tried");
         else if (take_over(p, a) != MCP_OK)
             back_off(p, "out of memory");
         else {
@@ -348,6 +351,8 @@ void postgres_pool_run(postgres_pool *p, postgres_op *op)
     } else {
         *p->last = op;
         p->last = &op->next;
+        if (p->attempt)
+            atomic_store(&p->attempt->given_up, false);
         serve(p);
     }
 }
@@ -356,6 +361,8 @@ void postgres_pool_cancel(postgres_pool *p, postgres_op *op)
 {
     if (!unlink_waiting(p, op) && op->conn)
         postgres_conn_give_up(op->conn);
+    if (!p->first && p->attempt)
+        atomic_store(&p->attempt->given_up, true);
 }
 
 /* ---- what connections tell ---------------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ enum { POSTGRES_SESSION_SQL = 800 };
 
 /* Connects and sets the session up, and waits for that: for some seconds, or until *given_up (from any thread; NULL:
  * never). NULL, and the reason without anything secret: never the text of a connection string that cannot be
- * read. */
+ * read; "" when it was given up. */
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300]);
 /* Whether that reason is one that stays: the server answers, and does not let us in; or it is not trusted. */

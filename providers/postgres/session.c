@@ -17,7 +17,6 @@
 enum {
     CONNECT_S = 5,
     MOST_CONNECT_S = 60,
-    SET_UP_MS = 5000,
     LOOK_MS = 100, /* whether it was given up */
 };
 
@@ -37,8 +36,10 @@ void postgres_why(const char *message, char text[300])
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 typedef struct patience {
+    int seconds; /* for the log-in, and again for what comes after it */
     int64_t until;
     const atomic_bool *given_up;
+    bool stopped; /* it was given up, and that was seen */
 } patience;
 
 static int64_t now_ms(void)
@@ -49,12 +50,13 @@ static int64_t now_ms(void)
 }
 
 /* False: it is late, or nobody waits for this any more. */
-static bool wait_for(PGconn *conn, short events, const patience *p)
+static bool wait_for(PGconn *conn, short events, patience *p)
 {
     for (;;) {
         int64_t left = p->until - now_ms();
         struct pollfd fd = {.fd = PQsocket(conn), .events = events};
-        if (left <= 0 || fd.fd < 0 || (p->given_up && atomic_load(p->given_up)))
+        p->stopped = p->given_up && atomic_load(p->given_up);
+        if (left <= 0 || fd.fd < 0 || p->stopped)
             return false;
         int n = poll(&fd, 1, left < LOOK_MS ? (int)left : LOOK_MS);
         if (n > 0)
@@ -76,7 +78,7 @@ bool postgres_consume(PGconn *conn)
 }
 
 /* Until PQgetResult() has something to tell. */
-static bool await_result(PGconn *conn, const patience *p)
+static bool await_result(PGconn *conn, patience *p)
 {
     for (;;) {
         int unsent = PQflush(conn);
@@ -119,7 +121,7 @@ static const char mighty_sql[] =
     "session_user";
 
 /* All in one message, whose second result is whether the role is mighty. */
-static bool set_up(PGconn *conn, const char *sql, const patience *p, bool *mighty)
+static bool set_up(PGconn *conn, const char *sql, patience *p, bool *mighty)
 {
     bool ok = PQsetnonblocking(conn, 1) == 0 && PQsendQuery(conn, sql);
     *mighty = true;
@@ -144,25 +146,25 @@ static void quiet(void *user, const PGresult *notice)
 
 /* ---- connecting --------------------------------------------------------------------------------------------------- */
 
-/* What libpq made of all that it was told and found. */
-static void look_at_options(PGconn *conn, int *seconds, bool *several)
+/* What libpq made of all that it was told and found: how long it may take; whether there are several hosts. */
+static bool look_at_options(PGconn *conn, int *seconds)
 {
     PQconninfoOption *all = PQconninfo(conn);
-    *seconds = CONNECT_S;
-    *several = false;
+    bool several = false;
     for (const PQconninfoOption *o = all; o && o->keyword; o++) {
         if (o->val && strcmp(o->keyword, "connect_timeout") == 0)
             *seconds = atoi(o->val);
         if (o->val && strncmp(o->keyword, "host", 4) == 0 && strchr(o->val, ','))
-            *several = true;
+            several = true;
     }
     if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* as the source may say: for ever */
         *seconds = MOST_CONNECT_S;
     PQconninfoFree(all);
+    return several;
 }
 
 /* False: it did not come to an end in time. */
-static bool step_by_step(PGconn *conn, const patience *p)
+static bool step_by_step(PGconn *conn, patience *p)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
     while (status == PGRES_POLLING_WRITING || status == PGRES_POLLING_READING) {
@@ -176,7 +178,7 @@ static bool step_by_step(PGconn *conn, const patience *p)
 }
 
 /* NULL: no memory. *late: see above. */
-static PGconn *dial(const char *conninfo, const atomic_bool *given_up, bool *late)
+static PGconn *dial(const char *conninfo, patience *p, bool *late)
 {
     /* Defaults stand before the source's own words, what must be so behind them. */
     static const char *const keywords[] = {"connect_timeout",  "tcp_user_timeout",
@@ -187,18 +189,16 @@ static PGconn *dial(const char *conninfo, const atomic_bool *given_up, bool *lat
     char limit[16];
     const char *values[] = {"5", "10000", "30", "10", "3", "mcp", conninfo, "UTF8", NULL, NULL};
     PGconn *conn = PQconnectStartParams(keywords, values, 1);
-    int seconds;
-    bool several;
     *late = false;
     if (!conn || PQstatus(conn) == CONNECTION_BAD)
         return conn;
-    look_at_options(conn, &seconds, &several);
-    if (!several) {
-        *late = !step_by_step(conn, &(patience){now_ms() + seconds * 1000, given_up});
+    if (!look_at_options(conn, &p->seconds)) {
+        p->until = now_ms() + p->seconds * 1000;
+        *late = !step_by_step(conn, p);
         return conn;
     }
     PQfinish(conn);
-    snprintf(limit, sizeof limit, "%d", seconds);
+    snprintf(limit, sizeof limit, "%d", p->seconds);
     values[sizeof keywords / sizeof *keywords - 2] = limit;
     return PQconnectdbParams(keywords, values, 1);
 }
@@ -208,17 +208,19 @@ PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *
 {
     char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof mighty_sql + 100];
     bool late;
-    PGconn *conn = dial(conninfo, given_up, &late);
+    patience p = {.seconds = CONNECT_S, .given_up = given_up};
+    PGconn *conn = dial(conninfo, &p, &late);
     postgres_session_sql(session, timeout_ms);
     snprintf(sql, sizeof sql, "%s;%s;%.90s", session, mighty_sql, after ? after : "");
     if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
         PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's own prints to stderr */
-        if (set_up(conn, sql, &(patience){now_ms() + SET_UP_MS, given_up}, mighty))
+        p.until = now_ms() + p.seconds * 1000;
+        if (set_up(conn, sql, &p, mighty))
             return conn;
     }
     postgres_why(conn ? PQerrorMessage(conn) : "out of memory", text);
     if (!text[0] || late)
-        snprintf(text, 300, "%s", POSTGRES_NO_ANSWER);
+        snprintf(text, 300, "%s", p.stopped ? "" : POSTGRES_NO_ANSWER);
     PQfinish(conn);
     return NULL;
 }
