@@ -131,11 +131,13 @@ static int reply_queries(postgres_job *j, size_t from)
     return rc;
 }
 
+/* A database that is away keeps nobody from seeing the rest of the list, which changes when it is back. */
 static void end_list(postgres_job *j, int rc)
 {
-    if (rc != MCP_OK)
+    bool away = rc == MCP_ECLOSED || rc == MCP_ETIMEOUT;
+    if (rc != MCP_OK && !away)
         postgres_job_broken(j, rc);
-    else if (j->more)
+    else if (j->more && !away)
         postgres_job_finish(j, next_at(j, (char)j->offset, j->name, j->value));
     else
         postgres_job_finish(j, reply_queries(j, 0));

@@ -322,6 +322,7 @@ static void test_restarts(void **state)
     check_exchange(
         &p, &(exchange){READ, URI("public/customer/row/1"), {"-32603", "cannot be reached now"}});
     check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "cannot be reached now"}});
+    check_exchange(&p, &(exchange){LIST, "", {"\"postgres://shop/\"", "!nextCursor", "!error"}});
     assert_int_equal(server("start"), 0);
     for (int i = 0; !strstr(ask_and_wait(&p, READ, URI("public/customer/row/1")), "Ada"); i++) {
         assert_true(i < 300);
@@ -366,6 +367,24 @@ static void test_subscriptions(void **state)
     run_sql("UPDATE sale SET total = 9.5 WHERE id = 1");
     assert_true(run_until(&p, &p.updates, 1, 5000));
     run_sql("DROP TABLE more");
+    peer_close(&p);
+}
+
+/* Who subscribes while it is away hears when it is there. */
+static void test_subscribed_while_away(void **state)
+{
+    (void)state;
+    assert_int_equal(server("stop"), 0);
+    open_shop((mcp_postgres_options){.poll_ms = 100});
+    peer_send(&p, 5, "subscriptions/listen",
+              "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":["
+              "\"postgres://shop/public/sale/row/1\"]}");
+    for (int i = 0; i < 20; i++)
+        mcp_loop_step(loop, 10);
+    assert_int_equal(p.updates + p.changes, 0);
+    assert_int_equal(server("start"), 0);
+    assert_true(run_until(&p, &p.updates, 1, 20000));
+    assert_true(run_until(&p, &p.changes, 1, 5000));
     peer_close(&p);
 }
 
@@ -432,7 +451,8 @@ int main(void)
         cmocka_unit_test(test_superuser),     cmocka_unit_test(test_slow_queries),
         cmocka_unit_test(test_cancel),        cmocka_unit_test(test_changed_tables),
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_subscriptions), cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_subscriptions), cmocka_unit_test(test_subscribed_while_away),
+        cmocka_unit_test(test_restarts),
     };
     int rc = make_database();
     if (rc == 0)
