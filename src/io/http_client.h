@@ -15,6 +15,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
+#include "base/library.h"
 #include "http/client.h"
 #include "io/drive.h"
 #include "io/io.h"
@@ -51,9 +52,7 @@ typedef struct mcp__exchange mcp__exchange;
     X(curl_free)
 
 typedef struct mcp__curl {
-#define MCP__CURL_MEMBER(name) __typeof__(name) *name;
-    MCP__CURL_FUNCTIONS(MCP__CURL_MEMBER)
-#undef MCP__CURL_MEMBER
+    MCP__CURL_FUNCTIONS(MCP__LIBRARY_MEMBER)
 } mcp__curl;
 
 struct mcp__web {

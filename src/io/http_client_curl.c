@@ -1,12 +1,10 @@
 /* http_client_curl.c: libcurl's multi interface on a loop: its sockets are libuv polls, its timer a libuv timer.
  *
  * What may surprise: libcurl is not linked but loaded with the first HTTP client, because it would cost
- * every start several milliseconds (see tls.c). And while libcurl is calling us its handles must not be
+ * every start several milliseconds (base/library.h). And while libcurl is calling us its handles must not be
  * touched; so transfers are started and freed in one place, before the loop waits.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-
 #include "io/http_client.h"
 
 enum { IDLE_CONNECTIONS = 16 };
@@ -20,53 +18,23 @@ typedef struct web_socket {
 
 /* ---- loading ------------------------------------------------------------------------------------------ */
 
+static int load(mcp__curl *f, mcp_error *error)
+{
 #ifdef MCP_CURL_LINK
-
-static int load(mcp__curl *f, mcp_error *error)
-{
     (void)error;
-#define ADDRESS(name) f->name = name;
-    MCP__CURL_FUNCTIONS(ADDRESS)
-#undef ADDRESS
+    MCP__CURL_FUNCTIONS(MCP__LIBRARY_ADDRESS)
     return MCP_OK;
-}
-
 #else
-
-static void *open_library(void)
-{
+    static const char *const names[] = {MCP__CURL_FUNCTIONS(MCP__LIBRARY_NAME)};
     /* Debian has it in two builds, which differ in the TLS library. */
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-    void *library = NULL;
+    static const mcp__library library = {.files = {"libcurl.so.4", "libcurl-gnutls.so.4"},
+                                         .wanted = "HTTP needs libcurl (package libcurl4)",
+                                         .names = names,
+                                         .n_names = MCP__COUNT(names)};
 
-    for (size_t i = 0; i < MCP__COUNT(names) && !library; i++)
-        library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    return library;
-}
-
-static int load(mcp__curl *f, mcp_error *error)
-{
-    static const char *const names[] = {
-#define NAME(name) #name,
-        MCP__CURL_FUNCTIONS(NAME)
-#undef NAME
-    };
-    void *library = open_library();
-
-    if (!library)
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "HTTP needs libcurl (package libcurl4): %s",
-                         dlerror());
-    for (size_t i = 0; i < MCP__COUNT(names); i++) {
-        void *found = dlsym(library, names[i]);
-        if (!found)
-            return mcp__fail(error, MCP_EUNSUPPORTED, 0, "HTTP needs a newer libcurl: %s",
-                             dlerror());
-        memcpy((char *)f + i * sizeof(found), &found, sizeof(found));
-    }
-    return MCP_OK;
-}
-
+    return mcp__library_load(&library, f, error);
 #endif
+}
 
 /* ---- what libcurl asks of the loop -------------------------------------------------------------------- */
 

@@ -1,19 +1,17 @@
 /* tls.c: TLS by OpenSSL 3, between bytes of a socket and plain bytes.
  *
- * What may surprise: OpenSSL is not linked but loaded when the first certificate is; linking it would
- * cost every start 1.5 to 3 ms, also of a server that only ever speaks over stdio. What we call stands
- * in one table, of which the struct, its names and, for a static program (MCP_TLS_LINK), its addresses
- * are made. It is not unloaded again, which OpenSSL would not survive.
+ * What may surprise: OpenSSL is not linked but loaded when the first certificate is (base/library.h); linking it
+ * would cost every start 1.5 to 3 ms, also of a server that only ever speaks over stdio. MCP_TLS_LINK links it, for a
+ * static program.
  *
  * TLS 1.2 and newer, ALPN http/1.1, no renegotiation, no compression, no tickets that outlive the
  * process.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "base/library.h"
 #include "io/net.h"
 
 #define FUNCTIONS(X)                      \
@@ -44,9 +42,7 @@
     X(ERR_reason_error_string)
 
 typedef struct functions {
-#define MEMBER(name) __typeof__(name) *name;
-    FUNCTIONS(MEMBER)
-#undef MEMBER
+    FUNCTIONS(MCP__LIBRARY_MEMBER)
 } functions;
 
 struct mcp__tls {
@@ -63,40 +59,22 @@ struct mcp__tls_session {
 
 /* ---- loading ---------------------------------------------------------------------------------------- */
 
+static int load(functions *f, mcp_error *error)
+{
 #ifdef MCP_TLS_LINK
-
-static int load(functions *f, mcp_error *error)
-{
     (void)error;
-#define ADDRESS(name) f->name = name;
-    FUNCTIONS(ADDRESS)
-#undef ADDRESS
+    FUNCTIONS(MCP__LIBRARY_ADDRESS)
     return MCP_OK;
-}
-
 #else
+    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
+    static const mcp__library library = {.files = {"libssl.so.3"},
+                                         .wanted = "TLS needs OpenSSL 3",
+                                         .names = names,
+                                         .n_names = MCP__COUNT(names)};
 
-static int load(functions *f, mcp_error *error)
-{
-    static const char *const names[] = {
-#define NAME(name) #name,
-        FUNCTIONS(NAME)
-#undef NAME
-    };
-    void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-
-    if (!library)
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "TLS needs OpenSSL 3: %s", dlerror());
-    for (size_t i = 0; i < MCP__COUNT(names); i++) {
-        void *found = dlsym(library, names[i]);
-        if (!found)
-            return mcp__fail(error, MCP_EUNSUPPORTED, 0, "TLS needs OpenSSL 3: %s", dlerror());
-        memcpy((char *)f + i * sizeof(found), &found, sizeof(found));
-    }
-    return MCP_OK;
-}
-
+    return mcp__library_load(&library, f, error);
 #endif
+}
 
 /* ---- certificate and key ----------------------------------------------------------------------------- */
 

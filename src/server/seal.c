@@ -4,16 +4,17 @@
  * A token is base64url of: version (1 byte), which key (4), nonce (12), the sealed bytes, tag (16). Nonces are
  * random, so a key should be changed before it sealed 2^32 tokens.
  *
- * What may surprise: OpenSSL is not linked but loaded when the first token is made, see io/tls.c.
+ * What may surprise: OpenSSL is not linked but loaded when the first token is made (base/library.h).
  */
 #define _GNU_SOURCE
 #include "server/seal.h"
 
-#include <dlfcn.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include <openssl/evp.h>
+
+#include "base/library.h"
 
 enum {
     VERSION = 1,
@@ -43,9 +44,7 @@ enum {
     X(EVP_sha256)
 
 typedef struct functions {
-#define MEMBER(name) __typeof__(name) *name;
-    FUNCTIONS(MEMBER)
-#undef MEMBER
+    FUNCTIONS(MCP__LIBRARY_MEMBER)
 } functions;
 
 typedef struct seal_key {
@@ -88,39 +87,22 @@ int64_t mcp__server_clock(const mcp_server *server)
 
 /* ---- loading ---------------------------------------------------------------------------------------- */
 
+static int load(functions *f, mcp_error *error)
+{
 #ifdef MCP_TLS_LINK
-
-static int load(functions *f, mcp_error *error)
-{
     (void)error;
-#define ADDRESS(name) f->name = name;
-    FUNCTIONS(ADDRESS)
-#undef ADDRESS
+    FUNCTIONS(MCP__LIBRARY_ADDRESS)
     return MCP_OK;
-}
-
 #else
+    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
+    static const mcp__library library = {.files = {"libcrypto.so.3"},
+                                         .wanted = "sealing needs OpenSSL 3",
+                                         .names = names,
+                                         .n_names = MCP__COUNT(names)};
 
-static int load(functions *f, mcp_error *error)
-{
-    static const char *const names[] = {
-#define NAMED(name) #name,
-        FUNCTIONS(NAMED)
-#undef NAMED
-    };
-    void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library)
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "sealing needs OpenSSL 3: %s", dlerror());
-    for (size_t i = 0; i < MCP__COUNT(names); i++) {
-        void *found = dlsym(library, names[i]);
-        if (!found)
-            return mcp__fail(error, MCP_EUNSUPPORTED, 0, "sealing needs OpenSSL 3: %s", dlerror());
-        memcpy((char *)f + i * sizeof(found), &found, sizeof(found));
-    }
-    return MCP_OK;
-}
-
+    return mcp__library_load(&library, f, error);
 #endif
+}
 
 /* ---- keys --------------------------------------------------------------------------------------------- */
 

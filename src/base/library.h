@@ -1,0 +1,31 @@
+/* library.h: functions of a library that is loaded only when it is needed.
+ *
+ * Linking OpenSSL or libcurl would cost every start milliseconds, also of programs that never need them. Who needs
+ * one writes a table of its functions, of which the struct, the names and, for a static program, the addresses are
+ * made:
+ *
+ *     #define FUNCTIONS(X) X(SSL_new) X(SSL_free)
+ *     typedef struct functions { FUNCTIONS(MCP__LIBRARY_MEMBER) } functions;
+ *
+ * It is not unloaded again, which OpenSSL would not survive.
+ */
+#ifndef MCP_SRC_BASE_LIBRARY_H
+#define MCP_SRC_BASE_LIBRARY_H
+
+#include "base/base.h"
+
+#define MCP__LIBRARY_MEMBER(name)  __typeof__(name) *name;
+#define MCP__LIBRARY_NAME(name)    #name,
+#define MCP__LIBRARY_ADDRESS(name) f->name = name;
+
+typedef struct mcp__library {
+    const char *files[2]; /* the names it may have, best first */
+    const char *wanted;   /* "TLS needs OpenSSL 3": what is said when it is not to be had */
+    const char *const *names;
+    size_t n_names;
+} mcp__library;
+
+/* Writes their addresses to `functions`, a struct of as many pointers. MCP_OK, MCP_EUNSUPPORTED. */
+int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
+
+#endif
