@@ -2,7 +2,8 @@
  *
  * In one process and in turns: the blob of a path at HEAD by libgit2 (reference, commit, tree, entry, blob);
  * and the whole way of the request, from the text of its message to the text of the answer. FOLDER/commits has
- * 100,000 commits, FOLDER/files a folder of 100,000 files; git fast-import makes them when they are not there.
+ * 100,000 commits, FOLDER/files a folder of 100,000 files, FOLDER/blobs 10,000 different ones of 4,000 bytes in 100 folders;
+ * git fast-import makes them when they are not there.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include <git2.h>
 #include <mcp/mcp.h>
 
-enum { ROUNDS = 9, READS = 2000, MANY = 100000, LISTS = 5 };
+enum { ROUNDS = 9, READS = 2000, MANY = 100000, LISTS = 5, BLOBS = 10000, PASSES = 3 };
+
+typedef enum kind { OF_COMMITS, OF_FILES, OF_BLOBS } kind;
 
 static double now_us(void)
 {
@@ -52,7 +55,18 @@ static void put_commit(FILE *f, int i)
         fprintf(f, "from :%d\n", i);
 }
 
-static void make(const char *path, bool files)
+/* All but the number is in all of them. */
+static void put_blob(FILE *f, int i)
+{
+    fprintf(f, "M 100644 inline d%02d/f%04d\ndata 4000\n", i % 100, i);
+    for (unsigned k = 0, x = (unsigned)i + 1; k < 500; k++) {
+        x = k == 250 ? 1 : x * 1664525 + 1013904223;
+        fprintf(f, "%08x", x);
+    }
+    fputs("\n", f);
+}
+
+static void make(const char *path, kind of)
 {
     char command[512];
     if (access(path, F_OK) == 0)
@@ -62,11 +76,13 @@ static void make(const char *path, bool files)
     FILE *f = popen(command, "w");
     if (!f)
         die("git cannot be run");
-    for (int i = 0; i < (files ? 1 : MANY); i++) {
+    for (int i = 0; i < (of == OF_COMMITS ? MANY : 1); i++) {
         put_commit(f, i);
-        for (int k = 0; k < (files ? MANY : 1); k++)
+        for (int k = 0; k < (of == OF_FILES ? MANY : of == OF_COMMITS); k++)
             fprintf(f, "M 100644 inline src/file%06d.txt\ndata 20\nsome text %09d\n\n", k, i);
     }
+    for (int i = 0; of == OF_BLOBS && i < BLOBS; i++)
+        put_blob(f, i);
     if (pclose(f) != 0)
         die(path);
 }
@@ -177,6 +193,57 @@ static long resident_kib(void)
     return use.ru_maxrss;
 }
 
+/* What is nobody else's: without the pack, which is mapped. */
+static long memory_kib(void)
+{
+    char line[128];
+    long kib = 0;
+    FILE *f = fopen("/proc/self/smaps_rollup", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "Anonymous: %ld kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib;
+}
+
+static double read_blobs(git_repository *bare, int n)
+{
+    char text[128];
+    double begin = now_us();
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, bare ? "d%02d/f%04d" : ",\"uri\":\"git://b/HEAD/d%02d/f%04d\"",
+                 i % 100, i);
+        if (bare)
+            bare_read(bare, text);
+        else
+            ask("resources/read", text);
+    }
+    return (now_us() - begin) / n;
+}
+
+/* All of them, each once. The memory is looked at while libgit2 has no other user. */
+static void measure_blobs(const char *path)
+{
+    static const int after[] = {BLOBS / 10, BLOBS, BLOBS};
+    double bare[PASSES], ours[PASSES];
+    git_repository *r;
+    open_peer(path);
+    for (int i = 0; i < 3; i++) {
+        read_blobs(NULL, after[i]);
+        printf("blobs_kib_%d=%ld ", i, memory_kib());
+    }
+    for (int i = 0; i < PASSES; i++) {
+        if (git_repository_open(&r, path))
+            die(path);
+        ours[i] = read_blobs(NULL, BLOBS);
+        bare[i] = read_blobs(r, BLOBS);
+        git_repository_free(r);
+    }
+    printf("blobs_bare_us=%.1f blobs_us=%.1f\n", median(bare, PASSES), median(ours, PASSES));
+    close_peer();
+}
+
 /* From a fresh start, as a client's first question finds it. */
 static void measure_first(const char *path, const char *name, const char *method,
                           const char *params)
@@ -216,14 +283,17 @@ static void measure_pages(const char *path)
 
 int main(int argc, char **argv)
 {
-    char commits[512], files[512];
+    char commits[512], files[512], blobs[512];
     if (argc != 2)
         die("usage: git FOLDER");
     snprintf(commits, sizeof commits, "%s/commits", argv[1]);
     snprintf(files, sizeof files, "%s/files", argv[1]);
-    make(commits, false);
-    make(files, true);
+    snprintf(blobs, sizeof blobs, "%s/blobs", argv[1]);
+    make(commits, OF_COMMITS);
+    make(files, OF_FILES);
+    make(blobs, OF_BLOBS);
     git_libgit2_init();
+    measure_blobs(blobs);
     measure_read(commits);
     measure_first(commits, "list_commits", "resources/list", "");
     measure_first(files, "list_files", "resources/list", "");

@@ -9,9 +9,9 @@ enum {
     MAX_READ = 10 << 20,
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
-    CACHE = 16 << 20,  /* of libgit2, for all repositories of the process */
-    WINDOW = 32 << 20, /* of a pack that is mapped at once, and of all packs */
-    MAPPED = 256 << 20,
+    CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
+    WINDOW = 8 << 20, /* of a pack that is mapped at once, and of all packs */
+    MAPPED = 64 << 20,
 };
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
