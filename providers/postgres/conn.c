@@ -208,10 +208,12 @@ static void take_error(postgres_conn *c, const PGresult *r)
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
 }
 
-/* The server ends the session (57P01 and its like): as good as a broken connection. */
+/* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said of values that are not
+ * as many as a statement has parameters, and ends nothing. */
 static bool is_end_of_session(const postgres_op *op)
 {
-    return strncmp(op->state, "57P", 3) == 0 || strncmp(op->state, "08", 2) == 0;
+    return strncmp(op->state, "57P", 3) == 0 ||
+           (strncmp(op->state, "08", 2) == 0 && strcmp(op->state, "08P01") != 0);
 }
 
 /* False: the connection is gone, or not this one's any more. */
