@@ -170,8 +170,9 @@ static size_t principals(const settings *now, config *c, const char **list)
 static void on_log(void *user, const char *level, const char *line)
 {
     (void)user;
-    if (strcmp(level, "warning") == 0 || strcmp(level, "error") == 0)
-        doctor_find(FINDING_WARNING, "log", "%s", line);
+    bool wrong = strcmp(level, "error") == 0;
+    if (wrong || strcmp(level, "warning") == 0)
+        doctor_find(wrong ? FINDING_WRONG : FINDING_WARNING, "log", "%s", line);
 }
 
 int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)

@@ -18,7 +18,7 @@
 
 static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
 static unsigned least_level = 2;
-static bool as_json, with_requests;
+static bool as_json, with_requests, has_errors;
 static size_t lost;
 
 static unsigned level_number(const char *name)
@@ -146,10 +146,16 @@ void log_line(void *user, const char *level, const char *line)
 {
     char prefix[16];
     (void)user;
+    has_errors = has_errors || strcmp(level, "error") == 0;
     if (level_number(level) < least_level)
         return;
     snprintf(prefix, sizeof prefix, "%s: ", level);
     say(level, prefix, line);
+}
+
+bool log_has_errors(void)
+{
+    return has_errors;
 }
 
 void log_notice(const char *line)

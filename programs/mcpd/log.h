@@ -10,6 +10,8 @@
 void log_configure(const settings *s);
 /* The log of a mcp_host. */
 void log_line(void *user, const char *level, const char *line);
+/* Whether it had a line of level "error" by now, also one that was not shown. */
+bool log_has_errors(void);
 /* Says it whatever the level is; in JSON it is of level "info". */
 void log_notice(const char *line);
 /* Whether anybody wants to see requests. */

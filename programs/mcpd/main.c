@@ -164,7 +164,9 @@ static int serve(program *p)
 {
     mcp_error error = {0};
     int rc = prepare(p, &error), status = 0;
-    if (rc == MCP_OK && p->now.check_config)
+    if (rc == MCP_OK && p->now.check_config && log_has_errors())
+        status = 1; /* it was said what */
+    else if (rc == MCP_OK && p->now.check_config)
         printf("%s: nothing is wrong with it\n", p->line.config);
     else if (rc == MCP_OK && p->now.print_config)
         status = print_what(p);

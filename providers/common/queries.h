@@ -79,6 +79,11 @@ int common_queries_register(common_queries *all, mcp_server *server, const mcp_a
 /* The entry of the list; none is made of a query that needs parameters. */
 int common_query_reply(mcp_request *req, const common_query *q);
 
+/* What a reader is told of one that does not work, which nothing that he could write mends: its name, the database's words.
+ */
+#define COMMON_QUERY_BROKEN \
+    "The saved query %.64s cannot be run: %.250s. Who runs this server has to mend it"
+
 /* Says what is wrong with one. Returns MCP_EINVAL. */
 int common_query_refuse(mcp_error *error, const char *name, const char *format, ...)
     MCP_PRINTF(3, 4);

@@ -36,6 +36,7 @@ static void release(void *user)
     mcp_allocator alloc = s->alloc;
     postgres_watch_free(s);
     postgres_pool_free(s->pool);
+    postgres_sql_free(&s->check.sql);
     common_queries_free(&s->queries, &alloc);
     postgres_tables_clear(&s->tables);
     common_release(&alloc, s->conninfo);
@@ -123,6 +124,8 @@ static int try_once(postgres *s, mcp_error *error)
     bool mighty = false;
     PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, NULL, &mighty, text);
     if (conn) {
+        if (!mighty || s->superuser)
+            postgres_check_now(s, conn);
         PQfinish(conn);
         if (mighty && !s->superuser && s->host.log)
             s->host.log(s->host.user, "warning",
@@ -149,6 +152,7 @@ static int make_pool(postgres *s, mcp_error *error)
                                                         .max = s->connections,
                                                         .timeout_ms = s->timeout_ms,
                                                         .mighty = s->superuser,
+                                                        .connected = postgres_check_later,
                                                         .user = s},
                                &s->pool);
     return rc == MCP_EUNSUPPORTED
@@ -174,6 +178,7 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
                     .poll_ms = common_or_default(o->poll_ms, POLL_MS),
                     .superuser = o->superuser};
     s->tables.alloc = alloc;
+    postgres_sql_init(&s->check.sql, &s->alloc);
     if (host)
         memcpy(&s->host, host, host->size < sizeof s->host ? host->size : sizeof s->host);
     int rc = set_conninfo(s, o->conninfo ? o->conninfo : "");
@@ -182,9 +187,9 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
     if (rc == MCP_OK)
         rc = make_pool(s, error);
     if (rc == MCP_OK)
-        rc = try_once(s, error);
-    if (rc == MCP_OK)
         rc = common_queries_load(&s->queries, &s->alloc, s->prefix, o->queries, error);
+    if (rc == MCP_OK)
+        rc = try_once(s, error);
     if (rc == MCP_OK)
         *ret = s;
     else

@@ -15,6 +15,14 @@
 
 typedef struct postgres_watch postgres_watch;
 
+/* Of the saved queries; see check.c. */
+typedef struct postgres_check {
+    bool done, running;
+    size_t at; /* which one is looked at */
+    postgres_op op;
+    postgres_sql sql;
+} postgres_check;
+
 typedef struct postgres {
     mcp_allocator alloc;
     mcp_server *server;
@@ -26,6 +34,7 @@ typedef struct postgres {
     postgres_pool *pool;
     postgres_tables tables;
     common_queries queries;
+    postgres_check check;
     postgres_watch *watch; /* made for the first who wants to know */
 } postgres;
 
@@ -108,10 +117,27 @@ int postgres_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *m
 int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                       void *user);
 
-/* ---- statements from outside (query.c, saved.c, tool.c) ----------------------------------------------------- */
+/* ---- statements from outside (query.c, saved.c, check.c, tool.c) -------------------------------------------- */
+
+/* How it begins says whether and how a statement from outside is run. */
+typedef enum postgres_beginning {
+    POSTGRES_REFUSED,
+    POSTGRES_QUERY,     /* behind DECLARE CURSOR */
+    POSTGRES_STATEMENT, /* as it is */
+} postgres_beginning;
+postgres_beginning postgres_beginning_of(const char *sql);
+#define POSTGRES_WHAT_IS_RUN "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are run"
+
+/* The query as it is run. */
+void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);
 
 /* Fails the job, or runs it and replies. Values are set. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
+
+/* Looks at the saved queries and says in the log which are wrong: with a connection that is used for nothing else; or by
+ * and by on the pool's, as what is told of a connection (postgres_pool_options.connected). */
+void postgres_check_now(postgres *s, PGconn *conn);
+void postgres_check_later(void *user, bool again);
 
 int postgres_tool_add(postgres *s, const char *name, mcp_error *error);
 

@@ -44,15 +44,14 @@ static bool skip_one(const char **p)
     return true;
 }
 
-typedef enum beginning { REFUSED, QUERY, STATEMENT } beginning;
-
-static beginning beginning_of(const char *sql)
+postgres_beginning postgres_beginning_of(const char *sql)
 {
     static const struct {
         const char *word;
-        beginning is;
-    } words[] = {{"select", QUERY}, {"with", QUERY},        {"values", QUERY},
-                 {"table", QUERY},  {"explain", STATEMENT}, {"show", STATEMENT}};
+        postgres_beginning is;
+    } words[] = {{"select", POSTGRES_QUERY},      {"with", POSTGRES_QUERY},
+                 {"values", POSTGRES_QUERY},      {"table", POSTGRES_QUERY},
+                 {"explain", POSTGRES_STATEMENT}, {"show", POSTGRES_STATEMENT}};
     char word[12];
     size_t n = 0;
     while (skip_one(&sql))
@@ -65,7 +64,7 @@ static beginning beginning_of(const char *sql)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i].word) == 0)
             return words[i].is;
-    return REFUSED;
+    return POSTGRES_REFUSED;
 }
 
 /* ---- results -------------------------------------------------------------------------------------------------------- */
@@ -126,14 +125,24 @@ static int put_result_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* The database's words about a statement are for who wrote it. */
+/* The database's words about a statement are for who wrote it: of a saved query who reads it wrote the values alone. */
+static void fail_with_words(postgres_job *j)
+{
+    bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
+    if (saved && !value)
+        postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_QUERY_BROKEN, j->target.name.ptr,
+                          j->op.text);
+    else
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+}
+
 static void end_result(postgres_job *j, int rc)
 {
     bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "\"a row of ");
     if (rc == MCP_ELIMIT || too_large) {
         postgres_job_fail(j, MCP_CODE_INTERNAL, "A row is too large: select less of it");
     } else if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {
-        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+        fail_with_words(j);
     } else if (rc == MCP_EACCESS) {
         postgres_job_fail(j, MCP_CODE_INTERNAL,
                           "Queries are not run: the role of this server at its database is a "
@@ -155,18 +164,18 @@ static void end_result(postgres_job *j, int rc)
 
 /* The words alone were looked at by the server before (postgres_op.alone), so that no parenthesis in them closes
  * what is around them here. A row's size is judged there, because libpq takes a row whole, however large. */
-static void put_query(postgres_job *j, const char *sql)
+void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes)
 {
     size_t len = strlen(sql);
     while (len && (isspace((unsigned char)sql[len - 1]) || sql[len - 1] == ';'))
         len--;
-    postgres_put(&j->sql, "DECLARE mcp_cursor NO SCROLL CURSOR FOR SELECT mcp_row.* FROM (");
-    postgres_put_str(&j->sql, (mcp_str){sql, len});
+    postgres_put(to, "DECLARE mcp_cursor NO SCROLL CURSOR FOR SELECT mcp_row.* FROM (");
+    postgres_put_str(to, (mcp_str){sql, len});
     postgres_putf(
-        &j->sql,
+        to,
         "\n) AS mcp_row WHERE pg_catalog.pg_column_size(mcp_row) <= %zu OR ('a row of ' || "
         "pg_catalog.pg_column_size(mcp_row) || ' bytes')::pg_catalog.bool",
-        4 * j->s->max_bytes);
+        4 * max_bytes);
 }
 
 void postgres_run_outside(postgres_job *j, mcp_str sql)
@@ -176,21 +185,19 @@ void postgres_run_outside(postgres_job *j, mcp_str sql)
                           "The statement is longer than %d bytes, or contains NUL", LONGEST_SQL);
         return;
     }
-    beginning is = beginning_of(sql.ptr);
-    if (is == REFUSED) {
-        postgres_job_fail(
-            j, MCP_CODE_INVALID_PARAMS,
-            "This is not run: only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are");
+    postgres_beginning is = postgres_beginning_of(sql.ptr);
+    if (is == POSTGRES_REFUSED) {
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: " POSTGRES_WHAT_IS_RUN);
         return;
     }
     postgres_sql_reset(&j->sql);
-    if (is == QUERY)
-        put_query(j, sql.ptr);
+    if (is == POSTGRES_QUERY)
+        postgres_put_query(&j->sql, sql.ptr, j->s->max_bytes);
     else
         postgres_put_str(&j->sql, sql);
     j->op.outside = true;
     j->op.alone = sql.ptr;
     j->op.statement = 0;
-    j->op.fetch = is == QUERY ? j->limit + 1 : 0;
+    j->op.fetch = is == POSTGRES_QUERY ? j->limit + 1 : 0;
     postgres_job_run(j, NULL, put_result_row, end_result);
 }

@@ -26,11 +26,14 @@ int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
     /* A call of printf() or replace() is one step, which nothing interrupts: what it makes must be small. */
     sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, (int)j->s->max_bytes);
     int rc = sqlite_guard_prepare(c, sql, ret, why);
+    if ((rc & 0xff) != SQLITE_AUTH && (rc & 0xff) != SQLITE_ERROR)
+        return rc;
+    if (j->saved)
+        return sqlite_job_fail(j, MCP_CODE_INTERNAL, COMMON_QUERY_BROKEN, j->saved->name,
+                               (rc & 0xff) == SQLITE_AUTH ? why : sqlite3_errmsg(c->db));
     if ((rc & 0xff) == SQLITE_AUTH)
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: %s", why);
-    if ((rc & 0xff) == SQLITE_ERROR)
-        return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
-    return rc;
+    return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
 }
 
 /* ---- results -------------------------------------------------------------------------------------------------- */

@@ -74,6 +74,55 @@ setup() {
     [[ "$stderr" == *'cannot be reached now'* ]]
 }
 
+# NAME SQL PARAMETER...: a configuration with this query and a good one
+write_config() {
+    jq -n --arg name "$1" --arg sql "$2" --arg source "host=$PGDIR dbname=shop" '{sources: [{module: "postgres", source: $source,
+        options: {queries: [{name: $name, sql: $sql, parameters: [$ARGS.positional[] | {name: .}]},
+                            {name: "good", sql: "SELECT 7 AS seven"}]}}]}' --args "${@:3}" >c.json
+}
+
+@test "a saved query that is wrong is told at the start and when it is read, and stops nothing else" {
+    for case in 'SELECT colour FROM sale||column "colour" does not exist' \
+        'SELECT 1; SELECT 2||multiple commands' 'SELECT 1) AS a, (SELECT 2||syntax error' \
+        'DELETE FROM sale||only SELECT' \
+        'WITH a AS (DELETE FROM sale RETURNING *) SELECT * FROM a||data-modifying' \
+        'SELECT * FROM pg_authid||permission denied' 'EXPLAIN SELECT colour FROM sale||colour' \
+        'SELECT $1::int + $2::int|a|parameters' 'SELECT 1|a|parameters'; do
+        IFS='|' read -r sql parameter why <<<"$case"
+        write_config odd "$sql" $parameter
+        run -1 --separate-stderr mcpd --config c.json --check-config
+        [[ -z "$output" && "$stderr" == *'the saved query odd: '*"$why"* && "$stderr" != *good* ]] || { echo "$case: $stderr"; return 1; }
+        run -1 mcpd --config c.json --doctor
+        [[ "$output" == *'WRONG   log: '*'the saved query odd: '*"$why"* ]] || { echo "$case: $output"; return 1; }
+        run -0 --separate-stderr mcpctl read 'postgres://shop/$query/good' -- mcpd --config c.json
+        [[ "$output" == *seven* ]]
+        run --separate-stderr mcpctl read "postgres://shop/\$query/odd${parameter:+?a=1}" -- mcpd --config c.json
+        [[ "$status" != 0 && "$stderr" == *"$why"* ]] || { echo "$case: $stderr"; return 1; }
+    done
+    for good in 'SHOW server_version' 'EXPLAIN SELECT 1' 'TABLE sale' 'SELECT $1::int|a'; do
+        write_config odd "${good%|*}" $([[ "$good" != *'|'* ]] || echo a)
+        run -0 --separate-stderr mcpd --config c.json --check-config
+        [[ "$output" == *'nothing is wrong'* && -z "$stderr" ]] || { echo "$good: $stderr"; return 1; }
+    done
+}
+
+@test "saved queries of a database that was away are checked with the first connection" {
+    "$MCP_SOURCE_DIR/tests/providers/postgres/server" stop "$PGDIR"
+    write_config odd 'SELECT colour FROM sale'
+    (
+        sleep 2
+        "$MCP_SOURCE_DIR/tests/providers/postgres/server" start "$PGDIR"
+        for ((i = 0; i < 100; i++)); do
+            echo '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"uri":"postgres://shop/public/sale/row/1"}}'
+            ! grep -q 'saved query' stderr || break
+            sleep 0.2
+        done
+    ) | mcpd --config c.json >stdout 2>stderr
+    grep -q 'cannot be reached now' stderr
+    [ "$(grep -c 'the saved query odd: column "colour" does not exist' stderr)" = 1 ]
+    [ "$(grep -c 'the saved query good' stderr)" = 0 ]
+}
+
 @test "docs/postgres.md: what its commands print is what it shows" {
     page=$BATS_TEST_DIRNAME/../../docs/postgres.md
     awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql

@@ -509,6 +509,11 @@ static void test_saved(void **state)
     assert_int_equal(open_json(&p, queries), MCP_OK);
     for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
         check_exchange(&p, &saved[i]);
+    run_sql("ALTER TABLE customer RENAME TO guest");
+    check_exchange(&p, &(exchange){READ,
+                                   "\"uri\":\"sqlite://my%20shop/$query/one?id=2\"",
+                                   {"-32603", "The saved query one cannot be run: no such table"}});
+    run_sql("ALTER TABLE guest RENAME TO customer");
     peer_close(&p);
 }
 

@@ -1,0 +1,141 @@
+/* check.c: whether saved queries can be run, before anybody asks for them: when the database is mounted, or, where it was
+ * away then, with the first connection.
+ *
+ * The database plans each of them as it would be run, and does not run it. One that is wrong is said in the log, and
+ * stays: what it needs may come, and a read of it says the same.
+ */
+#include "provider.h"
+
+#include <stdio.h>
+
+static const char *const no_values[COMMON_QUERY_PARAMETERS];
+
+static void tell(const postgres *s, const common_query *q, const char *state, const char *why)
+{
+    char line[600], other[80] = "";
+    if (strcmp(state, "08P01") == 0)
+        snprintf(other, sizeof other, "its parameters are not the statement's: ");
+    snprintf(line, sizeof line, "postgres: %.80s: the saved query %.70s: %s%.300s", s->name,
+             q->name, other, why);
+    if (s->host.log)
+        s->host.log(s->host.user, "error", line);
+}
+
+/* What is to be planned with how many parameters. NULL: nothing; what is wrong was said, or there is no memory. */
+static const char *plan_of(postgres *s, const common_query *q, int *n)
+{
+    postgres_sql *to = &s->check.sql;
+    postgres_sql_reset(to);
+    *n = 0;
+    switch (postgres_beginning_of(q->sql)) {
+    case POSTGRES_REFUSED: tell(s, q, "", POSTGRES_WHAT_IS_RUN); return NULL;
+    case POSTGRES_STATEMENT:
+        return "SELECT 1"; /* SHOW and EXPLAIN cannot be planned: they are looked at */
+    case POSTGRES_QUERY:
+        *n = (int)q->n_parameter;
+        postgres_put(to, "EXPLAIN ");
+        postgres_put_query(to, q->sql, s->max_bytes);
+    }
+    return postgres_sql_text(to);
+}
+
+/* Whether that is about the query, and not about the moment: a lock, the time, the server's resources. */
+static bool is_verdict(const char *state)
+{
+    static const char *const moments[] = {"40", "53", "55", "57", "58"};
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
+        if (strncmp(state, moments[i], 2) == 0)
+            return false;
+    return *state != 0;
+}
+
+/* ---- with a connection of its own, at the start --------------------------------------------------------------- */
+
+static bool run(PGconn *conn, PGresult *r, char state[6], char why[300])
+{
+    bool ok = PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
+    const char *code = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+    if (!ok) {
+        snprintf(state, 6, "%s", code ? code : "");
+        postgres_why(text ? text : PQerrorMessage(conn), why);
+    }
+    PQclear(r);
+    return ok;
+}
+
+/* False: there is no verdict. */
+static bool check_now(postgres *s, PGconn *conn, const common_query *q)
+{
+    int n;
+    char state[6] = "", why[300] = "";
+    const char *plan = plan_of(s, q, &n);
+    if (!plan)
+        return true;
+    bool ok = run(conn, PQexec(conn, "BEGIN READ ONLY"), state, why) &&
+              run(conn, PQprepare(conn, "", q->sql, 0, NULL), state, why) &&
+              run(conn, PQexecParams(conn, plan, n, NULL, no_values, NULL, NULL, 0), state, why);
+    PQclear(PQexec(conn, "ROLLBACK"));
+    if (!ok && is_verdict(state))
+        tell(s, q, state, why);
+    return ok || is_verdict(state);
+}
+
+void postgres_check_now(postgres *s, PGconn *conn)
+{
+    bool ok = PQexitPipelineMode(conn) == 1 && PQsetnonblocking(conn, 0) == 0;
+    for (size_t i = 0; ok && i < s->queries.n; i++)
+        ok = check_now(s, conn, &s->queries.query[i]);
+    s->check.done = ok;
+}
+
+/* ---- on the pool's, later ---------------------------------------------------------------------------------------- */
+
+static void check_next(postgres *s);
+
+static void end_check(postgres_op *op, int rc)
+{
+    postgres *s = op->user;
+    bool verdict = rc == MCP_EREMOTE && is_verdict(op->state);
+    if (verdict)
+        tell(s, &s->queries.query[s->check.at], op->state, op->text);
+    s->check.running = false;
+    if (rc == MCP_OK || verdict) {
+        s->check.at++;
+        check_next(s);
+    } else {
+        s->check.done = rc == MCP_EACCESS; /* none is run at all */
+    }
+}
+
+static void check_next(postgres *s)
+{
+    postgres_check *c = &s->check;
+    for (; c->at < s->queries.n; c->at++) {
+        const common_query *q = &s->queries.query[c->at];
+        int n;
+        const char *plan = plan_of(s, q, &n);
+        if (!plan)
+            continue;
+        c->op = (postgres_op){.sql = plan,
+                              .n_value = n,
+                              .outside = true,
+                              .alone = q->sql,
+                              .max_bytes = 1 << 20,
+                              .timeout_ms = s->timeout_ms,
+                              .end = end_check,
+                              .user = s};
+        c->running = true;
+        postgres_pool_run(s->pool, &c->op);
+        return;
+    }
+    c->done = true;
+}
+
+void postgres_check_later(void *user, bool again)
+{
+    postgres *s = user;
+    (void)again;
+    if (!s->check.done && !s->check.running)
+        check_next(s);
+}
