@@ -188,6 +188,17 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
     return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
 }
 
+/* JSON as it was written, so that numbers keep all their digits; but no message has a line's end in it, and in JSON
+ * none is part of a value. */
+static mcp_str copy_in_one_line(mcp_request *req, mcp_str json)
+{
+    char *copy = mcp_request_strdup(req, json);
+    for (size_t i = 0; copy && i < json.len; i++)
+        if (copy[i] == '\n' || copy[i] == '\r')
+            copy[i] = ' ';
+    return (mcp_str){copy, copy ? json.len : 0};
+}
+
 int mcp_reply_structured(mcp_request *req, mcp_str json)
 {
     if (closed(req) != MCP_OK)
@@ -203,19 +214,11 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
         return rc;
     }
     bool object = mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT);
-    mcp__buf text;
-    mcp__buf_init(&text, &req->server->allocator, SIZE_MAX);
-    mcp__json_put_value(&text, mcp_json_root(doc));
-    rc = text.failed;
-    if (rc == MCP_OK) {
-        req->structured = mcp__request_copy(req, mcp__buf_view(&text));
-        req->structured_as_text =
-            !req->revision->structured || (!object && !req->revision->structured_any);
-        rc = req->failed;
-    }
-    mcp__buf_free(&text);
     mcp_json_free(doc);
-    return remember(req, rc);
+    req->structured = copy_in_one_line(req, json);
+    req->structured_as_text =
+        !req->revision->structured || (!object && !req->revision->structured_any);
+    return remember(req, req->structured.ptr ? MCP_OK : MCP_ENOMEM);
 }
 
 int mcp_reply_description(mcp_request *req, const char *description)
