@@ -81,6 +81,7 @@ static void complete_key(postgres_job *j)
     j->op.n_value = 1;
     j->op.statement = 0;
     j->op.slow = true;
+    j->op.inert = false;
     postgres_job_run(j, NULL, put_completion, end_completion);
 }
 
@@ -97,7 +98,7 @@ static void run_completion(postgres_job *j)
         j->op.value[1] = j->target.schema.ptr;
         j->op.value[2] = j->target.name.ptr;
         j->op.n_value = completions[i].values;
-        postgres_job_run(j, completions[i].sql, put_completion, end_completion);
+        postgres_job_look(j, completions[i].sql, put_completion, end_completion);
         return;
     }
     postgres_job_finish(j, MCP_OK);

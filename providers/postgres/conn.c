@@ -4,10 +4,14 @@
  * each letter of `step` is a statement around it (q, p), one that may fail (d), the statement itself (R), or
  * the end of a part (S): after an error the server skips what follows up to the next S.
  *
- *     its own     B R S  rollback S; what cannot run anybody's function: R S
+ *     its own     R S, when it can run nobody's function
+ *                 B search-path R S  rollback S, when it reads the catalogue
+ *                 B R S  rollback S  DISCARD ALL S  set-up S, when it reads views and the like
  *     outside     B first-look parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
- * The first look is there because a transaction may be made to write until something was read in it.
+ * The first look is there because a transaction may be made to write until something was read in it; the search
+ * path, because a function or operator that anybody made is taken for PostgreSQL's own where its arguments fit
+ * better; DISCARD ALL, because a function may leave locks and prepared statements behind.
  */
 #include "conn.h"
 
@@ -112,14 +116,24 @@ static bool put_itself(postgres_conn *c, const postgres_op *op)
             : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0));
 }
 
+/* Nothing that was left in the session stays. */
+static bool put_discard(postgres_conn *c)
+{
+    char again[POSTGRES_SESSION_SQL];
+    postgres_session_sql(again, postgres_pool_settings(c->pool)->timeout_ms);
+    for (size_t i = 0; i < POSTGRES_PREPARED; i++)
+        c->prepared[i].statement = 0, c->prepared[i].stale = false;
+    return put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
+}
+
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
-    if (op->statement && !put_prepared(c, op))
-        return false;
+    static const char path[] = "SET LOCAL search_path = pg_catalog, pg_temp";
     if (op->inert)
-        return put_itself(c, op) && put_sync(c);
-    return put_sql(c, 'q', "BEGIN READ ONLY") && put_itself(c, op) && put_sync(c) &&
-           put_sql(c, 'q', "ROLLBACK") && put_sync(c);
+        return (!op->statement || put_prepared(c, op)) && put_itself(c, op) && put_sync(c);
+    return put_sql(c, 'q', "BEGIN READ ONLY") && (!op->catalog || put_sql(c, 'q', path)) &&
+           put_itself(c, op) && put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
+           (op->catalog || put_discard(c));
 }
 
 static bool put_fetch(postgres_conn *c, const postgres_op *op)
@@ -134,17 +148,12 @@ static bool put_fetch(postgres_conn *c, const postgres_op *op)
 
 static bool put_outside(postgres_conn *c, const postgres_op *op)
 {
-    char again[POSTGRES_SESSION_SQL];
-    postgres_session_sql(again, postgres_pool_settings(c->pool)->timeout_ms);
-    for (size_t i = 0; i < POSTGRES_PREPARED; i++)
-        c->prepared[i].statement = 0, c->prepared[i].stale = false;
     if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1") ||
         !put_step(c, 'p', PQsendPrepare(c->pg, "", op->alone, 0, NULL)))
         return false;
     if (!(op->fetch ? put_fetch(c, op) : put_itself(c, op)))
         return false;
-    return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
-           put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
+    return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) && put_discard(c);
 }
 
 bool postgres_conn_flush(postgres_conn *c)
@@ -206,6 +215,8 @@ static void take_error(postgres_conn *c, const PGresult *r)
             c->prepared[i].statement = 0, c->prepared[i].stale = true;
     snprintf(op->state, sizeof op->state, "%s", state ? state : "");
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
+    if (!op->text[0]) /* RAISE with an empty message: a text is what tells a failure */
+        snprintf(op->text, sizeof op->text, "an error without a message (%s)", op->state);
 }
 
 /* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said of values that are not

@@ -62,7 +62,8 @@
     "%L;\\n', n.nspname, c.relname, a.attname, pg_catalog.col_description(c.oid, a.attnum)), '' "  \
     "ORDER BY "                                                                                    \
     "a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND "      \
-    "pg_catalog.col_description(c.oid, a.attnum) IS NOT NULL), '')"
+    "pg_catalog.col_description(c.oid, a.attnum) IS NOT NULL AND "                                 \
+    "pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')), '')"
 
 #define FUNCTION_DDL                                                                            \
     "CASE WHEN p.prokind IN ('a', 'w') THEN '-- ' || " SIGNATURE " || ' is an aggregate' ELSE " \
@@ -105,6 +106,8 @@ static int put_statement(postgres_op *op, const PGresult *r)
 static void end_text(postgres_job *j, int rc)
 {
     const char *text = postgres_sql_text(&j->text);
+    if (postgres_job_torn(j, rc))
+        return;
     if (rc == MCP_ELIMIT)
         postgres_job_fail(
             j, MCP_CODE_INTERNAL,
@@ -215,6 +218,8 @@ static int put_thing(postgres_op *op, const PGresult *r)
 
 static void end_things(postgres_job *j, int rc)
 {
+    if (postgres_job_torn(j, rc))
+        return;
     mcp_json_end(j->json);
     mcp_json_end(j->json);
     if (rc != MCP_OK)
@@ -232,7 +237,7 @@ static void run_things(postgres_job *j, const char *text_sql)
         return;
     set_names(j);
     if (text) {
-        postgres_job_run(j, text_sql, put_statement, end_text);
+        postgres_job_look(j, text_sql, put_statement, end_text);
         return;
     }
     if (!j->op.n_value)
@@ -242,7 +247,7 @@ static void run_things(postgres_job *j, const char *text_sql)
     mcp_json_key(j->json, "database"), mcp_json_add_string(j->json, j->s->name);
     mcp_json_key(j->json, "objects");
     mcp_json_begin_array(j->json);
-    postgres_job_run(j, things_json, put_thing, end_things);
+    postgres_job_look(j, things_json, put_thing, end_things);
 }
 
 void postgres_run_database(postgres_job *j)
@@ -277,7 +282,10 @@ static const char table_json[] =
     "pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')),"
     " (SELECT pg_catalog.array_to_json(" NAMES_OF(
         "i.indkey::pg_catalog.int2[]",
-        "c.oid") ") FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary),"
+        "c.oid") ") FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND NOT "
+                 "EXISTS (SELECT 1 FROM pg_catalog.pg_attribute x WHERE x.attrelid = c.oid AND "
+                 "x.attnum = ANY (i.indkey::pg_catalog.int2[]) AND NOT "
+                 "pg_catalog.has_column_privilege(c.oid, x.attnum, 'SELECT'))),"
                  " (SELECT "
                  "pg_catalog.array_to_json(pg_catalog.array_agg(pg_catalog.json_build_object('name'"
                  ", "
@@ -359,6 +367,8 @@ static int put_table(postgres_op *op, const PGresult *r)
 
 static void end_one(postgres_job *j, int rc)
 {
+    if (postgres_job_torn(j, rc))
+        return;
     if (rc != MCP_OK)
         postgres_job_broken(j, rc);
     else if (!j->rows)
@@ -375,9 +385,9 @@ static void run_one(postgres_job *j, const char *text_sql, const char *json_sql,
         return;
     set_names(j);
     if (text)
-        postgres_job_run(j, text_sql, put_statement, end_text);
+        postgres_job_look(j, text_sql, put_statement, end_text);
     else
-        postgres_job_run(j, json_sql, put, end_one);
+        postgres_job_look(j, json_sql, put, end_one);
 }
 
 void postgres_run_table(postgres_job *j)

@@ -7,8 +7,9 @@
 #include "pieces.h"
 
 enum {
-    OVERHEAD = 8 << 20
-}; /* of a message around its values, and what a socket holds of the next */
+    OVERHEAD = 8 << 20, /* of a message around its values, and what a socket holds of the next */
+    RETRIES = 3,
+};
 
 static void (*const runs[])(postgres_job *) = {
     [POSTGRES_KIND_DATABASE] = postgres_run_database, [POSTGRES_KIND_SCHEMA] = postgres_run_schema,
@@ -82,9 +83,8 @@ static void end(postgres_op *op, int rc)
     j->next(j, rc);
 }
 
-void postgres_job_run(postgres_job *j, const char *sql,
-                      int (*row)(postgres_op *op, const PGresult *r),
-                      void (*next)(postgres_job *j, int rc))
+static void run(postgres_job *j, const char *sql, int (*row)(postgres_op *op, const PGresult *r),
+                void (*next)(postgres_job *j, int rc))
 {
     j->op.sql = sql ? sql : postgres_sql_text(&j->sql);
     if (!j->op.sql) {
@@ -98,6 +98,24 @@ void postgres_job_run(postgres_job *j, const char *sql,
     j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* of bytea in hexadecimal digits */
     j->next = next;
     postgres_pool_run(j->s->pool, &j->op);
+}
+
+void postgres_job_run(postgres_job *j, const char *sql,
+                      int (*row)(postgres_op *op, const PGresult *r),
+                      void (*next)(postgres_job *j, int rc))
+{
+    j->op.catalog = false;
+    run(j, sql, row, next);
+}
+
+void postgres_job_look(postgres_job *j, const char *sql,
+                       int (*row)(postgres_op *op, const PGresult *r),
+                       void (*next)(postgres_job *j, int rc))
+{
+    j->op.catalog = true;
+    j->op.inert = j->op.slow = false;
+    j->op.statement = 0;
+    run(j, sql, row, next);
 }
 
 /* ---- replies --------------------------------------------------------------------------------------------------- */
@@ -182,7 +200,7 @@ void postgres_job_broken(postgres_job *j, int rc)
     case MCP_EREMOTE:
         if (is(j, "57014") || is(j, "55P03"))
             break;
-        if (is(j, "42501")) { /* a right that was taken away */
+        if (is(j, "42501") || is(j, "42P01") || is(j, "3F000")) { /* taken away, or dropped */
             postgres_job_missing(j);
             return;
         }
@@ -259,31 +277,42 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
         postgres_job_finish(j, MCP_ENOMEM);
         return;
     }
-    j->op.statement = 0;
-    j->op.inert = j->op.slow = false;
     j->op.value[0] = j->table->schema;
     j->op.value[1] = j->table->name;
     j->op.n_value = 2;
-    postgres_job_run(j, postgres_table_sql, add_column, looked_up);
+    postgres_job_look(j, postgres_table_sql, add_column, looked_up);
 }
 
 /* An unknown column or table, a type that is another one now, a statement that the session lost, a right that is. */
 bool postgres_job_stale(postgres_job *j, int rc)
 {
-    static const char *const states[] = {"42703", "42P01", "0A000", "3F000",
-                                         "26000", "42501", "42883"};
+    static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000",
+                                         "42501", "42883", "40P01", "XX000"};
     bool stale = false;
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         stale = stale || (rc == MCP_EREMOTE && is(j, states[i]));
-    if (!stale || j->retried)
+    if (!stale || j->retried == RETRIES)
         return false;
-    j->retried = true;
+    j->retried++;
     postgres_tables_drop(&j->s->tables, j->table);
     postgres_table_release(&j->s->alloc, j->table);
     j->table = NULL;
     mcp_json_writer_reset(j->json);
     j->size = j->rows = 0;
     postgres_job_with_table(j, j->with_table);
+    return true;
+}
+
+/* Some of the catalogue's functions look at what is there now, not at what this transaction sees. */
+bool postgres_job_torn(postgres_job *j, int rc)
+{
+    if (rc != MCP_EREMOTE || j->retried == RETRIES || !(is(j, "XX000") || is(j, "40P01")))
+        return false;
+    j->retried++;
+    j->rows = 0;
+    mcp_json_writer_reset(j->json);
+    postgres_sql_reset(&j->text);
+    runs[j->target.kind](j);
     return true;
 }
 

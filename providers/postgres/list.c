@@ -12,16 +12,20 @@
 /* Kinds in a schema are sorted by their letter: the schema itself, tables with their rows, functions. */
 static const char list_sql[] =
     "SELECT kind, schema, name, comment FROM ("
-    "SELECT 'a' AS kind, n.nspname::pg_catalog.text COLLATE \"C\" AS schema, '' COLLATE \"C\" AS "
+    "SELECT 'a' AS kind, n.oid AS space, n.nspname::pg_catalog.text COLLATE \"C\" AS schema, '' "
+    "COLLATE \"C\" AS "
     "name,"
     " pg_catalog.obj_description(n.oid, 'pg_namespace') AS comment FROM pg_catalog.pg_namespace n"
-    " UNION ALL SELECT k, n.nspname::pg_catalog.text COLLATE \"C\", c.relname::pg_catalog.text "
+    " UNION ALL SELECT k, n.oid, n.nspname::pg_catalog.text COLLATE \"C\", "
+    "c.relname::pg_catalog.text "
     "COLLATE \"C\","
     " CASE k WHEN 't' THEN pg_catalog.obj_description(c.oid, 'pg_class') END"
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,"
     " (VALUES ('t'), ('u')) AS v(k) WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')"
     " AND NOT c.relispartition AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')"
-    " UNION ALL SELECT 'x', n.nspname::pg_catalog.text COLLATE \"C\", (p.proname || '(' ||"
+    " AND (k = 't' OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND "
+    "a.attnum > 0 AND NOT a.attisdropped))"
+    " UNION ALL SELECT 'x', n.oid, n.nspname::pg_catalog.text COLLATE \"C\", (p.proname || '(' ||"
     " pg_catalog.pg_get_function_identity_arguments(p.oid) || ')') COLLATE \"C\","
     " pg_catalog.obj_description(p.oid, 'pg_proc') FROM pg_catalog.pg_proc p"
     " JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE NOT EXISTS (SELECT 1 FROM"
@@ -29,7 +33,7 @@ static const char list_sql[] =
     "'pg_catalog.pg_proc'::pg_catalog.regclass"
     " AND d.deptype = 'e')"
     ") AS every WHERE schema <> 'information_schema' AND schema !~ '^pg_'"
-    " AND pg_catalog.has_schema_privilege(schema, 'USAGE')"
+    " AND pg_catalog.has_schema_privilege(space, 'USAGE')"
     " AND (schema, CASE kind WHEN 'u' THEN 't' ELSE kind END, name, kind) >"
     " ($1::pg_catalog.text COLLATE \"C\", CASE $2::pg_catalog.text WHEN 'u' THEN 't' ELSE $2 END,"
     " $3::pg_catalog.text COLLATE \"C\", $2)"
@@ -170,7 +174,7 @@ static void run_list(postgres_job *j)
     if (!values[1] || !values[3])
         postgres_job_finish(j, MCP_ENOMEM);
     else
-        postgres_job_run(j, list_sql, put_entry, end_list);
+        postgres_job_look(j, list_sql, put_entry, end_list);
 }
 
 static int read_position(postgres_job *j, mcp_str cursor)

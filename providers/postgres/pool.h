@@ -34,7 +34,8 @@ typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } 
 struct postgres_op {
     const char *sql;
     bool inert;         /* runs no function of anybody's: the session's own read-only mode does */
-    uint64_t statement; /* not 0: one that comes again, with the same text */
+    bool catalog;       /* reads the catalogue alone: nobody's functions are found by their names */
+    uint64_t statement; /* with `inert`, not 0: one that comes again, with the same text */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;
     bool slow;         /* may have to look at much: never has all connections */

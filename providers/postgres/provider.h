@@ -56,7 +56,8 @@ struct postgres_job {
     postgres_table *table;
     size_t size, rows, limit; /* of what was put */
     uint64_t offset;
-    bool more, retried;
+    bool more;
+    unsigned retried;
     size_t max;          /* of a list */
     mcp_str name, value; /* of a completion */
     const void *own;
@@ -86,10 +87,16 @@ void postgres_job_too_large(postgres_job *j, uint64_t size);
 void postgres_job_run(postgres_job *j, const char *sql,
                       int (*row)(postgres_op *op, const PGresult *r),
                       void (*next)(postgres_job *j, int rc));
+/* The same with a statement that reads the catalogue alone. */
+void postgres_job_look(postgres_job *j, const char *sql,
+                       int (*row)(postgres_op *op, const PGresult *r),
+                       void (*next)(postgres_job *j, int rc));
 /* Looks the target's table up, then goes on with it; without one the job ends. */
 void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j));
 /* A statement made of the table failed: whether everything was begun anew, because the table is another one now. */
 bool postgres_job_stale(postgres_job *j, int rc);
+/* What was being described was dropped meanwhile: whether everything was begun anew. */
+bool postgres_job_torn(postgres_job *j, int rc);
 /* Whether the statement failed because of what was given to it: a value that its column cannot have. */
 bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 

@@ -11,6 +11,8 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "text.h"
+
 enum {
     LONGEST_SQL = 64 << 10,
     LONGEST_TEXT = 64 << 10,
@@ -69,36 +71,48 @@ postgres_beginning postgres_beginning_of(const char *sql)
 
 /* ---- results -------------------------------------------------------------------------------------------------------- */
 
+/* A statement may have chosen another encoding, and a database may have none. */
+static void add_name(mcp_json_writer *w, const char *name)
+{
+    mcp_json_add_string(w, common_text_utf8(mcp_str_from(name)) ? name : "?");
+}
+
 static void put_names(postgres_job *j, const PGresult *r)
 {
     mcp_json_begin_object(j->json);
     mcp_json_key(j->json, "columns");
     mcp_json_begin_array(j->json);
     for (int i = 0; i < PQnfields(r); i++)
-        mcp_json_add_string(j->json, PQfname(r, i));
+        add_name(j->json, PQfname(r, i));
     mcp_json_end(j->json);
     mcp_json_key(j->json, "rows");
     mcp_json_begin_array(j->json);
 }
 
-/* Of a text: how long it is, and its beginning; of few bytes all. */
+static bool ends_in_a_character(mcp_str text, size_t at)
+{
+    return at == text.len || ((unsigned char)text.ptr[at] & 0xc0) != 0x80;
+}
+
+/* Of a text: how long it is, and its beginning; of few bytes, and of a text that is no UTF-8, all. */
 static void put_long(postgres_job *j, const PGresult *r, int at)
 {
     unsigned char bytes[LONGEST_BLOB];
     mcp_json_writer *w = j->json;
     mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
-    bool blob = PQftype(r, at) == POSTGRES_BYTEA;
-    size_t size = blob ? postgres_bytes(text, bytes, sizeof bytes) : text.len;
+    bool bytea = PQftype(r, at) == POSTGRES_BYTEA;
+    size_t size = bytea ? postgres_bytes(text, bytes, sizeof bytes) : text.len;
     size_t cut = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
-    while (cut && cut < text.len && ((unsigned char)text.ptr[cut] & 0xc0) == 0x80)
+    while (cut && !ends_in_a_character(text, cut))
         cut--;
+    bool blob = bytea || !common_text_utf8((mcp_str){text.ptr, cut});
     mcp_json_begin_object(w);
     mcp_json_key(w, "type"), mcp_json_add_string(w, blob ? "blob" : "text");
     mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
     if (!blob)
         mcp_json_key(w, "begins"), mcp_json_add_str(w, (mcp_str){text.ptr, cut});
     else if (size <= sizeof bytes)
-        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytes, size);
+        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytea ? (void *)bytes : text.ptr, size);
     mcp_json_end(w);
     j->size += 100 + (blob ? 2 * sizeof bytes : cut);
 }
@@ -138,7 +152,7 @@ static void fail_with_words(postgres_job *j)
 
 static void end_result(postgres_job *j, int rc)
 {
-    bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "\"a row of ");
+    bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "a row of ");
     if (rc == MCP_ELIMIT || too_large) {
         postgres_job_fail(j, MCP_CODE_INTERNAL, "A row is too large: select less of it");
     } else if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {

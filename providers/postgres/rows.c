@@ -45,12 +45,20 @@ static void put_columns(postgres_sql *sql, const postgres_table *t)
     put_table(sql, t);
 }
 
+static void put_equal(postgres_sql *sql, const postgres_column *c, size_t value)
+{
+    postgres_put_name(sql, c->name);
+    postgres_put(sql, " OPERATOR(");
+    postgres_put(sql, c->equal);
+    postgres_putf(sql, ".=) $%zu", value);
+    postgres_put(sql, c->cast);
+}
+
 static void put_where_key(postgres_sql *sql, const postgres_table *t)
 {
     for (size_t i = 0; i < t->n_key; i++) {
         postgres_put(sql, i ? " AND " : " WHERE ");
-        postgres_put_name(sql, postgres_table_key(t, i)->name);
-        postgres_putf(sql, " = $%zu", i + 1);
+        put_equal(sql, postgres_table_key(t, i), i + 1);
     }
 }
 
@@ -107,7 +115,7 @@ static bool set_key(postgres_job *j)
 static int put_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
-    if (!PQntuples(r))
+    if (!PQntuples(r) || j->rows) /* with tables that inherit from it a key may be there twice */
         return MCP_OK;
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
@@ -154,7 +162,7 @@ static void read_row(postgres_job *j)
     } else if (!*sql) {
         postgres_job_missing(j);
     } else {
-        j->op.statement = j->table->number;
+        j->op.statement = j->table->inert ? j->table->number : 0;
         j->op.inert = j->table->inert;
         postgres_job_run(j, sql, put_row, end_row);
     }
@@ -207,8 +215,7 @@ static bool put_conditions(postgres_job *j)
         }
         j->op.value[j->op.n_value++] = p->value.ptr;
         postgres_put(&j->sql, before);
-        postgres_put_name(&j->sql, c->name);
-        postgres_putf(&j->sql, " = $%d", j->op.n_value);
+        put_equal(&j->sql, c, (size_t)j->op.n_value);
         before = " AND ";
     }
     return true;
@@ -301,6 +308,7 @@ static void read_page(postgres_job *j)
     begin_page(j);
     j->op.statement = 0;
     j->op.slow = true;
+    j->op.inert = false;
     postgres_job_run(j, NULL, put_page_row, end_page);
 }
 
@@ -409,6 +417,7 @@ static void read_cell(postgres_job *j)
     put_where_key(&j->sql, j->table);
     postgres_put(&j->sql, ") AS cell");
     j->op.statement = 0;
+    j->op.inert = false;
     postgres_job_run(j, NULL, put_cell, end_cell);
 }
 

@@ -5,14 +5,26 @@
 
 enum { FIRST_OF_USERS = 16384 }; /* oid */
 
+/* The schema of "=" is PostgreSQL's own, or that of a type that an extension brings along with it. By its name alone
+ * it could be anybody's, whose arguments fit better: there is none for varchar but that for text. */
 const char postgres_table_sql[] =
-    "SELECT c.relkind, a.attname, a.atttypid::pg_catalog.int8,"
+    "SELECT c.relkind, a.attname, t.oid::pg_catalog.int8,"
     " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0),"
-    " c.relkind = 'r' AND NOT c.relrowsecurity"
+    " c.relkind = 'r' AND NOT c.relrowsecurity,"
+    " pg_catalog.quote_ident(CASE WHEN t.typtype = 'b' AND t.typcategory <> 'A' AND EXISTS (SELECT "
+    "1 FROM pg_catalog.pg_operator o WHERE o.oprname = '=' AND o.oprleft = t.oid AND o.oprright = "
+    "t.oid AND o.oprnamespace = t.typnamespace) THEN (SELECT y.nspname FROM "
+    "pg_catalog.pg_namespace y WHERE y.oid = t.typnamespace) ELSE 'pg_catalog' END),"
+    " CASE t.typtype WHEN 'c' THEN '::' || pg_catalog.format_type(t.oid, NULL) ELSE '' END"
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
     " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+    " JOIN LATERAL (WITH RECURSIVE base(oid) AS (SELECT a.atttypid UNION ALL SELECT y.typbasetype "
+    "FROM base b JOIN pg_catalog.pg_type y ON y.oid = b.oid AND y.typtype = 'd') SELECT y.oid, "
+    "y.typtype, y.typcategory, y.typnamespace FROM base b JOIN pg_catalog.pg_type y ON y.oid = "
+    "b.oid AND y.typtype <> 'd') t ON true"
     " LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary"
-    " LEFT JOIN LATERAL (SELECT o.place FROM unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY"
+    " LEFT JOIN LATERAL (SELECT o.place FROM pg_catalog.unnest(i.indkey::pg_catalog.int2[]) WITH "
+    "ORDINALITY"
     " o(att, place) WHERE o.att = a.attnum LIMIT 1) k ON true"
     " WHERE n.nspname = $1::pg_catalog.name AND c.relname = $2::pg_catalog.name"
     " AND c.relkind IN ('r', 'v', 'm', 'f', 'p')"
@@ -41,6 +53,8 @@ static void free_table(const mcp_allocator *alloc, postgres_table *t)
     for (size_t i = 0; i < t->n_column; i++) {
         common_release(alloc, t->column[i].name);
         common_release(alloc, t->column[i].type);
+        common_release(alloc, t->column[i].equal);
+        common_release(alloc, t->column[i].cast);
     }
     common_release(alloc, t->column);
     common_release(alloc, t->schema);
@@ -80,6 +94,8 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     t->column = grown;
     t->kind = *PQgetvalue(r, 0, 0);
     postgres_column *c = &grown[n];
+    c->equal = common_copy(alloc, PQgetvalue(r, 0, 6), (size_t)PQgetlength(r, 0, 6));
+    c->cast = common_copy(alloc, PQgetvalue(r, 0, 7), (size_t)PQgetlength(r, 0, 7));
     c->name = common_copy(alloc, PQgetvalue(r, 0, 1), (size_t)PQgetlength(r, 0, 1));
     c->type = common_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
     c->oid = (unsigned)strtoul(PQgetvalue(r, 0, 2), NULL, 10);
@@ -88,7 +104,7 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
         (n == 0 || t->inert) && *PQgetvalue(r, 0, 5) == 't' && (!c->key || c->oid < FIRST_OF_USERS);
     t->n_key += c->key > 0;
     t->n_column++;
-    return c->name && c->type ? MCP_OK : MCP_ENOMEM;
+    return c->name && c->type && c->equal && c->cast ? MCP_OK : MCP_ENOMEM;
 }
 
 /* ---- those that are kept ------------------------------------------------------------------------------------ */

@@ -13,9 +13,11 @@ enum { POSTGRES_TABLES = 64, POSTGRES_TABLE_MS = 5000 };
 
 typedef struct postgres_column {
     char *name;
-    char *type; /* as SQL spells it */
-    unsigned oid;
-    int key; /* its place in the primary key, from 1; 0: none */
+    char *type;   /* as SQL spells it */
+    unsigned oid; /* of a domain what it is made of */
+    char *equal;  /* the schema of the operator "=" for it, quoted */
+    char *cast;   /* what it needs of the other side: "::TYPE" for a composite type, else "" */
+    int key;      /* its place in the primary key, from 1; 0: none */
 } postgres_column;
 
 typedef struct postgres_table {

@@ -32,18 +32,23 @@ static bool is_number(mcp_str s)
     return i == s.len;
 }
 
-/* What is JSON for the database need not be for everybody (a key twice, deep nesting): then it is a text. */
-static void put_json(mcp_json_writer *w, mcp_str text)
+/* What is JSON for the database need not be for everybody (a key twice, deep nesting): then it is a text. It is put as it
+ * stands, for numbers would lose digits; its lines, which are never within a string, become one. */
+static void put_json(mcp_json_writer *w, char *bytes, mcp_str text)
 {
     mcp_json_doc *doc = NULL;
-    if (mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK)
-        mcp_json_add_value(w, mcp_json_root(doc));
-    else
+    if (mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK) {
+        for (size_t i = 0; i < text.len; i++)
+            if (bytes[i] == '\n' || bytes[i] == '\r')
+                bytes[i] = ' ';
+        mcp_json_add_raw(w, text);
+    } else {
         mcp_json_add_str(w, text);
+    }
     mcp_json_free(doc);
 }
 
-static void put_text(mcp_json_writer *w, unsigned type, mcp_str text)
+static void put_text(mcp_json_writer *w, unsigned type, char *bytes, mcp_str text)
 {
     switch (type) {
     case POSTGRES_BOOL: mcp_json_add_bool(w, text.len && *text.ptr == 't'); return;
@@ -60,7 +65,7 @@ static void put_text(mcp_json_writer *w, unsigned type, mcp_str text)
             mcp_json_add_str(w, text);
         return;
     case POSTGRES_JSON:
-    case POSTGRES_JSONB: put_json(w, text); return;
+    case POSTGRES_JSONB: put_json(w, bytes, text); return;
     default: mcp_json_add_str(w, text);
     }
 }
@@ -77,7 +82,7 @@ bool postgres_put_value(mcp_json_writer *w, const PGresult *r, int column, size_
     }
     if (type == POSTGRES_BYTEA || text.len > longest || !common_text_utf8(text))
         return false;
-    put_text(w, type, text);
+    put_text(w, type, PQgetvalue(r, 0, column), text);
     *size += text.len;
     return true;
 }

@@ -16,21 +16,35 @@
 
 enum { LONGEST_LOOK_MS = 10000 };
 
-/* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. */
+/* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. Of pg_class only what is told:
+ * TRUNCATE and VACUUM FULL make a new version too, and change nothing. Tables of one session are nobody's news. */
+#define VERSIONS "pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8))"
+#define OF_ALL(relation)                                                                       \
+    relation " >= 16384 AND " relation " <> ALL (ARRAY(SELECT t.oid FROM pg_catalog.pg_class " \
+             "t WHERE t.relpersistence = 't'))"
+
 static const char look_sql[] =
-    "SELECT pg_catalog.concat_ws(' ',"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_class WHERE oid >= 16384 AND relpersistence <> 't'),"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_attribute WHERE attrelid >= 16384),"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_proc WHERE oid >= 16384),"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_constraint WHERE oid >= 16384),"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_description WHERE objoid >= 16384),"
-    " (SELECT pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8)) FROM "
-    "pg_catalog.pg_namespace))";
+    "SELECT pg_catalog.concat_ws(' ', (SELECT pg_catalog.concat(count(*), ' ', "
+    "sum(pg_catalog.hashtext(pg_catalog.concat_ws(' ', oid, relname, relnamespace, relkind, "
+    "relispartition, relrowsecurity, relacl))::pg_catalog.int8)) FROM pg_catalog.pg_class WHERE "
+    "oid >= 16384 AND relpersistence <> 't'),"
+    " (SELECT " VERSIONS " FROM pg_catalog.pg_attribute WHERE " OF_ALL(
+        "attrelid") "),"
+                    " (SELECT " VERSIONS " FROM pg_catalog.pg_constraint WHERE " OF_ALL(
+                        "conrelid") "),"
+                                    " (SELECT " VERSIONS
+                                    " FROM pg_catalog.pg_rewrite WHERE " OF_ALL(
+                                        "ev_class") "),"
+                                                    " (SELECT " VERSIONS
+                                                    " FROM pg_catalog.pg_proc WHERE oid >= 16384),"
+                                                    " (SELECT " VERSIONS
+                                                    " FROM pg_catalog.pg_description WHERE objoid "
+                                                    ">= 16384 OR classoid = "
+                                                    "'pg_catalog.pg_namespace'::pg_catalog."
+                                                    "regclass),"
+                                                    " (SELECT " VERSIONS
+                                                    " FROM pg_catalog.pg_namespace WHERE nspname "
+                                                    "!~ '^pg_'))";
 
 struct postgres_watch {
     common_watched watched;
@@ -61,7 +75,7 @@ static bool is_key(const mcp_json *key, const postgres_target *t)
     return true;
 }
 
-/* What a view or a saved query looks at is not known: any change may concern it. */
+/* What a saved query looks at is not known: any change may concern it. Of a view's rows who notifies has to speak. */
 static bool concerns(const change *c, const postgres_target *t)
 {
     if (c->schema || t->kind == POSTGRES_KIND_QUERY)
@@ -162,6 +176,7 @@ static void look(postgres *s)
         return;
     w->looking = true;
     w->op = (postgres_op){.sql = look_sql,
+                          .catalog = true,
                           .timeout_ms = LONGEST_LOOK_MS,
                           .max_bytes = 1 << 20,
                           .row = put_look,

@@ -54,7 +54,7 @@ static const exchange exchanges[] = {
      URI("public/customer/row/1"),
      {"\\\"name\\\":\\\"Ada\\\"",
       "\\\"size\\\":8,\\\"uri\\\":\\\"postgres://shop/public/customer/cell/photo/1\\\"",
-      "\\\"a\\\":[1,2.5"}},
+      "\\\"a\\\": [1, 2.50]"}},
     {READ, "\"uri\":\"POSTGRES://shop/public/customer/row/1\"", {"Ada"}},
     {READ, URI("public/part/row/1/a%2Fb"), {"\\\"note\\\":\\\"n\\\""}},
     {READ, URI("public/part/row/2/"), {"\\\"note\\\":null"}},
