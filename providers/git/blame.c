@@ -62,21 +62,27 @@ static int compare(blaming *b, const git_oid *old, const git_oid *new)
 {
     git_diff_options options;
     git_odb_object *o = NULL, *n = NULL;
+    size_t size = 0;
     git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-    options.flags = GIT_DIFF_FORCE_TEXT;
+    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
     options.context_lines = 0;
     b->n_hunk = 0;
-    b->rc = repo_object(&b->j->use, old, GIT_OBJECT_BLOB, &o);
+    b->rc = repo_blob_size(&b->j->use, old, &size);
+    if (b->rc == MCP_OK && size > MAX_FILE) /* nothing of it is unchanged */
+        return on_hunk(NULL, &(git_diff_hunk){.new_start = 1, .new_lines = 1 << 30}, b) == 0
+                   ? MCP_OK
+                   : b->rc;
+    if (b->rc == MCP_OK)
+        b->rc = repo_object(&b->j->use, old, GIT_OBJECT_BLOB, &o);
     if (b->rc == MCP_OK)
         b->rc = repo_object(&b->j->use, new, GIT_OBJECT_BLOB, &n);
-    if (b->rc == MCP_OK && git_odb_object_size(o) <= MAX_FILE &&
+    if (b->rc == MCP_OK &&
         git_diff_buffers(git_odb_object_data(o), git_odb_object_size(o), NULL,
                          git_odb_object_data(n), git_odb_object_size(n), NULL, &options, NULL, NULL,
                          on_hunk, NULL, b) < 0 &&
         b->rc == MCP_OK)
         b->rc = MCP_EIO;
-    else if (b->rc == MCP_OK && git_odb_object_size(o) > MAX_FILE)
-        b->rc = on_hunk(NULL, &(git_diff_hunk){.new_start = 1, .new_lines = 1 << 30}, b); /* none */
+    b->rc = b->rc == MCP_ENOTFOUND ? MCP_EIO : b->rc;
     git_odb_object_free(o);
     git_odb_object_free(n);
     return b->rc;
@@ -123,27 +129,54 @@ static bool waits_at(const range *r, const git_oid *commit)
     return !r->done && r->n && git_oid_equal(&r->commit, commit);
 }
 
+/* The lines before the first hunk, between two, and behind the last: unchanged, from `old` on. */
+typedef struct gap {
+    size_t from, to, old;
+} gap;
+
+static gap gap_of(const blaming *b, size_t i)
+{
+    gap g = {1, SIZE_MAX / 2, 1};
+    if (i) {
+        const hunk *k = &b->hunk[i - 1];
+        g.from = k->n ? k->at + k->n : k->at + 1;
+        g.old = k->old_n ? k->old_at + k->old_n : k->old_at + 1;
+    }
+    if (i < b->n_hunk)
+        g.to = b->hunk[i].n ? b->hunk[i].at : b->hunk[i].at + 1;
+    return g;
+}
+
+/* The first that ends behind the line. */
+static gap gap_at(const blaming *b, size_t line)
+{
+    size_t low = 0, high = b->n_hunk;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gap_of(b, middle).to > line)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return gap_of(b, low);
+}
+
+/* What is left of a range goes on waiting behind the others, and its turn comes there. */
 static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *parent)
 {
-    size_t at = 1, old = 1;
     int rc = MCP_OK;
-    for (size_t h = 0; rc == MCP_OK && h <= b->n_hunk; h++) {
-        const hunk *k = h < b->n_hunk ? &b->hunk[h] : NULL;
-        size_t to = !k ? SIZE_MAX / 2 : k->n ? k->at : k->at + 1;
-        for (size_t i = 0; rc == MCP_OK && i < b->n; i++)
-            if (waits_at(&b->range[i], commit))
-                rc = hand_over(b, i, at, to, old, parent);
-        if (k) {
-            at = to + k->n;
-            old = k->old_n ? k->old_at + k->old_n : k->old_at + 1;
+    for (size_t i = 0; rc == MCP_OK && i < b->n; i++)
+        if (waits_at(&b->range[i], commit)) {
+            gap g = gap_at(b, b->range[i].at);
+            rc = hand_over(b, i, g.from, g.to, g.old, parent);
         }
-    }
     return rc;
 }
 
 /* ---- one commit -------------------------------------------------------------------------------------------- */
 
-static int look_at_parent(blaming *b, const git_oid *id, range *ret)
+/* What the file is at a commit; *has: it is there. */
+static int look_at_file(blaming *b, const git_oid *id, range *ret, bool *has)
 {
     repo_commit c;
     repo_entry e = {0};
@@ -152,11 +185,10 @@ static int look_at_parent(blaming *b, const git_oid *id, range *ret)
         return rc;
     *ret = (range){.commit = *id, .time = c.committer.time};
     rc = repo_tree_find(&b->j->use, &c.tree, b->j->target.path, &e);
-    if (rc == MCP_OK && ((e.mode & 0170000) == REPO_MODE_TREE || e.mode == REPO_MODE_COMMIT))
-        rc = MCP_ENOTFOUND;
+    *has = rc == MCP_OK && (e.mode & 0170000) != REPO_MODE_TREE && e.mode != REPO_MODE_COMMIT;
     ret->blob = e.id;
     repo_commit_free(&c);
-    return rc;
+    return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
 
 static void move_all(blaming *b, const git_oid *commit, const range *parent)
@@ -168,34 +200,69 @@ static void move_all(blaming *b, const git_oid *commit, const range *parent)
         }
 }
 
-static int look_at(blaming *b, const range *first)
+/* The parents that have the file; the first that has the same one alone. */
+static int look_at_parents(blaming *b, const repo_commit *c, const git_oid *blob, range *parent,
+                           size_t *ret_n)
 {
-    repo_commit c;
-    git_oid commit = first->commit, blob = first->blob;
-    range parent[REPO_PARENTS];
     size_t n = 0;
-    int rc = repo_commit_read(&b->j->use, &commit, &c);
-    if (rc != MCP_OK)
-        return rc;
-    for (size_t i = 0; rc == MCP_OK && i < c.n_parents; i++) {
-        rc = look_at_parent(b, &c.parent[i], &parent[n]);
-        if (rc == MCP_OK && git_oid_equal(&parent[n].blob, &blob)) {
-            move_all(b, &commit, &parent[n]);
-            repo_commit_free(&c);
-            return MCP_OK;
+    bool is_same = false, has = false;
+    for (size_t i = 0; i < c->n_parents && !is_same; i++) {
+        git_oid id = repo_commit_parent(c, i);
+        int rc = look_at_file(b, &id, &parent[n], &has);
+        if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(b->j->use.layout)) {
+            b->j->fixed = false; /* it may be fetched later */
+            continue;
         }
-        n += rc == MCP_OK;
-        rc = rc == MCP_ENOTFOUND ? MCP_OK : rc; /* it has no such file, or the history ends */
+        if (rc != MCP_OK)
+            return rc;
+        is_same = has && git_oid_equal(&parent[n].blob, blob);
+        if (is_same)
+            parent[0] = parent[n];
+        n = is_same ? 1 : n + has;
     }
-    repo_commit_free(&c);
+    *ret_n = n;
+    return MCP_OK;
+}
+
+static int hand_to_parents(blaming *b, const range *at, const range *parent, size_t n)
+{
+    int rc = MCP_OK;
+    if (n == 1 && git_oid_equal(&parent->blob, &at->blob)) {
+        move_all(b, &at->commit, parent);
+        return MCP_OK;
+    }
     for (size_t i = 0; rc == MCP_OK && i < n; i++) {
-        rc = compare(b, &parent[i].blob, &blob);
+        rc = compare(b, &parent[i].blob, &at->blob);
         if (rc == MCP_OK)
-            rc = hand_over_unchanged(b, &commit, &parent[i]);
+            rc = hand_over_unchanged(b, &at->commit, &parent[i]);
+        if (rc == MCP_OK)
+            rc = repo_use_check(&b->j->use);
     }
     for (size_t i = 0; rc == MCP_OK && i < b->n; i++)
-        if (waits_at(&b->range[i], &commit))
+        if (waits_at(&b->range[i], &at->commit))
             b->range[i].done = true;
+    return rc;
+}
+
+static int look_at(blaming *b, const range *at)
+{
+    enum { FEW = 4 };
+    const mcp_allocator *alloc = &b->j->r->alloc;
+    range few[FEW], *parent = few;
+    repo_commit c;
+    size_t n;
+    int rc = repo_commit_read(&b->j->use, &at->commit, &c);
+    if (rc != MCP_OK)
+        return rc;
+    if (c.n_parents > FEW && !(parent = common_alloc(alloc, c.n_parents * sizeof *parent)))
+        rc = MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = look_at_parents(b, &c, &at->blob, parent, &n);
+    if (rc == MCP_OK)
+        rc = hand_to_parents(b, at, parent, n);
+    if (parent != few)
+        common_release(alloc, parent);
+    repo_commit_free(&c);
     return rc;
 }
 
@@ -337,22 +404,26 @@ int repo_run_blame(repo_job *j)
     git_odb_object *o;
     range whole;
     uint64_t line, lines;
+    size_t size = 0;
+    bool has = false;
     blaming b = {.j = j};
     if (!repo_job_number(j, REPO_PARAM_LINE, 1, UINT32_MAX, 1, &line) ||
         !repo_job_number(j, REPO_PARAM_LINES, 1, MAX_LINES, LINES, &lines))
         return MCP_OK;
     int rc = repo_rev_commit(&j->use, j->target.rev, &id, &j->fixed);
     if (rc == MCP_OK)
-        rc = look_at_parent(&b, &id, &whole);
+        rc = look_at_file(&b, &id, &whole, &has);
+    if (rc == MCP_OK)
+        rc = has ? repo_blob_size(&j->use, &whole.blob, &size) : MCP_ENOTFOUND;
+    if (rc == MCP_OK && size > MAX_FILE)
+        return repo_job_fail(j, MCP_CODE_INTERNAL, "Only files of up to %d bytes can be blamed",
+                             MAX_FILE);
     if (rc == MCP_OK)
         rc = repo_object(&j->use, &whole.blob, GIT_OBJECT_BLOB, &o);
     if (rc != MCP_OK)
         return rc;
-    size_t total = count_lines(repo_object_text(o)), size = git_odb_object_size(o);
+    size_t total = count_lines(repo_object_text(o));
     git_odb_object_free(o);
-    if (size > MAX_FILE)
-        return repo_job_fail(j, MCP_CODE_INTERNAL, "Only files of up to %d bytes can be blamed",
-                             MAX_FILE);
     b.range = common_alloc(&j->r->alloc, MAX_RANGES * sizeof *b.range);
     rc = b.range ? blame(&b, &whole, (size_t)line, (size_t)lines, total) : MCP_ENOMEM;
     common_release(&j->r->alloc, b.range);

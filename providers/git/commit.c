@@ -21,10 +21,11 @@ static void put_parents(repo_job *j, const repo_commit *c)
     mcp_json_writer *w = j->json;
     mcp_json_key(w, "parents"), mcp_json_begin_array(w);
     for (size_t i = 0; i < c->n_parents; i++) {
+        git_oid parent = repo_commit_parent(c, i);
         mcp_json_begin_object(w);
-        mcp_json_key(w, "id"), repo_put_id(w, &c->parent[i]);
-        mcp_json_key(w, "uri"), put_commit_uri(j, REPO_KIND_COMMIT, &c->parent[i], NULL);
-        mcp_json_key(w, "diff"), put_commit_uri(j, REPO_KIND_DIFF, &c->parent[i], &c->id);
+        mcp_json_key(w, "id"), repo_put_id(w, &parent);
+        mcp_json_key(w, "uri"), put_commit_uri(j, REPO_KIND_COMMIT, &parent, NULL);
+        mcp_json_key(w, "diff"), put_commit_uri(j, REPO_KIND_DIFF, &parent, &c->id);
         mcp_json_end(w);
     }
     mcp_json_end(w);

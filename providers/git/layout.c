@@ -10,7 +10,7 @@
 #include <git2/sys/odb_backend.h>
 #include <unistd.h>
 
-enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10, MAX_LINKS_SEEN = 100000 };
+enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10 };
 
 static const char elsewhere[] =
     "it leads out of what was configured; if that is meant, name the folder that holds all of it: "
@@ -349,6 +349,11 @@ void repo_layout_release(repo_layout *l)
     pthread_mutex_destroy(&l->lock);
     mcp_allocator alloc = l->alloc;
     common_release(&alloc, l);
+}
+
+bool repo_layout_is_shallow(const repo_layout *l)
+{
+    return has(l->common.fd, "shallow");
 }
 
 /* ---- object databases ------------------------------------------------------------------------------------- */

@@ -52,6 +52,9 @@ void repo_layout_return(repo_layout *l, git_odb *odb);
 /* Whether this object is a file that is a link: what it would open has not been looked at. */
 bool repo_layout_is_linked(const repo_layout *l, const git_oid *id);
 
+/* Whether the history may end where no commit has no parents. */
+bool repo_layout_is_shallow(const repo_layout *l);
+
 /* The beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, no file), MCP_EIO. */
 int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
 

@@ -1,8 +1,12 @@
 /* log.c: the history of everything, or of a path, in pages.
  *
- * A position is the set of commits from which the walk goes on (?from=ID.ID): they are what the history is
- * made of, so a page costs what it looks at, and means the same for ever. Where the history is wider than
- * fits a URI, it is how many commits the pages before looked at (?offset=N), and they are looked at again.
+ * A position (?from=) is the set of commits from which the walk goes on, so that a page costs what it
+ * looks at. It does not always do: where clocks went backwards, the walk may come again upon a commit that a page
+ * before has looked at. Such a commit is not older than everything that was looked at, which is why the
+ * lowest time is a part of the position, and the few commits of just that time, which are common, are
+ * named. Whoever comes upon another one of them, or upon a position that is too wide for a URI, walks again
+ * from the beginning over as many commits as were looked at (?offset=).
+ *
  * A merge that took a path from one side as it was is left out, and only that side is followed (as git does).
  */
 #include "provider.h"
@@ -10,45 +14,43 @@
 
 #include <stdio.h>
 
-enum { LIMIT = 50, MAX_LIMIT = 1000, MAX_LOOKED_AT = 20000, WIDEST = 40 };
+enum {
+    LIMIT = 50,
+    MAX_LIMIT = 1000,
+    MAX_LOOKED_AT = 20000,
+    TIES = 32,
+    SHORT = 12,          /* digits of an id in a position, where they are enough */
+    MAX_POSITION = 6000, /* bytes of a position and of the path, as they stand in a URI */
+};
 
 typedef struct logging {
     repo_job *j;
     repo_walk walk;
-    uint64_t listed, limit, looked_at, skip;
     git_oid begin;
+    uint64_t limit, skip, looked_at; /* skip: what the pages before have looked at */
+    int64_t low, bound;              /* the lowest time so far; at the beginning of the page */
+    git_oid tie[TIES];               /* what was looked at and has that time */
+    size_t n_ties;                   /* TIES + 1: more than fit */
+    bool resumed, ties_named;        /* begun at a position; which named those of the lowest time */
+    bool unsure;                     /* came upon what may have been looked at before */
+    git_oid listed[MAX_LIMIT];
+    size_t n_listed;
 } logging;
 
 /* ---- one commit ----------------------------------------------------------------------------------------- */
 
-static void put_commit(logging *l, const repo_commit *c)
-{
-    char hex[GIT_OID_HEXSZ + 1];
-    mcp_json_writer *w = l->j->json;
-    repo_target t = {
-        .kind = REPO_KIND_COMMIT, .rev = {hex, GIT_OID_HEXSZ}, .other = {"", 0}, .path = {"", 0}};
-    git_oid_tostr(hex, sizeof hex, &c->id);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "id"), mcp_json_add_string(w, hex);
-    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
-    mcp_json_key(w, "author"), repo_put_person(w, &c->author);
-    mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
-    mcp_json_end(w);
-}
-
 /* What the commit has at the path. */
 static int look(logging *l, const repo_commit *c, repo_step *step)
 {
-    repo_entry e;
+    repo_entry e = {0};
     step->id = c->id;
     step->time = c->committer.time;
-    step->has = false;
+    step->mode = 0;
     if (!l->j->target.path.len)
         return MCP_OK;
     int rc = repo_tree_find(&l->j->use, &c->tree, l->j->target.path, &e);
-    step->has = rc == MCP_OK;
-    if (step->has)
-        step->at = e.id;
+    step->mode = e.mode;
+    step->at = e.id;
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
 
@@ -65,141 +67,294 @@ static int look_by_id(logging *l, const git_oid *id, repo_step *step)
 
 static bool same(const repo_step *a, const repo_step *b)
 {
-    return a->has == b->has && (!a->has || git_oid_equal(&a->at, &b->at));
+    return a->mode == b->mode && (!a->mode || git_oid_equal(&a->at, &b->at));
+}
+
+/* The parents to go on to: those that are there, or the first that has the same at the path. */
+static int look_at_parents(logging *l, const repo_step *step, const repo_commit *c,
+                           repo_step *parent, size_t *ret_n, bool *ret_same)
+{
+    size_t n = 0;
+    *ret_same = false;
+    for (size_t i = 0; i < c->n_parents && !*ret_same; i++) {
+        git_oid id = repo_commit_parent(c, i);
+        int rc = look_by_id(l, &id, &parent[n]);
+        if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(l->j->use.layout)) {
+            l->j->fixed = false; /* it may be fetched later */
+            continue;
+        }
+        if (rc != MCP_OK)
+            return rc;
+        *ret_same = l->j->target.path.len && same(step, &parent[n]);
+        if (*ret_same)
+            parent[0] = parent[n];
+        n = *ret_same ? 1 : n + 1;
+    }
+    *ret_n = n;
+    return MCP_OK;
+}
+
+static int push(logging *l, const repo_step *step)
+{
+    bool late = step->time > l->bound || (step->time == l->bound && !l->ties_named);
+    l->unsure = l->unsure || (l->resumed && late && !repo_walk_seen(&l->walk, &step->id));
+    return repo_walk_push(&l->walk, step);
 }
 
 /* Goes on to the parents. *is_listed: the commit changed something. */
 static int follow(logging *l, const repo_step *step, const repo_commit *c, bool *is_listed)
 {
-    repo_step parent[REPO_PARENTS];
-    size_t n = 0;
-    bool pushed, by_path = l->j->target.path.len > 0;
-    int rc = MCP_OK;
-    *is_listed = !by_path || step->has || c->n_parents;
-    for (size_t i = 0; rc == MCP_OK && i < c->n_parents; i++) {
-        rc = look_by_id(l, &c->parent[i], &parent[n]);
-        if (rc == MCP_ENOTFOUND) {
-            rc = MCP_OK; /* here a shallow history ends */
-            continue;
-        }
-        if (rc == MCP_OK && by_path && same(step, &parent[n])) {
-            *is_listed = false;
-            return repo_walk_push(&l->walk, &parent[n], &pushed);
-        }
-        n++;
-    }
-    if (!n && by_path)
-        *is_listed = step->has;
+    enum { FEW = 4 };
+    const mcp_allocator *alloc = &l->j->r->alloc;
+    repo_step few[FEW], *parent = few;
+    bool is_same;
+    size_t n;
+    if (c->n_parents > FEW && !(parent = common_alloc(alloc, c->n_parents * sizeof *parent)))
+        return MCP_ENOMEM;
+    int rc = look_at_parents(l, step, c, parent, &n, &is_same);
+    if (rc == MCP_OK)
+        *is_listed = !l->j->target.path.len || (!is_same && (n || step->mode));
     for (size_t i = 0; rc == MCP_OK && i < n; i++)
-        rc = repo_walk_push(&l->walk, &parent[i], &pushed);
+        rc = push(l, &parent[i]);
+    if (parent != few)
+        common_release(alloc, parent);
     return rc;
+}
+
+static void remember_time(logging *l, const repo_step *step)
+{
+    if (step->time > l->low)
+        return;
+    l->n_ties = step->time < l->low ? 0 : l->n_ties;
+    l->low = step->time;
+    if (l->n_ties < TIES)
+        l->tie[l->n_ties] = step->id;
+    l->n_ties += l->n_ties <= TIES;
 }
 
 static int visit(logging *l, const repo_step *step)
 {
     repo_commit c;
-    bool is_listed;
+    bool is_listed = false;
     int rc = repo_commit_read(&l->j->use, &step->id, &c);
     if (rc != MCP_OK)
         return rc;
     rc = follow(l, step, &c, &is_listed);
-    if (rc == MCP_OK && is_listed && l->looked_at >= l->skip) {
-        put_commit(l, &c);
-        l->listed++;
-    }
+    if (rc == MCP_OK && is_listed && l->looked_at >= l->skip)
+        l->listed[l->n_listed++] = step->id;
     l->looked_at++;
+    remember_time(l, step);
     repo_commit_free(&c);
     return rc;
 }
 
-/* ---- positions -------------------------------------------------------------------------------------------- */
+/* ---- positions: LOW~ID.ID or LOW~ID.ID~TIE.TIE ------------------------------------------------------------ */
+
+static int no_position(logging *l)
+{
+    return repo_job_fail(l->j, MCP_CODE_INVALID_PARAMS, "from is no position of a log");
+}
+
+/* The next id, in as many digits as it was given. */
+static bool take_id(logging *l, mcp_str *rest, git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    git_oid beginning;
+    size_t n = 0;
+    while (n < rest->len && n < GIT_OID_HEXSZ && strchr("0123456789abcdef", rest->ptr[n]))
+        n++;
+    if (n < SHORT)
+        return false;
+    memcpy(hex, rest->ptr, n);
+    hex[n] = 0;
+    *rest = (mcp_str){rest->ptr + n, rest->len - n};
+    return git_oid_fromstrn(&beginning, hex, n) == 0 &&
+           git_odb_exists_prefix(id, l->j->use.odb, &beginning, n) == 0;
+}
+
+static bool skip(mcp_str *rest, char c)
+{
+    bool is = rest->len && *rest->ptr == c;
+    *rest = (mcp_str){rest->ptr + is, rest->len - is};
+    return is;
+}
 
 static int begin_at(logging *l, const git_oid *id)
 {
     repo_step step;
-    bool pushed;
     int rc = look_by_id(l, id, &step);
-    return rc == MCP_OK ? repo_walk_push(&l->walk, &step, &pushed) : rc;
+    return rc == MCP_OK ? repo_walk_push(&l->walk, &step) : rc;
 }
 
-static int begin_from(logging *l, mcp_str from)
+static int begin_from(logging *l, mcp_str rest)
 {
+    git_oid id;
     int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < from.len; i += GIT_OID_HEXSZ + 1) {
-        char hex[GIT_OID_HEXSZ + 1];
-        git_oid id;
-        mcp_str one = {from.ptr + i, from.len - i < GIT_OID_HEXSZ ? 0 : GIT_OID_HEXSZ};
-        bool ends = i + GIT_OID_HEXSZ == from.len;
-        if (!repo_rev_is_id(one) || (!ends && from.ptr[i + GIT_OID_HEXSZ] != '.'))
-            return repo_job_fail(l->j, MCP_CODE_INVALID_PARAMS, "from is no position of a log");
-        memcpy(hex, one.ptr, GIT_OID_HEXSZ);
-        hex[GIT_OID_HEXSZ] = 0;
-        rc = git_oid_fromstr(&id, hex) == 0 ? begin_at(l, &id) : MCP_ENOTFOUND;
+    size_t n = 0;
+    for (l->low = 0; n < rest.len && n < 15 && rest.ptr[n] >= '0' && rest.ptr[n] <= '9'; n++)
+        l->low = l->low * 10 + (rest.ptr[n] - '0');
+    rest = (mcp_str){rest.ptr + n, rest.len - n};
+    if (!n || !l->skip || !skip(&rest, '~'))
+        return no_position(l);
+    l->bound = l->low;
+    l->n_ties = TIES + 1;
+    l->resumed = true;
+    l->looked_at = l->skip;
+    do {
+        if (!take_id(l, &rest, &id))
+            return no_position(l);
+        rc = begin_at(l, &id);
+    } while (rc == MCP_OK && skip(&rest, '.'));
+    if (rc == MCP_OK && skip(&rest, '~')) {
+        l->n_ties = 0;
+        l->ties_named = true;
+        do {
+            if (l->n_ties == TIES || !take_id(l, &rest, &l->tie[l->n_ties]))
+                return no_position(l);
+            rc = repo_walk_mark(&l->walk, &l->tie[l->n_ties++]);
+        } while (rc == MCP_OK && skip(&rest, '.'));
     }
+    if (rc == MCP_ENOTFOUND || (rc == MCP_OK && rest.len))
+        return no_position(l);
     return rc;
+}
+
+static size_t put_id(logging *l, char *to, char before, const git_oid *id)
+{
+    git_oid found;
+    to[0] = before;
+    git_oid_fmt(to + 1, id);
+    bool is_enough = git_odb_exists_prefix(&found, l->j->use.odb, id, SHORT) == 0;
+    return 1 + (is_enough ? SHORT : GIT_OID_HEXSZ);
+}
+
+/* Takes the heap apart. 0: it is too wide. */
+static size_t put_position(logging *l, char to[MAX_POSITION])
+{
+    repo_step step;
+    size_t path = 3 * l->j->target.path.len;
+    size_t room = path < MAX_POSITION ? MAX_POSITION - path : 0;
+    size_t len = (size_t)snprintf(to, MAX_POSITION, "%lld", (long long)l->low);
+    for (char before = '~'; repo_walk_pop(&l->walk, &step); before = '.') {
+        if (len + 1 + GIT_OID_HEXSZ > room)
+            return 0;
+        len += put_id(l, to + len, before, &step.id);
+    }
+    if (l->n_ties <= TIES && len + l->n_ties * (GIT_OID_HEXSZ + 1) <= room)
+        for (size_t i = 0; i < l->n_ties; i++)
+            len += put_id(l, to + len, i ? '.' : '~', &l->tie[i]);
+    return len;
 }
 
 static void put_next(logging *l)
 {
-    char from[WIDEST * (GIT_OID_HEXSZ + 1) + 1], number[24], hex[GIT_OID_HEXSZ + 1];
-    size_t len = 0;
+    char from[MAX_POSITION], number[24], hex[GIT_OID_HEXSZ + 1];
     repo_target t = l->j->target;
-    if (l->walk.n <= WIDEST) {
-        for (size_t i = 0; i < l->walk.n; i++) {
-            if (i)
-                from[len++] = '.';
-            git_oid_fmt(from + len, &l->walk.heap[i].id);
-            len += GIT_OID_HEXSZ;
-        }
-        t.param[REPO_PARAM_FROM] = (mcp_str){from, len};
-        t.param[REPO_PARAM_OFFSET] = (mcp_str){NULL, 0};
-    } else {
-        snprintf(number, sizeof number, "%llu", (unsigned long long)l->looked_at);
-        t.param[REPO_PARAM_OFFSET] = mcp_str_from(number);
-        t.rev =
-            mcp_str_from(git_oid_tostr(hex, sizeof hex, &l->begin)); /* whatever moves meanwhile */
-    }
+    size_t len = put_position(l, from);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)l->looked_at);
+    t.param[REPO_PARAM_FROM] = len ? (mcp_str){from, len} : (mcp_str){NULL, 0};
+    t.param[REPO_PARAM_OFFSET] = mcp_str_from(number);
+    t.rev = mcp_str_from(git_oid_tostr(hex, sizeof hex, &l->begin)); /* whatever moves meanwhile */
     mcp_json_key(l->j->json, "next"), repo_put_uri(l->j->json, l->j->r, &t);
 }
 
 /* ---- a page ------------------------------------------------------------------------------------------------- */
 
-static int put_page(logging *l)
+static int walk_page(logging *l)
 {
     repo_step step;
-    mcp_json_writer *w = l->j->json;
     int rc = MCP_OK;
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "commits"), mcp_json_begin_array(w);
-    while (rc == MCP_OK && l->listed < l->limit && l->looked_at < l->skip + MAX_LOOKED_AT &&
-           repo_walk_pop(&l->walk, &step)) {
+    while (rc == MCP_OK && !l->unsure && l->n_listed < l->limit &&
+           l->looked_at < l->skip + MAX_LOOKED_AT && repo_walk_pop(&l->walk, &step)) {
         rc = visit(l, &step);
         if (rc == MCP_OK && l->looked_at % 64 == 0)
             rc = repo_use_check(&l->j->use);
     }
+    return rc;
+}
+
+static int walk_from_beginning(logging *l)
+{
+    repo_walk_free(&l->walk);
+    l->resumed = l->unsure = false;
+    l->n_listed = l->n_ties = 0;
+    l->looked_at = 0;
+    l->low = l->bound = INT64_MAX;
+    int rc = begin_at(l, &l->begin);
+    return rc == MCP_OK ? walk_page(l) : rc;
+}
+
+static int put_commit(logging *l, const git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    mcp_json_writer *w = l->j->json;
+    repo_commit c;
+    repo_target t = {
+        .kind = REPO_KIND_COMMIT, .rev = {hex, GIT_OID_HEXSZ}, .other = {"", 0}, .path = {"", 0}};
+    int rc = repo_commit_read(&l->j->use, id, &c);
+    if (rc != MCP_OK)
+        return rc;
+    git_oid_tostr(hex, sizeof hex, id);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "id"), mcp_json_add_string(w, hex);
+    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c.message));
+    mcp_json_key(w, "author"), repo_put_person(w, &c.author);
+    mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
     mcp_json_end(w);
-    if (rc == MCP_OK && l->walk.n)
+    repo_commit_free(&c);
+    return MCP_OK;
+}
+
+static int put_page(logging *l)
+{
+    mcp_json_writer *w = l->j->json;
+    int rc = MCP_OK;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "commits"), mcp_json_begin_array(w);
+    for (size_t i = 0; rc == MCP_OK && i < l->n_listed; i++)
+        rc = put_commit(l, &l->listed[i]);
+    mcp_json_end(w);
+    if (l->walk.n)
         put_next(l);
     mcp_json_end(w);
+    return rc;
+}
+
+static int run(logging *l)
+{
+    repo_job *j = l->j;
+    mcp_str from = j->target.param[REPO_PARAM_FROM];
+    int rc = MCP_OK;
+    if (from.ptr) {
+        rc = begin_from(l, from);
+        if (rc == MCP_OK && !j->code)
+            rc = walk_page(l);
+    }
+    if (rc == MCP_OK && !j->code && (!from.ptr || l->unsure))
+        rc = walk_from_beginning(l);
+    if (rc == MCP_OK && !j->code)
+        rc = put_page(l);
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
 int repo_run_log(repo_job *j)
 {
-    git_oid id;
-    logging l = {.j = j};
-    mcp_str from = j->target.param[REPO_PARAM_FROM];
-    if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &l.limit) ||
-        !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &l.skip))
+    const mcp_allocator *alloc = &j->r->alloc;
+    uint64_t limit, offset;
+    git_oid begin;
+    if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit) ||
+        !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset))
         return MCP_OK;
-    int rc = repo_rev_commit(&j->use, j->target.rev, &id, &j->fixed);
+    int rc = repo_rev_commit(&j->use, j->target.rev, &begin, &j->fixed);
     if (rc != MCP_OK)
         return rc;
-    l.begin = id;
-    repo_walk_init(&l.walk, &j->r->alloc);
-    rc = from.ptr ? begin_from(&l, from) : begin_at(&l, &id);
-    if (rc == MCP_OK && !j->code)
-        rc = put_page(&l);
-    repo_walk_free(&l.walk);
+    logging *l = common_alloc(alloc, sizeof *l);
+    if (!l)
+        return MCP_ENOMEM;
+    *l = (logging){.j = j, .begin = begin, .limit = limit, .skip = offset};
+    repo_walk_init(&l->walk, alloc);
+    rc = run(l);
+    repo_walk_free(&l->walk);
+    common_release(alloc, l);
     return rc;
 }

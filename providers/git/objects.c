@@ -62,12 +62,31 @@ int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_objec
     return rc < 0 ? code_of(rc) : MCP_OK;
 }
 
+int repo_blob_size(const repo_use *u, const git_oid *id, size_t *ret)
+{
+    git_object_t type;
+    if (repo_layout_is_linked(u->layout, id) || git_odb_read_header(ret, &type, u->odb, id) < 0)
+        return MCP_EIO;
+    return type == GIT_OBJECT_BLOB ? MCP_OK : MCP_EIO;
+}
+
 mcp_str repo_object_text(git_odb_object *o)
 {
     return (mcp_str){git_odb_object_data(o), git_odb_object_size(o)};
 }
 
 /* ---- trees ------------------------------------------------------------------------------------------- */
+
+/* Git has not always been so strict with itself: 100664 and 040755 are found in old histories. */
+static unsigned todays_mode(unsigned mode)
+{
+    switch (mode & 0170000) {
+    case REPO_MODE_TREE: return REPO_MODE_TREE;
+    case REPO_MODE_LINK: return REPO_MODE_LINK;
+    case 0100000: return mode & 0100 ? 0100755 : 0100644;
+    default: return REPO_MODE_COMMIT;
+    }
+}
 
 bool repo_tree_next(mcp_str *rest, repo_entry *ret)
 {
@@ -81,7 +100,7 @@ bool repo_tree_next(mcp_str *rest, repo_entry *ret)
     const char *end = memchr(name, 0, rest->len - i - 1);
     if (!end || end == name || rest->len - (size_t)(end - rest->ptr) < 1 + GIT_OID_RAWSZ)
         return false;
-    ret->mode = mode;
+    ret->mode = todays_mode(mode);
     ret->name = (mcp_str){name, (size_t)(end - name)};
     memcpy(ret->id.id, end + 1, GIT_OID_RAWSZ);
     size_t used = (size_t)(end - rest->ptr) + 1 + GIT_OID_RAWSZ;
@@ -106,14 +125,17 @@ static int find_one(repo_use *u, const git_oid *tree, mcp_str name, repo_entry *
     repo_entry e;
     int rc = repo_object(u, tree, GIT_OBJECT_TREE, &o);
     if (rc != MCP_OK)
-        return rc;
+        return rc == MCP_ENOTFOUND ? MCP_EIO : rc; /* it is named, and not there */
+    mcp_str rest = repo_object_text(o);
     rc = MCP_ENOTFOUND;
-    for (mcp_str rest = repo_object_text(o); rc != MCP_OK && repo_tree_next(&rest, &e);)
+    while (rc != MCP_OK && repo_tree_next(&rest, &e))
         if (mcp_str_eq(e.name, name)) {
             *ret = e;
             ret->name = name;
             rc = MCP_OK;
         }
+    if (rc == MCP_ENOTFOUND && rest.len)
+        rc = MCP_EIO;
     git_odb_object_free(o);
     return rc;
 }
@@ -194,13 +216,12 @@ bool repo_commit_parse(mcp_str text, repo_commit *c)
 {
     git_oid parent;
     mcp_str line;
-    c->n_parents = 0;
     if (!take_id(&text, "tree ", &c->tree))
         return false;
-    while (take_id(&text, "parent ", &parent))
-        if (c->n_parents < REPO_PARENTS)
-            c->parent[c->n_parents++] = parent;
-    if (!take_line(&text, "author ", &line))
+    c->parents = text.ptr;
+    for (c->n_parents = 0; take_id(&text, "parent ", &parent); c->n_parents++)
+        ;
+    if (c->n_parents > REPO_PARENTS || !take_line(&text, "author ", &line))
         return false;
     parse_person(line, &c->author);
     if (!take_line(&text, "committer ", &line))
@@ -210,6 +231,17 @@ bool repo_commit_parse(mcp_str text, repo_commit *c)
         ; /* encoding, signatures */
     c->message = text;
     return true;
+}
+
+git_oid repo_commit_parent(const repo_commit *c, size_t i)
+{
+    enum { KEY = sizeof "parent " - 1 };
+    char hex[GIT_OID_HEXSZ + 1];
+    git_oid id;
+    memcpy(hex, c->parents + i * (KEY + GIT_OID_HEXSZ + 1) + KEY, GIT_OID_HEXSZ);
+    hex[GIT_OID_HEXSZ] = 0;
+    (void)git_oid_fromstr(&id, hex); /* it was taken apart before */
+    return id;
 }
 
 int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret)

@@ -35,13 +35,15 @@ int repo_use_check(const repo_use *u);
 /* Any object; the caller's, git_odb_object_free(). `type`: GIT_OBJECT_ANY, or what it has to be (else
  * MCP_ENOTFOUND). */
 int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_object **ret);
+/* How large a blob is, without reading it. */
+int repo_blob_size(const repo_use *u, const git_oid *id, size_t *ret);
 mcp_str repo_object_text(git_odb_object *o);
 
 /* ---- trees ------------------------------------------------------------------------------------------- */
 
 typedef struct repo_entry {
-    unsigned mode;
-    mcp_str name; /* of the tree's bytes */
+    unsigned mode; /* one of those that git writes today, whatever an old one wrote */
+    mcp_str name;  /* of the tree's bytes */
     git_oid id;
 } repo_entry;
 
@@ -51,12 +53,13 @@ enum { REPO_MODE_TREE = 040000, REPO_MODE_LINK = 0120000, REPO_MODE_COMMIT = 016
 bool repo_tree_next(mcp_str *rest, repo_entry *ret);
 /* Git's order of entries: bytes, a folder's name as if it ended in "/". */
 int repo_entry_compare(mcp_str a, bool a_tree, mcp_str b, bool b_tree);
-/* What a path is in a tree; "" is the tree itself. ret->name is then the last part of `path`. */
+/* What a path is in a tree; "" is the tree itself. ret->name is then the last part of `path`.
+ * MCP_ENOTFOUND: the trees are there, the path is not in them; a tree that is missing is MCP_EIO. */
 int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *ret);
 
 /* ---- commits and tags ----------------------------------------------------------------------------------- */
 
-enum { REPO_PARENTS = 64 };
+enum { REPO_PARENTS = 4096 }; /* a commit with more is taken for damaged */
 
 typedef struct repo_person {
     mcp_str name, email;
@@ -66,14 +69,16 @@ typedef struct repo_person {
 
 typedef struct repo_commit {
     git_odb_object *object; /* holds the texts; git_odb_object_free() */
-    git_oid id, tree, parent[REPO_PARENTS];
-    size_t n_parents; /* not more than fit */
+    git_oid id, tree;
+    const char *parents; /* lines of one length: repo_commit_parent() */
+    size_t n_parents;
     repo_person author, committer;
     mcp_str message;
 } repo_commit;
 
 int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret);
 void repo_commit_free(repo_commit *c);
+git_oid repo_commit_parent(const repo_commit *c, size_t i);
 /* Parses the bytes of a commit; nothing is kept but slices. False: it is none. */
 bool repo_commit_parse(mcp_str text, repo_commit *ret);
 

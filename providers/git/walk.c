@@ -71,27 +71,31 @@ static int grow_heap(repo_walk *w)
     return MCP_OK;
 }
 
-int repo_walk_push(repo_walk *w, const repo_step *step, bool *ret)
+int repo_walk_mark(repo_walk *w, const git_oid *id)
 {
-    int rc = MCP_OK;
-    *ret = false;
+    int rc = w->n_seen >= w->seen_cap / 2 ? grow_seen(w) : MCP_OK;
+    if (rc != MCP_OK || repo_walk_seen(w, id))
+        return rc;
+    w->seen[slot_of(w->seen, w->seen_cap, id)] = *id;
+    w->n_seen++;
+    return MCP_OK;
+}
+
+int repo_walk_push(repo_walk *w, const repo_step *step)
+{
     if (repo_walk_seen(w, &step->id))
         return MCP_OK;
-    if (w->n_seen >= w->seen_cap / 2)
-        rc = grow_seen(w);
-    if (rc == MCP_OK && w->n == w->cap)
-        rc = grow_heap(w);
+    int rc = w->n == w->cap ? grow_heap(w) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = repo_walk_mark(w, &step->id);
     if (rc != MCP_OK)
         return rc;
-    w->seen[slot_of(w->seen, w->seen_cap, &step->id)] = step->id;
-    w->n_seen++;
     repo_step s = *step;
     s.order = w->pushed++;
     size_t i = w->n++;
     for (; i && before(&s, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
         w->heap[i] = w->heap[(i - 1) / 2];
     w->heap[i] = s;
-    *ret = true;
     return MCP_OK;
 }
 

@@ -9,8 +9,8 @@ typedef struct repo_step {
     git_oid id;
     int64_t time;
     size_t order;
-    git_oid at; /* what is at the path, in this commit */
-    bool has;   /* there is something */
+    git_oid at;    /* what is at the path, in this commit */
+    unsigned mode; /* of that; 0: there is nothing */
 } repo_step;
 
 typedef struct repo_walk {
@@ -23,9 +23,10 @@ typedef struct repo_walk {
 
 void repo_walk_init(repo_walk *w, const mcp_allocator *alloc);
 void repo_walk_free(repo_walk *w);
-/* A commit that was pushed before, or that is not there (a shallow history ends so), is none: *ret says so
- * and the call succeeds. */
-int repo_walk_push(repo_walk *w, const repo_step *step, bool *ret);
+/* A commit that was pushed before is left out. */
+int repo_walk_push(repo_walk *w, const repo_step *step);
+/* As if it had been pushed and popped. */
+int repo_walk_mark(repo_walk *w, const git_oid *id);
 bool repo_walk_pop(repo_walk *w, repo_step *ret);
 bool repo_walk_seen(const repo_walk *w, const git_oid *id);
 
