@@ -13,6 +13,7 @@
 #include <common/text.h>
 #include <mcp/io.h>
 
+#include "about.h"
 #include "tokens.h"
 
 /* What was found so far: the program's own, as all of its output is. */
@@ -117,16 +118,17 @@ static void look_at_module(const offer *o, const source *s)
 {
     const mcp_module *module;
     mcp_error error = {0};
-    const char *colon = strchr(s->text, ':');
     mcp_str name = mcp_str_from(s->module);
     if (!s->module)
-        name = (mcp_str){s->text, (size_t)(colon - s->text)};
+        name = (mcp_str){s->text, strcspn(s->text, ":")};
+    char *shown = about_source(s);
     if (modules_find(o->modules, name, &module, &error) != MCP_OK)
         doctor_find(FINDING_WRONG, "source", "%s", error.text);
     else
         doctor_find(FINDING_OK, "source", "%s: by the module %s (%s), built with libmcp %s",
-                    s->module ? s->text : colon + 1, module->name,
+                    shown ? shown : "", module->name,
                     module->about ? module->about : "no description", module->version);
+    free(shown);
 }
 
 static void look_at_sources(const settings *now, offer *o)

@@ -43,14 +43,17 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
     return ok;
 }
 
-/* NULL: the module is not there, or no memory. */
+/* A path where it lies, anything else without its passwords. NULL: the module is not there, or no memory. */
 static char *place_source(const offer *o, const source *s)
 {
     const mcp_module *module;
     mcp_error error;
     char *placed = NULL;
-    if (modules_find(o->modules, mcp_str_from(s->module), &module, &error) == MCP_OK)
-        placed = offer_place(module, s->text, s->base);
+    if (modules_find(o->modules, mcp_str_from(s->module), &module, &error) != MCP_OK)
+        return NULL;
+    placed = offer_place(module, s->text, s->base);
+    if (placed && !module->source_is_path)
+        modules_remove_passwords(placed);
     return placed;
 }
 
@@ -59,7 +62,7 @@ static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
     char *placed = place_source(o, s);
     mcp_json_begin_object(w);
     mcp_json_key(w, "module"), mcp_json_add_string(w, s->module);
-    mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : s->text);
+    mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : "");
     if (s->name)
         mcp_json_key(w, "name"), mcp_json_add_string(w, s->name);
     if (s->options)

@@ -20,6 +20,7 @@ typedef struct host {
     const char *key; /* the member that holds the servers */
     bool has_type;   /* "type": "stdio" is required */
     const char *where;
+    const char *where_http; /* when the server is at an address; NULL: the same */
 } host;
 
 static const host hosts[] = {
@@ -27,12 +28,15 @@ static const host hosts[] = {
      "Claude Desktop: merge it into claude_desktop_config.json (Settings, Developer, Edit Config;\n"
      "on Linux ~/.config/Claude/, on macOS ~/Library/Application Support/Claude/), then start it "
      "again.\n"
-     "Claude Code: merge it into .mcp.json in the project's folder."},
+     "Claude Code: merge it into .mcp.json in the project's folder.",
+     "Claude Code: merge it into .mcp.json in the project's folder.\n"
+     "Claude Desktop's file takes commands alone: for it, print the entry without --http."},
     {"vscode", "servers", true,
      "VS Code: merge it into .vscode/mcp.json of the workspace, or into the user's mcp.json\n"
-     "(command \"MCP: Open User Configuration\")."},
+     "(command \"MCP: Open User Configuration\").",
+     NULL},
     {"cursor", "mcpServers", false,
-     "Cursor: merge it into ~/.cursor/mcp.json, or into .cursor/mcp.json of the project."},
+     "Cursor: merge it into ~/.cursor/mcp.json, or into .cursor/mcp.json of the project.", NULL},
 };
 
 /* Whether some component is "..". */
@@ -122,21 +126,23 @@ static bool print_source(const source *s, modules *m)
                                            : absolute_path(s->text));
 }
 
-/* What the command line said; what the configuration file says is in there. */
+/* What the command line said; what the configuration file says is in there. Several sources are a line each. */
 static bool print_arguments(const settings *s, modules *m)
 {
-    bool ok = true;
-    const char *before = "";
+    bool ok = true, lines = s->sources.count > 1;
+    const char *before = lines ? "\n        " : "";
+    const char *next = lines ? ",\n        " : ", ";
     if (s->config)
-        ok = print_path("config", s->config, before), before = ", ";
-    for (size_t i = 0; ok && i < s->kept.count; i++, before = ", ")
+        ok = print_path("config", s->config, before), before = next;
+    for (size_t i = 0; ok && i < s->kept.count; i++, before = next)
         printf("%s", before), ok = print_string(s->kept.items[i]);
     if (ok && s->prompts)
-        ok = print_path("prompts", s->prompts, before), before = ", ";
-    for (size_t i = 0; ok && i < s->modules.count; i++, before = ", ")
+        ok = print_path("prompts", s->prompts, before), before = next;
+    for (size_t i = 0; ok && i < s->modules.count; i++, before = next)
         ok = print_path("module", s->modules.items[i], before);
-    for (size_t i = 0; ok && i < s->sources.count; i++, before = ", ")
+    for (size_t i = 0; ok && i < s->sources.count; i++, before = next)
         printf("%s", before), ok = print_source(&s->sources.items[i], m);
+    printf("%s", lines ? "\n      " : "");
     return ok;
 }
 
@@ -196,7 +202,7 @@ int entry_print(const settings *line, const settings *now, bool tokens, modules 
     ok = ok && (http ? print_http(now, tokens) : print_stdio(line, m, h));
     printf("\n    }\n  }\n}\n");
     if (ok)
-        fprintf(stderr, "%s\n", h->where);
+        fprintf(stderr, "%s\n", http && h->where_http ? h->where_http : h->where);
     if (ok && http)
         fprintf(stderr, "mcpd has to be running already%s.\n",
                 tokens ? "; put a token of its own in place of TOKEN" : "");

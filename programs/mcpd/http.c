@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "about.h"
 #include "log.h"
 
 /* What the endpoint's questions need. */

@@ -183,7 +183,7 @@ static int serve(program *p)
 static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
-        return say("--check-config needs --config"), 2;
+        return say("--check-config needs --config; --doctor looks at a command line too"), 2;
     if (!options_what(s) && !(line->config && line->check_config) && !line->doctor) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
@@ -207,6 +207,19 @@ static int configure(program *p)
     return refuse(&p->line, &p->now);
 }
 
+static int list_modules(const settings *line)
+{
+    mcp_error error = {0};
+    modules *m = modules_new();
+    error.code = m ? MCP_OK : MCP_ENOMEM;
+    for (size_t i = 0; error.code == MCP_OK && i < line->modules.count; i++)
+        error.code = modules_load(m, line->modules.items[i], &error);
+    if (error.code == MCP_OK)
+        error.code = modules_list(m, stdout);
+    modules_free(m);
+    return error.code == MCP_OK ? 0 : fail(&error);
+}
+
 static int run(program *p)
 {
     if (p->line.help)
@@ -217,6 +230,8 @@ static int run(program *p)
         return options_completion(stdout, p->line.completion), 0;
     if (p->line.help_schema)
         return config_print_schema(stdout);
+    if (p->line.list_modules)
+        return list_modules(&p->line);
     if (p->line.version)
         return printf("mcpd %s\n", mcp_version()), 0;
     if (p->line.config)

@@ -40,12 +40,22 @@ static const mcp_module *const linked[] = {MCPD_STATIC_MODULES NULL};
 #undef X
 
 /* Those of this project, for a message that helps. */
+static const modules_known known[] = {
+    {"git", "PATH", "MCP_MODULE_GIT", "libgit2", "libgit2-dev"},
+    {"postgres", "CONNINFO", "MCP_MODULE_POSTGRES", "libpq", "libpq-dev"},
+    {"sqlite", "FILE", "MCP_MODULE_SQLITE", "libsqlite3", "libsqlite3-dev"},
+};
+
+/* What people write who mean something else. */
 static const struct {
-    const char *name, *needs;
-} known[] = {
-    {"sqlite", "it is part of a build with MCP_MODULE_SQLITE=ON (needs libsqlite3)"},
-    {"postgres", "it is part of a build with MCP_MODULE_POSTGRES=ON (needs libpq)"},
-    {"git", "it is part of a build with MCP_MODULE_GIT=ON (needs libgit2)"},
+    const char *name, *instead;
+} slips[] = {
+    {"postgresql", "a PostgreSQL database is postgres:..."},
+    {"sqlite3", "a SQLite database is sqlite:FILE"},
+    {"file", "a file or folder is named by its path alone"},
+    {"http", "only what is on this machine can be served: a clone is git:PATH"},
+    {"https", "only what is on this machine can be served: a clone is git:PATH"},
+    {"ssh", "only what is on this machine can be served: a clone is git:PATH"},
 };
 
 static void explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
@@ -115,6 +125,14 @@ static const mcp_module *find(const modules *m, mcp_str name)
     return NULL;
 }
 
+const mcp_module *modules_at(const modules *m, size_t i)
+{
+    size_t n_linked = sizeof linked / sizeof *linked - 1;
+    if (i + 1 <= n_linked)
+        return linked[i];
+    return i - n_linked < m->count ? m->items[i - n_linked] : NULL;
+}
+
 /* Nothing but size and abi is looked at before they are known to be right. */
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
@@ -168,31 +186,73 @@ int modules_load(modules *m, const char *path, mcp_error *error)
 
 /* ---- looking for it ------------------------------------------------------------------------------- */
 
-/* DIR/NAME.so, where it lies beside this program; false when that cannot be told. */
-static bool path_beside(mcp_str name, char to[PATH_MAX])
+bool modules_folder(bool installed, char *to, size_t room)
 {
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self);
     while (len > 0 && self[len - 1] != '/')
         len--;
-    if (len <= 0)
+    int n = installed ? snprintf(to, room, "%s", MCPD_MODULE_DIR)
+                      : snprintf(to, room, "%.*s%s", len > 0 ? (int)len : 0, self,
+                                 MCPD_MODULE_DIR_FROM_PROGRAM);
+    char *real = realpath(to, NULL);
+    if (real)
+        n = snprintf(to, room, "%s", real);
+    free(real);
+    return n > 0 && (size_t)n < room && (installed || len > 0);
+}
+
+/* DIR/NAME.so, of the folder beside this program or of the other. False: there is none. */
+static bool path_of(mcp_str name, bool installed, char to[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    if (!modules_folder(installed, folder, sizeof folder))
         return false;
-    int n = snprintf(to, PATH_MAX, "%.*s%s/%.*s.so", (int)len, self, MCPD_MODULE_DIR_FROM_PROGRAM,
-                     (int)name.len, name.ptr);
-    return n > 0 && n < PATH_MAX;
+    int n = snprintf(to, PATH_MAX, "%s/%.*s.so", folder, (int)name.len, name.ptr);
+    return n > 0 && n < PATH_MAX && access(to, F_OK) == 0;
+}
+
+const modules_known *modules_known_at(size_t i)
+{
+    return i < sizeof known / sizeof *known ? &known[i] : NULL;
+}
+
+const modules_known *modules_know(mcp_str name)
+{
+    const modules_known *k;
+    for (size_t i = 0; (k = modules_known_at(i)) != NULL; i++)
+        if (mcp_str_eq(name, mcp_str_from(k->name)))
+            break;
+    return k;
 }
 
 static int not_there(mcp_str name, const char *path, mcp_error *error)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (mcp_str_eq(name, mcp_str_from(known[i].name)))
-            return FAIL(error, MCP_ENOTFOUND, "the module %s is not there (%.120s): %s",
-                        known[i].name, path, known[i].needs);
+    const modules_known *k = modules_know(name);
+    if (k)
+        return FAIL(error, MCP_ENOTFOUND,
+                    "the module %s is not installed (%.100s): build libmcp with %s=ON where %s is "
+                    "(Debian, Ubuntu: %s)",
+                    k->name, path, k->option, k->library, k->package);
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+        if (mcp_str_eq(name, mcp_str_from(slips[i].name)))
+            return FAIL(error, MCP_ENOTFOUND,
+                        "there is no module %s: %s; write ./%s:... if that is a file",
+                        slips[i].name, slips[i].instead, slips[i].name);
     return FAIL(
         error, MCP_ENOTFOUND,
-        "there is no module %.*s (%.120s); name it with --module, or write ./%.*s:... if that "
-        "is a file",
+        "there is no module %.*s (%.80s), see --list-modules; name its file with --module, or "
+        "write ./%.*s:... if that is a file",
         (int)name.len, name.ptr, path, (int)name.len, name.ptr);
+}
+
+/* It is there, and what it is linked with is not, or not in this version. */
+static void hint_library(mcp_str name, mcp_error *error)
+{
+    const modules_known *k = modules_know(name);
+    size_t len = strlen(error->text);
+    if (k)
+        snprintf(error->text + len, sizeof error->text - len, " (it needs %s)", k->library);
 }
 
 int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error)
@@ -203,11 +263,13 @@ int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *er
         *ret = module;
         return MCP_OK;
     }
-    if (!path_beside(name, path) || access(path, F_OK) != 0)
-        snprintf(path, sizeof path, "%s/%.*s.so", MCPD_MODULE_DIR, (int)name.len, name.ptr);
-    if (access(path, F_OK) != 0)
+    if (!path_of(name, false, path) && !path_of(name, true, path)) {
+        path_of(name, false, path); /* for the message */
         return not_there(name, path, error);
+    }
     int rc = open_module(m, path, &module, error);
+    if (rc != MCP_OK)
+        hint_library(name, error);
     if (rc == MCP_OK && !mcp_str_eq(mcp_str_from(module->name), name))
         rc = FAIL(error, MCP_EINVAL, "%.150s is the module %s", path, module->name);
     if (rc == MCP_OK)
@@ -292,6 +354,28 @@ static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, 
         mcp_json_add_str(w, value);
 }
 
+/* With all that there are, because nobody knows them by heart. */
+static int unknown_option(const mcp_module *module, const mcp_json *properties, const char *key,
+                          mcp_error *error)
+{
+    mcp_json_iter it = {0};
+    mcp_str name;
+    explain(error, MCP_EINVAL, "an option of %s: unknown property \"%.40s\"; known are \"name\"",
+            module->name, key);
+    while (mcp_json_next(properties, &it, &name)) {
+        size_t len = strlen(error->text);
+        snprintf(error->text + len, sizeof error->text - len, ", \"%.*s\"", (int)name.len,
+                 name.ptr);
+    }
+    return MCP_EINVAL;
+}
+
+static bool is_known(const mcp_json *schema, mcp_str key)
+{
+    return mcp_json_bool(mcp_json_get(schema, "additionalProperties"), true) ||
+           mcp_json_get_str(mcp_json_get(schema, "properties"), key) != NULL;
+}
+
 /* One "key=value", decoded in place. */
 static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, modules_word *word,
                        mcp_error *error)
@@ -306,6 +390,8 @@ static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, m
                     text);
     value[len] = 0;
     if (strcmp(text, "name") != 0) {
+        if (!is_known(schema, mcp_str_from(text)))
+            return unknown_option(word->module, mcp_json_get(schema, "properties"), text, error);
         add_option(w, schema, mcp_str_from(text), (mcp_str){value, len});
         return MCP_OK;
     }
@@ -397,8 +483,8 @@ static char *find_password(char *from, char **end)
     return word;
 }
 
-/* What is printed has no password in it: neither as one of many words nor in a URI, "//user:password@host". */
-static void remove_passwords(char *text)
+/* Neither as one of many words nor in a URI, "//user:password@host". */
+void modules_remove_passwords(char *text)
 {
     char *end;
     for (char *at = text; (at = find_password(at, &end)) != NULL;)
@@ -425,7 +511,7 @@ char *modules_absolute(modules *m, const char *word, char *(*absolute)(const cha
     if (!path || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
         ret = NULL;
     if (ret && !w.module->source_is_path)
-        remove_passwords(ret);
+        modules_remove_passwords(ret);
     free(path);
     modules_clear_word(&w);
     return ret;

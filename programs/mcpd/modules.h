@@ -7,6 +7,8 @@
 #ifndef MCPD_MODULES_H
 #define MCPD_MODULES_H
 
+#include <stdio.h>
+
 #include <mcp/module.h>
 
 typedef struct modules modules;
@@ -25,6 +27,25 @@ int modules_load(modules *m, const char *path, mcp_error *error);
 
 /* The module of a name, loaded now if need be. The same errors. */
 int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error);
+
+/* One of this project, whether it is there or not; NULL: it is none of them. */
+typedef struct modules_known {
+    const char *name, *what;      /* the source is NAME:WHAT */
+    const char *option, *library; /* of the build, and what it needs */
+    const char *package;          /* with the library, on Debian */
+} modules_known;
+const modules_known *modules_know(mcp_str name);
+const modules_known *modules_known_at(size_t i);
+
+/* Those that are linked in or loaded by now; NULL: no more. */
+const mcp_module *modules_at(const modules *m, size_t i);
+/* Where they are looked for: beside this program, or where they were to be installed. False: that cannot be
+ * told. */
+bool modules_folder(bool installed, char *to, size_t room);
+
+/* list.c: all there are, loaded for it, with their options; and those of this project that are not there.
+ * MCP_OK, MCP_ENOMEM. */
+int modules_list(modules *m, FILE *to);
 
 /* Whether the options are ones that the module takes; NULL: none. MCP_OK; MCP_EINVAL with the place and the
  * reason. */
@@ -51,5 +72,8 @@ int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_err
 /* The word with its path made absolute by `absolute` (which returns what is freed, or NULL); the word itself
  * where it is no path. NULL: it cannot be made. free() it. */
 char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path));
+
+/* Takes the passwords out of a connection string, in place: nothing that is printed has one. */
+void modules_remove_passwords(char *text);
 
 #endif

@@ -121,6 +121,13 @@ static const option table[] = {
      .is_path = true,
      .help = "Load a module from FILE, for sources NAME:... with the name that it has (may be "
              "repeated)."},
+    {.name = "list-modules",
+     .kind = OPTION_FLAG,
+     .at = AT(list_modules),
+     .unkept = true,
+     .line_only = true,
+     .help = "Say which modules there are, what their sources and options are, and what is missing "
+             "where one cannot be loaded, and end."},
     {.name = "name",
      .kind = OPTION_TEXT,
      .at = AT(name),
@@ -362,7 +369,8 @@ const char *options_what(const settings *s)
 /* ---- --help ---------------------------------------------------------------------------------- */
 
 static const char summary[] =
-    "Serve folders, files and databases as MCP resources over stdin and stdout, or HTTP.";
+    "Serve folders, git repositories and databases as MCP resources, over stdin and\n"
+    "stdout or over HTTP.";
 
 void options_usage(FILE *to)
 {
@@ -373,9 +381,13 @@ void options_help(FILE *to)
 {
     options_usage(to);
     fprintf(to,
-            "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\nsqlite:FILE and "
-            "postgres:CONNINFO are databases, git:PATH is a repository. '--' ends the "
-            "options.\n\nOptions:\n",
+            "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\n"
+            "  git:PATH               a repository, at all its revisions\n"
+            "  sqlite:FILE            a SQLite database\n"
+            "  postgres:CONNINFO      a PostgreSQL database: 'postgres:dbname=shop user=reader'\n"
+            "with options behind it, as in 'git:src?name=app' (quoted: the shell must not see the "
+            "'?');\n"
+            "--list-modules says which there are. '--' ends the options of mcpd.\n\nOptions:\n",
             summary);
     help_options(to, table, N_OPTIONS, NULL);
     fprintf(to, "\nExamples:\n"
@@ -396,7 +408,7 @@ void options_completion(FILE *to, const char *shell)
 
 static const char *const man_before =
     ".SH NAME\n"
-    "mcpd \\- serve folders and files to MCP hosts\n"
+    "mcpd \\- serve folders, git repositories and databases to MCP hosts\n"
     ".SH SYNOPSIS\n"
     ".B mcpd\n"
     ".RI [ options ] \" source\" ...\n"
@@ -426,15 +438,30 @@ static const char *const man_before =
     ".IR NAME : WHAT\n"
     "belongs to the module\n"
     ".IR NAME ,\n"
-    "which is loaded for it;\n"
-    ".B sqlite:\\fIFILE\n"
-    "is a database, whose tables and rows are resources\n"
-    ".RB ( sqlite:shop.db?name=shop\n"
-    "gives it a name), so is\n"
-    ".B postgres:\\fICONNINFO\\fR,\n"
-    "and\n"
-    ".B git:\\fIPATH\n"
-    "is a repository at any of its revisions. A file whose name looks like that is written\n"
+    "which is loaded for it:\n"
+    ".TP\n"
+    ".BI git: PATH\n"
+    "a repository, at any of its revisions: files, folders, commits, history, differences, blame\n"
+    ".TP\n"
+    ".BI sqlite: FILE\n"
+    "a SQLite database: its schema, tables and rows, and a read-only tool for queries\n"
+    ".TP\n"
+    ".BI postgres: CONNINFO\n"
+    "the same of a PostgreSQL database; what follows is libpq's connection string\n"
+    "(postgres:dbname=shop user=reader, postgres://reader@db.example.org/shop). Passwords belong "
+    "into\n"
+    "libpq's own places, such as\n"
+    ".IR \\(ti/.pgpass .\n"
+    ".PP\n"
+    "Options of such a source stand behind it like the query of a URI, and have to be quoted in a "
+    "shell:\n"
+    ".B \\(aqsqlite:shop.db?name=shop&max_rows=50\\(aq\\fR;\n"
+    ".B name\n"
+    "is what it is called in URIs.\n"
+    ".B \\-\\-list\\-modules\n"
+    "says which modules there are and what options they have. A file whose name looks like that "
+    "is\n"
+    "written\n"
     ".BI ./ NAME : WHAT\\fR.\n"
     ".PP\n"
     "Parts of large files are read by adding a query to the URI:\n"
@@ -536,8 +563,10 @@ static const char *const man_after =
     ".B mcpd ~/project\n"
     "Serve one folder.\n"
     ".TP\n"
-    ".B mcpd sqlite:shop.db\n"
-    "Serve a database.\n"
+    ".B mcpd \\(ti/project git:\\(ti/project \\(aqsqlite:shop.db?name=shop\\(aq "
+    "\\(aqpostgres:dbname=orders "
+    "user=reader\\(aq\n"
+    "Serve a folder, its repository and two databases.\n"
     ".TP\n"
     ".B mcpd \\-\\-config mcpd.json \\-\\-check\\-config\n"
     "Say what is wrong with a configuration.\n"

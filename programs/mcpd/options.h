@@ -40,7 +40,7 @@ typedef struct settings {
     uint64_t max_connections, max_body, heartbeat;
     bool version, help, help_man, help_schema;
     const char *config, *completion;
-    bool check_config, doctor, json;
+    bool check_config, doctor, json, list_modules;
 
     texts modules;
     const char *prompts;

@@ -57,7 +57,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     run -0 legacy --module "$NOTES" 'notes:a;b?separator=%3B' -- "$(request resources/list '{}')"
     [ "$(jq -r '.[0].result.resources[1].uri' <<<"$output")" = "notes://all/2" ]
     refused '*an option of notes: /separator*' --module "$NOTES" 'notes:a?separator=two'
-    refused '*unknown property "sep"*separator*' --module "$NOTES" 'notes:a?sep=x'
+    refused '*unknown property "sep"*"name", "separator"' --module "$NOTES" 'notes:a?sep=x'
     refused '*hexadecimal*' --module "$NOTES" 'notes:a?separator=%z'
     refused '*NAME=VALUE*' --module "$NOTES" 'notes:a?separator=x&more'
 }
@@ -69,7 +69,10 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
 }
 
 @test "a module that is not there: where it was looked for, and what a file would be called" {
-    refused '*no module nope (/*/nope.so)*--module*./nope:*' nope:x
+    refused '*no module nope (/*/nope.so)*--list-modules*--module*./nope:*' nope:x
+    refused '*no module postgresql: *postgres:*' postgresql://reader@db.example.org/shop
+    refused '*no module https: *git:PATH*' https://example.org/project.git
+    refused '*no module file: *path*' "file://$PWD"
     refused '*./none.so: No such file*' --module ./none.so x
     refused '*no module notes*' notes:a
     touch nope:x
@@ -120,6 +123,67 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [ "$(jq -r '.[0].result.resources[1].name' <<<"$output")" = b ]
     mv "moved/bin/$from_program/notes.so" "moved/bin/$from_program/other.so"
     refused '*other.so is the module notes*' other:a
+}
+
+@test "a module of this project that cannot be had: what it needs" {
+    built=$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)
+    [ -n "$built" ] || skip "there is no module in this build"
+    from_program=$(realpath --relative-to="$(dirname "$MCPD")" "$(dirname "$built")")
+    mkdir -p moved/bin "moved/bin/$from_program"
+    cp "$MCPD" moved/bin/
+    MCPD=$PWD/moved/bin/mcpd
+    # Where it was to be installed an older one may lie.
+    run -1 --separate-stderr "$MCPD" git:none
+    [[ "$stderr" == *"the module git is not installed ("*"MCP_MODULE_GIT=ON"*"libgit2-dev"* ||
+        "$stderr" == "mcpd: none: No such file or directory" ]]
+    echo text >"moved/bin/$from_program/git.so"
+    refused '*cannot be loaded: */git.so: *[(]it needs libgit2)' git:none
+    run -0 "$MCPD" --list-modules
+    [[ "$output" == *"git:PATH"*"cannot be loaded"*"(it needs libgit2)"*"postgres:CONNINFO"*"sqlite:FILE"* ]]
+}
+
+@test "--list-modules: what their sources and options are" {
+    run -0 --separate-stderr "$MCPD" --list-modules --module "$NOTES"
+    [ -z "$stderr" ]
+    [[ "$output" == *"  notes:WHAT             The lines of a text"*"    separator=TEXT"* ]]
+    for source in git:PATH postgres:CONNINFO sqlite:FILE; do
+        [ ! -e "$(find "$MCP_BUILD_DIR/programs" -name "${source%:*}.so")" ] ||
+            [[ "$output" == *"  $source "*"    name=TEXT"*"    timeout_ms=N "* ]]
+    done
+    refused '*./none.so: No such file*' --list-modules --module ./none.so
+}
+
+@test "a password in a source is shown to nobody: instructions, doctor, configurations, log" {
+    cat >c.json <<END
+{"module": ["$NOTES"], "sources": [{"module": "notes", "source": "host=x password=s3cret user=y", "name": "n"}]}
+END
+    for source in "--module $NOTES notes:host=x%password=s3cret%user=y" "--config c.json"; do
+        IFS=' ' read -ra words <<<"$source"
+        words=("${words[@]//%/ }")
+        for what in --doctor "--doctor --json" "--print-config mcpd" "--print-config claude"; do
+            # shellcheck disable=SC2086
+            run "$MCPD" $what "${words[@]}"
+            [[ "$status" == 0 && "$output" != *s3cret* ]] || { echo "$what: $output"; return 1; }
+        done
+        printf '%s\n' "$initialize" | "$MCPD" "${words[@]}" >out
+        instructions=$(jq -r .result.instructions out)
+        [[ "$instructions" == *"- notes"* && "$instructions" != *s3cret* && "$instructions" != *host* ]]
+        "$MCPD" --http 127.0.0.1:0 "${words[@]}" 2>log 3>&- &
+        for _ in {1..100}; do
+            grep -q serving log && break
+            sleep 0.1
+        done
+        kill $!
+        wait $! || :
+        grep -q 'serving notes:host=x .*user=y' log
+        ! grep s3cret log
+    done
+}
+
+@test "what the model is told of a source: its module and its name" {
+    printf '%s\n' "$initialize" | "$MCPD" --module "$NOTES" notes:a 'notes:b?name=second&separator=;' . >out
+    instructions=$(jq -r .result.instructions out)
+    [[ "$instructions" == *$'\n- notes\n- notes: second\n- '"$PWD"$'\n'*resources/templates/list* ]]
 }
 
 @test "mcpd is linked with no library of a module" {

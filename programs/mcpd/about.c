@@ -1,0 +1,116 @@
+/* about.c: see about.h.
+ *
+ * What may surprise: a client is told less than a person who started the server. Of a source that is no path
+ * (a connection string) it learns the module and the name in URIs alone, not which machine and which role.
+ */
+#define _GNU_SOURCE
+#include "about.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- to a person --------------------------------------------------------------------------------- */
+
+char *about_source(const source *s)
+{
+    char *whole = NULL;
+    if (!source_is_module(s))
+        return strdup(s->text);
+    if (asprintf(&whole, "%s%s%s", s->module ? s->module : "", s->module ? ":" : "", s->text) < 0)
+        return NULL;
+    modules_remove_passwords(whole);
+    return whole;
+}
+
+char *about_first(const settings *s)
+{
+    char *ret = NULL;
+    char *first = s->sources.count ? about_source(&s->sources.items[0]) : strdup(s->prompts);
+    if (!first || asprintf(&ret, "%s%s", first, s->sources.count > 1 ? " and more" : "") < 0)
+        ret = NULL;
+    free(first);
+    return ret;
+}
+
+/* ---- to the model -------------------------------------------------------------------------------- */
+
+static const char how_to_files[] =
+    "\nList them with resources/list; read one by its URI. Parts of a large file: add "
+    "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
+    "folder "
+    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
+static const char how_to_modules[] =
+    " What else can be read by its URI, resources/templates/list says.";
+
+static bool is_utf8(const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json;
+    mcp_json_add_string(w, text);
+    bool ok = w && mcp_json_writer_finish(w, &json) == MCP_OK;
+    mcp_json_writer_free(w);
+    return ok;
+}
+
+static void put_line(FILE *to, const char *module, const char *text)
+{
+    if (text && is_utf8(text))
+        fprintf(to, "\n- %s%s%s", module, *module ? ": " : "", text);
+    else if (*module)
+        fprintf(to, "\n- %s", module);
+}
+
+/* What cannot be read here is told when it is mounted. */
+static void put_word(FILE *to, modules *m, const char *word)
+{
+    modules_word w;
+    mcp_error error;
+    if (modules_read_word(m, word, &w, &error) != MCP_OK)
+        return;
+    put_line(to, w.module->name, w.name ? w.name : w.module->source_is_path ? w.source : NULL);
+    modules_clear_word(&w);
+}
+
+static void put_named(FILE *to, modules *m, const source *s)
+{
+    const mcp_module *module;
+    mcp_error error;
+    if (modules_find(m, mcp_str_from(s->module), &module, &error) == MCP_OK)
+        put_line(to, module->name, s->name ? s->name : module->source_is_path ? s->text : NULL);
+}
+
+static void put_source(FILE *to, modules *m, const source *s)
+{
+    if (s->module) {
+        put_named(to, m, s);
+    } else if (source_is_module(s)) {
+        put_word(to, m, s->text);
+    } else {
+        char *path = realpath(s->text, NULL); /* as the URIs have it */
+        put_line(to, "", path);
+        free(path);
+    }
+}
+
+char *about_all(const settings *s, modules *m)
+{
+    enum { MOST = 20 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
+    if (!to)
+        return NULL;
+    fprintf(to, "This server offers the following as resources:");
+    for (size_t i = 0; i < s->sources.count && i < MOST; i++)
+        put_source(to, m, &s->sources.items[i]);
+    if (s->sources.count > MOST)
+        fprintf(to, "\n- and %zu more", s->sources.count - MOST);
+    fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
+    if (s->files.count < s->sources.count)
+        fputs(how_to_modules, to);
+    fputs(" Resources are read-only.", to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
