@@ -12,26 +12,9 @@
 #include <store.h>
 #include <uri.h>
 
-static mcp_server *server;
-static mcp_channel *channel;
-static size_t answers;
+#include "asking.h"
+
 static char path[] = "/tmp/mcp-fuzz-XXXXXX";
-
-static void on_message(mcp_channel *c, mcp_exchange exchange, mcp_str message, void *user)
-{
-    (void)c, (void)exchange, (void)message, (void)user;
-    answers++;
-}
-
-static void close_server(void)
-{
-    char command[64];
-    mcp_channel_free(channel);
-    mcp_server_free(server);
-    snprintf(command, sizeof command, "rm -rf %s", path);
-    if (system(command) != 0)
-        abort();
-}
 
 static void make_repository(void)
 {
@@ -40,7 +23,7 @@ static void make_repository(void)
     git_tree *tree;
     git_signature *who;
     git_oid blob, id;
-    if (git_libgit2_init() < 0 || git_repository_init(&r, path, 1) < 0 ||
+    if (!mkdtemp(path) || git_libgit2_init() < 0 || git_repository_init(&r, path, 1) < 0 ||
         git_blob_create_from_buffer(&blob, r, "a\nb\n", 4) < 0 ||
         git_treebuilder_new(&builder, r, NULL) < 0 ||
         git_treebuilder_insert(NULL, builder, "a", &blob, GIT_FILEMODE_BLOB) < 0 ||
@@ -54,17 +37,17 @@ static void make_repository(void)
     git_repository_free(r);
 }
 
-static void open_server(void)
+static int mount(mcp_server *s, mcp_error *error)
 {
-    mcp_error error;
-    if (!mkdtemp(path) || atexit(close_server) != 0)
-        abort();
-    make_repository();
-    if (mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
-                       &error) ||
-        mcp_git_mount(server, MCP_OPTIONS(mcp_git_options, .path = path, .name = "r"), &error) ||
-        mcp_server_connect(server, MCP_OPTIONS(mcp_channel_options, .send = on_message), &channel,
-                           &error))
+    return mcp_git_mount(s, MCP_OPTIONS(mcp_git_options, .path = path, .name = "r"), error);
+}
+
+static void end(void)
+{
+    char command[64];
+    close_server();
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    if (system(command) != 0)
         abort();
 }
 
@@ -103,46 +86,20 @@ static void check_objects(mcp_str bytes)
         ;
 }
 
-static void check_answer(mcp_str rest)
-{
-    mcp_str text;
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    char uri[4096];
-    memcpy(uri, "git://r/", 8);
-    memcpy(uri + 8, rest.ptr, rest.len);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
-    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "method"), mcp_json_add_string(w, "resources/read");
-    mcp_json_key(w, "params");
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "_meta");
-    mcp_json_add_raw(w, MCP_STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                                "\"io.modelcontextprotocol/clientCapabilities\":{}}"));
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, 8 + rest.len});
-    mcp_json_end(w);
-    mcp_json_end(w);
-    answers = 0;
-    if (mcp_json_writer_finish(w, &text) == MCP_OK) {
-        mcp_channel_receive(channel, 0, text, 0);
-        if (answers != 1)
-            abort();
-    }
-    mcp_json_writer_free(w);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mcp_str rest = {(const char *)data, size};
-    if (size > 4000)
+    if (size > LONGEST_REST)
         return 0;
-    if (!server)
-        open_server();
+    if (!server) {
+        make_repository();
+        open_server(mount, end);
+    }
     check_round_trip(rest);
     check_objects(rest);
     if (size)
-        check_answer(rest);
+        check_answer("git://r/", rest);
     return 0;
 }

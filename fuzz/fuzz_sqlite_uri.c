@@ -9,21 +9,15 @@
 #include <sqlite.h>
 #include <uri.h>
 
-static mcp_server *server;
-static mcp_channel *channel;
-static size_t answers;
-static char path[] = "/tmp/mcp-fuzz-XXXXXX";
+#include "asking.h"
 
-static void on_message(mcp_channel *c, mcp_exchange exchange, mcp_str message, void *user)
-{
-    (void)c, (void)exchange, (void)message, (void)user;
-    answers++;
-}
+static char path[] = "/tmp/mcp-fuzz-XXXXXX";
 
 static void make_database(void)
 {
     sqlite3 *db;
-    if (sqlite3_open(path, &db) != SQLITE_OK ||
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0 || sqlite3_open(path, &db) != SQLITE_OK ||
         sqlite3_exec(db,
                      "CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, a TEXT, b BLOB);"
                      "INSERT OR IGNORE INTO t VALUES (1, 'x', x'00ff'), (2, NULL, 3.5);"
@@ -35,27 +29,15 @@ static void make_database(void)
     sqlite3_close(db);
 }
 
-static void close_server(void)
+static int mount(mcp_server *s, mcp_error *error)
 {
-    mcp_channel_free(channel);
-    mcp_server_free(server);
-    unlink(path);
+    return mcp_sqlite_mount(s, MCP_OPTIONS(mcp_sqlite_options, .path = path, .name = "d"), error);
 }
 
-static void open_server(void)
+static void end(void)
 {
-    mcp_error error;
-    int fd = mkstemp(path);
-    if (fd < 0 || close(fd) != 0 || atexit(close_server) != 0)
-        abort();
-    make_database();
-    if (mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
-                       &error) ||
-        mcp_sqlite_mount(server, MCP_OPTIONS(mcp_sqlite_options, .path = path, .name = "d"),
-                         &error) ||
-        mcp_server_connect(server, MCP_OPTIONS(mcp_channel_options, .send = on_message), &channel,
-                           &error))
-        abort();
+    close_server();
+    unlink(path);
 }
 
 static bool same(const sqlite_target *a, const sqlite_target *b)
@@ -88,45 +70,19 @@ static void check_round_trip(mcp_str rest)
     free(room);
 }
 
-static void check_answer(mcp_str rest)
-{
-    mcp_str text;
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    char uri[4096];
-    memcpy(uri, "sqlite://d/", 11);
-    memcpy(uri + 11, rest.ptr, rest.len);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
-    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "method"), mcp_json_add_string(w, "resources/read");
-    mcp_json_key(w, "params");
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "_meta");
-    mcp_json_add_raw(w, MCP_STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                                "\"io.modelcontextprotocol/clientCapabilities\":{}}"));
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, 11 + rest.len});
-    mcp_json_end(w);
-    mcp_json_end(w);
-    answers = 0;
-    if (mcp_json_writer_finish(w, &text) == MCP_OK) {
-        mcp_channel_receive(channel, 0, text, 0);
-        if (answers != 1)
-            abort();
-    }
-    mcp_json_writer_free(w);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mcp_str rest = {(const char *)data, size};
-    if (size > 4000)
+    if (size > LONGEST_REST)
         return 0;
-    if (!server)
-        open_server();
+    if (!server) {
+        make_database();
+        open_server(mount, end);
+    }
     check_round_trip(rest);
     if (size)
-        check_answer(rest);
+        check_answer("sqlite://d/", rest);
     return 0;
 }

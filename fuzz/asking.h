@@ -1,0 +1,71 @@
+/* asking.h: a server of one provider, and reads of whatever URIs a fuzzer thinks of: each is answered, once. */
+#ifndef MCP_FUZZ_ASKING_H
+#define MCP_FUZZ_ASKING_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcp/mcp.h>
+
+enum { LONGEST_REST = 4000 };
+
+static mcp_server *server;
+static mcp_channel *channel;
+static size_t answers;
+
+static void on_answer(mcp_channel *c, mcp_exchange exchange, mcp_str message, void *user)
+{
+    (void)c, (void)exchange, (void)message, (void)user;
+    answers++;
+}
+
+/* `mount` mounts the provider, and `end` is called when the fuzzer ends, after close_server(). */
+static void open_server(int (*mount)(mcp_server *server, mcp_error *error), void (*end)(void))
+{
+    mcp_error error;
+    if (atexit(end) != 0 ||
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
+                       &error) ||
+        mount(server, &error) ||
+        mcp_server_connect(server, MCP_OPTIONS(mcp_channel_options, .send = on_answer), &channel,
+                           &error))
+        abort();
+}
+
+static void close_server(void)
+{
+    mcp_channel_free(channel);
+    mcp_server_free(server);
+}
+
+/* Reads the URI of these bytes behind a prefix. */
+static void check_answer(const char *prefix, mcp_str rest)
+{
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    char uri[LONGEST_REST + 32];
+    size_t len = strlen(prefix);
+    memcpy(uri, prefix, len);
+    memcpy(uri + len, rest.ptr, rest.len);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
+    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
+    mcp_json_key(w, "method"), mcp_json_add_string(w, "resources/read");
+    mcp_json_key(w, "params");
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "_meta");
+    mcp_json_add_raw(w, MCP_STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                                "\"io.modelcontextprotocol/clientCapabilities\":{}}"));
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, len + rest.len});
+    mcp_json_end(w);
+    mcp_json_end(w);
+    answers = 0;
+    if (mcp_json_writer_finish(w, &text) == MCP_OK) { /* JSON has no URI that is not UTF-8 */
+        mcp_channel_receive(channel, 0, text, 0);
+        if (answers != 1)
+            abort();
+    }
+    mcp_json_writer_free(w);
+}
+
+#endif
