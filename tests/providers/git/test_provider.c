@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "repository.h"
 
-#include "failalloc.h"
-
 static peer p;
 
 static const char script[] =
@@ -299,33 +297,6 @@ static void test_long_diff(void **state)
     peer_close(&p);
 }
 
-/* Each allocation failing once: an error or the answer, and nothing is lost. */
-static void test_no_memory(void **state)
-{
-    static const char *const reads[] = {"r/HEAD/a.txt",
-                                        "r/HEAD/",
-                                        "r/-/log/HEAD?limit=1",
-                                        "r/-/branches?limit=1",
-                                        "r/-/blame/HEAD/a.txt?lines=2",
-                                        "r/-/diff/v1/HEAD",
-                                        "r/-/commit/HEAD"};
-    (void)state;
-    for (size_t n = 1;; n++) {
-        failalloc f = {.fail_at = n};
-        mcp_allocator alloc = failalloc_allocator(&f);
-        int rc = peer_open(&p, "r", &(mcp_git_options){0}, NULL, &alloc);
-        assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
-        for (size_t i = 0; rc == MCP_OK && i < sizeof reads / sizeof *reads; i++)
-            read_uri(&p, reads[i]);
-        if (rc == MCP_OK)
-            ask(&p, "resources/list", "");
-        peer_close(&p);
-        assert_int_equal(f.live, 0);
-        if (f.calls < n)
-            break;
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,7 +304,7 @@ int main(void)
         cmocka_unit_test(test_kinds),     cmocka_unit_test(test_list),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_history),
         cmocka_unit_test(test_log_pages), cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_long_diff), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_long_diff),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -4,13 +4,11 @@
 #define _GNU_SOURCE
 #include "repository.h"
 
-#include <mcp/io.h>
 #include <pthread.h>
 
 enum { COMMITS = 600, FILES = 20, LINES = 60, AT_ONCE = 200, MAX_REPLY = 1 << 20 };
 
 static peer p;
-static mcp_loop *loop;
 
 static const struct {
     const char *method, *params;
@@ -74,10 +72,10 @@ static char *expected[KINDS];
 static size_t answers, good;
 
 /* The id of a request is its kind, and a number that makes it another one. */
-static void on_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+static void on_answer(mcp_channel *channel, mcp_exchange number, mcp_str message, void *user)
 {
     static char text[MAX_REPLY];
-    (void)channel, (void)exchange, (void)user;
+    (void)channel, (void)number;
     assert_true(message.len < sizeof text);
     memcpy(text, message.ptr, message.len);
     text[message.len] = 0;
@@ -98,14 +96,7 @@ static void on_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str messa
 
 static void send_request(int id)
 {
-    char message[2048];
-    int n = snprintf(message, sizeof message,
-                     "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{\"_meta\":{"
-                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                     "\"io.modelcontextprotocol/clientCapabilities\":{}}%s%s}}",
-                     id, asked[id % KINDS].method, *asked[id % KINDS].params ? "," : "",
-                     asked[id % KINDS].params);
-    mcp_channel_receive(p.channel, 0, (mcp_str){message, (size_t)n}, now());
+    peer_send(&p, id, asked[id % KINDS].method, asked[id % KINDS].params);
 }
 
 static void cancel(int id)
@@ -137,22 +128,16 @@ static void open_peer(const mcp_host *host, bool changing)
 
 static void begin(bool changing)
 {
+    mcp_loop *loop;
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
     open_peer(mcp_loop_host(loop), changing);
-}
-
-static void end(void)
-{
-    mcp_channel_free(p.channel);
-    assert_int_equal(mcp_loop_drain(loop, 20000), MCP_OK);
-    mcp_server_free(p.server);
-    mcp_loop_free(loop);
+    p.loop = loop;
 }
 
 static void wait_for_all(void)
 {
     for (int64_t until = now() + 60000; mcp_channel_in_flight(p.channel) && now() < until;)
-        mcp_loop_step(loop, 10);
+        mcp_loop_step(p.loop, 10);
     assert_int_equal(mcp_channel_in_flight(p.channel), 0);
 }
 
@@ -178,7 +163,7 @@ static void test_at_once(void **state)
         wait_for_all();
     }
     assert_int_equal(good, 3 * AT_ONCE);
-    end();
+    peer_close(&p);
 }
 
 /* ---- cancelled ----------------------------------------------------------------------------------------------- */
@@ -267,7 +252,7 @@ static void test_peer_gone(void **state)
     begin(false);
     for (int i = 0; i < AT_ONCE; i++)
         send_request(i);
-    end();
+    peer_close(&p);
 }
 
 /* On the loop, at whatever moment it happens to be. */
@@ -280,7 +265,7 @@ static void test_cancelled_at_once(void **state)
         if (i % 3)
             cancel(i - i % 7);
         if (i % 20 == 0)
-            mcp_loop_step(loop, 1);
+            mcp_loop_step(p.loop, 1);
     }
     wait_for_all();
     answers = good = 0;
@@ -288,7 +273,7 @@ static void test_cancelled_at_once(void **state)
         send_request(i);
     wait_for_all();
     assert_int_equal(good, KINDS);
-    end();
+    peer_close(&p);
 }
 
 /* ---- changed meanwhile ------------------------------------------------------------------------------------------ */
@@ -327,7 +312,7 @@ static void test_packed_anew(void **state)
                   "unpack-objects -q <$p || exit 1; done");
     assert_int_equal(good, AT_ONCE);
     check_restored();
-    end();
+    peer_close(&p);
 }
 
 /* It goes, another one takes its place, it comes back. */
@@ -345,7 +330,7 @@ static void test_replaced(void **state)
         ask_meanwhile("rm -rf t; mv away t");
         check_restored();
     }
-    end();
+    peer_close(&p);
 }
 
 /* Its objects are taken away from under it: what is not found is an error, and what is found is right. */
@@ -358,7 +343,7 @@ static void test_taken_apart(void **state)
     assert_true(answers > good);
     ask_meanwhile("mv copy t");
     check_restored();
-    end();
+    peer_close(&p);
 }
 
 static int setup(void **state)
