@@ -93,6 +93,10 @@ static const struct row {
     {"no _meta",
      {POST("{{modern server/discover}}", CALL("server/discover", ""))},
      "HTTP/1.1 400 Bad Request\n~\n\n{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,~"},
+    {"no capabilities in _meta",
+     {POST("{{modern tools/list}}", CALL("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
+                                                       "protocolVersion\":\"2026-07-28\"}"))},
+     "HTTP/1.1 400 Bad Request\n~\n\n{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,~"},
     {"an unserved version",
      {POST("{{std}}MCP-Protocol-Version: v999\nMcp-Method: tools/list\n",
            CALL("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
@@ -459,13 +463,29 @@ static void test_memory(void **state)
     }
 }
 
+/* A handler that would have to ask its client for what that did not declare. */
+static void test_undeclared(void **state)
+{
+    (void)state;
+    rig r;
+    wire w;
+    rig_begin(&r, NULL);
+    assert_int_equal(fixture_add_asks(fixture_server(r.fixture), NULL), MCP_OK);
+    wire_open(&w, &r);
+    wire_send(&w, POST("{{modern tools/call}}Mcp-Name: list_roots\n",
+                       CALL("tools/call", "\"name\":\"list_roots\",{{meta}}")));
+    wire_expect(&w, "HTTP/1.1 400 Bad Request\n~\n\n{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{"
+                    "\"code\":-32021,~\"data\":{\"requiredCapabilities\":{\"roots\":{}}}}}");
+    wire_end(&w);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_undeclared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
