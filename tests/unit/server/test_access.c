@@ -1,6 +1,7 @@
 /* What a principal may not see is nowhere: not listed, read, called, completed, subscribed to or announced, and looks
  * like what does not exist.
  */
+#define _GNU_SOURCE /* memmem() */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -208,6 +209,8 @@ static void test_lists(void **state)
             assert_non_null(strstr(got, "\"cacheScope\":\"private\""));
         }
         assert_int_equal(strstr(ask(&w, "resources/list", ""), "mem:secret") != NULL, who[i].sees);
+        assert_non_null(strstr(ask(&w, "resources/read", "\"uri\":\"mem:open\""),
+                               "\"cacheScope\":\"private\""));
         close_world(&w);
     }
 }
@@ -329,38 +332,70 @@ static void test_announcements(void **state)
     close_world(&w);
 }
 
-/* A cursor says nothing to who reads it, and is good for nobody else. */
+/* A provider's second page begins after an entry that its reader may not see. */
+static int list_in_pages(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    (void)max, (void)user;
+    if (cursor.len)
+        return mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = "two:z", .name = "last"));
+    mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = "two:a", .name = "first"));
+    return mcp_reply_next(req, MCP_STR("after the secret one"));
+}
+
+/* Decodes the unpadded Base64 of URLs, as anybody could; what is none of its digits counts as zeros. */
+static size_t decoded(const char *text, char *to, size_t room)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t len = 0;
+    unsigned bits = 0, n = 0;
+    for (; *text && len < room; text++) {
+        const char *digit = strchr(digits, *text);
+        bits = (bits << 6 | (digit ? (unsigned)(digit - digits) : 0)) & 0xffffff;
+        for (n += 6; n >= 8 && len < room; n -= 8)
+            to[len++] = (char)(bits >> (n - 8) & 0xff);
+    }
+    return len;
+}
+
+/* A cursor is good for nobody else and for no other list; where there are rules it says nothing to who reads it. */
 static void test_cursors(void **state)
 {
     (void)state;
-    char cursor[1024], params[1100];
-    static world w;
-    open_world(&w, "bob");
-    for (int i = 0; i < 1100; i++) {
-        snprintf(params, sizeof(params), "many:/%d", i);
-        assert_int_equal(mcp_server_add_resource(w.server,
-                                                 MCP_OPTIONS(mcp_resource, .uri = params,
-                                                             .name = "r", .read = read_text),
-                                                 NULL, NULL),
-                         MCP_OK);
+    static const char position[] = "after the secret one";
+    static const mcp_provider pages = {.size = sizeof(pages),
+                                       .name = "two",
+                                       .list = list_in_pages,
+                                       .read = read_mem,
+                                       .resolve = resolve};
+    for (int rules = 0; rules < 2; rules++) {
+        char cursor[1024], params[1100], inside[1024];
+        static world w;
+        open_world(&w, "bob");
+        assert_int_equal(mcp_server_mount(w.server, "two:", &pages, NULL, NULL), MCP_OK);
+        if (!rules)
+            assert_int_equal(mcp_server_set_access(w.server, NULL), MCP_OK);
+        ask(&w, "resources/list", "");
+        keep_cursor(&w, cursor, sizeof(cursor));
+        size_t len = decoded(cursor, inside, sizeof(inside));
+        assert_int_equal(memmem(inside, len, position, strlen(position)) == NULL, rules);
+        snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
+        assert_non_null(strstr(ask(&w, "resources/list", params), "two:z"));
+        params[strlen(params) - 3] ^= 1;
+        assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
+        params[strlen(params) - 3] ^= 1;
+        assert_non_null(strstr(ask(&w, "tools/list", params), "-32602"));
+        static const char *const others[] = {"alice", NULL};
+        for (size_t i = 0; i < COUNT(others); i++) {
+            mcp_channel_free(w.channel);
+            assert_int_equal(mcp_server_connect(w.server,
+                                                MCP_OPTIONS(mcp_channel_options, .send = on_send,
+                                                            .user = &w, .principal = others[i]),
+                                                &w.channel, NULL),
+                             MCP_OK);
+            assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
+        }
+        close_world(&w);
     }
-    w.len = 0;
-    ask(&w, "resources/list", "");
-    keep_cursor(&w, cursor, sizeof(cursor));
-    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
-    assert_non_null(strstr(ask(&w, "resources/list", params), "many:/1099"));
-    params[strlen(params) - 3] ^= 1;
-    assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
-    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
-    assert_non_null(strstr(ask(&w, "tools/list", params), "-32602"));
-    mcp_channel_free(w.channel);
-    assert_int_equal(mcp_server_connect(w.server,
-                                        MCP_OPTIONS(mcp_channel_options, .send = on_send,
-                                                    .user = &w, .principal = "alice"),
-                                        &w.channel, NULL),
-                     MCP_OK);
-    assert_non_null(strstr(ask(&w, "resources/list", params), "-32602"));
-    close_world(&w);
 }
 
 static void test_handlers_ask(void **state)

@@ -75,6 +75,7 @@ static void peer_open(peer *p, handler *call, bool with_host)
     const mcp_server_options options = {.size = sizeof(options),
                                         .name = "s",
                                         .version = "1",
+                                        .logging = true,
                                         .host = with_host ? &p->host : NULL,
                                         .allocator = &p->allocator};
     assert_int_equal(mcp_server_new(&options, &p->server, NULL), MCP_OK);
@@ -100,16 +101,21 @@ static void peer_free(peer *p)
     assert_int_equal(p->memory.live, 0);
 }
 
-static int ask(peer *p, const char *method, const char *params)
+static int ask_with(peer *p, const char *method, const char *params, const char *meta)
 {
     char message[1024];
     int len = snprintf(message, sizeof(message),
                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
                        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                        "\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}},"
-                       "\"progressToken\":9}}}",
-                       method, params, *params ? "," : "");
+                       "%s}}}",
+                       method, params, *params ? "," : "", meta);
     return mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)len}, 1000);
+}
+
+static int ask(peer *p, const char *method, const char *params)
+{
+    return ask_with(p, method, params, "\"progressToken\":9");
 }
 
 static int ask_tool(peer *p)
@@ -532,6 +538,36 @@ static void test_progress_limit(void **state)
     peer_free(&p);
 }
 
+static int log_often(peer *p, mcp_request *req)
+{
+    (void)p;
+    for (int i = 1; i <= 15; i++) {
+        mcp_request_log(req, MCP_LOG_WARNING, NULL, MCP_STR("1"));
+        mcp_request_logf(req, MCP_LOG_WARNING, NULL, "%d", i);
+        mcp_request_log(req, MCP_LOG_DEBUG, NULL, MCP_STR("1")); /* not wanted: does not count */
+    }
+    return MCP_OK;
+}
+
+/* At most 20 in a second and request; the next request has its own. */
+static void test_log_limit(void **state)
+{
+    (void)state;
+    peer p = {0};
+    peer_open(&p, log_often, false);
+    for (int i = 0; i < 2; i++) {
+        size_t n = 0;
+        ask_with(&p, "tools/call", "\"name\":\"t\"",
+                 "\"io.modelcontextprotocol/logLevel\":\"warning\"");
+        const char *text = sent(&p);
+        for (const char *at = text; (at = strstr(at, "notifications/message")) != NULL; at++)
+            n++;
+        assert_int_equal(n, 20);
+        assert_has(text, "\"result\"");
+    }
+    peer_free(&p);
+}
+
 /* What the peer of ask() declares is {"roots":{}}. */
 static int require_each(peer *p, mcp_request *req)
 {
@@ -590,6 +626,7 @@ int main(void)
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_progress_limit),
+        cmocka_unit_test(test_log_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
