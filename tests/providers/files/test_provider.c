@@ -41,6 +41,10 @@ static int setup(void **state)
     put(".hidden", "x", 1);
     put(".gitignore", "*.o\n", 4);
     put("a.o", "x", 1);
+    put("text.bin", "plain", 5); /* what its name says is not what it is */
+    put("bytes.txt", "a\303", 2);
+    put("nul.txt", "a\0b", 3);
+    put("empty.bin", "", 0);
     struct timespec then[2] = {{0, 0}, {951782400, 0}}; /* 2000-02-29 */
     return mkdir("d", 0755) || mkdir("d/e", 0755) || mkfifo("d/fifo", 0644) ||
                    symlink("/etc/passwd", "out") || symlink("lines", "in") ||
@@ -152,6 +156,12 @@ static const struct exchange {
     {"resources/list", "\"cursor\":\"x\"", {"-32602"}},
     {READ, URI("/lines"), {"\"text\":\"one\\ntwo", "text/plain"}},
     {READ, URI("/bytes.bin"), {"\"blob\":\"AAEC/w==\"", "application/octet-stream"}},
+    {READ, URI("/text.bin"), {"\"mimeType\":\"", "\"text\":\"plain\"", "!blob"}},
+    {READ, URI("/bytes.txt"), {"\"mimeType\":\"", "\"blob\":\"YcM=\"", "!\"text\""}},
+    {READ, URI("/nul.txt"), {"\"mimeType\":\"", "\"blob\":\"YQBi\"", "!\"text\""}},
+    {READ, URI("/empty.bin"), {"\"mimeType\":\"", "\"text\":\"\"", "!blob"}},
+    {READ, URI("/bytes.txt?length=1"), {"\"mimeType\":\"", "\"text\":\"a\"", "!blob"}},
+    {READ, URI("/bytes.txt?offset=1"), {"\"mimeType\":\"", "\"blob\":\"ww==\"", "!\"text\""}},
     {READ, URI("/odd%20%2541%3F%23%C3%A9.txt"), {"\"text\":\"odd\""}},
     {READ, URI("/bad%FFname"), {"\"text\":\"x\""}},
     {READ, URI("/in"), {"\"text\":\"one"}},

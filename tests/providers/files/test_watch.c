@@ -73,8 +73,9 @@ static void on_updated(const char *path, void *user)
         b->other++;
 }
 
-static void on_list(void *user)
+static void on_list(const char *path, void *user)
 {
+    (void)path;
     ((bench *)user)->lists++;
 }
 
@@ -289,7 +290,7 @@ static void test_changes(void **state)
     }
 }
 
-/* A file that comes back, and comes back again, is still watched. */
+/* A file that comes back, and comes back again, or is replaced again and again, is still watched. */
 static void test_again_and_again(void **state)
 {
     bench b;
@@ -305,6 +306,11 @@ static void test_again_and_again(void **state)
         fakehost_run(&b.host, 4);
         assert_true(b.updated > before);
         before = b.updated;
+        put("f.new", "another one");
+        assert_int_equal(rename("f.new", "f"), 0);
+        fakehost_run(&b.host, 4);
+        assert_true(b.updated > before);
+        before = b.updated;
         assert_int_equal(unlink("f"), 0);
         fakehost_run(&b.host, 4);
         assert_true(b.updated > before);
@@ -315,6 +321,34 @@ static void test_again_and_again(void **state)
     size_t before = b.updated;
     fakehost_run(&b.host, 4);
     assert_int_equal(b.updated, before);
+    bench_close(&b);
+}
+
+/* Watched is what is on the way to what is subscribed to, once for all of them, and nothing beside. */
+static void test_only_what_is_subscribed(void **state)
+{
+    static const char *const subs[] = {"f07/x", "f07/y", "f07", "f07/not/yet"};
+    enum { N = sizeof subs / sizeof *subs };
+    char path[N][128], name[32];
+    bench b;
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "f%02d", i);
+        make_folder(name);
+    }
+    bench_open(&b, top, 0, false);
+    assert_int_equal(files_watch_count(b.watch).watched, 0);
+    for (int i = 0; i < N; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", top, subs[i]);
+        assert_int_equal(files_watch_add(b.watch, path[i]), MCP_OK);
+        settle(&b);
+        assert_int_equal(files_watch_count(b.watch).watched, 2);
+    }
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(files_watch_count(b.watch).watched, 2);
+        files_watch_remove(b.watch, path[i]);
+    }
+    assert_int_equal(files_watch_count(b.watch).watched, 0);
     bench_close(&b);
 }
 
@@ -509,6 +543,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_changes),
         TEST(test_again_and_again),
+        TEST(test_only_what_is_subscribed),
         TEST(test_new_folders_are_watched),
         TEST(test_a_single_file_is_a_root),
         TEST(test_budget),

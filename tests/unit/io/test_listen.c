@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +177,34 @@ static void test_port(void **state)
     mcp_listener_drain(l);
     mcp_listener_close(opened(f, address)); /* a drained one holds nothing */
     mcp_listener_close(l);
+}
+
+/* A reply does not wait until its client has acknowledged the one before: 40 ms each, with most clients. */
+static void test_no_delay(void **state)
+{
+    static const char *const addresses[] = {"127.0.0.1:0", "[::1]:0"};
+
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(addresses); i++) {
+        struct sockaddr_storage at = {0};
+        socklen_t len = sizeof(at), size = sizeof(int);
+        mcp__address a;
+        int listening, on = 0;
+        assert_int_equal(mcp__address_parse(&a, addresses[i], NULL), MCP_OK);
+        if (mcp__address_listen(&a, 0600, &listening, NULL) != MCP_OK) {
+            assert_int_equal(i, 1); /* not every machine has an IPv6 loopback */
+            continue;
+        }
+        assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
+        int client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(client, (struct sockaddr *)&at, len), 0);
+        struct pollfd come = {.fd = listening, .events = POLLIN};
+        assert_int_equal(poll(&come, 1, 10000), 1);
+        int accepted = accept(listening, NULL, NULL);
+        assert_int_equal(getsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+        assert_true(on);
+        close(accepted), close(client), close(listening);
+    }
 }
 
 /* The last listener gives the server's host back. */
@@ -408,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         TEST(test_port),
+        cmocka_unit_test(test_no_delay),
         TEST(test_host),
         TEST(test_warning),
         TEST(test_unix_socket),

@@ -443,7 +443,6 @@ static void test_reader_stops(void **state)
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* A reader that does not come back cannot keep the server after the end of input. */
 /* Answers of which few may wait, in a pipe that takes them at once: what was read before goes on, though
  * nothing more comes and nothing is left to write. */
 static void test_congested_in_passing(void **state)
@@ -465,6 +464,7 @@ static void test_congested_in_passing(void **state)
     assert_int_equal(wait_end(&p), 0);
 }
 
+/* A reader that does not come back cannot keep the server after the end of input. */
 static void test_reader_never_returns(void **state)
 {
     static char got[1000];
