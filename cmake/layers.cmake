@@ -18,10 +18,14 @@ foreach(row IN LISTS mcp_layer_rows)
     endforeach()
 endforeach()
 
-# mcp_find_package(yyjson): the imported target PkgConfig::yyjson, visible in the whole project.
+# mcp_find_package(yyjson): the imported target PkgConfig::yyjson, visible in the whole project. What follows says
+# what can be done without it.
 find_package(PkgConfig REQUIRED)
 function(mcp_find_package module)
     if(NOT TARGET PkgConfig::${module})
-        pkg_check_modules(${module} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+        pkg_check_modules(${module} IMPORTED_TARGET GLOBAL ${module})
+        if(NOT ${module}_FOUND)
+            message(FATAL_ERROR "${module} is missing. scripts/install-deps installs what the build needs. ${ARGN}")
+        endif()
     endif()
 endfunction()

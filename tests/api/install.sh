@@ -67,6 +67,13 @@ for program in "$tmp"/cmake/use-*; do
     step "${program##*/} runs" env -u LD_LIBRARY_PATH "$program"
 done
 
+modules_lie_there() {
+    for file in "$build"/programs/lib*/mcp/*.so; do
+        [ ! -e "$file" ] || [ -e "$(pkg-config --variable=moduledir mcp)/${file##*/}" ] || return 1
+    done
+}
+step "the folder of modules is known to pkg-config" modules_lie_there
+
 for program in mcpd mcpctl; do
     if [ -e "$build/programs/$program/$program" ]; then
         step "$program --version" env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version

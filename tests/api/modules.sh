@@ -1,0 +1,121 @@
+#!/bin/sh
+# modules.sh BUILD SOURCE: a module is written, built and loaded as a stranger would do it: against an installed
+# libmcp, by pkg-config, with nothing of the source tree. The example of docs/modules.md with its own command; then
+# the project's own modules, from a copy of their folder and of providers/common alone, which proves that they use
+# nothing private. At last what the build says without a module's library, and that it can be left out.
+set -eu
+build=$1
+source=$2
+cc=${CC:-cc}
+cmake=${CMAKE:-cmake}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/installed
+
+number=0 failed=0
+step() { # name, command...
+    number=$((number + 1))
+    title=$1
+    shift
+    if "$@" >"$tmp/log" 2>&1; then
+        echo "ok $number - $title"
+    else
+        echo "not ok $number - $title"
+        sed 's/^/# /' "$tmp/log"
+        failed=1
+    fi
+}
+not() { ! "$@"; }
+
+step "cmake --install" "$cmake" --install "$build" --prefix "$prefix"
+libdir=$(dirname "$(find "$prefix" -name libmcp.a)")
+export PKG_CONFIG_PATH="$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+folder=$(pkg-config --variable=moduledir mcp)
+PATH=$prefix/bin:$PATH
+cd "$tmp"
+lists() { # pattern, source...: the list of resources has a line with it
+    pattern=$1
+    shift
+    mcpctl ls -- mcpd "$@" >"$tmp/listed" || return 1
+    grep -q "$pattern" "$tmp/listed"
+}
+
+# ---- the example -------------------------------------------------------------------------------------------
+
+cp "$source/examples/module.c" .
+# The line as the page has it, with the compiler that is tested.
+command=$(sed -n 's/^ *cc \(-shared .*\)$/\1/p' "$source/docs/modules.md" | head -n 1)
+example() { eval "$cc $command"; }
+step "docs/modules.md: its command builds the example" example
+step "--module loads it" lists notes://shopping/2 --module ./notes.so 'notes:milk,bread?name=shopping'
+step "installed, it is found by its name" sh -c "mkdir -p '$folder' && cp notes.so '$folder/'"
+step "and loaded" lists notes://shopping/2 'notes:milk,bread?name=shopping'
+step "--list-modules knows it" sh -c "mcpd --list-modules | grep -q '^  notes:WHAT '"
+
+# ---- the project's own ---------------------------------------------------------------------------------------
+
+outside() { # name, package
+    mkdir "$1"
+    cp "$source/providers/$1"/*.[ch] "$1/"
+    # shellcheck disable=SC2046
+    $cc -std=c11 -O1 -Wall -shared -fPIC -fvisibility=hidden -Icommon -I"$1" "$1"/*.c common/*.c \
+        $(pkg-config --cflags mcp) $(pkg-config --cflags --libs "$2") -o "$1.so"
+}
+private() { [ ! -e "$1" ] || nm -D --undefined-only "$1" | grep -w 'mcp__[a-z_]*'; }
+linked() { ldd "$1" | grep libmcp; }
+
+mkdir common
+cp "$source/providers/common"/*.[ch] common/
+mkdir repository
+git init -q -b main repository
+git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+sqlite3 shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
+rm -f "$folder"/git.so "$folder"/sqlite.so "$folder"/postgres.so
+while read -r name package served pattern; do
+    grep -q "^MCP_MODULE_$(echo "$name" | tr a-z A-Z):BOOL=ON" "$build/CMakeCache.txt" || continue
+    step "$name: built by pkg-config, out of the tree" outside "$name" "$package"
+    step "$name: uses no private symbol" not private "./$name.so"
+    step "$name: is not linked with libmcp" not linked "./$name.so"
+    # A database that is away keeps nothing else from being served.
+    step "$name: is loaded and serves" lists "$pattern" --module "./$name.so" "$name:$served" repository
+done <<'MODULES'
+git libgit2 repository git://repository/
+sqlite sqlite3 shop.db sqlite://shop/sale
+postgres libpq host=/nowhere /repository
+MODULES
+
+# ---- without their libraries -----------------------------------------------------------------------------------
+
+# What pkg-config finds, without one module's library.
+without() { # package, option...
+    package=$1
+    shift
+    rm -rf pc without
+    mkdir pc
+    for module in yyjson liburiparser libpcre2-8 libcrypto libssl libllhttp libuv libcurl libgit2 sqlite3 libpq zlib \
+        libssh2 libpcre libpcre2-posix libhttp_parser mit-krb5-gssapi; do
+        file=$(pkg-config --variable=pcfiledir $module 2>/dev/null)/$module.pc
+        [ ! -e "$file" ] || cp "$file" pc/
+    done
+    rm -f "pc/$package.pc"
+    PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$tmp/pc "$cmake" -S "$source" -B without -DCMAKE_C_COMPILER="$cc" \
+        -DMCP_BUILD_TESTS=OFF -DMCP_BUILD_EXAMPLES=OFF "$@" >"$tmp/configured" 2>&1
+    status=$?
+    tr -s ' \n' ' ' <"$tmp/configured"
+    return $status
+}
+refuses() { # package, option
+    ! without "$1" >said || return 1
+    grep -q "$1 is missing.*install-deps.*-D$2=OFF" said || { cat said; return 1; }
+}
+while read -r package option; do
+    step "without $package: what is missing, and how to do without" refuses "$package" "$option"
+    step "without $package and with $option=OFF it can be built" without "$package" "-D$option=OFF"
+done <<'MODULES'
+libgit2 MCP_MODULE_GIT
+sqlite3 MCP_MODULE_SQLITE
+libpq MCP_MODULE_POSTGRES
+MODULES
+
+echo "1..$number"
+exit $failed
