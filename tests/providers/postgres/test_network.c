@@ -1,0 +1,320 @@
+/* A network that swallows, at every point of the way: what is asked ends with an error, everything else goes on, nobody
+ * storms, and when it is back everything is as before. Beside the database behind that network ("shop") there is the same
+ * one without it ("near"). */
+#define _GNU_SOURCE
+#include "listening.h"
+
+#include "proxy.h"
+
+static peer p, near; /* the same server; each its own replies */
+static proxy net;
+
+#define NEAR "\"uri\":\"postgres://near/public/customer/row/2\""
+#define ROW  URI("public/customer/row/1")
+
+static void open_both(const char *words, mcp_postgres_options o)
+{
+    char text[200];
+    mcp_error error = {0};
+    proxy_freeze(&net, false);
+    snprintf(text, sizeof text,
+             "host=127.0.0.1 port=%u dbname=shop user=reader connect_timeout=2 %s", net.port,
+             words);
+    o.conninfo = text;
+    o.name = "shop";
+    if (peer_open(&p, &o) != MCP_OK)
+        fail_msg("%s", p.error.text);
+    if (mcp_postgres_mount(p.server,
+                           MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo, .name = "near"),
+                           &error) != MCP_OK)
+        fail_msg("%s", error.text);
+    near = (peer){.loop = loop, .server = p.server};
+    assert_int_equal(peer_connect(&near), MCP_OK);
+}
+
+/* The whole path works, also after an error or two of what went before. */
+static void works_again(void)
+{
+    for (int i = 0; !strstr(ask_and_wait(&p, READ, ROW), "Ada"); i++) {
+        if (i == 300)
+            fail_msg("%s", p.reply);
+        mcp_loop_step(loop, 50);
+    }
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT 41 + 1"), {"[[42]]"}});
+}
+
+static void near_works(void)
+{
+    check_exchange(&near, &(exchange){READ, NEAR, {"Grace"}});
+}
+
+static void close_both(void)
+{
+    mcp_channel_free(near.channel);
+    peer_close(&p);
+}
+
+/* ---- swallowed on the way ------------------------------------------------------------------------------------- */
+
+typedef struct phase {
+    const char *name, *words;
+    const char *on; /* see proxy.h */
+    size_t after;
+    bool begun; /* there is a connection already, and its table is known */
+    const char *method, *params;
+} phase;
+
+static const phase phases[] = {
+    {"connecting", "sslmode=disable", NULL, 0, false, READ, ROW},
+    {"the TLS handshake's begin", "sslmode=require", NULL, 1, false, READ, ROW},
+    {"the TLS handshake", "sslmode=require", NULL, 100, false, READ, ROW},
+    {"the log-in", "sslmode=disable", NULL, 24, false, READ, ROW},
+    {"the log-in through TLS", "sslmode=require", NULL, 2000, false, READ, ROW},
+    {"setting up", "sslmode=disable", "set_config", 0, false, READ, ROW},
+    {"looking up a table", "sslmode=disable", "pg_attribute", 0, false, READ, ROW},
+    {"a statement", "sslmode=disable", "mcp", 0, true, READ, ROW},
+    {"a row", "sslmode=disable", NULL, 100, true, READ, ROW},
+    {"a page", "sslmode=disable", "OFFSET", 0, true, READ, URI("public/sale/rows")},
+    {"a query", "sslmode=disable", "DECLARE", 0, true, CALL, SQL("SELECT 1")},
+    {"a large value", "sslmode=disable", NULL, 50000, true, READ,
+     URI("public/kinds/cell/long/9007199254740993")},
+    {"a large value through TLS", "sslmode=require", NULL, 50000, true, READ,
+     URI("public/kinds/cell/long/9007199254740993")},
+    {"what comes after a query", "sslmode=disable", NULL, 400, true, CALL, SQL("SELECT 1")},
+};
+
+static void set_trap(const phase *ph)
+{
+    proxy_hold(&net);
+    net.freeze_on = ph->on;
+    net.freeze_after = ph->after;
+    if (!ph->on && !ph->after)
+        proxy_freeze_all(&net, true);
+    proxy_go_on(&net);
+}
+
+static void test_phases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        const phase *ph = &phases[i];
+        print_message("# %s\n", ph->name);
+        open_both(ph->words, (mcp_postgres_options){.timeout_ms = 300});
+        if (ph->begun)
+            works_again();
+        set_trap(ph);
+        size_t before = p.replies;
+        peer_send(&p, 7, ph->method, ph->params);
+        near_works(); /* meanwhile */
+        if (!run_until(&p, &p.replies, before + 1, 20000))
+            fail_msg("%s: no answer", ph->name);
+        if (!proxy_is_frozen(&net))
+            fail_msg("%s: it was not met", ph->name);
+        near_works();
+        proxy_freeze(&net, false);
+        works_again();
+        close_both();
+    }
+}
+
+/* Only one connection's way is swallowed: on the others all goes on. */
+static void test_one_of_many(void **state)
+{
+    (void)state;
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 60000});
+    works_again();
+    proxy_hold(&net);
+    net.freeze_on = "pg_sleep";
+    net.only_one = true;
+    proxy_go_on(&net);
+    peer_send(&p, 7, CALL, SQL("SELECT pg_sleep(0)"));
+    for (int i = 0; i < 20; i++)
+        works_again();
+    near_works();
+    close_both();
+}
+
+/* Where nothing was heard any more, what is idle is not tried before a new connection. */
+static void test_idle(void **state)
+{
+    (void)state;
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 300});
+    works_again();
+    for (int i = 0; i < 4; i++)
+        peer_send(&p, 10 + i, READ, URI("public/sale/rows"));
+    assert_true(run_until(&p, &p.replies, p.replies + 4, 20000));
+    proxy_freeze(&net, true);
+    assert_non_null(strstr(ask_and_wait(&p, READ, ROW), "too long"));
+    size_t before = proxy_accepted(&net);
+    assert_null(strstr(ask_and_wait(&p, READ, ROW), "Ada"));
+    assert_int_equal(proxy_accepted(&net), before + 1);
+    proxy_freeze(&net, false);
+    works_again();
+    close_both();
+}
+
+/* ---- for longer ----------------------------------------------------------------------------------------------- */
+
+/* Asks all the time, for as long as something is to happen; how often it was asked. */
+static size_t ask_until_accepted(size_t accepted)
+{
+    size_t asked = 0;
+    for (int64_t until = now() + 60000; proxy_accepted(&net) < accepted && now() < until;) {
+        size_t before = p.replies;
+        peer_send(&p, 7, READ, ROW);
+        near_works();
+        if (!run_until(&p, &p.replies, before + 1, 20000))
+            fail_msg("no answer");
+        assert_null(strstr(p.reply, "Ada"));
+        mcp_loop_step(loop, 5);
+        asked++;
+    }
+    assert_true(proxy_accepted(&net) >= accepted);
+    return asked;
+}
+
+typedef enum trouble { SWALLOWS, SLAMS, SWALLOWS_AT_SET_UP, TROUBLES } trouble;
+
+/* What there is is gone. */
+static void begin_trouble(trouble what)
+{
+    proxy_freeze(&net, what == SWALLOWS);
+    proxy_hold(&net);
+    net.cut = true;
+    net.slam = what == SLAMS;
+    net.each = what == SWALLOWS_AT_SET_UP;
+    net.freeze_on = net.each ? "set_config" : NULL;
+    proxy_go_on(&net);
+}
+
+/* As long as it is away it is tried again, and not for each who asks: pauses grow. */
+static void test_storm(void **state)
+{
+    (void)state;
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 300});
+    for (trouble what = 0; what < TROUBLES; what++) {
+        works_again();
+        size_t before = proxy_accepted(&net);
+        begin_trouble(what);
+        size_t asked = ask_until_accepted(before + (what == SLAMS ? 6 : 4));
+        assert_true(what != SLAMS || asked > 20);
+        proxy_freeze(&net, false);
+    }
+    works_again();
+    close_both();
+}
+
+/* Who does not want to wait any more frees the place: the next does not wait for the time of those. */
+static void test_cancel(void **state)
+{
+    char cancel[120];
+    (void)state;
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 3600000, .connections = 2});
+    works_again();
+    proxy_freeze(&net, true);
+    for (int i = 0; i < 6; i++)
+        peer_send(&p, 70 + i, i % 2 ? READ : CALL, i % 2 ? ROW : SQL("SELECT 1"));
+    for (int i = 0; i < 10; i++)
+        mcp_loop_step(loop, 10);
+    for (int i = 0; i < 6; i++) {
+        int n = snprintf(cancel, sizeof cancel,
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                         "\"requestId\":%d}}",
+                         70 + i);
+        mcp_channel_receive(p.channel, 0, (mcp_str){cancel, (size_t)n}, now());
+    }
+    proxy_freeze(&net, false);
+    works_again();
+    close_both();
+}
+
+/* It ends in the middle of anything, and not after its time. */
+static void test_close(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        char words[100];
+        snprintf(words, sizeof words, "%s connect_timeout=60", phases[i].words);
+        open_both(words, (mcp_postgres_options){.timeout_ms = 60000});
+        if (phases[i].begun)
+            works_again();
+        set_trap(&phases[i]);
+        for (int k = 0; k < 8; k++)
+            peer_send(&p, 70 + k, k % 2 ? phases[i].method : CALL,
+                      k % 2 ? phases[i].params : SQL("SELECT 1"));
+        peer_send(&p, 90, "subscriptions/listen",
+                  "\"notifications\":{\"resourcesListChanged\":true}");
+        for (int k = 0; k < 200 && !proxy_is_frozen(&net); k++)
+            mcp_loop_step(loop, 10);
+        mcp_loop_step(loop, 10);
+        close_both();
+        proxy_freeze(&net, false);
+    }
+}
+
+/* ---- subscriptions ---------------------------------------------------------------------------------------------- */
+
+static void settle(int64_t ms)
+{
+    size_t never = 0;
+    run_until(&p, &never, 1, ms);
+}
+
+/* What was missed is announced once, whether the connection lived on or not; then all is as before. */
+static void test_subscriptions(void **state)
+{
+    (void)state;
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 300, .poll_ms = 100});
+    peer_send(&p, 5, "subscriptions/listen",
+              "\"notifications\":{\"resourceSubscriptions\":["
+              "\"postgres://shop/public/sale/row/1\"]}");
+    settle(500);
+    for (int lost = 0; lost < 2; lost++) {
+        size_t accepted = proxy_accepted(&net);
+        p.updates = 0;
+        proxy_freeze(&net, true);
+        for (int i = 0; i < 1 + 2 * lost; i++)
+            run_sql("UPDATE sale SET total = total + 1 WHERE id = 1");
+        for (int i = 0; lost && i < 600 && proxy_accepted(&net) == accepted; i++)
+            settle(50);
+        assert_true(!lost || proxy_accepted(&net) > accepted);
+        near_works();
+        assert_int_equal(p.updates, 0);
+        proxy_freeze(&net, false);
+        assert_true(run_until(&p, &p.updates, 1, 20000));
+        settle(500);
+        assert_int_equal(p.updates, 1);
+        run_sql("UPDATE sale SET total = 12 WHERE id = 1");
+        assert_true(run_until(&p, &p.updates, 2, 20000));
+    }
+    close_both();
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    proxy_start(&net, (unsigned short)atoi(port));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    proxy_stop(&net);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phases),        cmocka_unit_test(test_one_of_many),
+        cmocka_unit_test(test_idle),          cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_close),
+        cmocka_unit_test(test_subscriptions),
+    };
+    int rc = make_listening_database();
+    if (rc == 0)
+        rc = cmocka_run_group_tests(tests, setup, teardown);
+    server("remove");
+    return rc;
+}
