@@ -36,7 +36,8 @@ typedef struct mcp_module {
     const char *about; /* one line for people; may be NULL */
 
     /* JSON Schema (mcp/schema.h) of the options, an object; NULL: there are none. Who loads the module
-     * checks the options against it before `mount`; a configuration file is checked with it too. */
+     * checks the options against it before `mount`; a configuration file is checked with it too. A property with
+     * "format": "path" is a path, which whoever keeps it for later makes absolute. */
     const char *options_schema;
 
     /* The source is a path, which whoever keeps it for later (a configuration file) makes absolute. */

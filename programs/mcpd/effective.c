@@ -43,44 +43,29 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
     return ok;
 }
 
-/* A path where it lies, anything else without its passwords. NULL: the module is not there, or no memory. */
-static char *place_source(const offer *o, const source *s)
+/* Paths where they lie, anything else without its passwords. */
+static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
 {
     const mcp_module *module;
     mcp_error error;
-    char *placed = NULL;
     if (modules_find(o->modules, mcp_str_from(s->module), &module, &error) != MCP_OK)
-        return NULL;
-    placed = offer_place(module, s->text, s->base);
-    if (placed && !module->source_is_path)
+        return false;
+    char *placed = offer_place(module, s->text, s->base);
+    bool ok = placed != NULL;
+    if (ok && !module->source_is_path)
         modules_remove_passwords(placed);
-    return placed;
-}
-
-static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
-{
-    char *placed = place_source(o, s);
     mcp_json_begin_object(w);
     mcp_json_key(w, "module"), mcp_json_add_string(w, s->module);
     mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : "");
     if (s->name)
         mcp_json_key(w, "name"), mcp_json_add_string(w, s->name);
-    if (s->options)
-        mcp_json_key(w, "options"), mcp_json_add_value(w, s->options);
+    if (s->options) {
+        mcp_json_key(w, "options");
+        ok = modules_put_options(w, module, s->options, s->base) && ok;
+    }
     mcp_json_end(w);
     free(placed);
-    return true;
-}
-
-/* Where relative paths of the source that is being written begin; NULL: in the present folder. */
-static const char *base;
-
-static char *absolute_from_base(const char *path)
-{
-    char *made = NULL;
-    if (!base || *path == '/')
-        return absolute_path(path);
-    return asprintf(&made, "%s/%s", base, path) < 0 ? NULL : made;
+    return ok;
 }
 
 static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
@@ -89,8 +74,7 @@ static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
         return put_module(w, o, s);
     if (!source_is_module(s))
         return put_text(w, NULL, s->text);
-    base = s->base;
-    char *word = modules_absolute(o->modules, s->text, absolute_from_base);
+    char *word = modules_absolute(o->modules, s->text, s->base);
     if (word)
         mcp_json_add_string(w, word);
     free(word);

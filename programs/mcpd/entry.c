@@ -122,7 +122,7 @@ static bool print_path(const char *name, const char *path, const char *before)
 
 static bool print_source(const source *s, modules *m)
 {
-    return print_freed(source_is_module(s) ? modules_absolute(m, s->text, absolute_path)
+    return print_freed(source_is_module(s) ? modules_absolute(m, s->text, NULL)
                                            : absolute_path(s->text));
 }
 

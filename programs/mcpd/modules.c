@@ -499,19 +499,20 @@ void modules_remove_passwords(char *text)
         memmove(colon, host, strlen(host) + 1);
 }
 
-char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path))
+char *modules_absolute(modules *m, const char *word, const char *base)
 {
     modules_word w;
     mcp_error error;
     char *ret = NULL;
     if (modules_read_word(m, word, &w, &error) != MCP_OK)
         return NULL;
-    const char *options = options_of(word);
-    char *path = w.module->source_is_path ? absolute(w.source) : strdup(w.source);
-    if (!path || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
+    char *options = modules_place_words(w.module, options_of(word), base);
+    char *path = w.module->source_is_path ? modules_place(w.source, base) : strdup(w.source);
+    if (!path || !options || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
         ret = NULL;
     if (ret && !w.module->source_is_path)
         modules_remove_passwords(ret);
+    free(options);
     free(path);
     modules_clear_word(&w);
     return ret;

@@ -69,9 +69,19 @@ void modules_clear_word(modules_word *word);
 /* All of it: what `mcpd NAME:REST` does. */
 int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_error *error);
 
-/* The word with its path made absolute by `absolute` (which returns what is freed, or NULL); the word itself
- * where it is no path. NULL: it cannot be made. free() it. */
-char *modules_absolute(modules *m, const char *word, char *(*absolute)(const char *path));
+/* The word with its paths made absolute, those of `base` (see modules_place()). NULL: it cannot be made. free() it. */
+char *modules_absolute(modules *m, const char *word, const char *base);
+
+/* ---- paths (paths.c) ---------------------------------------------------------------------------------- */
+
+/* Where a path lies that stands in a file of the folder `base`, where ~/ is home; NULL: of the present folder.
+ * NULL: no memory, or there is no present folder. free() it. */
+char *modules_place(const char *path, const char *base);
+/* The options with their paths placed so. False: they cannot be. */
+bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
+                         const char *base);
+/* The same for those of a word, "?NAME=VALUE&..." or "". free() it. */
+char *modules_place_words(const mcp_module *module, const char *options, const char *base);
 
 /* Takes the passwords out of a connection string, in place: nothing that is printed has one. */
 void modules_remove_passwords(char *text);

@@ -42,21 +42,34 @@ static int mount_files(offer *o, mcp_server *server, mcp_error *error)
 
 char *offer_place(const mcp_module *module, const char *what, const char *base)
 {
-    char *path = NULL;
-    const char *home = getenv("HOME");
-    if (!module->source_is_path || !base || what[0] == '/')
-        return strdup(what);
-    if (what[0] == '~' && what[1] == '/' && home && *home)
-        base = home, what += 2;
-    return asprintf(&path, "%s/%s", base, what) < 0 ? NULL : path;
+    return module->source_is_path && base ? modules_place(what, base) : strdup(what);
+}
+
+static int place_options(const mcp_module *module, const mcp_json *options, const char *base,
+                         mcp_json_doc **ret)
+{
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    bool ok = modules_put_options(w, module, options, base);
+    int rc = ok ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(text, NULL, NULL, ret, NULL);
+    mcp_json_writer_free(w);
+    return rc;
 }
 
 static int mount_placed(const source *s, const mcp_module *module, mcp_server *server,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
 {
+    mcp_json_doc *doc = NULL;
     char *placed = offer_place(module, what, s->base);
-    int rc = placed ? modules_mount(module, server, placed, options, name, error) : MCP_ENOMEM;
+    int rc = placed ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK && options && s->base)
+        rc = place_options(module, options, s->base, &doc);
+    if (rc == MCP_OK)
+        rc = modules_mount(module, server, placed, doc ? mcp_json_root(doc) : options, name, error);
+    mcp_json_free(doc);
     free(placed);
     return rc;
 }

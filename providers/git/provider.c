@@ -176,7 +176,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
 
 const char mcp_git_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-    "\"within\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4095,"
+    "\"within\":{\"type\":\"string\",\"format\":\"path\",\"minLength\":1,\"maxLength\":4095,"
     "\"description\":\"Folder in which everything has to lie that belongs to the repository; "
     "default: the repository's own\"},"
     "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"

@@ -90,6 +90,31 @@ reads() { # URI...: messages
     done
 }
 
+@test "within: absolute in a host's entry, of its folder in a configuration file" {
+    mkdir -p 'a & %b' elsewhere
+    git -C r worktree add -q '../a & %b/wt' feature/x
+    mv r 'a & %b'
+    git -C 'a & %b/r' worktree repair ../wt
+    reads git://wt/HEAD/a.txt
+    for within in 'a %26 %25b' './a %26 %25b/wt/..'; do
+        run -0 --separate-stderr "$MCPD" --print-config claude 'git:a & %b/wt?within='"$within&max_read=2048"
+        mapfile -t args < <(jq -r '.mcpServers.mcpd.args[]' <<<"$output")
+        [ "${args[0]}" = "git:$PWD/a & %b/wt?within=$PWD/a %26 %25b&max_read=2048" ] || { echo "$output"; return 1; }
+        cd elsewhere
+        run -0 legacy "${args[@]}" -- "${messages[@]}"
+        [ "$(jq -r '.[0].result.contents[0].text' <<<"$output")" = one ] || { echo "$output"; return 1; }
+        cd ..
+    done
+    jq -n '{sources: [{module: "git", source: "a & %b/wt", options: {within: "a & %b", max_read: 2048}},
+                      "git:a & %b/r?within=a %26 %25b&name=word"]}' >c.json
+    cd elsewhere
+    run -0 legacy --config ../c.json -- "${messages[@]}"
+    [ "$(jq -r '.[0].result.contents[0].text' <<<"$output")" = one ] || { echo "$output"; return 1; }
+    run -0 --separate-stderr "$MCPD" --config ../c.json --print-config mcpd
+    [ "$(jq -c '.sources[0].options' <<<"$output")" = "$(jq -nc --arg within "$BATS_TEST_TMPDIR/a & %b" '{$within, max_read: 2048}')" ]
+    [ "$(jq -r '.sources[1]' <<<"$output")" = "git:$BATS_TEST_TMPDIR/a & %b/r?within=$BATS_TEST_TMPDIR/a %26 %25b&name=word" ] || { echo "$output"; return 1; }
+}
+
 attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://r/-/log/--all git://r/-/diff/--output=x/HEAD
     git://r/-/diff/HEAD/--ext-diff git://r/-/blame/--contents/a.txt git://r/-/commit/-1 'git://r/HEAD~1/a.txt'
     'git://r/HEAD%40%7B1%7D/a' 'git://r/:%2Fx/a' git://r/..%2F..%2Fetc%2Fpasswd/ git://r/refs%2F..%2F..%2FHEAD/

@@ -1,0 +1,128 @@
+/* paths.c: where the paths of a module's source lie: the source itself, and those options of which the module's schema
+ * says that they are paths ("format": "path"). A configuration file's are of its folder, and a host's entry, which is
+ * started anywhere, has absolute ones.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "entry.h"
+#include "modules.h"
+
+char *modules_place(const char *path, const char *base)
+{
+    char *made = NULL;
+    const char *home = getenv("HOME");
+    if (base && path[0] == '~' && path[1] == '/' && home && *home)
+        base = home, path += 2;
+    if (!base || *path == '/')
+        return absolute_path(path);
+    return asprintf(&made, "%s/%s", base, path) < 0 ? NULL : made;
+}
+
+static mcp_json_doc *schema_of(const mcp_module *module)
+{
+    mcp_json_doc *schema = NULL;
+    if (module->options_schema)
+        mcp_json_parse(mcp_str_from(module->options_schema), NULL, NULL, &schema, NULL);
+    return schema;
+}
+
+static bool is_path(const mcp_json_doc *schema, mcp_str key)
+{
+    const mcp_json *properties = mcp_json_get(mcp_json_root(schema), "properties");
+    mcp_str format = mcp_json_string(mcp_json_get(mcp_json_get_str(properties, key), "format"));
+    return mcp_str_eq(format, MCP_STR("path"));
+}
+
+/* ---- as JSON ------------------------------------------------------------------------------------------ */
+
+/* False: no memory, or the present folder is nowhere. */
+static bool put_placed(mcp_json_writer *w, mcp_str path, const char *base)
+{
+    char *given = strndup(path.ptr, path.len);
+    char *placed = given ? modules_place(given, base) : NULL;
+    if (placed)
+        mcp_json_add_string(w, placed);
+    free(placed);
+    free(given);
+    return placed != NULL;
+}
+
+bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
+                         const char *base)
+{
+    mcp_json_doc *schema = schema_of(module);
+    mcp_json_iter it = {0};
+    mcp_str key;
+    bool ok = true;
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; ok && (v = mcp_json_next(options, &it, &key)) != NULL;) {
+        mcp_str text = mcp_json_string(v);
+        mcp_json_key_str(w, key);
+        if (text.len && is_path(schema, key))
+            ok = put_placed(w, text, base);
+        else
+            mcp_json_add_value(w, v);
+    }
+    mcp_json_end(w);
+    mcp_json_free(schema);
+    return ok;
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------- */
+
+/* A value as it stands behind NAME=. */
+static void put_value(FILE *to, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("%&?", *text))
+            fprintf(to, "%%%02X", (unsigned char)*text);
+        else
+            putc(*text, to);
+}
+
+/* "NAME=VALUE", of which the value is a path. */
+static bool put_path(FILE *to, const char *word, size_t len, const char *base)
+{
+    const char *value = memchr(word, '=', len);
+    size_t name = (size_t)(value + 1 - word), size = len - name;
+    char *path = malloc(size + 1);
+    bool ok = path && mcp_uri_decode((mcp_str){value + 1, size}, path, size, &size) == MCP_OK;
+    if (ok)
+        path[size] = 0;
+    char *placed = ok ? modules_place(path, base) : NULL;
+    if (placed) {
+        fprintf(to, "%.*s", (int)name, word);
+        put_value(to, placed);
+    }
+    free(placed);
+    free(path);
+    return placed != NULL;
+}
+
+char *modules_place_words(const mcp_module *module, const char *options, const char *base)
+{
+    char *made = NULL;
+    size_t size;
+    FILE *to = open_memstream(&made, &size);
+    mcp_json_doc *schema = schema_of(module);
+    bool ok = to != NULL;
+    while (ok && *options) { /* each begins with "?" or "&" */
+        size_t len = 1 + strcspn(options + 1, "&"), name = strcspn(options, "=");
+        putc(*options, to);
+        if (name < len && is_path(schema, (mcp_str){options + 1, name - 1}))
+            ok = put_path(to, options + 1, len - 1, base);
+        else
+            fprintf(to, "%.*s", (int)len - 1, options + 1);
+        options += len;
+    }
+    mcp_json_free(schema);
+    if (to && fclose(to) != 0)
+        ok = false;
+    if (!ok) {
+        free(made);
+        made = NULL;
+    }
+    return made;
+}
