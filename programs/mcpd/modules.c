@@ -423,6 +423,20 @@ static int read_options(char *text, modules_word *word, mcp_error *error)
     return rc;
 }
 
+/* "git:~/src": no shell expands it there, and whoever writes it means it. */
+static bool expand_home(modules_word *word)
+{
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    if (!word->module->source_is_path || strncmp(word->source, "~/", 2) != 0 || !home || !*home)
+        return true;
+    if (asprintf(&path, "%s%s", home, word->source + 1) < 0)
+        return false;
+    free(word->source);
+    word->source = path;
+    return true;
+}
+
 int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error)
 {
     size_t len = name_length(word);
@@ -438,6 +452,8 @@ int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error
         *options = 0;
         rc = read_options(options + 1, &made, error);
     }
+    if (rc == MCP_OK && !expand_home(&made))
+        rc = FAIL(error, MCP_ENOMEM, "out of memory");
     if (rc == MCP_OK)
         *ret = made;
     else

@@ -53,6 +53,15 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [ "$(jq -r '.[0].result.resources | map(.name) | join("|")' <<<"$output")" = "a cake|folder" ]
 }
 
+@test "~ in a source is home, which no shell makes of it there" {
+    [ -e "$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)" ] || skip "there is no module in this build"
+    mkdir home
+    sqlite3 home/shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
+    run -0 env HOME="$PWD/home" "$MCPD" 'sqlite:~/shop.db?name=x' --print-config claude
+    [[ "$output" == *"\"sqlite:$PWD/home/shop.db?name=x\""* ]]
+    run -1 env HOME= "$MCPD" 'sqlite:~/shop.db'
+}
+
 @test "options of a source are checked against the module's schema" {
     run -0 legacy --module "$NOTES" 'notes:a;b?separator=%3B' -- "$(request resources/list '{}')"
     [ "$(jq -r '.[0].result.resources[1].uri' <<<"$output")" = "notes://all/2" ]
