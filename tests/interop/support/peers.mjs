@@ -58,7 +58,16 @@ function tap(transport) {
 }
 
 const commonCalls = client => ({
-    templates: async () => (await client.listResourceTemplates()).resourceTemplates,
+    // A client of 2.x walks all pages itself.
+    templates: async () => {
+        const all = [];
+        for (let cursor; ; ) {
+            const page = await client.listResourceTemplates(cursor === undefined ? undefined : { cursor });
+            all.push(...page.resourceTemplates);
+            cursor = page.nextCursor;
+            if (cursor === undefined) return all;
+        }
+    },
     complete: params => client.complete(params).then(r => r.completion),
     tools: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),

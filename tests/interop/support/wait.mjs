@@ -17,13 +17,29 @@ export async function until(so, what, timeout = 5000) {
 export const waitFor = (events, match, what, timeout) =>
     until(() => events.some(match), () => `${what}; seen: ${JSON.stringify(events)}`, timeout);
 
+// Waits until nothing more has come for `quiet` ms.
+export async function quieten(events, quiet = 400) {
+    for (let seen = -1; events.length !== seen; ) {
+        seen = events.length;
+        await sleep(quiet);
+    }
+}
+
 // Waits until nothing has come for `quiet` ms and forgets what has: a late notice of one step must
 // not pass for the notice of the next.
 export async function settle(events, quiet = 400) {
-    let seen;
-    do {
-        seen = events.length;
-        await sleep(quiet);
-    } while (events.length !== seen);
+    await quieten(events, quiet);
     events.length = 0;
+}
+
+// Does it again and again until it was noticed: who is told may not have begun to listen.
+export async function provoke(change, noticed, what) {
+    for (let n = 0; ; n++) {
+        change(n);
+        try {
+            return await until(noticed, what, 1000);
+        } catch (error) {
+            if (n === 20) throw error;
+        }
+    }
 }

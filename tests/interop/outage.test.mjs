@@ -1,0 +1,173 @@
+// One mcpd that serves a folder, repositories and two databases under load, while PostgreSQL is stopped, killed, cut off
+// and comes back: the rest is served throughout, no request is left without an answer, and afterwards all is as before.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { clients, dial } from './support/peers.mjs';
+import { startPostgres } from './support/postgres.mjs';
+import { serve } from './support/server.mjs';
+import { makeSources, samples } from './support/sources.mjs';
+import { listChanged, provoke, settle, until, updatedFor, waitFor } from './support/wait.mjs';
+
+const mcpd = process.env.MCPD;
+const MANY = { good: 10, bad: 3 }; // answers that are waited for, of each reader
+const LONG = 60_000; // milliseconds that are "for ever"
+const away = /cannot be reached now|cannot be read now|It took too long/;
+const sales = 'postgres://shop/public/sale/rows';
+
+// Reads this again and again until stop(). `good` and `bad` count; what must not be is in `wrong`.
+function startReader(peer, { source, uri, check }) {
+    const reader = { source, good: 0, bad: 0, wrong: [], slowest: 0 };
+    let on = true;
+    const read = async () => {
+        const begin = Date.now();
+        try {
+            check((await peer.read(uri))[0].text);
+            reader.good++;
+        } catch (error) {
+            reader.bad++;
+            if (source !== 'PostgreSQL' || !away.test(error.message)) reader.wrong.push(error);
+            // It would ask a thousand times a second.
+            await new Promise(resolve => setTimeout(resolve, 20));
+        }
+        reader.slowest = Math.max(reader.slowest, Date.now() - begin);
+    };
+    const ended = (async () => {
+        while (on) await read();
+    })();
+    reader.stop = () => {
+        on = false;
+        return ended;
+    };
+    return reader;
+}
+
+describe('under load, while the database goes and comes', { timeout: 240_000 }, () => {
+    let postgres, sources, server, other, watches, readers;
+    const peers = [];
+
+    before(async () => {
+        postgres = startPostgres();
+        sources = makeSources(postgres, '&timeout_ms=1000');
+        server = await serve(mcpd, sources.arguments);
+        for (const client of clients) peers.push(await dial(client, server.url));
+        const uris = [sales, 'git://code/main/list.txt', 'sqlite://shop/invoice/rows', sources.uri(sources.deep)];
+        watches = await Promise.all(peers.map(peer => peer.watch({ uris, list: true })));
+        // Of the database more than it has connections for.
+        const all = [...samples(sources), samples(sources).at(-1)];
+        readers = peers.flatMap(peer => all.map(sample => startReader(peer, sample)));
+    });
+    after(async () => {
+        postgres?.thaw();
+        await other?.stop();
+        await Promise.all(readers?.map(reader => reader.stop()) ?? []);
+        for (const peer of peers) await peer.close();
+        await server?.stop();
+        postgres?.remove();
+        sources?.remove();
+    });
+
+    const those = { database: r => r.source === 'PostgreSQL', rest: r => r.source !== 'PostgreSQL' };
+
+    // Each of these readers gets so many more answers of this kind.
+    async function more(which, kind) {
+        const before = new Map(readers.filter(which).map(reader => [reader, reader[kind]]));
+        const late = () => [...before].filter(([reader, count]) => reader[kind] < count + MANY[kind]);
+        await until(() => late().length === 0,
+            () => `${kind}: ${JSON.stringify(late().map(([reader]) => reader))}; ${server.stderr}`, LONG);
+    }
+    const eachHears = (match, what) => Promise.all(peers.map(peer => waitFor(peer.events, match, what, LONG)));
+    const settled = () => Promise.all(peers.map(peer => settle(peer.events)));
+
+    // The rest goes on: reads, lists, and the news of changes.
+    async function restIsServed(round) {
+        await more(those.rest, 'good');
+        for (const peer of peers) {
+            const { resources } = await peer.page();
+            for (const wanted of [sources.uri('readme.md'), 'git://code/', 'git://lib/', 'sqlite://shop/', 'postgres://shop/'])
+                assert.ok(resources.some(r => r.uri === wanted), wanted);
+        }
+        await settled();
+        sources.code.commit({ 'list.txt': `${round}\n` }, round);
+        await eachHears(updatedFor('git://code/main/list.txt'), 'a commit');
+        sources.sqlite('INSERT INTO invoice(status) VALUES (NULL)');
+        await eachHears(updatedFor('sqlite://shop/invoice/rows'), 'a row in SQLite');
+        sources.write(sources.deep, round);
+        await eachHears(updatedFor(sources.uri(sources.deep)), 'a file');
+    }
+
+    async function databaseIsServed() {
+        await more(those.database, 'good');
+        const updated = updatedFor(sales);
+        for (const peer of peers) peer.events.length = 0;
+        await provoke(n => sources.postgres(`UPDATE sale SET total = ${n}`),
+            () => peers.every(peer => peer.events.some(updated)), 'a row in PostgreSQL');
+        const result = await peers[0].call('query_shop', { sql: 'SELECT count(*) FROM customer' });
+        assert.deepEqual(result.structuredContent.rows, [[3]]);
+        const uris = (await peers[0].page()).resources.map(r => r.uri);
+        assert.deepEqual(uris.sort(), sources.uris.toSorted());
+    }
+
+    // Who subscribed is told, because nobody knows what was missed.
+    async function comesBack(how) {
+        await settled();
+        await how();
+        await eachHears(updatedFor(sales), 'it is back');
+        await eachHears(listChanged, 'it is back');
+        await databaseIsServed();
+    }
+
+    it('all of it is served', async () => {
+        await more(() => true, 'good');
+        await databaseIsServed();
+    });
+
+    for (const [how, end] of Object.entries({ stopped: p => p.stop(), killed: p => p.kill() })) {
+        it(`it is ${how}, and started`, async () => {
+            await Promise.all([end(postgres), more(those.rest, 'good')]);
+            await more(those.database, 'bad');
+            await restIsServed(how);
+            await comesBack(postgres.start);
+        });
+    }
+
+    it('it is stopped and started again at once', async () => {
+        await comesBack(async () => {
+            await postgres.stop();
+            await postgres.start();
+        });
+    });
+
+    // Meanwhile another one starts, serves the rest and ends.
+    it('it answers nothing, and goes on', async () => {
+        postgres.freeze();
+        other = await serve(mcpd, sources.arguments, false);
+        const peer = await dial(clients.at(-1), other.url);
+        const asked = peer.read(samples(sources).at(-1).uri);
+        for (const { source, uri, check } of samples(sources))
+            if (source !== 'PostgreSQL') check((await peer.read(uri))[0].text);
+        await assert.rejects(asked, away);
+        await peer.close();
+        // Maybe with a status that says that something is left behind, but by itself.
+        assert.notEqual(await other.stop(), 'SIGKILL', other.stderr);
+
+        await more(those.database, 'bad');
+        await restIsServed('frozen');
+        postgres.thaw();
+        await databaseIsServed();
+    });
+
+    it('nothing was lost, nothing was wrong, and nothing took for ever', async () => {
+        await Promise.all(readers.map(reader => reader.stop()));
+        for (const { source, wrong, slowest } of readers) {
+            assert.deepEqual(wrong, [], source);
+            assert.ok(slowest < LONG, source);
+        }
+        for (const watch of watches) await watch.close();
+        for (const { wire } of peers) {
+            const ids = wire.replies.map(reply => reply.id);
+            assert.equal(new Set(ids).size, ids.length, 'a request is answered once');
+        }
+        assert.doesNotMatch(server.stderr, /Sanitizer|runtime error/);
+    });
+});
