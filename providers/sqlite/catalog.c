@@ -131,10 +131,10 @@ static int add_column(sqlite_table *t, sqlite3_stmt *stmt)
     if (!ok || !c->name)
         return SQLITE_NOMEM;
     c->affinity = affinity_of(c->type ? c->type : "");
-    if (c->key > 0 && c->key <= SQLITE_MAX_KEY) {
+    if (c->key > 0 && c->key <= SQLITE_MAX_KEY)
         t->key[c->key - 1] = n;
+    if (c->key > 0)
         t->n_key = t->n_key > (size_t)c->key ? t->n_key : (size_t)c->key;
-    }
     return SQLITE_OK;
 }
 
@@ -193,7 +193,13 @@ static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
                                                  : SQLITE_IS_TABLE;
     if (!ok || !t->name)
         return SQLITE_NOMEM;
-    int rc = load_columns(c, t);
+    int rc = view ? sqlite_not_here(c) : SQLITE_OK; /* views of views are taken apart in one go */
+    if (rc == SQLITE_OK)
+        rc = load_columns(c, t);
+    if (view && (rc & 0xff) == SQLITE_ERROR)
+        rc = SQLITE_OK;
+    if (t->n_key > SQLITE_MAX_KEY) /* some of it would name other rows too */
+        t->n_key = 0;
     return rc == SQLITE_OK ? find_rowid(c, t) : rc;
 }
 

@@ -40,7 +40,7 @@ typedef struct sqlite_table {
     size_t key[SQLITE_MAX_KEY]; /* columns */
     size_t n_key;
     const char *rowid; /* NULL: none */
-} sqlite_table;
+} sqlite_table;        /* a view that does not work has no columns */
 
 /* "table", "view", "virtual table". */
 const char *sqlite_table_kind_name(const sqlite_table *t);

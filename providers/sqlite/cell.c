@@ -58,6 +58,19 @@ static bool can_probe(const sqlite_table *t, const sqlite_column *c)
     return t->kind == SQLITE_IS_TABLE && t->rowid && c->hidden == 0;
 }
 
+/* Incremental I/O gives a text as the database keeps it: of no use in UTF-16. Asked each time, because an empty
+ * database has no encoding yet. */
+static int ask_encoding(sqlite_conn *conn, bool *utf8)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare(conn, "PRAGMA encoding", &stmt);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    *utf8 = rc == SQLITE_ROW && mcp_str_eq(sqlite_text(stmt, 0), MCP_STR("UTF-8"));
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
 void sqlite_put_column(sqlite3_str *sql, const sqlite_column *c, bool probed)
 {
     if (probed)
@@ -90,6 +103,15 @@ static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_colu
     }
 }
 
+/* A primary key may be NULL in a table with rowids, and then it names no row. */
+static bool has_uri(const sqlite_row *r)
+{
+    for (size_t i = 0; r->key >= 0 && i < sqlite_table_key_count(r->table); i++)
+        if (sqlite3_column_type(r->stmt, r->key + (int)i) == SQLITE_NULL)
+            return false;
+    return sqlite_table_has_key(r->table);
+}
+
 /* What stands for a value that is not put itself. */
 static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type,
                          sqlite3_int64 size)
@@ -99,7 +121,7 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
     mcp_json_key(w, "type"), mcp_json_add_string(w, type);
     mcp_json_key(w, "size"), mcp_json_add_int(w, size);
     r->size += 60;
-    if (sqlite_table_has_key(r->table)) {
+    if (has_uri(r)) {
         sqlite3_str *uri = sqlite3_str_new(r->conn->db);
         put_cell_uri(uri, r, c);
         char *text = sqlite3_str_finish(uri);
@@ -117,12 +139,15 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
 static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
 {
     sqlite3_blob *blob = NULL;
-    int rc = sqlite3_blob_open(r->conn->db, "main", r->table->name, c->name,
+    bool utf8 = false;
+    int rc = *type == 't' ? ask_encoding(r->conn, &utf8) : SQLITE_OK;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_blob_open(r->conn->db, "main", r->table->name, c->name,
                                sqlite3_column_int64(r->stmt, r->rowid), 0, &blob);
     if (rc != SQLITE_OK)
         return rc;
     size_t size = (size_t)sqlite3_blob_bytes(blob);
-    char *text = *type == 't' && size <= r->longest ? sqlite3_malloc64(size + 1) : NULL;
+    char *text = utf8 && size <= r->longest ? sqlite3_malloc64(size + 1) : NULL;
     if (text)
         rc = sqlite3_blob_read(blob, text, (int)size, 0);
     sqlite3_blob_close(blob);
@@ -269,8 +294,11 @@ static int read_cell(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                      const sqlite_column *column, const part *p)
 {
     sqlite3_stmt *stmt = NULL;
-    bool probed = can_probe(t, column);
-    int rc = prepare(c, j, t, column, probed, &stmt);
+    bool utf8, probed;
+    int rc = ask_encoding(c, &utf8);
+    probed = utf8 && can_probe(t, column);
+    if (rc == SQLITE_OK)
+        rc = prepare(c, j, t, column, probed, &stmt);
     if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *type = probed ? (const char *)sqlite3_column_text(stmt, 1) : "";
         j->found = true;

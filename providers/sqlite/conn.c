@@ -4,6 +4,7 @@
 
 #include "buffer.h"
 #include "catalog.h"
+#include "functions.h"
 #include "guard.h"
 
 #include <errno.h>
@@ -64,7 +65,10 @@ static bool look(const char *path, sqlite_stamp *ret)
     if (stat(path, &st) != 0)
         return false;
     *ret = stamp_of(&st);
-    return true;
+    if (S_ISREG(st.st_mode))
+        return true;
+    errno = ENOENT; /* to open a FIFO would wait */
+    return false;
 }
 
 void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
@@ -110,10 +114,13 @@ int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *allo
     }
     f->path = common_copy(alloc, real, strlen(real));
     f->wal = common_alloc(alloc, strlen(real) + 5);
+    f->journal = common_alloc(alloc, strlen(real) + 9);
     if (f->wal)
         sprintf(f->wal, "%s-wal", real);
+    if (f->journal)
+        sprintf(f->journal, "%s-journal", real);
     free(real);
-    if (!f->path || !f->wal)
+    if (!f->path || !f->wal || !f->journal)
         return refuse(error, MCP_ENOMEM, path, "out of memory");
     if (!S_ISREG(st.st_mode))
         return refuse(error, MCP_EACCESS, path, "not a regular file");
@@ -128,6 +135,7 @@ void sqlite_file_clear(sqlite_file *f)
         sqlite_conn_free(f->idle[--f->n_idle]);
     common_release(f->alloc, f->path);
     common_release(f->alloc, f->wal);
+    common_release(f->alloc, f->journal);
     pthread_mutex_destroy(&f->lock);
 }
 
@@ -265,6 +273,8 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
         rc = configure(c);
     }
     if (rc == SQLITE_OK)
+        rc = sqlite_functions_install(c->db);
+    if (rc == SQLITE_OK)
         rc = sqlite_guard_install(c);
     if (rc == SQLITE_OK) {
         *ret = c;
@@ -311,6 +321,13 @@ static bool is_spent(const sqlite_conn *c)
     return c->young || (!c->immutable && !is_current(c));
 }
 
+/* A journal that is no file: SQLite would open it, and a FIFO waits for a writer. */
+static bool is_trapped(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->journal, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static void drop(sqlite_conn **conn)
 {
     sqlite_conn_free(*conn);
@@ -339,6 +356,21 @@ static bool end_use(sqlite_conn *c)
     return sqlite3_get_autocommit(c->db);
 }
 
+/* What was done since may have taken the place of the message. */
+static void tell_error(const sqlite_conn *c, int rc, char text[256])
+{
+    bool last = (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff);
+    snprintf(text, 256, "%s", last ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
+}
+
+int sqlite_not_here(sqlite_conn *c)
+{
+    if (!c->near)
+        return SQLITE_OK;
+    c->reason = MCP_PENDING;
+    return SQLITE_INTERRUPT;
+}
+
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256])
 {
@@ -352,9 +384,9 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
                    bounds->near && rc == SQLITE_BUSY ? MCP_PENDING : outcome(NULL, rc);
         sqlite_conn *c = *conn;
         begin(c, bounds);
-        rc = use(c, user);
+        rc = is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
         if (rc != SQLITE_OK && !text[0])
-            snprintf(text, 256, "%s", sqlite3_errmsg(c->db));
+            tell_error(c, rc, text);
         bool usable = end_use(c);
         bool large_here = bounds->near && (rc & 0xff) == SQLITE_TOOBIG;
         bool told = large_here || !c->immutable || c->reason || is_current(c);

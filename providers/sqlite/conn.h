@@ -28,7 +28,7 @@ typedef struct sqlite_stamp {
 typedef struct sqlite_conn sqlite_conn;
 
 typedef struct sqlite_file {
-    char *path, *wal; /* absolute; the allocator's */
+    char *path, *wal, *journal; /* absolute; the allocator's */
     const mcp_allocator *alloc;
     size_t max_value; /* bytes of one value that is read whole */
     pthread_mutex_t lock;
@@ -91,6 +91,10 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);
+
+/* For a use: what comes may take long, and nothing interrupts it. SQLITE_OK, or, on the server's thread, the code to
+ * return so that a worker does it. */
+int sqlite_not_here(sqlite_conn *conn);
 
 void sqlite_conn_free(sqlite_conn *conn);
 void sqlite_cached_clear(sqlite_cached *cached);

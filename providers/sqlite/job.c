@@ -146,6 +146,8 @@ static int reply_json(const sqlite_job *j)
 {
     mcp_str text;
     int rc = mcp_json_writer_finish(j->json, &text);
+    if (rc == MCP_ELIMIT)
+        return fail(j, MCP_CODE_INTERNAL, NULL, "The answer is too large: ask for less");
     if (rc != MCP_OK)
         return rc;
     return j->as_tool ? mcp_reply_structured(j->req, text)

@@ -37,6 +37,8 @@ static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
         sqlite_put_column(sql, &t->column[i], probed);
         n += probed ? 2 : 1;
     }
+    if (!n) /* of a view that does not work: what is wrong is told */
+        sqlite3_str_appendall(sql, "*");
     return n;
 }
 
@@ -234,7 +236,7 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
 /* In an order that stays: a page goes on where the one before ended. */
 static void put_order(sqlite3_str *sql, const sqlite_table *t)
 {
-    if (t->kind != SQLITE_IS_TABLE)
+    if (t->kind != SQLITE_IS_TABLE || !sqlite_table_has_key(t))
         return;
     sqlite3_str_appendall(sql, " ORDER BY ");
     if (t->rowid) {

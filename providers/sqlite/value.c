@@ -20,13 +20,15 @@ void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column)
 {
     mcp_str text;
     char real[40];
+    double value;
     switch (sqlite3_column_type(stmt, column)) {
     case SQLITE_BLOB:
         put_hex(to, sqlite3_column_blob(stmt, column), sqlite3_column_bytes(stmt, column));
         return;
     case SQLITE_FLOAT: /* all digits, so that it is found again */
-        snprintf(real, sizeof real, "%.17g", sqlite3_column_double(stmt, column));
-        sqlite3_str_appendall(to, real);
+        value = sqlite3_column_double(stmt, column);
+        snprintf(real, sizeof real, "%.17g", value);
+        sqlite3_str_appendall(to, isfinite(value) ? real : value > 0 ? "9e999" : "-9e999");
         return;
     default: text = sqlite_text(stmt, column); sqlite3_str_append(to, text.ptr, (int)text.len);
     }

@@ -1,0 +1,243 @@
+/* functions.c: see functions.h. What they do is in SQLite's lang_corefunc.html; where a text is no UTF-8 it is nobody's
+ * promise. */
+#define _GNU_SOURCE
+#include "functions.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A value as text or, a BLOB, as its bytes. */
+typedef struct bytes {
+    const char *ptr;
+    size_t len;
+} bytes;
+
+static bytes text_of(sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    return (bytes){text, text ? (size_t)sqlite3_value_bytes(value) : 0};
+}
+
+static bytes blob_of(sqlite3_value *value)
+{
+    const char *blob = sqlite3_value_blob(value);
+    return (bytes){blob ? blob : "", (size_t)sqlite3_value_bytes(value)};
+}
+
+static bool any_null(int n, sqlite3_value **values)
+{
+    for (int i = 0; i < n; i++)
+        if (sqlite3_value_type(values[i]) == SQLITE_NULL)
+            return true;
+    return false;
+}
+
+/* Where it is found next; NULL: nowhere. */
+static const char *find(bytes in, const char *from, bytes what)
+{
+    return memmem(from, in.len - (size_t)(from - in.ptr), what.ptr, what.len);
+}
+
+static bool goes_on(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* ---- instr ------------------------------------------------------------------------------------------------- */
+
+/* From 1, in characters, or in bytes of two BLOBs; 0: nowhere. */
+static void instr(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    sqlite3_int64 at = 1;
+    if (any_null(n, values))
+        return;
+    bool blobs = sqlite3_value_type(values[0]) == SQLITE_BLOB &&
+                 sqlite3_value_type(values[1]) == SQLITE_BLOB;
+    bytes in = blobs ? blob_of(values[0]) : text_of(values[0]);
+    bytes what = blobs ? blob_of(values[1]) : text_of(values[1]);
+    if (!in.ptr || !what.ptr) {
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    const char *found = find(in, in.ptr, what);
+    for (const char *p = in.ptr; found && p < found; p++)
+        at += blobs || !goes_on(*p);
+    sqlite3_result_int64(to, found ? at : 0);
+}
+
+/* ---- replace ----------------------------------------------------------------------------------------------- */
+
+static size_t count(bytes in, bytes what)
+{
+    size_t n = 0;
+    for (const char *p = in.ptr; (p = find(in, p, what)) != NULL; p += what.len)
+        n++;
+    return n;
+}
+
+static void put_replaced(sqlite3_context *to, bytes in, bytes what, bytes with, uint64_t size)
+{
+    char *made = sqlite3_malloc64(size + 1), *out = made;
+    const char *rest = in.ptr;
+    if (!made) {
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    for (const char *p; (p = find(in, rest, what)) != NULL; rest = p + what.len) {
+        out = (char *)mempcpy(out, rest, (size_t)(p - rest));
+        out = (char *)mempcpy(out, with.ptr, with.len);
+    }
+    memcpy(out, rest, in.len - (size_t)(rest - in.ptr));
+    made[size] = 0;
+    sqlite3_result_text64(to, made, size, sqlite3_free, SQLITE_UTF8);
+}
+
+static void replace(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    if (any_null(2, values))
+        return;
+    bytes in = text_of(values[0]), what = text_of(values[1]), with = text_of(values[2]);
+    bool same = what.ptr && !*what.ptr;
+    if (same)
+        sqlite3_result_value(to, values[0]);
+    if (same || any_null(n, values))
+        return;
+    if (!in.ptr || !what.ptr || !with.ptr) {
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    size_t found = count(in, what);
+    uint64_t size = in.len + found * (uint64_t)with.len - found * (uint64_t)what.len;
+    uint64_t most = (uint64_t)sqlite3_limit(sqlite3_context_db_handle(to), SQLITE_LIMIT_LENGTH, -1);
+    if (size > most)
+        sqlite3_result_error_toobig(to);
+    else
+        put_replaced(to, in, what, with, size);
+}
+
+/* ---- trim -------------------------------------------------------------------------------------------------- */
+
+enum { LEFT = 1, RIGHT = 2 };
+
+/* The characters that are taken away: those of one byte, and the others in order. */
+typedef struct set {
+    bool byte[128];
+    uint32_t *character;
+    size_t n;
+} set;
+
+/* A character's bytes as a number. */
+static uint32_t number_of(const char *p, size_t len)
+{
+    uint32_t number = 0;
+    for (size_t i = 0; i < len && i < 4; i++)
+        number = number << 8 | (unsigned char)p[i];
+    return number;
+}
+
+static size_t length_at(bytes in, size_t at)
+{
+    size_t len = 1;
+    while (at + len < in.len && (unsigned char)in.ptr[at] >= 0xc0 && goes_on(in.ptr[at + len]))
+        len++;
+    return len;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool make_set(set *s, bytes of)
+{
+    memset(s, 0, sizeof *s);
+    for (size_t at = 0, len; at < of.len; at += len) {
+        len = length_at(of, at);
+        if ((unsigned char)of.ptr[at] < 128) {
+            s->byte[(unsigned char)of.ptr[at]] = true;
+            continue;
+        }
+        if (!s->character && !(s->character = sqlite3_malloc64((of.len - at) * sizeof(uint32_t))))
+            return false;
+        s->character[s->n++] = number_of(of.ptr + at, len);
+    }
+    if (s->n)
+        qsort(s->character, s->n, sizeof(uint32_t), in_order);
+    return true;
+}
+
+static bool has(const set *s, const char *p, size_t len)
+{
+    uint32_t number = number_of(p, len);
+    if ((unsigned char)*p < 128)
+        return s->byte[(unsigned char)*p];
+    return s->n && bsearch(&number, s->character, s->n, sizeof number, in_order);
+}
+
+static bytes trimmed(bytes in, const set *s, int sides)
+{
+    size_t from = 0, to = in.len, len;
+    while (sides & LEFT && from < to && has(s, in.ptr + from, len = length_at(in, from)))
+        from += len;
+    while (sides & RIGHT && from < to) {
+        size_t at = to - 1;
+        while (at > from && goes_on(in.ptr[at]))
+            at--;
+        if (!has(s, in.ptr + at, to - at))
+            break;
+        to = at;
+    }
+    return (bytes){in.ptr + from, to - from};
+}
+
+static void trim_sides(sqlite3_context *to, int n, sqlite3_value **values, int sides)
+{
+    set s = {.n = 0};
+    if (any_null(n, values))
+        return;
+    bytes in = text_of(values[0]), of = n > 1 ? text_of(values[1]) : (bytes){" ", 1};
+    if (!in.ptr || !of.ptr || !make_set(&s, of)) {
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    bytes result = trimmed(in, &s, sides);
+    sqlite3_result_text64(to, result.ptr, result.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    sqlite3_free(s.character);
+}
+
+static void trim(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    trim_sides(to, n, values, LEFT | RIGHT);
+}
+
+static void ltrim(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    trim_sides(to, n, values, LEFT);
+}
+
+static void rtrim(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    trim_sides(to, n, values, RIGHT);
+}
+
+/* ---- installing --------------------------------------------------------------------------------------------- */
+
+int sqlite_functions_install(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int n;
+        void (*call)(sqlite3_context *to, int n, sqlite3_value **values);
+    } functions[] = {{"instr", 2, instr}, {"replace", 3, replace}, {"trim", 1, trim},
+                     {"trim", 2, trim},   {"ltrim", 1, ltrim},     {"ltrim", 2, ltrim},
+                     {"rtrim", 1, rtrim}, {"rtrim", 2, rtrim}};
+    enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
+        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].n, FLAGS, NULL,
+                                        functions[i].call, NULL, NULL, NULL);
+    return rc;
+}
