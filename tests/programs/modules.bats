@@ -53,6 +53,30 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [ "$(jq -r '.[0].result.resources | map(.name) | join("|")' <<<"$output")" = "a cake|folder" ]
 }
 
+@test "README: the command for a host's entry prints the entry that it shows" {
+    readme=$MCP_SOURCE_DIR/README.md
+    for module in git postgres sqlite; do
+        [ -e "$(find "$MCP_BUILD_DIR/programs" -name $module.so)" ] || skip "built without the module $module"
+    done
+    mkdir -p ada/project ada/src/lib ada/data
+    export HOME=$PWD/ada
+    for repository in ada/project ada/src/lib; do
+        git init -q -b main $repository
+        git -C $repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+    done
+    sqlite3 ada/data/shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
+    command=$(awk '/^    mcpd --print-config claude .*git:/ { on = 1 } on { print } on && !/\\$/ { exit }' "$readme")
+    # A host's name that nobody has to ask for.
+    eval "${command//host=db.example.org/host=/nowhere}" >entry
+    shown=$(awk '/For Claude Desktop that is/ { near = 1 } near && /^```/ { if (on) exit; on = 1; next } on' "$readme")
+    diff <(jq -c '.mcpServers.mcpd.args[]' entry) \
+        <(jq -c '.mcpServers.mcpd.args[]' <<<"$shown" | sed "s|/home/ada|$PWD/ada|; s|host=db.example.org|host=/nowhere|")
+    shown=$(awk '/over HTTP, here with a token/ { near = 1 } near && /^```/ { if (on) exit; on = 1; next } on' "$readme")
+    echo ada:0123456789abcdef0123456789abcdef >tokens
+    "$MCPD" --http 127.0.0.1:8642 --token-file tokens --print-config vscode ada/project >entry
+    diff <(jq -S . entry) <(jq -S . <<<"$shown")
+}
+
 @test "~ in a source is home, which no shell makes of it there" {
     [ -e "$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)" ] || skip "there is no module in this build"
     mkdir home
