@@ -275,6 +275,8 @@ MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 
 /* The set of resources changed in a way that the server does not know by itself (a provider's). */
 MCP_API void mcp_server_resources_changed(mcp_server *server);
+/* The same when it is known that this one resource was added or taken away: who may not read it is not told. */
+MCP_API void mcp_server_resources_changed_by(mcp_server *server, const char *uri);
 
 #ifdef __cplusplus
 }

@@ -161,9 +161,9 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
     return rc;
 }
 
-static void on_updated(const char *path, void *user)
+/* Tells the server about the resource of a path. */
+static void tell(files *f, const char *path, void (*fn)(mcp_server *server, const char *uri))
 {
-    files *f = user;
     files_target target;
     common_buffer uri;
     if (files_path_parse(&f->roots, mcp_str_from(path), &target) != MCP_OK ||
@@ -171,13 +171,22 @@ static void on_updated(const char *path, void *user)
         return;
     common_buffer_init(&uri, &f->alloc);
     if (files_put_uri(f, target.root, (mcp_str){target.rel, target.rel_len}, &uri) == MCP_OK)
-        mcp_server_resource_updated(f->server, uri.ptr);
+        fn(f->server, uri.ptr);
     common_buffer_free(&uri);
 }
 
-static void on_list_changed(void *user)
+static void on_updated(const char *path, void *user)
 {
-    mcp_server_resources_changed(((files *)user)->server);
+    tell(user, path, mcp_server_resource_updated);
+}
+
+static void on_list_changed(const char *path, void *user)
+{
+    files *f = user;
+    if (path)
+        tell(f, path, mcp_server_resources_changed_by);
+    else
+        mcp_server_resources_changed(f->server);
 }
 
 static int ensure_watch(files *f)

@@ -121,10 +121,10 @@ static void tell_updated(files_watch *w, const sub *s)
     w->o.updated(s->node.path, w->o.user);
 }
 
-static void tell_list(files_watch *w)
+static void tell_list(files_watch *w, const char *path)
 {
     if (w->list_on)
-        w->o.list_changed(w->o.user);
+        w->o.list_changed(path, w->o.user);
 }
 
 /* Once: the operator should know that changes are noticed late. */
@@ -336,7 +336,7 @@ static void on_gone(files_watch *w, files_dir *d)
     files_dir_pin(d);
     files_dirs_drop_below(&w->dirs, path.ptr, path.len);
     each_sub(w, look_again_below, &path);
-    tell_list(w);
+    tell_list(w, NULL);
     files_dir_unpin(&w->dirs, d);
 }
 
@@ -364,9 +364,9 @@ static void event_for_lists(files_watch *w, const event *e)
     if (e->mask & structure && e->served) {
         if (e->is_dir && e->mask & appeared && w->list_on && !files_watch_found(w, e->path, e->len))
             w->dirs.spent = true;
-        tell_list(w);
+        tell_list(w, e->is_dir ? NULL : e->path); /* a folder has more in it */
     } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
-        tell_list(w); /* what it leaves out is a different set now, most likely */
+        tell_list(w, NULL); /* what it leaves out is a different set now, most likely */
     }
 }
 
@@ -403,7 +403,7 @@ static void on_overflow(files_watch *w)
         return;
     files_watch_scan_stop(w);
     files_watch_scan_roots(w);
-    tell_list(w);
+    tell_list(w, NULL);
 }
 
 static void on_event(files_watch *w, const struct inotify_event *e)
@@ -448,7 +448,7 @@ static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
 {
     if (news == FILES_DIR_SAME || d->dead)
         return;
-    tell_list(w);
+    tell_list(w, NULL);
     if (news == FILES_DIR_CHANGED && w->list_on)
         files_watch_scan_add(w, d);
     else if (news == FILES_DIR_GONE)

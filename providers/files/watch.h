@@ -25,7 +25,8 @@ typedef struct files_watch_options {
     /* A subscribed path changed. Called at most once per change, not coalesced in time. Must not
      * call back into files_watch. */
     void (*updated)(const char *path, void *user);
-    void (*list_changed)(void *user);
+    /* The lists changed, where that is known by a file of this path only; else path is NULL. */
+    void (*list_changed)(const char *path, void *user);
     void *user;
 } files_watch_options;
 

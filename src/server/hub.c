@@ -310,25 +310,39 @@ static void mark_list(mcp__stream *stream, unsigned list)
     mcp__hub_arm(stream->session);
 }
 
+static void mark_lists(mcp__session *session, mcp__kind kind)
+{
+    /* Templates have no notice of their own: whoever lists resources lists them too. */
+    unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
+    mark_list(&session->legacy, list);
+    for (mcp__link *l = session->streams.next; l != &session->streams; l = l->next)
+        mark_list(mcp__container(l, mcp__stream, link), list);
+}
+
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry)
 {
     if (server->building)
         return; /* it may come to nothing; else it is told at the end */
-    /* Templates have no notice of their own: whoever lists resources lists them too. */
-    unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
-        if (entry && !mcp__may_see(server, session->channel->options.principal, entry))
-            continue;
-        mark_list(&session->legacy, list);
-        for (mcp__link *k = session->streams.next; k != &session->streams; k = k->next)
-            mark_list(mcp__container(k, mcp__stream, link), list);
+        if (!entry || mcp__may_see(server, session->channel->options.principal, entry))
+            mark_lists(session, kind);
     }
 }
 
 void mcp_server_resources_changed(mcp_server *server)
 {
     mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
+}
+
+void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
+{
+    for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
+         l = l->next) {
+        mcp__session *session = mcp__container(l, mcp__session, link);
+        if (mcp__may_read(server, session->channel->options.principal, mcp_str_from(uri)))
+            mark_lists(session, MCP__RESOURCES);
+    }
 }
 
 /* ---- notices -------------------------------------------------------------------------------------------------- */

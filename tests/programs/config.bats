@@ -423,17 +423,32 @@ heard_in_log() { # TEXT
     finish
 }
 
+hears() { # TOKEN WHAT: what it is told from now on stands in TOKEN.heard; $!
+    as "$1" subscriptions/listen "\"notifications\":{$2}," >"$1.heard" 2>&1 3>&- &
+    heard_in_log acknowledged "$1.heard"
+}
+
+@test "access: who may not read a file does not hear that it came or went" {
+    access_file
+    serve --config access.json
+    hears token-of-bob '"resourcesListChanged":true'
+    hears token-of-alice '"resourcesListChanged":true'
+    touch notes/new.txt
+    heard_in_log resources/list_changed token-of-alice.heard
+    touch docs/new.txt
+    heard_in_log resources/list_changed token-of-bob.heard
+    [ "$(grep -c resources/list_changed token-of-bob.heard)" = 1 ]
+    [ "$(grep -c resources/list_changed token-of-alice.heard)" = 2 ]
+    rm docs/new.txt notes/new.txt
+    finish
+}
+
 @test "SIGHUP over HTTP: the streams of a token that is good no more end, and no others" {
     access_file
     serve --config access.json
-    listen() { as "$1" subscriptions/listen '"notifications":{"toolsListChanged":true},' >"$1.heard" 2>&1 3>&- & }
-    listen token-of-bob
+    hears token-of-bob '"toolsListChanged":true'
     bob=$!
-    listen token-of-alice
-    for who in bob alice; do
-        for _ in {1..500}; do grep -q acknowledged "token-of-$who.heard" && break; sleep 0.02; done
-        grep -q acknowledged "token-of-$who.heard"
-    done
+    hears token-of-alice '"toolsListChanged":true'
     sed -i 's/token-of-bob/other-token/' access.json
     kill -HUP "$server"
     wait "$bob" || :

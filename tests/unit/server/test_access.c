@@ -310,6 +310,12 @@ static void test_announcements(void **state)
     mcp_server_remove_tool(w.server, "secret2");
     pass(&w);
     assert_string_equal(w.sent, "");
+    mcp_server_resources_changed_by(w.server, "mem:SECRET");
+    pass(&w);
+    assert_string_equal(w.sent, "");
+    mcp_server_resources_changed_by(w.server, "mem:open");
+    pass(&w);
+    assert_non_null(strstr(w.sent, "resources/list_changed"));
     mcp_server_resource_updated(w.server, "mem:open");
     pass(&w);
     assert_non_null(strstr(w.sent, "mem:open"));
