@@ -1,0 +1,188 @@
+/* Every allocation of ours failing, while the database is mounted, connected to, asked, lost and watched: an error, no crash,
+ * nothing that is never answered, nothing that stays behind, and the next time all is well. libpq's own memory is
+ * libpq's. */
+#define _GNU_SOURCE
+#include "database.h"
+
+#include "failalloc.h"
+
+static const char queries[] =
+    "[{\"name\":\"top\",\"sql\":\"SELECT id, total FROM sale WHERE status = $1 ORDER BY id\","
+    "\"parameters\":[{\"name\":\"status\",\"values\":[\"open\",\"paid\"],\"default\":\"open\"}]}]";
+
+static const exchange tried[] = {
+    {LIST, "", {"/part/rows"}},
+    {READ, URI(""), {"part"}},
+    {READ, URI("?format=text"), {"CREATE TABLE"}},
+    {READ, URI("public/sale"), {"foreignKeys"}},
+    {READ, URI("public/$function/writes()"), {"plpgsql"}},
+    {READ, URI("public/sale/rows?status=open&limit=1"), {"next"}},
+    {READ, URI("public/customer/row/1"), {"Ada"}},
+    {READ, URI("public/customer/cell/photo/1"), {"iVBORw0KGgo="}},
+    {READ, URI("$query/top?status=paid"), {"[[2,20]]"}},
+    {CALL,
+     "\"name\":\"query_shop\",\"arguments\":{\"sql\":\"SELECT name FROM customer WHERE id = "
+     "$1\",\"parameters\":[1]}",
+     {"Ada"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"
+     "key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":{"
+     "\"schema\":\"public\",\"table\":\"customer\"}}",
+     {"[\"2\",\"20\"]"}},
+    {COMPLETE,
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/"
+     "{table}{?format}\"},\"argument\":{\"name\":\"table\",\"value\":\"k\"},\"context\":{"
+     "\"arguments\":{\"schema\":\"public\"}}",
+     {"[\"keyless\",\"kinds\"]"}},
+};
+
+static failalloc ours;
+static peer p;
+static mcp_json_doc *saved;
+
+static int open_all(void)
+{
+    mcp_allocator a = failalloc_allocator(&ours);
+    memset(&p, 0, sizeof p);
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+    p.loop = loop;
+    int rc = peer_serve(&p, mcp_loop_host(loop), &a);
+    if (rc == MCP_OK)
+        rc = mcp_postgres_mount(p.server,
+                                MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo,
+                                            .allocator = &a, .poll_ms = 50,
+                                            .queries = mcp_json_root(saved)),
+                                &p.error);
+    return rc == MCP_OK ? peer_connect(&p) : rc;
+}
+
+static void close_all(void)
+{
+    ours.fail_at = 0;
+    peer_close(&p);
+    assert_int_equal(ours.live, 0);
+}
+
+/* After a failure it may be a moment until it is connected to again. */
+static void must_work(const exchange *e)
+{
+    for (int i = 0; !strstr(ask_and_wait(&p, e->method, e->params), e->has[0]); i++) {
+        if (i == 100)
+            fail_msg("%s {%s}: %.500s", e->method, e->params, p.reply);
+        mcp_loop_step(loop, 20);
+    }
+}
+
+/* A failure that is survived (nobody needs to hear that a saved query is wrong) leaves everything as it is. */
+static void test_mounting(void **state)
+{
+    (void)state;
+    for (size_t at = 1;; at++) {
+        ours = (failalloc){.fail_at = at};
+        int rc = open_all();
+        bool happened = ours.calls >= at;
+        ours.fail_at = 0;
+        if (rc == MCP_OK)
+            must_work(&tried[0]);
+        else if (!happened || (rc != MCP_ENOMEM && !p.error.text[0]))
+            fail_msg("%zu: %d %s", at, rc, p.error.text);
+        close_all();
+        if (!happened)
+            return;
+    }
+}
+
+/* With the connection that there is, or with none. False: the failure came too late to happen. */
+static bool try_one(const exchange *e, size_t at, bool lost)
+{
+    ours = (failalloc){0};
+    assert_int_equal(open_all(), MCP_OK);
+    if (lost) {
+        must_work(&tried[6]);
+        run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'");
+    }
+    ours.calls = 0;
+    ours.fail_at = at;
+    peer_send(&p, 1, e->method, e->params);
+    if (!run_until(&p, &p.replies, 1, 20000))
+        fail_msg("%s {%s}: no answer when %zu fails", e->method, e->params, at);
+    bool happened = ours.calls >= at;
+    ours.fail_at = 0;
+    must_work(e);
+    close_all();
+    return happened;
+}
+
+static void test_asking(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+        for (size_t at = 1; try_one(&tried[i], at, false); at++)
+            ;
+}
+
+static void test_reconnecting(void **state)
+{
+    (void)state;
+    for (size_t at = 1; try_one(&tried[6], at, true); at++)
+        ;
+}
+
+/* Who was not refused hears of the change. */
+static bool watch_one(size_t at)
+{
+    ours = (failalloc){0};
+    assert_int_equal(open_all(), MCP_OK);
+    ours.calls = 0;
+    ours.fail_at = at;
+    peer_send(&p, 1, "subscriptions/listen",
+              "\"notifications\":{\"resourceSubscriptions\":[\"postgres://shop/public/sale/"
+              "row/1\"]}");
+    for (int i = 0; i < 10; i++)
+        mcp_loop_step(loop, 10);
+    bool happened = ours.calls >= at;
+    ours.fail_at = 0;
+    for (int i = 0; !p.replies && !p.updates; i++) {
+        if (i == 100)
+            fail_msg("not told when %zu fails", at);
+        run_sql("UPDATE sale SET total = 10 WHERE id = 1");
+        run_until(&p, &p.updates, 1, 100);
+    }
+    close_all();
+    return happened;
+}
+
+static void test_watching(void **state)
+{
+    (void)state;
+    for (size_t at = 1; watch_one(at); at++)
+        ;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return mcp_json_parse(mcp_str_from(queries), NULL, NULL, &saved, NULL);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    mcp_json_free(saved);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mounting),
+        cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_reconnecting),
+        cmocka_unit_test(test_watching),
+    };
+    int rc = make_database();
+    if (rc == 0)
+        rc = cmocka_run_group_tests(tests, setup, teardown);
+    server("remove");
+    return rc;
+}
