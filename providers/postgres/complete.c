@@ -1,7 +1,9 @@
 /* complete.c: names of schemas, tables, columns and functions, and beginnings of keys, from the live catalogue. */
 #include "provider.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define BEGINS(name) " AND pg_catalog.starts_with(" name ", $1::pg_catalog.text)"
 #define SHOWN                                                        \
@@ -55,30 +57,85 @@ static void end_completion(postgres_job *j, int rc)
     postgres_job_finish(j, rc == MCP_ENOMEM || rc == MCP_ECANCELLED ? rc : MCP_OK);
 }
 
-/* Of a number's beginning: itself, then by decades; of a text: from the first one that is not before. The
- * index of the key leads to both. */
+/* " FROM schema.table WHERE " */
+static void put_from(postgres_sql *sql, const postgres_table *t)
+{
+    postgres_put(sql, " FROM ");
+    postgres_put_name(sql, t->schema);
+    postgres_put(sql, ".");
+    postgres_put_name(sql, t->name);
+    postgres_put(sql, " WHERE ");
+}
+
+/* What begins as the number does: itself, then by decades (40 to 49, 400 to 499, ...), each of which the key's index
+ * leads to. */
+static void put_decades(postgres_sql *sql, const postgres_table *t, const postgres_column *key,
+                        int64_t n)
+{
+    int64_t low = n, high = n, most = INT64_MAX / 10 - 1;
+    for (bool first = true;; first = false) {
+        postgres_put(sql, first ? "SELECT n::pg_catalog.text FROM (" : " UNION ALL ");
+        postgres_put(sql, "(SELECT DISTINCT ");
+        postgres_put_name(sql, key->name);
+        postgres_put(sql, " AS n");
+        put_from(sql, t);
+        postgres_put_name(sql, key->name);
+        postgres_putf(sql, " OPERATOR(pg_catalog.>=) %" PRId64 " AND ", low < high ? low : high);
+        postgres_put_name(sql, key->name);
+        postgres_putf(sql, " OPERATOR(pg_catalog.<=) %" PRId64 " ORDER BY n LIMIT 101)",
+                      low < high ? high : low);
+        if (n == 0 || high > most || high < -most)
+            break;
+        low *= 10;
+        high = high * 10 + (n < 0 ? -9 : 9);
+    }
+    postgres_put(sql, ") AS keys LIMIT 101");
+}
+
+/* In their order, until there are enough: all are looked at where few begin so. */
+static void put_any(postgres_sql *sql, const postgres_table *t, const postgres_column *key)
+{
+    postgres_put(sql, "SELECT k FROM (SELECT DISTINCT ");
+    postgres_put_name(sql, key->name);
+    postgres_put(sql, " AS n, ");
+    postgres_put_name(sql, key->name);
+    postgres_put(sql, "::pg_catalog.text AS k");
+    put_from(sql, t);
+    postgres_put(sql, "pg_catalog.starts_with(");
+    postgres_put_name(sql, key->name);
+    postgres_put(sql, "::pg_catalog.text, $1::pg_catalog.text) ORDER BY n LIMIT 101) AS keys");
+}
+
+/* Spelled as the database would. */
+static bool is_whole_number(mcp_str text, int64_t *ret)
+{
+    char spelled[24];
+    if (!text.len || text.len > 17)
+        return false;
+    *ret = strtoll(text.ptr, NULL, 10);
+    snprintf(spelled, sizeof spelled, "%" PRId64, *ret);
+    return mcp_str_eq(mcp_str_from(spelled), text);
+}
+
 static void complete_key(postgres_job *j)
 {
     const postgres_column *key =
         postgres_has_key(j->table) ? postgres_table_key(j->table, 0) : NULL;
+    int64_t n;
     if (!key) {
         postgres_job_finish(j, MCP_OK);
         return;
     }
+    bool number =
+        key->oid == POSTGRES_INT2 || key->oid == POSTGRES_INT4 || key->oid == POSTGRES_INT8;
+    bool decades = number && is_whole_number(j->value, &n);
     postgres_sql_reset(&j->sql);
-    postgres_put(&j->sql, "SELECT k FROM (SELECT DISTINCT ");
-    postgres_put_name(&j->sql, key->name);
-    postgres_put(&j->sql, " AS n, ");
-    postgres_put_name(&j->sql, key->name);
-    postgres_put(&j->sql, "::pg_catalog.text AS k FROM ");
-    postgres_put_name(&j->sql, j->table->schema);
-    postgres_put(&j->sql, ".");
-    postgres_put_name(&j->sql, j->table->name);
-    postgres_put(&j->sql, " WHERE pg_catalog.starts_with(");
-    postgres_put_name(&j->sql, key->name);
-    postgres_put(&j->sql, "::pg_catalog.text, $1::pg_catalog.text) ORDER BY n LIMIT 101) AS keys");
+    if (decades)
+        put_decades(&j->sql, j->table, key, n);
+    else
+        put_any(&j->sql, j->table, key);
     j->op.value[0] = j->value.ptr;
-    j->op.n_value = 1;
+    j->op.n_value = decades ? 0 : 1;
     j->op.statement = 0;
     j->op.slow = true;
     j->op.inert = false;

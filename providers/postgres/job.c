@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "text.h"
+
 #include "pieces.h"
 
 enum {
@@ -200,7 +202,8 @@ void postgres_job_broken(postgres_job *j, int rc)
     case MCP_EREMOTE:
         if (is(j, "57014") || is(j, "55P03"))
             break;
-        if (is(j, "42501") || is(j, "42P01") || is(j, "3F000")) { /* taken away, or dropped */
+        if (is(j, "42501") || is(j, "42P01") || is(j, "3F000") ||
+            is(j, "22P05")) { /* taken away, dropped, or no name that it could have */
             postgres_job_missing(j);
             return;
         }
@@ -223,7 +226,13 @@ void postgres_job_broken(postgres_job *j, int rc)
 
 bool postgres_job_is_bad_value(const postgres_job *j, int rc)
 {
-    return rc == MCP_EREMOTE && is(j, "22");
+    bool given = false, text = true;
+    for (int i = 0; i < j->op.n_value; i++) {
+        given = given || j->op.value[i];
+        text = text && (!j->op.value[i] || common_text_utf8(mcp_str_from(j->op.value[i])));
+    }
+    /* 22021 is also said of what a database in no encoding has itself */
+    return rc == MCP_EREMOTE && is(j, "22") && given && !(text && is(j, "22021"));
 }
 
 bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,

@@ -67,10 +67,32 @@ static int set_conninfo(postgres *s, const char *given)
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
 
+/* A URI with a "@" that is not the one behind the role: a password has it, or "/", as it is. libpq would take a part of
+ * that password for a host, a port or a database, and say so. */
+static bool is_torn(const char *conninfo)
+{
+    const char *p = strstr(conninfo, "://");
+    bool at = false, path = false;
+    if (!p || strncmp(conninfo, "postgres", 8) != 0)
+        return false;
+    for (p += 3; *p && *p != '?'; p++) {
+        if (*p == '@' && (at || path))
+            return true;
+        at = at || *p == '@';
+        path = path || *p == '/';
+    }
+    return false;
+}
+
 /* Looks at what the string says: whether it can be read, the database's name, a password. It is not repeated. */
 static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_error *error)
 {
     bool secret = false;
+    if (is_torn(s->conninfo))
+        return common_refuse(
+            error, MCP_EINVAL, "postgres",
+            "the connection string cannot be read: within a part \"@\" and \"/\" are "
+            "%40 and %2F; passwords belong in ~/.pgpass");
     PQconninfoOption *all = PQconninfoParse(s->conninfo, NULL);
     if (!all)
         return common_refuse(error, MCP_EINVAL, "postgres",

@@ -113,9 +113,10 @@ void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 }
 
 /* What a query of such a role could do beside reading tables: read and write files of the server's, run
- * programs there. */
+ * programs there, make and drop replication slots, which no rollback brings back. */
 static const char mighty_sql[] =
-    "SELECT rolsuper OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE p.rolname IN "
+    "SELECT rolsuper OR rolreplication OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE "
+    "p.rolname IN "
     "('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') AND "
     "pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
     "session_user";

@@ -71,7 +71,10 @@ static const char kinds[] =
     "CREATE TABLE guarded(id integer PRIMARY KEY, who text); ALTER TABLE guarded ENABLE ROW LEVEL "
     "SECURITY; CREATE POLICY mine ON guarded USING (who = current_user);"
     "INSERT INTO guarded VALUES (1, 'reader'), (2, 'somebody');"
-    "CREATE TABLE nothing();";
+    "CREATE TABLE nothing();"
+    "CREATE TABLE counted(id bigint PRIMARY KEY); INSERT INTO counted VALUES (0), (1), (2), (10), "
+    "(12), "
+    "(100), (-1), (-10), (-19), (9223372036854775807);";
 
 static const char names[] =
     "CREATE TABLE \"two\nlines \x1b[2J\"(id integer PRIMARY KEY, \"a\nb\" text);"
@@ -197,6 +200,26 @@ static const exchange attempts[] = {
     {CALL, SQL("SELECT * FROM keyless ORDER BY x"), {"[[1,\"one\"],[2,\"two\"]]"}},
 };
 
+#define KEYS(of, value)                                                              \
+    "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/" \
+    "row{/key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"" value                \
+    "\"},\"context\":{\"arguments\":{"                                               \
+    "\"schema\":\"public\",\"table\":\"" of "\"}}"
+
+/* Keys by their beginning. */
+static const exchange beginnings[] = {
+    {COMPLETE, KEYS("counted", "1"), {"[\"1\",\"10\",\"12\",\"100\"]"}},
+    {COMPLETE, KEYS("counted", "-1"), {"[\"-1\",\"-19\",\"-10\"]"}},
+    {COMPLETE, KEYS("counted", "0"), {"[\"0\"]"}},
+    {COMPLETE, KEYS("counted", "01"), {"[]"}},
+    {COMPLETE, KEYS("counted", "9223372036854775807"), {"[\"9223372036854775807\"]"}},
+    {COMPLETE, KEYS("counted", "922337203685477580"), {"[\"9223372036854775807\"]"}},
+    {COMPLETE, KEYS("counted", "1; DROP TABLE counted"), {"[]"}},
+    {COMPLETE, KEYS("part", "1"), {"[\"1\"]"}},
+    {COMPLETE, KEYS("worded", "a"), {"[\"a\"]"}},
+    {COMPLETE, KEYS("keyless", "1"), {"[]"}},
+};
+
 static peer p;
 
 static void open_shop(mcp_postgres_options o)
@@ -223,6 +246,77 @@ static void test_values(void **state)
 {
     (void)state;
     check(kinds_of_values, sizeof kinds_of_values / sizeof *kinds_of_values, 2000);
+}
+
+static void test_beginnings(void **state)
+{
+    (void)state;
+    check(beginnings, sizeof beginnings / sizeof *beginnings, 2000);
+}
+
+/* One who may do harm that no rollback undoes runs nothing of strangers'. */
+static void test_mighty_roles(void **state)
+{
+    static const char *const makes[] = {
+        "CREATE ROLE mighty LOGIN REPLICATION",
+        "CREATE ROLE mighty LOGIN IN ROLE pg_read_server_files",
+        "CREATE ROLE mighty LOGIN IN ROLE pg_execute_server_program"};
+    char text[160];
+    (void)state;
+    snprintf(text, sizeof text, "host=%s user=mighty dbname=shop", top);
+    for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+        run_sql(makes[i]);
+        open_shop((mcp_postgres_options){.conninfo = text});
+        check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "Queries are not run"}});
+        peer_close(&p);
+        run_sql("DROP ROLE mighty");
+    }
+}
+
+/* Parts of a password that libpq would take for something else, and tell. */
+static void test_torn_passwords(void **state)
+{
+    static const char *const sources[] = {
+        "//reader:s3cret/x@localhost/shop", "//reader:12/s3cret@localhost/shop",
+        "//reader:x@s3cret@localhost/shop", "postgresql://reader:s3cret/x@localhost/shop"};
+    (void)state;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        mcp_postgres_options o = {.conninfo = sources[i]};
+        memset(&p, 0, sizeof p);
+        assert_int_equal(peer_open(&p, &o), MCP_EINVAL);
+        if (strstr(p.error.text, "s3cret"))
+            fail_msg("%s", p.error.text);
+        peer_close(&p);
+    }
+}
+
+/* Names and values in another encoding than the peer's, and those that it cannot have. */
+static void test_latin1(void **state)
+{
+    static const exchange latin1[] = {
+        {READ, "\"uri\":\"postgres://latin/public/%C3%A9/rows\"", {"[[\\\"ß\\\",\\\"ö\\\"]]"}},
+        {READ, "\"uri\":\"postgres://latin/public/%C3%A9/row/%C3%9F\"", {"\\\"ü\\\":\\\"ß\\\""}},
+        {READ, "\"uri\":\"postgres://latin/public/%C3%A9/cell/v/%C3%9F\"", {"\"text\":\"ö\""}},
+        {READ, "\"uri\":\"postgres://latin/public/%C3%A9/row/%E2%82%AC\"", {NOT_FOUND}},
+        {READ, "\"uri\":\"postgres://latin/public/%E2%82%AC/rows\"", {NOT_FOUND}},
+        {READ, "\"uri\":\"postgres://latin/public/%E2%82%AC\"", {NOT_FOUND}},
+        {READ, "\"uri\":\"postgres://latin/%E2%82%AC\"", {NOT_FOUND}},
+    };
+    char text[160];
+    (void)state;
+    run_sql(
+        "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    snprintf(text, sizeof text, "host=%s user=postgres dbname=latin client_encoding=UTF8", top);
+    PGconn *c = PQconnectdb(text);
+    PQclear(PQexec(c,
+                   "CREATE TABLE \"é\"(\"ü\" text PRIMARY KEY, v text); INSERT INTO \"é\" VALUES "
+                   "('ß', 'ö'); GRANT SELECT ON \"é\" TO reader"));
+    PQfinish(c);
+    snprintf(text, sizeof text, "host=%s user=reader dbname=latin", top);
+    open_shop((mcp_postgres_options){.conninfo = text});
+    for (size_t i = 0; i < sizeof latin1 / sizeof *latin1; i++)
+        check_exchange(&p, &latin1[i]);
+    peer_close(&p);
 }
 
 static void test_attempts(void **state)
@@ -374,9 +468,11 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traps),     cmocka_unit_test(test_values),
-        cmocka_unit_test(test_attempts),  cmocka_unit_test(test_uris),
-        cmocka_unit_test(test_vanishing), cmocka_unit_test(test_news),
+        cmocka_unit_test(test_traps),          cmocka_unit_test(test_values),
+        cmocka_unit_test(test_attempts),       cmocka_unit_test(test_uris),
+        cmocka_unit_test(test_vanishing),      cmocka_unit_test(test_news),
+        cmocka_unit_test(test_beginnings),     cmocka_unit_test(test_mighty_roles),
+        cmocka_unit_test(test_torn_passwords), cmocka_unit_test(test_latin1),
     };
     int rc = make_database();
     if (rc == 0)
