@@ -376,6 +376,23 @@ static bool is_known(const mcp_json *schema, mcp_str key)
            mcp_json_get_str(mcp_json_get(schema, "properties"), key) != NULL;
 }
 
+/* A connection string may be a URI with a query of its own: "postgres://db/shop?sslmode=require&name=x". */
+static bool has_own_query(const modules_word *word)
+{
+    return !word->module->source_is_path && strncmp(word->source, "//", 2) == 0;
+}
+
+static int leave_to_source(modules_word *word, const char *text, mcp_error *error)
+{
+    char *made = NULL;
+    char before = strchr(word->source, '?') ? '&' : '?';
+    if (asprintf(&made, "%s%c%s", word->source, before, text) < 0)
+        return FAIL(error, MCP_ENOMEM, "out of memory");
+    free(word->source);
+    word->source = made;
+    return MCP_OK;
+}
+
 /* One "key=value", decoded in place. */
 static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, modules_word *word,
                        mcp_error *error)
@@ -384,13 +401,17 @@ static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, m
     char *value = strchr(text, '=');
     if (!value)
         return FAIL(error, MCP_EINVAL, "an option is written NAME=VALUE: %.150s", text);
+    mcp_str key = {text, (size_t)(value - text)};
+    bool ours = mcp_str_eq(key, MCP_STR("name")) || is_known(schema, key);
+    if (!ours && has_own_query(word))
+        return leave_to_source(word, text, error);
     *value++ = 0;
     if (mcp_uri_decode(mcp_str_from(value), value, strlen(value), &len) != MCP_OK)
         return FAIL(error, MCP_EINVAL, "the option %.100s has a %% without two hexadecimal digits",
                     text);
     value[len] = 0;
     if (strcmp(text, "name") != 0) {
-        if (!is_known(schema, mcp_str_from(text)))
+        if (!ours)
             return unknown_option(word->module, mcp_json_get(schema, "properties"), text, error);
         add_option(w, schema, mcp_str_from(text), (mcp_str){value, len});
         return MCP_OK;
@@ -444,16 +465,16 @@ int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error
     int rc = modules_find(m, (mcp_str){word, len}, &made.module, error);
     if (rc != MCP_OK)
         return rc;
-    made.source = strdup(word + len + 1);
-    if (!made.source)
-        return FAIL(error, MCP_ENOMEM, "out of memory");
-    char *options = made.source + (options_of(made.source) - made.source);
-    if (*options) {
-        *options = 0;
-        rc = read_options(options + 1, &made, error);
-    }
+    const char *source = word + len + 1, *mark = options_of(source);
+    char *options = strdup(mark + (*mark == '?'));
+    made.source = strndup(source, (size_t)(mark - source));
+    if (!made.source || !options)
+        rc = FAIL(error, MCP_ENOMEM, "out of memory");
+    if (rc == MCP_OK && *options)
+        rc = read_options(options, &made, error);
     if (rc == MCP_OK && !expand_home(&made))
         rc = FAIL(error, MCP_ENOMEM, "out of memory");
+    free(options);
     if (rc == MCP_OK)
         *ret = made;
     else
@@ -522,8 +543,10 @@ char *modules_absolute(modules *m, const char *word, const char *base)
     char *ret = NULL;
     if (modules_read_word(m, word, &w, &error) != MCP_OK)
         return NULL;
-    char *options = modules_place_words(w.module, options_of(word), base);
-    char *path = w.module->source_is_path ? modules_place(w.source, base) : strdup(w.source);
+    const char *source = word + name_length(word) + 1, *mark = options_of(word);
+    char *options = modules_place_words(w.module, mark, base);
+    char *path = w.module->source_is_path ? modules_place(w.source, base)
+                                          : strndup(source, (size_t)(mark - source));
     if (!path || !options || asprintf(&ret, "%s:%s%s", w.module->name, path, options) < 0)
         ret = NULL;
     if (ret && !w.module->source_is_path)

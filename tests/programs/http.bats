@@ -227,3 +227,12 @@ make_certificate() {
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" != 'mcp_watch_budget 0' ]
     kill %% 2>/dev/null || true
 }
+
+@test "with tokens /metrics asks for one and /healthz does not" {
+    token=0123456789abcdef0123456789abcdef
+    echo "ada:$token" >tokens
+    serve --http 127.0.0.1:0 --token-file tokens
+    [ "$(curl -s "$base/healthz")" = ok ]
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$base/metrics")" = 401 ]
+    curl -s "$base/metrics" -H "Authorization: Bearer $token" | grep -q '^# TYPE mcp_requests_total counter$'
+}

@@ -95,6 +95,15 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     refused '*NAME=VALUE*' --module "$NOTES" 'notes:a?separator=x&more'
 }
 
+@test "a connection string that is a URI keeps the query that is its own" {
+    run -0 legacy --module "$NOTES" 'notes://db/a;b?sslmode=require&name=x&separator=%3B&host=h' -- \
+        "$(request resources/read '{"uri":"notes://x/1"}')" "$(request resources/read '{"uri":"notes://x/2"}' 2)"
+    [ "$(jq -r 'map(.result.contents[0].text) | join(" ")' <<<"$output")" = '//db/a b?sslmode=require&host=h' ]
+    run -0 --separate-stderr "$MCPD" --print-config claude --module "$NOTES" 'notes://db/a?sslmode=require&name=x'
+    [ "$(jq -r '.mcpServers.mcpd.args[-1]' <<<"$output")" = 'notes://db/a?sslmode=require&name=x' ]
+    refused '*unknown property "sslmode"*' --module "$NOTES" 'notes:a?sslmode=require'
+}
+
 @test "two sources of one module; one name cannot be had twice" {
     run -0 legacy --module "$NOTES" notes:a notes:b?name=other -- "$(request resources/list '{}')"
     [ "$(jq -r '.[0].result.resources | map(.uri) | join(" ")' <<<"$output")" = "notes://all/1 notes://other/1" ]
