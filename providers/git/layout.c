@@ -147,10 +147,23 @@ static int find_common(const opening *o, int *ret)
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
 }
 
-/* Links among the files that libgit2 will open by name. */
-static int check_links(const opening *o, int dir, const char *name)
+/* One of the files that libgit2 will open by name: a link is followed, and a pipe would be waited for. */
+static int check_file(const opening *o, int dir, const char *name)
 {
-    int rc = MCP_OK, fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), target;
+    struct stat st;
+    int rc = MCP_OK, fd = openat(dir, name, O_PATH | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || !is_within(o, fd))
+        rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
+    else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        rc = refuse(o, MCP_EACCESS, "objects", "something in it is neither a file nor a folder");
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int check_files(const opening *o, int dir, const char *name)
+{
+    int rc = MCP_OK, fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e;
     if (!d) {
@@ -161,15 +174,9 @@ static int check_links(const opening *o, int dir, const char *name)
     }
     if (!is_within(o, fd))
         rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
-    while (rc == MCP_OK && (e = readdir(d))) {
-        if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
-            continue;
-        target = openat(fd, e->d_name, O_PATH | O_CLOEXEC);
-        if (target < 0 || (strcmp(e->d_name, "..") != 0 && !is_within(o, target)))
-            rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
-        if (target >= 0)
-            close(target);
-    }
+    while (rc == MCP_OK && (e = readdir(d)))
+        if (e->d_type != DT_REG && e->d_type != DT_DIR && strcmp(e->d_name, "..") != 0)
+            rc = check_file(o, fd, e->d_name);
     closedir(d);
     return rc;
 }
@@ -216,9 +223,9 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
         return refuse(o, MCP_ELIMIT, what, "too many");
     }
     l->objects[l->n_objects++] = fd;
-    rc = check_links(o, fd, ".");
+    rc = check_files(o, fd, ".");
     if (rc == MCP_OK)
-        rc = check_links(o, fd, "pack");
+        rc = check_files(o, fd, "pack");
     return rc == MCP_OK ? add_alternates(o, fd) : rc;
 }
 
@@ -253,14 +260,15 @@ static void take_stamp(int dir, const char *name, repo_stamp *ret)
 }
 
 /* The time of a folder changes with every file in it, so that only where nothing is made in the usual way it is
- * looked at. */
-static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[4])
+ * looked at; in `objects` only folders are made. */
+static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[REPO_STAMPS])
 {
     struct stat st;
     take_stamp(l->objects[0], "pack", &stamp[0]);
     take_stamp(l->objects[0], "info/alternates", &stamp[1]);
     take_stamp(AT_FDCWD, path, &stamp[2]);
     take_stamp(l->root, ".git", &stamp[3]);
+    take_stamp(l->objects[0], ".", &stamp[4]);
     stamp[2].changed = (struct timespec){0};
     if (fstatat(l->root, ".git", &st, 0) == 0 && S_ISDIR(st.st_mode))
         stamp[3].changed = (struct timespec){0};
@@ -274,10 +282,10 @@ static bool same_stamp(const repo_stamp *a, const repo_stamp *b)
 
 bool repo_layout_is_current(const repo_layout *l, const char *path)
 {
-    repo_stamp now[4];
+    repo_stamp now[REPO_STAMPS];
     bool same = true;
     take_stamps(l, path, now);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < REPO_STAMPS; i++)
         same = same && same_stamp(&now[i], &l->stamp[i]);
     return same;
 }
@@ -415,14 +423,14 @@ void repo_layout_return(repo_layout *l, git_odb *odb)
         git_odb_free(odb);
 }
 
-bool repo_layout_is_linked(const repo_layout *l, const git_oid *id)
+bool repo_layout_refuses(const repo_layout *l, const git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1], name[GIT_OID_HEXSZ + 2];
     struct stat st;
     git_oid_tostr(hex, sizeof hex, id);
     snprintf(name, sizeof name, "%.2s/%s", hex, hex + 2);
     for (size_t i = 0; i < l->n_objects; i++)
-        if (fstatat(l->objects[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+        if (fstatat(l->objects[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
             return true;
     return false;
 }

@@ -15,7 +15,7 @@
 #include <git2.h>
 #include <pthread.h>
 
-enum { REPO_ALTERNATES = 16, REPO_IDLE = 4 };
+enum { REPO_ALTERNATES = 16, REPO_IDLE = 4, REPO_STAMPS = 5 };
 
 typedef struct repo_stamp {
     unsigned long long device, inode;
@@ -29,7 +29,7 @@ typedef struct repo_layout {
     common_beneath git, common; /* the same descriptor, but for a linked worktree */
     int objects[REPO_ALTERNATES];
     size_t n_objects;
-    repo_stamp stamp[4];
+    repo_stamp stamp[REPO_STAMPS];
     pthread_mutex_t lock; /* of what follows: object databases that nobody uses now */
     git_odb *idle[REPO_IDLE];
     size_t n_idle;
@@ -49,8 +49,8 @@ bool repo_layout_is_current(const repo_layout *l, const char *path);
 git_odb *repo_layout_borrow(repo_layout *l);
 void repo_layout_return(repo_layout *l, git_odb *odb);
 
-/* Whether this object is a file that is a link: what it would open has not been looked at. */
-bool repo_layout_is_linked(const repo_layout *l, const git_oid *id);
+/* Whether this object is no file: what a link would open has not been looked at, and a pipe would be waited for. */
+bool repo_layout_refuses(const repo_layout *l, const git_oid *id);
 
 /* Whether the history may end where no commit has no parents. */
 bool repo_layout_is_shallow(const repo_layout *l);

@@ -44,7 +44,7 @@ int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_objec
 {
     size_t size;
     git_object_t found;
-    if (repo_layout_is_linked(u->layout, id))
+    if (repo_layout_refuses(u->layout, id))
         return MCP_EIO;
     int rc = git_odb_read_header(&size, &found, u->odb, id);
     if (rc < 0)
@@ -65,7 +65,7 @@ int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_objec
 int repo_blob_size(const repo_use *u, const git_oid *id, size_t *ret)
 {
     git_object_t type;
-    if (repo_layout_is_linked(u->layout, id) || git_odb_read_header(ret, &type, u->odb, id) < 0)
+    if (repo_layout_refuses(u->layout, id) || git_odb_read_header(ret, &type, u->odb, id) < 0)
         return MCP_EIO;
     return type == GIT_OBJECT_BLOB ? MCP_OK : MCP_EIO;
 }
@@ -267,9 +267,8 @@ int repo_peel(repo_use *u, git_oid *id, git_object_t *type)
     for (int i = 0; i < MAX_TAGS; i++) {
         size_t size;
         git_odb_object *o;
-        int rc = repo_layout_is_linked(u->layout, id)
-                     ? GIT_ERROR
-                     : git_odb_read_header(&size, type, u->odb, id);
+        int rc = repo_layout_refuses(u->layout, id) ? GIT_ERROR
+                                                    : git_odb_read_header(&size, type, u->odb, id);
         if (rc < 0)
             return code_of(rc);
         if (*type != GIT_OBJECT_TAG)
