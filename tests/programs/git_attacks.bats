@@ -1,0 +1,295 @@
+# mcpd git:PATH of repositories whose owner means harm: what their configuration, attributes, hooks and links ask for does
+# not happen. No process, nothing made, nothing opened for writing, nothing read that lies elsewhere.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    load support/talk
+    : "${MCPD:=mcpd}"
+    cd "$BATS_TEST_TMPDIR"
+    export HOME=$PWD/home GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org \
+        GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org
+    unset GIT_CONFIG_GLOBAL XDG_CONFIG_HOME
+    mkdir home
+    make_repository r one
+}
+
+make_repository() { # NAME TEXT
+    git init -q -b main "$1"
+    printf '%s\n' "$2" >"$1/a.txt"
+    git -C "$1" add .
+    git -C "$1" commit -q -m first
+    git -C "$1" tag v1
+    printf '%s\n' "$2" two >"$1/a.txt"
+    git -C "$1" commit -q -a -m second
+}
+
+text() { # URI: $heard is its text
+    result resources/read "{\"uri\":\"$1\"}"
+    heard=$(jq -r '.contents[0].text' <<<"$heard")
+}
+
+traced() { # mcpd's options: a conversation with a server that strace looks at
+    command -v strace >/dev/null || skip "strace is not installed"
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # it cannot look while it is traced
+    talk modern strace -f -s 300 -o trace -e trace=execve,execveat,fork,vfork,openat,openat2,open,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat,truncate,ftruncate,chmod,fchmod,fchmodat,utimensat,connect \
+        "$MCPD" "$@"
+}
+
+# What the trace may not have: anything but mcpd itself that is run, anything made, changed or connected to, and
+# these names.
+harmless() { # NAME...
+    sed -i '/tsan\.rodata/d' trace # the thread sanitizer's own
+    [ "$(grep -c execve trace)" = 1 ]
+    run -1 grep -E 'O_WRONLY|O_RDWR|O_CREAT|creat\(|mkdir|mknod|rename|unlink|link\(|linkat\(|truncate|fork\(|chmod|utimensat|connect\(' trace
+    local name
+    for name; do
+        run -1 grep -F "$name" trace
+    done
+}
+
+everything() { # NAME: all that a peer can do with it
+    local name=$1
+    result resources/list '{}'
+    result resources/templates/list '{}'
+    for uri in "" HEAD/ HEAD/a.txt v1/a.txt -/log/HEAD -/log/HEAD/a.txt -/diff/v1/HEAD -/blame/HEAD/a.txt -/commit/HEAD \
+        -/branches -/tags; do
+        result resources/read "{\"uri\":\"git://$name/$uri\"}"
+    done
+    for argument in '{"name":"rev","value":""}' '{"name":"path","value":"a"}'; do
+        result completion/complete "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://$name/{rev}/{+path}{?offset,length}\"},\"argument\":$argument}"
+    done
+    request subscriptions/listen "{\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":[\"git://$name/HEAD/a.txt\",\"git://$name/-/branches\"]}}"
+    hear '.method == "notifications/subscriptions/acknowledged"'
+}
+
+# ---- what would be run ------------------------------------------------------------------------------------
+
+@test "configuration, attributes and hooks: obeyed in nothing" {
+    payload="touch $PWD/made"
+    printf '[core]\n\tfsmonitor = %s\n' "$payload" >evil.config
+    printf '#!/bin/sh\n%s\n' "$payload" >payload
+    chmod +x payload
+    printf '* diff=evil filter=evil text eol=crlf ident export-subst merge=evil\n' >r/.gitattributes
+    printf '$Id$ $Format:%%H$\n' >r/id.txt
+    git -C r add .
+    git -C r commit -q -m third
+    cp r/.gitattributes r/.git/info/attributes
+    mkdir -p r/.git/hooks
+    for hook in post-checkout pre-commit fsmonitor-watchman post-index-change reference-transaction pre-auto-gc proc-receive; do
+        cp payload r/.git/hooks/$hook
+    done
+    cat >>r/.git/config <<END
+[include]
+	path = $PWD/evil.config
+[includeIf "gitdir:/"]
+	path = $PWD/evil.config
+[core]
+	fsmonitor = $payload
+	hooksPath = $PWD
+	worktree = /etc
+	pager = $payload
+	editor = $payload
+	sshCommand = $payload
+	gitProxy = $payload
+	askPass = $payload
+	alternateRefsCommand = $payload
+	attributesFile = $PWD/evil.attributes
+	excludesFile = $PWD/evil.excludes
+	autocrlf = true
+[diff]
+	external = $payload
+[diff "evil"]
+	command = $payload
+	textconv = $payload
+[filter "evil"]
+	clean = $payload
+	smudge = $payload
+	process = $payload
+	required = true
+[merge "evil"]
+	driver = $payload
+[uploadpack]
+	packObjectsHook = $payload
+[gpg]
+	program = $payload
+[log]
+	showSignature = true
+[extensions]
+	worktreeConfig = true
+	partialClone = origin
+[remote "origin"]
+	url = ext::$payload
+	promisor = true
+[credential]
+	helper = !$payload
+[alias]
+	log = !$payload
+END
+    cp r/.git/config r/.git/config.worktree
+    cp evil.config home/.gitconfig
+    before=$(find r home -type f -exec sha256sum {} + | sort | sha256sum)
+    traced git:r
+    everything r
+    text git://r/HEAD/id.txt
+    [ "$heard" = '$Id$ $Format:%H$' ]
+    text git://r/HEAD/a.txt
+    [ "$heard" = $'one\ntwo' ]
+    text git://r/-/diff/v1/HEAD/a.txt
+    [[ "$heard" == *$'\n one\n+two'* ]]
+    # an object that a partial clone would fetch
+    failure resources/read '{"uri":"git://r/0123456789abcdef0123456789abcdef01234567/a.txt"}'
+    hush
+    harmless evil. payload .gitconfig attributes excludes config.worktree '/hooks' /etc/gitconfig /etc/passwd .git/index
+    [ "$(find r home -type f -exec sha256sum {} + | sort | sha256sum)" = "$before" ]
+    [ ! -e made ]
+}
+
+# ---- what would be something else -------------------------------------------------------------------------
+
+@test "submodules, links, replacements, grafts, shallow histories: what the objects say" {
+    first=$(git -C r rev-parse v1) second=$(git -C r rev-parse main)
+    ln -s /etc/passwd r/link
+    ln -s ../../../../../../etc r/folder
+    printf '[submodule "s"]\n\tpath = s\n\turl = -uevil\n\tupdate = !touch made\n' >r/.gitmodules
+    git -C r add .
+    git -C r update-index --add --cacheinfo 160000,"$first",s
+    git -C r commit -q -m third
+    mkdir -p r/s
+    ln -s /etc r/.git/modules
+    # second shall look like another one, whose parent is itself
+    other=$(git -C r commit-tree -m replaced -p main "main^{tree}")
+    git -C r replace "$second" "$other"
+    printf '%s %s\n' "$second" "$other" >r/.git/info/grafts
+    printf '%s\n' "$second" >r/.git/shallow
+    git init -q shallow
+    git -C shallow fetch -q --depth 1 "file://$PWD/r" main
+    git -C shallow update-ref refs/heads/main FETCH_HEAD
+    traced git:r git:shallow
+    text git://r/HEAD/link
+    [ "$heard" = /etc/passwd ]
+    text git://r/HEAD/folder
+    [ "$heard" = ../../../../../../etc ]
+    failure resources/read '{"uri":"git://r/HEAD/folder/passwd"}'
+    failure resources/read '{"uri":"git://r/HEAD/link/x"}'
+    text git://r/HEAD/s
+    [ "$(jq -r .commit <<<"$heard")" = "$first" ]
+    failure resources/read '{"uri":"git://r/HEAD/s/a.txt"}'
+    text "git://r/-/commit/$second"
+    [ "$(jq -r '.message, .parents[0].id' <<<"$heard")" = second$'\n\n'"$first" ]
+    text git://r/-/log/main
+    [ "$(jq -c '[.commits[].subject]' <<<"$heard")" = '["third","second","first"]' ]
+    text git://shallow/-/log/main
+    [ "$(jq -c '[.commits[].subject]' <<<"$heard")" = '["third"]' ]
+    text git://shallow/-/blame/main/a.txt
+    [ "$(jq -c '[.ranges[].subject]' <<<"$heard")" = '["third"]' ]
+    hush
+    harmless /etc/passwd grafts modules replace/
+}
+
+# ---- what would lead elsewhere ---------------------------------------------------------------------------
+
+@test "what leads elsewhere, or in circles, or waits for ever: refused at the start" {
+    make_repository outside secret
+    out=$PWD/outside/.git
+    git init -q empty
+    for name in pack fan info loops self deep pipe pipes socket relative absolute twice common circle nothing; do
+        cp -r empty $name
+    done
+    rm -rf pack/.git/objects/pack && ln -s $out/objects/pack pack/.git/objects/pack
+    ln -s "$out/objects/$(git -C outside rev-parse HEAD | cut -c1-2)" fan/.git/objects/
+    mkdir -p info/.git/objects/info && rm -rf info/.git/objects/info && ln -s $out/objects info/.git/objects/info
+    mkfifo pipe/.git/objects/pack/pack-0123456789012345678901234567890123456789.idx
+    mkfifo pipes/.git/objects/info/alternates
+    echo ../../../outside/.git/objects >relative/.git/objects/info/alternates
+    echo $out/objects >absolute/.git/objects/info/alternates
+    rm -rf twice/.git && echo 'gitdir: ../pointer' >twice/.git && echo "gitdir: $out" >pointer
+    echo ../../outside/.git >common/.git/commondir
+    rm -rf circle/.git/objects && echo . >circle/.git/commondir && ln -s objects circle/.git/objects
+    rm -rf nothing/.git && printf 'gitdir: \n' >nothing/.git
+    for case in 'pack|objects: it leads out' 'fan|objects: it leads out' 'info|' 'pipe|objects: ' 'pipes|alternates: it cannot be read' \
+        'relative|alternates: it leads out' 'absolute|alternates: it leads out' 'twice|.git: ' 'common|commondir: it leads out' \
+        'circle|objects: ' 'nothing|.git: neither'; do
+        run -1 --separate-stderr timeout 20 "$MCPD" "git:${case%%|*}" </dev/null
+        [ -z "$output" ] || { echo "$case: $output"; return 1; }
+        [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
+    done
+}
+
+@test "what leads elsewhere in a repository that is served: nothing of it is seen" {
+    make_repository outside secret
+    out=$PWD/outside/.git
+    commit=$(git -C outside rev-parse HEAD)
+    blob=$(git -C outside rev-parse HEAD:a.txt)
+    for name in refs heads ref head packed loops tree; do cp -r r $name; done
+    rm -rf refs/.git/refs && ln -s $out/refs refs/.git/refs
+    rm -rf heads/.git/refs/heads && ln -s $out/refs/heads heads/.git/refs/heads
+    ln -sf $out/refs/heads/main ref/.git/refs/heads/main
+    ln -sf $out/HEAD head/.git/HEAD
+    git -C outside pack-refs --all
+    rm -rf packed/.git/refs/heads/* && ln -s $out/packed-refs packed/.git/packed-refs
+    printf 'ref: refs/heads/b\n' >loops/.git/refs/heads/a
+    printf 'ref: refs/heads/a\n' >loops/.git/refs/heads/b
+    printf 'ref: refs/heads/a\n' >loops/.git/HEAD
+    printf '.\n../objects\n%s\n%s/loops/.git/objects\n' "../../.git/objects" "$PWD" >loops/.git/objects/info/alternates
+    talk modern "$MCPD" git:refs git:heads git:ref git:head git:packed git:loops git:tree
+    for uri in refs/main/a.txt heads/main/a.txt ref/main/a.txt head/HEAD/a.txt packed/main/a.txt loops/HEAD/a.txt loops/a/a.txt \
+        "tree/$commit/a.txt" "tree/$blob" "refs/$commit" "heads/-/log/main" "packed/-/commit/main"; do
+        failure resources/read "{\"uri\":\"git://$uri\"}"
+    done
+    failure resources/read '{"uri":"git://packed/-/branches"}'
+    for name in refs heads; do
+        text git://$name/-/branches
+        [ "$(jq -c .branches <<<"$heard")" = '[]' ]
+    done
+    result resources/read '{"uri":"git://tree/HEAD/a.txt"}'
+    [[ "$heard" == *one* ]]
+    hush
+}
+
+@test "what is put in while it is served: neither followed nor waited for" {
+    make_repository outside secret
+    blob=$(git -C outside rev-parse HEAD:a.txt)
+    commit=$(git -C outside rev-parse HEAD)
+    talk modern "$MCPD" git:r
+    text git://r/HEAD/a.txt
+    # a loose object that is a link, and one that is a pipe
+    mkdir -p "r/.git/objects/${blob:0:2}"
+    ln -s "$PWD/outside/.git/objects/${blob:0:2}/${blob:2}" "r/.git/objects/${blob:0:2}/${blob:2}"
+    failure resources/read "{\"uri\":\"git://r/$blob\"}"
+    pipe=0123456789abcdef0123456789abcdef01234567
+    mkdir -p r/.git/objects/01
+    mkfifo "r/.git/objects/01/${pipe:2}"
+    failure resources/read "{\"uri\":\"git://r/$pipe\"}"
+    failure resources/read "{\"uri\":\"git://r/-/commit/$pipe\"}"
+    failure resources/read "{\"uri\":\"git://r/-/log/$pipe\"}"
+    # a folder of objects
+    rm -rf "r/.git/objects/${commit:0:2}"
+    ln -s "$PWD/outside/.git/objects/${commit:0:2}" r/.git/objects/
+    failure resources/read "{\"uri\":\"git://r/-/commit/$commit\"}"
+    rm "r/.git/objects/${commit:0:2}"
+    # references
+    mkfifo r/.git/refs/heads/pipe
+    failure resources/read '{"uri":"git://r/pipe/a.txt"}'
+    text git://r/-/branches
+    [ "$(jq -c '[.branches[].name]' <<<"$heard")" = '["main"]' ]
+    mkfifo r/.git/packed-refs
+    failure resources/read '{"uri":"git://r/nothing/a.txt"}'
+    rm r/.git/packed-refs
+    text git://r/HEAD/a.txt
+    [ "$heard" = $'one\ntwo' ]
+    hush
+}
+
+# ---- whose it is ------------------------------------------------------------------------------------------
+
+@test "a repository that belongs to somebody else is data as any other" {
+    [ "$(id -u)" != 0 ] || chown -R 12345:12345 r
+    run -128 env GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git -C r log # git would obey its configuration, and asks first
+    talk modern "$MCPD" git:r
+    text git://r/HEAD/a.txt
+    [ "$heard" = $'one\ntwo' ]
+    text git://r/-/log/HEAD
+    [ "$(jq -c '[.commits[].subject]' <<<"$heard")" = '["second","first"]' ]
+    hush
+}
