@@ -39,6 +39,8 @@ static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     j->len = size;
     int failed = sqlite3_str_errcode(out);
     j->bytes = sqlite3_str_finish(out);
+    if (j->bytes)
+        sqlite_make_words(j->bytes, size);
     if (rc == SQLITE_ROW) {
         j->too_large = true;
         return SQLITE_OK;
@@ -66,7 +68,7 @@ static int run_text(sqlite_conn *c, sqlite_job *j, const char *sql)
 static void put_text(mcp_json_writer *w, const char *key, const char *value)
 {
     if (value)
-        mcp_json_key(w, key), mcp_json_add_string(w, value);
+        mcp_json_key(w, key), sqlite_put_words(w, mcp_str_from(value));
 }
 
 static void put_true(mcp_json_writer *w, const char *key, bool value)
@@ -111,14 +113,14 @@ static int put_index_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *ro
     if (sqlite3_column_type(row, 0) == SQLITE_NULL)
         mcp_json_add_null(w); /* an expression */
     else
-        mcp_json_add_str(w, sqlite_text(row, 0));
+        sqlite_put_words(w, sqlite_text(row, 0));
     return SQLITE_OK;
 }
 
 static int put_index(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, sqlite_text(row, 0));
+    mcp_json_key(w, "name"), sqlite_put_words(w, sqlite_text(row, 0));
     put_true(w, "unique", sqlite3_column_int(row, 1) != 0);
     put_true(w, "primaryKey", *sqlite_text(row, 2).ptr == 'p');
     put_true(w, "partial", sqlite3_column_int(row, 3) != 0);
@@ -137,7 +139,7 @@ static void put_list(mcp_json_writer *w, const char *key, mcp_str list)
     for (size_t from = 0, i = 0; list.len && i <= list.len; i++) {
         if (i < list.len && list.ptr[i] != '\x1f')
             continue;
-        mcp_json_add_str(w, (mcp_str){list.ptr + from, i - from});
+        sqlite_put_words(w, (mcp_str){list.ptr + from, i - from});
         from = i + 1;
     }
     mcp_json_end(w);
@@ -150,12 +152,12 @@ static int put_foreign_key(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row
     put_list(w, "columns", sqlite_text(row, 0));
     mcp_json_key(w, "references");
     mcp_json_begin_object(w);
-    mcp_json_key(w, "table"), mcp_json_add_str(w, sqlite_text(row, 1));
+    mcp_json_key(w, "table"), sqlite_put_words(w, sqlite_text(row, 1));
     if (sqlite3_column_type(row, 2) != SQLITE_NULL) /* NULL: its primary key */
         put_list(w, "columns", sqlite_text(row, 2));
     mcp_json_end(w);
-    mcp_json_key(w, "onUpdate"), mcp_json_add_str(w, sqlite_text(row, 3));
-    mcp_json_key(w, "onDelete"), mcp_json_add_str(w, sqlite_text(row, 4));
+    mcp_json_key(w, "onUpdate"), sqlite_put_words(w, sqlite_text(row, 3));
+    mcp_json_key(w, "onDelete"), sqlite_put_words(w, sqlite_text(row, 4));
     mcp_json_end(w);
     return SQLITE_OK;
 }
@@ -203,7 +205,7 @@ static void put_key(mcp_json_writer *w, const sqlite_table *t)
     mcp_json_begin_array(w);
     for (size_t i = 0; i < sqlite_table_key_count(t); i++) {
         const sqlite_column *c = sqlite_table_key(t, i);
-        mcp_json_add_string(w, c ? c->name : t->rowid);
+        sqlite_put_words(w, mcp_str_from(c ? c->name : t->rowid));
     }
     mcp_json_end(w);
 }
@@ -273,9 +275,9 @@ static int put_short_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *ro
 {
     (void)c;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, sqlite_text(row, 0));
+    mcp_json_key(w, "name"), sqlite_put_words(w, sqlite_text(row, 0));
     if (sqlite_text(row, 1).len)
-        mcp_json_key(w, "type"), mcp_json_add_str(w, sqlite_text(row, 1));
+        mcp_json_key(w, "type"), sqlite_put_words(w, sqlite_text(row, 1));
     if (sqlite3_column_int(row, 2))
         mcp_json_key(w, "primaryKey"), mcp_json_add_int(w, sqlite3_column_int(row, 2));
     mcp_json_end(w);
@@ -292,8 +294,8 @@ static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
     mcp_json_writer *w = j->json;
     mcp_str name = sqlite_text(row, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, name);
-    mcp_json_key(w, "type"), mcp_json_add_str(w, sqlite_text(row, 1));
+    mcp_json_key(w, "name"), sqlite_put_words(w, name);
+    mcp_json_key(w, "type"), sqlite_put_words(w, sqlite_text(row, 1));
     sqlite3_str *uri = sqlite3_str_new(c->db);
     sqlite3_str_appendall(uri, j->s->prefix);
     sqlite_uri_put_text(uri, name);

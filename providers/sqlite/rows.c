@@ -61,7 +61,7 @@ static int put_row(sqlite_row *r)
     for (size_t i = 0; rc == SQLITE_OK && i < r->table->n_column; i++) {
         if (!sqlite_column_shown(&r->table->column[i]))
             continue;
-        mcp_json_key(w, r->table->column[i].name);
+        sqlite_put_word_key(w, r->table->column[i].name);
         rc = sqlite_put_cell(r, &r->table->column[i], at);
         at += r->probed ? 2 : 1;
     }
@@ -294,7 +294,7 @@ static void put_columns(const sqlite_row *r)
         mcp_json_add_string(w, r->table->rowid);
     for (size_t i = 0; i < r->table->n_column; i++)
         if (sqlite_column_shown(&r->table->column[i]))
-            mcp_json_add_string(w, r->table->column[i].name);
+            sqlite_put_words(w, mcp_str_from(r->table->column[i].name));
     mcp_json_end(w);
 }
 

@@ -8,6 +8,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void sqlite_make_words(char *bytes, size_t len)
+{
+    if (common_text_utf8((mcp_str){bytes, len}))
+        return;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)bytes[i] >= 0x80)
+            bytes[i] = '?';
+}
+
+static void put_words(mcp_json_writer *w, mcp_str words,
+                      void (*put)(mcp_json_writer *w, mcp_str words))
+{
+    char *copy = common_text_utf8(words) ? NULL : sqlite3_malloc64(words.len + 1);
+    if (copy) {
+        memcpy(copy, words.ptr, words.len);
+        sqlite_make_words(copy, words.len);
+        words.ptr = copy;
+    }
+    put(w, words); /* without memory for it the writer refuses it */
+    sqlite3_free(copy);
+}
+
+void sqlite_put_words(mcp_json_writer *w, mcp_str words)
+{
+    put_words(w, words, mcp_json_add_str);
+}
+
+void sqlite_put_word_key(mcp_json_writer *w, const char *word)
+{
+    put_words(w, mcp_str_from(word), mcp_json_key_str);
+}
+
 static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
 {
     sqlite3_str_appendall(to, "x'");

@@ -10,6 +10,13 @@
 
 #include <mcp/json.h>
 
+/* A name, or a statement of the schema, as JSON. Where it is no UTF-8, which JSON cannot have, its bytes beyond ASCII
+ * stand as "?". */
+void sqlite_put_words(mcp_json_writer *w, mcp_str words);
+void sqlite_put_word_key(mcp_json_writer *w, const char *word);
+/* The same in place. */
+void sqlite_make_words(char *bytes, size_t len);
+
 /* Appends a value as text for a key; not encoded yet. */
 void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column);
 

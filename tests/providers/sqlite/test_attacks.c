@@ -91,6 +91,26 @@ static const exchange wrong[] = {
     {CALL, SQL("SELECT 'a' GLOB printf('%.*c', 2000, '*')"), {"isError"}},
 };
 
+/* Names that are no UTF-8: what they name can be read, and they hide nothing. */
+static void test_names(void **state)
+{
+    static const exchange names[] = {
+        {READ, URI(""), {"\\\"name\\\":\\\"a?\\\"", "shop/a%FF\\\"", "item"}},
+        {READ, URI("?format=text"), {"CREATE TABLE \\\"a?\\\"", "item"}},
+        {READ, URI("a%FF"), {"\\\"name\\\":\\\"b?\\\",\\\"type\\\":\\\"TY?\\\""}},
+        {READ, URI("a%FF/rows"), {"[\\\"id\\\",\\\"b?\\\"]", "[[1,\\\"x\\\"]]"}},
+        {READ, URI("a%FF/row/1"), {"\\\"b?\\\":\\\"x\\\""}},
+        {READ, URI("a%FF/cell/b%FF/1"), {"\"text\":\"x\""}},
+        {LIST, "", {"shop/item\""}},
+        {CALL, SQL("SELECT * FROM odd"), {"[\"?\"]"}},
+    };
+    (void)state;
+    run_sql(
+        "CREATE TABLE \"a\xff\"(id INTEGER PRIMARY KEY, \"b\xff\" TY\xff); INSERT INTO \"a\xff\" "
+        "VALUES (1, 'x'); CREATE VIEW odd AS SELECT 1 AS \"c\xff\"");
+    CHECK(names, .timeout_ms = 1500);
+}
+
 static void test_wrong(void **state)
 {
     (void)state;
@@ -342,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names, setup, teardown),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_utf16),
         cmocka_unit_test_setup_teardown(test_fifos, setup, teardown),
