@@ -129,13 +129,20 @@ END
 }
 
 @test "the example of the documentation is right" {
-    [ -f "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without sqlite"
-    mkdir -p prompts home/project
+    for module in git postgres sqlite; do
+        [ -f "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without $module"
+    done
+    mkdir -p prompts home
+    git init -q -b main home/project
+    git -C home/project -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+    export PGHOST=/nowhere # a server that is away keeps nothing from being served
     sqlite3 shop.db 'create table orders(id integer primary key, due text)'
     (umask 077 && printf 'guest:token\n' >tokens)
     awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' "$BATS_TEST_DIRNAME/../../docs/configuration.md" >example.json
     export HOME=$PWD/home
-    right "$(cat example.json)"
+    run -0 --separate-stderr "$MCPD" --config example.json --check-config
+    [ "$output" = "example.json: nothing is wrong with it" ]
+    [[ "$stderr" == "mcpd: warning: postgres: orders cannot be reached now:"* && "$stderr" != *$'\n'* ]]
     { echo '{"sources": ["docs"],'; awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' \
         "$BATS_TEST_DIRNAME/../../docs/access.md"; echo '}'; } >example.json
     right "$(cat example.json)"
