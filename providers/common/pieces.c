@@ -2,6 +2,7 @@
 #include "pieces.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 bool common_pieces_take(common_pieces *p, const char *stops, mcp_str *ret)
@@ -112,6 +113,26 @@ bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *re
     }
     *ret = value;
     return value >= min && value <= max;
+}
+
+bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *names,
+                        char why[300])
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (names[k] && !mcp_str_eq(pairs[i].name, mcp_str_from(names[k])))
+            k++;
+        if (names[k])
+            continue;
+        int len = snprintf(why, 300, "%.60s cannot be asked for here", pairs[i].name.ptr);
+        for (k = 0; names[k]; k++)
+            len += snprintf(why + len, 300 - (size_t)len, "%s%.30s", k ? " and " : ", only ",
+                            names[k]);
+        if (!names[0])
+            snprintf(why + len, 300 - (size_t)len, ": nothing stands behind this URI");
+        return false;
+    }
+    return true;
 }
 
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name)

@@ -33,6 +33,9 @@ bool common_pieces_put(common_buffer *to, mcp_str text);
 bool common_pieces_behind(mcp_str uri, const char *prefix, mcp_str *rest);
 /* A whole number from `min` to `max`, in decimal digits alone. */
 bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
+/* Whether nothing is asked for but these, which NULL ends; else `why` says what, and what may be. */
+bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *names,
+                        char why[300]);
 /* The value of a pair; NULL: none. */
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name);
 

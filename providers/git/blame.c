@@ -416,7 +416,8 @@ int repo_run_blame(repo_job *j)
     if (rc == MCP_OK)
         rc = has ? repo_blob_size(&j->use, &whole.blob, &size) : MCP_ENOTFOUND;
     if (rc == MCP_OK && size > MAX_FILE)
-        return repo_job_fail(j, MCP_CODE_INTERNAL, "Only files of up to %d bytes can be blamed",
+        return repo_job_fail(j, MCP_CODE_INTERNAL,
+                             "Only files of up to %d bytes can be blamed: read its log instead",
                              MAX_FILE);
     if (rc == MCP_OK)
         rc = repo_object(&j->use, &whole.blob, GIT_OBJECT_BLOB, &o);

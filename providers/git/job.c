@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "pieces.h"
+#include "replies.h"
 #include "text.h"
 
 enum { MOVING_TTL_MS = 1000 };
@@ -73,17 +74,29 @@ int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fix
 
 /* ---- replying ----------------------------------------------------------------------------------------- */
 
+/* An error for who reads it. */
+static int refuse(const repo_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
+
+static int refuse(const repo_job *j, int code, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return common_reply_fail(j->req, &j->r->alloc, false, j->uri, code, text);
+}
+
 static int too_large(const repo_job *j)
 {
-    char data[800], text[300];
-    const char *form = "{rev}/{+path}{?offset,length}";
-    snprintf(data, sizeof data, "{\"size\":%llu,\"limit\":%zu,\"uriTemplate\":\"%s%s\"}",
-             (unsigned long long)j->size, j->r->max_read, j->r->prefix, form);
-    snprintf(text, sizeof text,
-             "It has %llu bytes, more than the limit of %zu for one read. Read it in parts, with "
-             "?offset=0&length=65536 behind the URI",
-             (unsigned long long)j->size, j->r->max_read);
-    return mcp_reply_fail_data(j->req, MCP_CODE_INTERNAL, data, "%s", text);
+    return common_reply_too_large(j->req, &j->r->alloc, false,
+                                  &(common_too_large){.uri = j->uri,
+                                                      .what = "The file",
+                                                      .where = "",
+                                                      .size = j->size,
+                                                      .limit = j->r->max_read,
+                                                      .prefix = j->r->prefix,
+                                                      .rest = "{rev}/{+path}{?offset,length}"});
 }
 
 static int failed(const repo_job *j)
@@ -91,20 +104,22 @@ static int failed(const repo_job *j)
     switch (j->rc) {
     case MCP_ETIMEOUT:
     case MCP_PENDING:
-        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
-                              "It took too long: ask for less (a path, fewer lines), or raise "
-                              "timeout_ms of the source");
+        return refuse(j, MCP_CODE_INTERNAL,
+                      "It took too long: too much has to be looked at. Ask for less: a "
+                      "path, fewer lines");
     case MCP_ELIMIT:
-        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
-                              "There is an object of %zu bytes, which is more than is ever read",
-                              j->use.too_large);
+        return mcp_reply_fail(
+            j->req, MCP_CODE_INTERNAL,
+            "There is an object of %zu bytes in the way, which is more than is ever "
+            "read",
+            j->use.too_large);
     case MCP_EACCESS:
     case MCP_EIO:
         repo_log(j->r, "damaged, or a link: ", j->uri.ptr);
-        return mcp_reply_fail(j->req, MCP_CODE_INTERNAL,
-                              "The repository %.100s cannot be read here: something in it is "
-                              "damaged or missing",
-                              j->r->name);
+        return refuse(j, MCP_CODE_INTERNAL,
+                      "The repository %.100s cannot be read now: something in it is "
+                      "damaged or missing",
+                      j->r->name);
     default: return j->rc;
     }
 }
@@ -127,7 +142,7 @@ static int reply(const repo_job *j)
     if (j->size)
         return too_large(j);
     if (j->code)
-        return mcp_reply_fail(j->req, j->code, "%s", j->message);
+        return refuse(j, j->code, "%s", j->message);
     mcp_reply_cache(j->req, j->fixed ? fixed_ttl_ms : MOVING_TTL_MS, j->fixed);
     if (j->object || j->has_text)
         return reply_bytes(j);
@@ -215,7 +230,21 @@ static int check_rev(repo_job *j, mcp_str rev)
     const char *why = rev.len ? repo_rev_refused(rev) : NULL;
     if (!why)
         return MCP_OK;
-    return mcp_reply_fail(j->req, MCP_CODE_INVALID_PARAMS, "This revision is refused: %s", why);
+    return refuse(j, MCP_CODE_INVALID_PARAMS, "This revision is refused: %s", why);
+}
+
+/* Says that what stands behind "?" is wrong, if the rest would do. */
+static int check_query(repo_job *j, mcp_str rest)
+{
+    const char *mark = memchr(rest.ptr, '?', rest.len);
+    if (!mark || repo_uri_parse((mcp_str){rest.ptr, (size_t)(mark - rest.ptr)}, j->room,
+                                &j->target) != MCP_OK)
+        return MCP_ENOTFOUND;
+    size_t len = rest.len - (size_t)(mark - rest.ptr);
+    return refuse(j, MCP_CODE_INVALID_PARAMS,
+                  "This cannot be asked for here: %.*s. What may stand behind the URI is in "
+                  "its template",
+                  len < 100 ? (int)len : 100, mark);
 }
 
 int repo_read(mcp_request *req, mcp_str uri, void *user)
@@ -233,6 +262,8 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     j->uri = uri;
     common_buffer_init(&j->text, &r->alloc);
     int rc = repo_uri_parse(rest, j->room, &j->target);
+    if (rc == MCP_ENOTFOUND)
+        rc = check_query(j, rest);
     if (rc == MCP_OK)
         rc = check_rev(j, j->target.rev);
     if (rc == MCP_OK)

@@ -147,7 +147,7 @@ static int reply(const listing *l)
     char *uri = mcp_request_alloc(l->req, strlen(l->r->prefix) + 3 * MAX_PATH + 8);
     if (l->rc == MCP_ETIMEOUT || l->rc == MCP_EIO)
         return mcp_reply_fail(
-            l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be listed: %s", l->r->name,
+            l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be read now: %s", l->r->name,
             l->rc == MCP_EIO ? "something in it is damaged or missing" : "it took too long");
     int rc = uri ? l->rc : MCP_ENOMEM;
     if (rc == MCP_OK && !l->after.ptr)

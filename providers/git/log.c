@@ -152,7 +152,8 @@ static int visit(logging *l, const repo_step *step)
 
 static int no_position(logging *l)
 {
-    return repo_job_fail(l->j, MCP_CODE_INVALID_PARAMS, "from is no position of a log");
+    return repo_job_fail(l->j, MCP_CODE_INVALID_PARAMS,
+                         "from is no position of a log: it is taken from `next`");
 }
 
 /* The next id, in as many digits as it was given. */

@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include "pieces.h"
+#include "replies.h"
 
 enum {
     OVERHEAD = 8 << 20, /* of a message around its values, and what a socket holds of the next */
@@ -122,12 +123,6 @@ void postgres_job_look(postgres_job *j, const char *sql,
 
 /* ---- replies --------------------------------------------------------------------------------------------------- */
 
-static void fail(postgres_job *j, int code, const char *data, const char *text)
-{
-    postgres_job_finish(j, j->as_tool ? mcp_reply_tool_error(j->req, "%s", text)
-                                      : mcp_reply_fail_data(j->req, code, data, "%s", text));
-}
-
 void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
 {
     char text[500];
@@ -135,7 +130,7 @@ void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fail(j, code, NULL, text);
+    postgres_job_finish(j, common_reply_fail(j->req, &j->s->alloc, j->as_tool, j->uri, code, text));
 }
 
 void postgres_job_missing(postgres_job *j)
@@ -158,28 +153,16 @@ void postgres_job_reply_json(postgres_job *j)
 
 void postgres_job_too_large(postgres_job *j, uint64_t size)
 {
-    char text[400];
-    mcp_str data;
-    mcp_json_writer *w = j->json;
-    mcp_json_writer_reset(w);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, j->uri);
-    if (size)
-        mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
-    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->s->max_read);
-    mcp_json_key(w, "uriTemplate");
-    snprintf(text, sizeof text, "%.300s{schema}/{table}/cell/{column}{/key*}{?offset,length}",
-             j->s->prefix);
-    mcp_json_add_string(w, text);
-    mcp_json_end(w);
-    snprintf(text, sizeof text,
-             "A value is larger than the limit of %zu bytes for one read. Read it in parts, with "
-             "?offset=0&length=65536 behind the URI of the cell",
-             j->s->max_read);
-    if (mcp_json_writer_finish(w, &data) == MCP_OK)
-        fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data), text);
-    else
-        postgres_job_finish(j, MCP_ENOMEM);
+    postgres_job_finish(j, common_reply_too_large(
+                               j->req, &j->s->alloc, j->as_tool,
+                               &(common_too_large){.uri = j->uri,
+                                                   .what = "A value",
+                                                   .where = " of the cell",
+                                                   .size = size,
+                                                   .limit = j->s->max_read,
+                                                   .prefix = j->s->prefix,
+                                                   .rest = "{schema}/{table}/cell/{column}{/key*}"
+                                                           "{?offset,length}"}));
 }
 
 static void log_failure(const postgres_job *j, const char *text)
@@ -219,9 +202,7 @@ void postgres_job_broken(postgres_job *j, int rc)
     case MCP_ETIMEOUT: break;
     default: postgres_job_finish(j, rc); return;
     }
-    postgres_job_fail(j, MCP_CODE_INTERNAL,
-                      "It took too long: the database is busy or locked, or too much has to be "
-                      "looked at. Ask for less, or by a key or an indexed column");
+    postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
 }
 
 bool postgres_job_is_bad_value(const postgres_job *j, int rc)
@@ -244,6 +225,15 @@ bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64
         return true;
     postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
                       name, (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+bool postgres_job_only(postgres_job *j, const char *const *names)
+{
+    char why[300];
+    if (common_pieces_only(j->target.param, j->target.n_param, names, why))
+        return true;
+    postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     return false;
 }
 

@@ -104,6 +104,9 @@ bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,
                          uint64_t fallback, uint64_t *ret);
 
+/* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
+bool postgres_job_only(postgres_job *j, const char *const *names);
+
 /* What may be read. */
 void postgres_run_database(postgres_job *j);
 void postgres_run_schema(postgres_job *j);

@@ -156,7 +156,10 @@ static const char *row_sql(postgres_job *j)
 
 static void read_row(postgres_job *j)
 {
-    const char *sql = set_key(j) && !j->target.n_param ? row_sql(j) : "";
+    static const char *const none[] = {NULL};
+    if (!postgres_job_only(j, none))
+        return;
+    const char *sql = set_key(j) ? row_sql(j) : "";
     if (!sql) {
         postgres_job_finish(j, MCP_ENOMEM);
     } else if (!*sql) {
@@ -280,7 +283,10 @@ static void end_page(postgres_job *j, int rc)
         return;
     if (postgres_job_is_bad_value(j, rc) ||
         (rc == MCP_EREMOTE && strcmp(j->op.state, "42883") == 0)) {
-        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
+                          "A column cannot be compared with what is asked for: %.200s; read "
+                          "%.100s for its columns",
+                          j->op.text, j->target.name.ptr);
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {
@@ -379,14 +385,8 @@ static void end_cell(postgres_job *j, int rc)
 
 static bool only_range(postgres_job *j)
 {
-    for (size_t i = 0; i < j->target.n_param; i++)
-        if (!mcp_str_eq(j->target.param[i].name, MCP_STR("offset")) &&
-            !mcp_str_eq(j->target.param[i].name, MCP_STR("length"))) {
-            postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
-                              "only offset and length can be asked for");
-            return false;
-        }
-    return true;
+    static const char *const names[] = {"offset", "length", NULL};
+    return postgres_job_only(j, names);
 }
 
 /* The database cuts the part out: what is larger never travels. */

@@ -314,7 +314,8 @@ int sqlite_run_cell(sqlite_conn *c, sqlite_job *j)
 {
     sqlite_table *t = NULL;
     part p;
-    if (!read_part(j, &p))
+    static const char *const names[] = {"offset", "length", NULL};
+    if (!sqlite_job_only(j, names) || !read_part(j, &p))
         return SQLITE_OK;
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "pieces.h"
+#include "replies.h"
 
 /* ---- from the URI on --------------------------------------------------------------------------------- */
 
@@ -62,12 +63,20 @@ bool sqlite_job_number(sqlite_job *j, const char *name, uint64_t min, uint64_t m
     return false;
 }
 
+bool sqlite_job_only(sqlite_job *j, const char *const *names)
+{
+    char why[300];
+    if (common_pieces_only(j->target.param, j->target.n_param, names, why))
+        return true;
+    sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
+    return false;
+}
+
 /* ---- replying ---------------------------------------------------------------------------------------- */
 
-static int fail(const sqlite_job *j, int code, const char *data, const char *text)
+static int fail(const sqlite_job *j, int code, const char *text)
 {
-    return j->as_tool ? mcp_reply_tool_error(j->req, "%s", text)
-                      : mcp_reply_fail_data(j->req, code, data, "%s", text);
+    return common_reply_fail(j->req, &j->s->alloc, j->as_tool, j->uri, code, text);
 }
 
 static void log_failure(const sqlite_job *j)
@@ -83,29 +92,15 @@ static void log_failure(const sqlite_job *j)
 
 static int too_large(const sqlite_job *j)
 {
-    mcp_str data;
-    char text[400];
-    mcp_json_writer *w = mcp_json_writer_new(&j->s->alloc, 0);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, j->uri);
-    if (j->size)
-        mcp_json_key(w, "size"), mcp_json_add_int(w, j->size);
-    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->s->max_read);
-    mcp_json_key(w, "uriTemplate");
-    snprintf(text, sizeof text, "%.300s{table}/cell/{column}{/key*}{?offset,length}", j->s->prefix);
-    mcp_json_add_string(w, text);
-    mcp_json_end(w);
-    int rc = mcp_json_writer_finish(w, &data);
-    snprintf(
-        text, sizeof text,
-        "A value has %s%lld bytes, more than the limit of %zu for one read. Read it in parts, with "
-        "?offset=0&length=65536 behind the URI of the cell",
-        j->size ? "" : "more than ", j->size ? (long long)j->size : (long long)j->s->max_read,
-        j->s->max_read);
-    if (rc == MCP_OK)
-        rc = fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data), text);
-    mcp_json_writer_free(w);
-    return rc;
+    return common_reply_too_large(
+        j->req, &j->s->alloc, j->as_tool,
+        &(common_too_large){.uri = j->uri,
+                            .what = "A value",
+                            .where = " of the cell",
+                            .size = (uint64_t)j->size,
+                            .limit = j->s->max_read,
+                            .prefix = j->s->prefix,
+                            .rest = "{table}/cell/{column}{/key*}{?offset,length}"});
 }
 
 /* SQLite's own words about a statement from outside are for who wrote it; others are for the operator. */
@@ -119,7 +114,7 @@ static int failed_in_sqlite(const sqlite_job *j)
         return mcp_reply_tool_error(j->req, "%s", j->sql_text);
     snprintf(text, sizeof text, "The database %.100s cannot be read now: %.200s", j->s->name,
              j->sql_text);
-    return mcp_reply_fail(j->req, MCP_CODE_INTERNAL, "%s", text);
+    return fail(j, MCP_CODE_INTERNAL, text);
 }
 
 static int failed(const sqlite_job *j)
@@ -127,16 +122,10 @@ static int failed(const sqlite_job *j)
     switch (j->rc) {
     case MCP_EREMOTE: return failed_in_sqlite(j);
     case MCP_PENDING: /* nobody but this thread could go on */
-    case MCP_ETIMEOUT:
-        log_failure(j);
-        return fail(
-            j, MCP_CODE_INTERNAL, NULL,
-            "It took too long: the database is locked by somebody else, or too much has to be "
-            "looked at. Ask for less, or by a key or an indexed column");
+    case MCP_ETIMEOUT: log_failure(j); return fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
     case MCP_ELIMIT:
         log_failure(j);
-        return fail(j, MCP_CODE_INTERNAL, NULL,
-                    "It needs too much memory: sort or group fewer rows");
+        return fail(j, MCP_CODE_INTERNAL, "It needs too much memory: sort or group fewer rows");
     case MCP_ENOTFOUND: log_failure(j); return MCP_ENOTFOUND;
     default: return j->rc;
     }
@@ -147,7 +136,7 @@ static int reply_json(const sqlite_job *j)
     mcp_str text;
     int rc = mcp_json_writer_finish(j->json, &text);
     if (rc == MCP_ELIMIT)
-        return fail(j, MCP_CODE_INTERNAL, NULL, "The answer is too large: ask for less");
+        return fail(j, MCP_CODE_INTERNAL, "The answer is too large: ask for less");
     if (rc != MCP_OK)
         return rc;
     return j->as_tool ? mcp_reply_structured(j->req, text)
@@ -163,7 +152,7 @@ static int reply(const sqlite_job *j)
     if (j->too_large)
         return too_large(j);
     if (j->code)
-        return fail(j, j->code, NULL, j->message);
+        return fail(j, j->code, j->message);
     if (!j->bytes)
         return reply_json(j);
     return j->is_text ? mcp_reply_str(j->req, (mcp_str){j->bytes, j->len}, j->mime)

@@ -106,6 +106,9 @@ int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
 bool sqlite_job_number(sqlite_job *job, const char *name, uint64_t min, uint64_t max,
                        uint64_t fallback, uint64_t *ret);
 
+/* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
+bool sqlite_job_only(sqlite_job *job, const char *const *names);
+
 /* ---- rows and cells ------------------------------------------------------------------------------------ */
 
 /* What one cell's value in a result needs. */

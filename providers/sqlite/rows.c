@@ -186,6 +186,9 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
 
 int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
 {
+    static const char *const none[] = {NULL};
+    if (!sqlite_job_only(j, none))
+        return SQLITE_OK;
     return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_anew(c, j);
 }
 

@@ -17,6 +17,16 @@ static const exchange exchanges[] = {
       "$function/total%28customer%20integer%2C%20status%20text%29", "postgres://shop/$query/top\"",
       "!nextCursor"}},
     {LIST, "\"cursor\":\"x\"", {"-32602"}},
+    /* what cannot be asked for: what, where, and what could be */
+    {READ,
+     URI("public/sale/row/1?x=1"),
+     {"-32602", "x cannot be asked for here: nothing",
+      "\"data\":{\"uri\":\"postgres://shop/public/sale/row/1?x=1\"}"}},
+    {READ,
+     URI("public/sale/cell/id/1?offset=0&x=1"),
+     {"x cannot be asked for here, only offset and length\",\"data\":{\"uri\":\"postgres:"}},
+    {READ, URI("public/sale?x=1"), {"format must be", "\"data\":{\"uri\":\"postgres://shop/"}},
+    {READ, URI("public/sale/rows?id=x"), {"-32602", "cannot be compared", "read sale for"}},
     /* the schema */
     {READ, URI(""), {"who buys", "postgres://shop/second%20one", "!hidden", "!pg_catalog"}},
     {READ,

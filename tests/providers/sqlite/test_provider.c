@@ -46,6 +46,15 @@ static const exchange exchanges[] = {
      {"sqlite://shop/odd%20name%2F%25%C3%A9%3F%23%22q\",\"name\":\"odd name/%é?#\\\"q\"",
       "sqlite://shop/%24query\"", "\"name\":\"open_orders/rows\"", "!nextCursor"}},
     {LIST, "\"cursor\":\"x\"", {"-32602"}},
+    /* what cannot be asked for: what, where, and what could be */
+    {READ,
+     URI("customer/row/1?x=1"),
+     {"-32602", "x cannot be asked for here: nothing",
+      "\"data\":{\"uri\":\"sqlite://shop/customer/row/1?x=1\"}"}},
+    {READ,
+     URI("customer/cell/name/1?offset=0&x=1"),
+     {"x cannot be asked for here, only offset and length\",\"data\":{\"uri\":\"sqlite:"}},
+    {READ, URI("customer?x=1"), {"format must be", "\"data\":{\"uri\":\"sqlite://shop/customer?x"}},
     /* the schema */
     {READ,
      URI(""),

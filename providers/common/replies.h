@@ -1,0 +1,29 @@
+/* replies.h: errors that several providers have, in the same words: what it is, where, and what to do. */
+#ifndef COMMON_REPLIES_H
+#define COMMON_REPLIES_H
+
+#include <mcp/provider.h>
+
+/* A message for who read the URI (which is in the error's data; "": there is none), or, with `as_tool`, called a tool.
+ * Returns what the handler returns. */
+int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool, mcp_str uri,
+                      int code, const char *text);
+
+/* What is more than one read returns, and is to be read in parts. */
+typedef struct common_too_large {
+    mcp_str uri;       /* as it was asked for */
+    const char *what;  /* the beginning of the message: "A value" */
+    const char *where; /* the end of the message, what has parts: " of the cell", or "" */
+    uint64_t size;     /* 0: not known */
+    uint64_t limit;
+    const char *prefix, *rest; /* together the template of parts */
+} common_too_large;
+
+#define COMMON_DATABASE_TOO_LONG                                                              \
+    "It took too long: the database is busy or locked, or too much has to be looked at. Ask " \
+    "for less, or by a key or an indexed column"
+
+int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as_tool,
+                           const common_too_large *t);
+
+#endif
