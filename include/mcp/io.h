@@ -73,14 +73,14 @@ typedef struct mcp_stdio_options {
     size_t max_output;  /* bytes waiting for the reader before reading stops; 1 MiB */
     uint64_t drain_ms;  /* how long answers may take after the end of input; 2000 */
     bool keep_stdout;   /* do not take descriptor 1 away from the rest of the program */
-    bool no_signals;    /* do not end on SIGTERM, SIGINT and SIGHUP */
+    bool no_signals;    /* do not end on SIGTERM, SIGINT and SIGHUP, nor with the parent process */
 } mcp_stdio_options;
 
-/* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input, a
- * signal (SIGTERM, SIGINT, SIGHUP) or mcp_loop_stop(). Unless told otherwise descriptor 1 is moved away
+/* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input, the
+ * end of the process that started this one (Linux 5.3), a signal (SIGTERM, SIGINT, SIGHUP) or mcp_loop_stop(). Unless told otherwise descriptor 1 is moved away
  * first and replaced by stderr, so that a stray printf() cannot reach the peer (it stays so: what stdio
  * has in its buffers is flushed later), and SIGPIPE is ignored for the time being. Signals that are
- * ignored already (nohup) stay ignored. A peer that does not read is not read from. A server without a
+ * ignored already (nohup) stay ignored; with SIGHUP the parent's end is. A peer that does not read is not read from. A server without a
  * host gets the loop's. At the end work is drained (mcp_loop_drain(), at most drain_ms), unless something
  * listens or listened on this loop. MCP_OK at a regular end (also by signal, or when the peer is gone);
  * MCP_EIO, MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it asked for), MCP_ETIMEOUT (as

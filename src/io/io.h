@@ -169,4 +169,10 @@ int mcp__descriptor_output(mcp__descriptor *d, int fd, bool take);
 /* Makes it as it was found; closes it if it is ours. */
 void mcp__descriptor_release(mcp__descriptor *d);
 
+/* ---- parent.c ------------------------------------------------------------------------------------ */
+
+/* A descriptor that is readable when our parent process has ended; -1 where there is nothing to wait for: no
+ * parent, one that is not to take us along (nohup), or a system that cannot tell. */
+int mcp__parent_open(void);
+
 #endif

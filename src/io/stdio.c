@@ -55,7 +55,8 @@ typedef struct stdio {
     int64_t armed; /* what the timer is set to; INT64_MAX: nothing */
 
     uv_timer_t timer;
-    uv_poll_t in_poll, out_poll;
+    uv_poll_t in_poll, out_poll, parent_poll;
+    int parent; /* tells of its end; -1: nobody's */
     uv_signal_t signals[MCP__COUNT(end_signals)];
     size_t handles; /* that are open */
     struct sigaction pipe_before;
@@ -277,6 +278,16 @@ static void on_signal(uv_signal_t *signal, int number)
     s->asked_to_end = true;
 }
 
+/* Whoever has the other ends of our pipes by now did not start us. */
+static void on_parent(uv_poll_t *poll, int status, int events)
+{
+    stdio *s = poll->data;
+
+    (void)status, (void)events;
+    uv_poll_stop(poll);
+    hang_up(s);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     stdio *s = timer->data;
@@ -454,6 +465,16 @@ static void catch_signals(stdio *s)
     }
 }
 
+static void watch_parent(stdio *s)
+{
+    s->parent = s->options.no_signals ? -1 : mcp__parent_open();
+    if (s->parent < 0 || uv_poll_init(&s->loop->uv, &s->parent_poll, s->parent) < 0)
+        return;
+    s->parent_poll.data = s;
+    s->handles++;
+    uv_poll_start(&s->parent_poll, UV_READABLE, on_parent);
+}
+
 static int open_handles(stdio *s)
 {
     uv_timer_init(&s->loop->uv, &s->timer);
@@ -467,6 +488,7 @@ static int open_handles(stdio *s)
     if (s->out.fifo && !s->out_always)
         uv_poll_start(&s->out_poll, UV_DISCONNECT, on_output);
     catch_signals(s);
+    watch_parent(s);
     return MCP_OK;
 }
 
@@ -516,10 +538,13 @@ static void tear_down(stdio *s)
         close_handle(s, (uv_handle_t *)&s->in_poll);
     if (!s->out_always)
         close_handle(s, (uv_handle_t *)&s->out_poll);
+    close_handle(s, (uv_handle_t *)&s->parent_poll);
     for (size_t i = 0; i < MCP__COUNT(end_signals); i++)
         close_handle(s, (uv_handle_t *)&s->signals[i]);
     while (s->handles)
         uv_run(&s->loop->uv, UV_RUN_NOWAIT);
+    if (s->parent >= 0)
+        close(s->parent);
     finish_work(s);
     /* The last one given back is the first one looked at, in case both are the same file. */
     mcp__descriptor_release(&s->out);
@@ -557,6 +582,7 @@ int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_opt
                .error = error,
                .in = {.fd = -1},
                .out = {.fd = -1},
+               .parent = -1,
                .armed = INT64_MAX};
 
     if (!loop || !server)

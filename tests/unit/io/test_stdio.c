@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -635,6 +636,69 @@ static void test_reader_gone_while_idle(void **state)
     close(p.err);
 }
 
+/* A host that is killed while another process has its ends of the pipes too: we have, because it got them
+ * from here. The server becomes our child then. */
+static pid_t fork_host(const int in[2], const int out[2], const mcp_stdio_options *options,
+                       pid_t *ret_server)
+{
+    int tell[2];
+
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+    fflush(NULL);
+    pid_t host = fork();
+    if (host == 0) {
+        close(in[1]), close(out[0]);
+        pid_t server = fork_server(in[0], out[1], -1, options);
+        (void)!write(tell[1], &server, sizeof(server));
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(tell[0], ret_server, sizeof(*ret_server)), sizeof(*ret_server));
+    close(tell[0]), close(tell[1]);
+    return host;
+}
+
+static void test_parent_killed(void **state)
+{
+    static const struct {
+        void (*on_hang_up)(int);
+        bool no_signals, ends;
+    } cases[] = {{SIG_DFL, false, true}, {SIG_IGN, false, false}, {SIG_DFL, true, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int in[2], out[2], status;
+        char got[200];
+        pid_t server;
+        assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+        signal(SIGHUP, cases[i].on_hang_up); /* ignored: as nohup does */
+        pid_t host = fork_host(
+            in, out,
+            MCP_OPTIONS(mcp_stdio_options, .drain_ms = 30, .no_signals = cases[i].no_signals),
+            &server);
+        signal(SIGHUP, SIG_DFL);
+        close(in[0]), close(out[1]);
+        peer p = {.pid = server, .to = in[1], .from = out[0], .err = -1};
+        say_str(&p, PING("1") "\n");
+        hear(p.from, got, sizeof(got), 1);
+        kill(host, SIGKILL);
+        assert_int_equal(waitpid(host, NULL, 0), host);
+        if (!cases[i].ends) {
+            usleep(50 * 1000);
+            say_str(&p, PING("2") "\n");
+            hear(p.from, got, sizeof(got), 1);
+            assert_string_equal(got, PONG("2"));
+            close_input(&p);
+        }
+        assert_int_equal(hear(p.from, got, sizeof(got), 0), 0);
+        assert_int_equal(waitpid(server, &status, 0), server);
+        assert_int_equal(status, 0);
+        close_input(&p);
+        close(p.from);
+    }
+}
+
 /* ---- descriptors -------------------------------------------------------------------------------------- */
 
 static void test_stray_print(void **state)
@@ -757,6 +821,7 @@ int main(void)
         cmocka_unit_test(test_no_signals),
         cmocka_unit_test(test_broken_pipe),
         cmocka_unit_test(test_reader_gone_while_idle),
+        cmocka_unit_test(test_parent_killed),
         cmocka_unit_test(test_stray_print),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_dev_null),
