@@ -304,11 +304,29 @@ int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *
                : FAIL(error, MCP_EINVAL, "the module %s has no options", module->name);
 }
 
+/* Of several sources a person should know whose path that is: "git: src: no git repository". */
+static void name_module(const mcp_module *module, mcp_error *error)
+{
+    size_t len = strlen(module->name);
+    char text[sizeof error->text];
+    if (!error->text[0] ||
+        (strncmp(error->text, module->name, len) == 0 && error->text[len] == ':'))
+        return;
+    memcpy(text, error->text, sizeof text);
+    snprintf(error->text, sizeof error->text, "%s: %.*s", module->name,
+             (int)(sizeof text - len - 3), text);
+}
+
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error)
 {
     int rc = modules_check(module, options, error);
-    return rc == MCP_OK ? module->mount(server, source, options, name, error) : rc;
+    if (rc != MCP_OK)
+        return rc;
+    rc = module->mount(server, source, options, name, error);
+    if (rc < 0)
+        name_module(module, error);
+    return rc;
 }
 
 /* ---- words of the command line ----------------------------------------------------------------------- */
@@ -514,13 +532,19 @@ static char *find_password(char *from, char **end)
     bool quoted = *p == '\'';
     for (p += quoted; *p && (quoted ? *p != '\'' : *p != ' '); p++)
         p += *p == '\\' && p[1];
-    *end = p + (quoted && *p);
+    p += quoted && *p;
+    /* What is no word of its own is the rest of a password that should have been in quotes. */
+    for (size_t n; *p && (n = strspn(p, " ") + strcspn(p + strspn(p, " "), " =?"), p[n] != '=');)
+        if (p += n, *p == '?')
+            break;
+    *end = p;
     while (word > from && isalnum((unsigned char)word[-1]))
         word--;
     return word;
 }
 
-/* Neither as one of many words nor in a URI, "//user:password@host". */
+/* Neither as one of many words nor in a URI, "//user:password@host": to the last "@", whatever should have been
+ * encoded before it. */
 void modules_remove_passwords(char *text)
 {
     char *end;
@@ -530,7 +554,7 @@ void modules_remove_passwords(char *text)
     if (!user)
         return;
     user += 2;
-    char *host = memchr(user, '@', strcspn(user, "/?"));
+    char *host = memrchr(user, '@', strcspn(user, "?"));
     char *colon = host ? memchr(user, ':', (size_t)(host - user)) : NULL;
     if (colon)
         memmove(colon, host, strlen(host) + 1);

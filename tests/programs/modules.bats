@@ -122,6 +122,25 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [[ "$output" == *'/nope:x"'* ]]
 }
 
+@test "what a module says of a source says which module" {
+    cat >picky.c <<'END'
+#include <stdio.h>
+#include <mcp/module.h>
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    (void)server, (void)options, (void)name;
+    snprintf(error->text, sizeof error->text, "%s is not good", source);
+    return MCP_EINVAL;
+}
+MCP_MODULE(picky, .mount = mount);
+END
+    "${CC:-cc}" -shared -fPIC -I"$MCP_SOURCE_DIR/include" picky.c -o picky.so
+    refused 'mcpd: picky: this is not good' --module picky.so 'picky:this'
+    refused 'mcpd: picky: of itself is not good' --module picky.so 'picky:picky: of itself'
+    long=$(printf 'x%.0s' {1..300})
+    refused 'mcpd: picky: xxx*' --module picky.so "picky:$long"
+}
+
 @test "what is no module is refused: symbol, interface, name, mount" {
     echo text >text.so
     refused '*cannot be loaded: */text.so: *' --module text.so .
@@ -177,7 +196,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     # Where it was to be installed an older one may lie.
     run -1 --separate-stderr "$MCPD" git:none
     [[ "$stderr" == *"the module git is not installed ("*"MCP_MODULE_GIT=ON"*"libgit2-dev"* ||
-        "$stderr" == "mcpd: none: No such file or directory" ]]
+        "$stderr" == "mcpd: git: none: No such file or directory" ]]
     echo text >"moved/bin/$from_program/git.so"
     refused '*cannot be loaded: */git.so: *[(]it needs libgit2)' git:none
     run -0 "$MCPD" --list-modules
