@@ -17,6 +17,7 @@ enum {
 
 typedef struct range {
     git_oid commit, blob; /* where it waits, and what the file is there */
+    unsigned kind;        /* of its mode: a link is not the file that it was */
     int64_t time;
     size_t final, at, n; /* lines, from 1: as asked for, and there */
     bool done, unfinished;
@@ -187,6 +188,7 @@ static int look_at_file(blaming *b, const git_oid *id, range *ret, bool *has)
     rc = repo_tree_find(&b->j->use, &c.tree, b->j->target.path, &e);
     *has = rc == MCP_OK && (e.mode & 0170000) != REPO_MODE_TREE && e.mode != REPO_MODE_COMMIT;
     ret->blob = e.id;
+    ret->kind = e.mode & 0170000;
     repo_commit_free(&c);
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
@@ -201,7 +203,7 @@ static void move_all(blaming *b, const git_oid *commit, const range *parent)
 }
 
 /* The parents that have the file; the first that has the same one alone. */
-static int look_at_parents(blaming *b, const repo_commit *c, const git_oid *blob, range *parent,
+static int look_at_parents(blaming *b, const repo_commit *c, const range *at, range *parent,
                            size_t *ret_n)
 {
     size_t n = 0;
@@ -215,7 +217,8 @@ static int look_at_parents(blaming *b, const repo_commit *c, const git_oid *blob
         }
         if (rc != MCP_OK)
             return rc;
-        is_same = has && git_oid_equal(&parent[n].blob, blob);
+        has = has && parent[n].kind == at->kind;
+        is_same = has && git_oid_equal(&parent[n].blob, &at->blob);
         if (is_same)
             parent[0] = parent[n];
         n = is_same ? 1 : n + has;
@@ -257,7 +260,7 @@ static int look_at(blaming *b, const range *at)
     if (c.n_parents > FEW && !(parent = common_alloc(alloc, c.n_parents * sizeof *parent)))
         rc = MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = look_at_parents(b, &c, &at->blob, parent, &n);
+        rc = look_at_parents(b, &c, at, parent, &n);
     if (rc == MCP_OK)
         rc = hand_to_parents(b, at, parent, n);
     if (parent != few)

@@ -41,11 +41,18 @@ int repo_run_commit(repo_job *j)
         rc = repo_commit_read(&j->use, &id, &c);
     if (rc != MCP_OK)
         return rc;
+    if (c.message.len > j->r->max_read) {
+        rc = repo_job_fail(j, MCP_CODE_INTERNAL,
+                           "Its message has %zu bytes, more than the limit of %zu for one read",
+                           c.message.len, j->r->max_read);
+        repo_commit_free(&c);
+        return rc;
+    }
     mcp_json_begin_object(w);
     mcp_json_key(w, "id"), repo_put_id(w, &id);
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
     mcp_json_key(w, "committer"), repo_put_person(w, &c.committer);
-    mcp_json_key(w, "message"), repo_put_text(w, c.message);
+    mcp_json_key(w, "message"), repo_put_long_text(w, j->r, c.message);
     mcp_json_key(w, "tree"), put_commit_uri(j, REPO_KIND_FILE, &id, NULL);
     put_parents(j, &c);
     mcp_json_end(w);
@@ -55,22 +62,10 @@ int repo_run_commit(repo_job *j)
 
 /* ---- branches and tags ---------------------------------------------------------------------------------- */
 
-/* The shortest name under which this very reference is found. */
-static const char *short_name(repo_use *u, const char *name)
-{
-    char full[REPO_REF_MAX + 1];
-    git_oid id;
-    bool fixed;
-    const char *slash = strchr(name, '/');
-    if (!slash || repo_rev_find(u, mcp_str_from(slash + 1), &id, &fixed, full) != MCP_OK)
-        return name;
-    return strncmp(full, "refs/", 5) == 0 && strcmp(full + 5, name) == 0 ? slash + 1 : name;
-}
-
 static int put_ref(repo_job *j, const repo_ref *ref)
 {
     mcp_json_writer *w = j->json;
-    const char *name = short_name(&j->use, ref->name);
+    const char *name = repo_ref_short(&j->use, ref->name);
     git_oid target = ref->id;
     git_object_t type;
     repo_target t = {

@@ -3,6 +3,8 @@
 
 #include "text.h"
 
+#include <mcp/uri.h>
+
 enum { MOST = 100 };
 
 typedef struct completion {
@@ -15,15 +17,42 @@ typedef struct completion {
     int rc;
 } completion;
 
-static int keep(completion *c, mcp_str before, mcp_str name, bool folder)
+/* In {+path} these would end the path, or be taken for an encoding; and what is no UTF-8 could not be sent. */
+static bool needs_encoding(char c, bool utf8)
 {
-    if (c->count >= MOST || !common_text_utf8(name))
-        return MCP_OK; /* it can be asked for, but not typed */
-    c->count++;
-    int rc = common_buffer_append(&c->values, before.ptr, before.len);
+    return strchr("%?#[]", c) != NULL || (!utf8 && (unsigned char)c >= 0x80);
+}
+
+static int append_path(completion *c, mcp_str text)
+{
+    bool utf8 = common_text_utf8(text);
+    int rc = common_buffer_reserve(&c->values, MCP_URI_ENCODED_SIZE(text.len));
+    for (size_t i = 0; rc == MCP_OK && i < text.len; i++) {
+        mcp_str one = {text.ptr + i, 1};
+        if (needs_encoding(*one.ptr, utf8))
+            c->values.len += mcp_uri_encode_segment(one, c->values.ptr + c->values.len);
+        else
+            c->values.ptr[c->values.len++] = *one.ptr;
+    }
+    return rc;
+}
+
+static int keep_path(completion *c, mcp_str folder, const repo_entry *e)
+{
+    bool is_tree = e->mode == REPO_MODE_TREE;
+    if (c->count++ >= MOST)
+        return MCP_OK;
+    int rc = append_path(c, folder);
     if (rc == MCP_OK)
-        rc = common_buffer_append(&c->values, name.ptr, name.len);
-    return rc == MCP_OK ? common_buffer_append(&c->values, folder ? "/" : "", 1 + folder) : rc;
+        rc = append_path(c, e->name);
+    return rc == MCP_OK ? common_buffer_append(&c->values, is_tree ? "/" : "", 1 + is_tree) : rc;
+}
+
+static int keep_ref(completion *c, const char *name)
+{
+    if (!common_text_utf8(mcp_str_from(name)) || c->count++ >= MOST)
+        return MCP_OK; /* it can be asked for, but not sent */
+    return common_buffer_append(&c->values, name, strlen(name) + 1);
 }
 
 static bool begins(mcp_str s, mcp_str with)
@@ -35,19 +64,16 @@ static bool begins(mcp_str s, mcp_str with)
 static int complete_refs(completion *c)
 {
     static const char *const kinds[] = {"refs/heads/", "refs/tags/", "refs/remotes/"};
-    const mcp_str none = {"", 0};
-    int rc = begins(MCP_STR("HEAD"), c->value) ? keep(c, none, MCP_STR("HEAD"), false) : MCP_OK;
+    int rc = begins(MCP_STR("HEAD"), c->value) ? keep_ref(c, "HEAD") : MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < 3; i++) {
         common_buffer refs;
         repo_ref ref;
         size_t at = 0;
         common_buffer_init(&refs, &c->r->alloc);
         rc = repo_refs_collect(&c->use, kinds[i], &refs);
-        while (rc == MCP_OK && c->count < MOST && repo_refs_next(&refs, &at, &ref)) {
-            mcp_str name = mcp_str_from(strchr(ref.name, '/') + 1);
-            if (begins(name, c->value))
-                rc = keep(c, none, name, false);
-        }
+        while (rc == MCP_OK && repo_refs_next(&refs, &at, &ref))
+            if (begins(mcp_str_from(strchr(ref.name, '/') + 1), c->value))
+                rc = keep_ref(c, c->count < MOST ? repo_ref_short(&c->use, ref.name) : ref.name);
         common_buffer_free(&refs);
     }
     return rc;
@@ -70,9 +96,9 @@ static int complete_path(completion *c)
     if (rc != MCP_OK)
         return rc;
     mcp_str rest = repo_object_text(o);
-    while (rc == MCP_OK && c->count < MOST && repo_tree_next(&rest, &e))
+    while (rc == MCP_OK && repo_tree_next(&rest, &e))
         if (begins(e.name, name))
-            rc = keep(c, before, e.name, e.mode == REPO_MODE_TREE);
+            rc = keep_path(c, before, &e);
     git_odb_object_free(o);
     return rc;
 }
@@ -96,6 +122,8 @@ static void done(mcp_request *req, void *user)
     const char *p = c->values.ptr, *end = p ? p + c->values.len : NULL;
     for (; rc == MCP_OK && p < end; p += strlen(p) + 1)
         rc = mcp_reply_completion(req, mcp_str_from(p));
+    if (rc == MCP_OK)
+        mcp_reply_completion_total(req, c->count);
     common_buffer_free(&c->values);
     repo_layout_release(c->use.layout);
     mcp_reply_finish(req, rc);
@@ -130,6 +158,14 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     c->r = r;
     c->req = req;
     c->value = value.ptr ? value : (mcp_str){"", 0};
+    if (path && value.len) { /* as typed: maybe encoded, maybe not */
+        size_t len;
+        char *typed = mcp_request_alloc(req, value.len);
+        if (!typed)
+            return MCP_ENOMEM;
+        if (mcp_uri_decode(value, typed, value.len, &len) == MCP_OK && !memchr(typed, 0, len))
+            c->value = (mcp_str){typed, len};
+    }
     c->rev = rev;
     c->rc = MCP_ECANCELLED;
     common_buffer_init(&c->values, &r->alloc);

@@ -9,12 +9,16 @@
 
 #include <stdio.h>
 
-enum { MAX_DEPTH = 200, MAX_FILES = 5000, MAX_FILE = 8 << 20, BINARY_LOOK = 8000 };
+#include "text.h"
+
+enum { MAX_FILES = 5000, MAX_FILE = 8 << 20, BINARY_LOOK = 8000 };
 
 typedef struct differing {
     repo_job *j;
     common_buffer path;
-    size_t files, begin; /* where the text of this file begins */
+    size_t files;
+    const repo_entry *side[2]; /* of this file, NULL: not there */
+    bool named;                /* its names stand before its first hunk */
     int rc;
 } differing;
 
@@ -32,39 +36,65 @@ static void put_string(differing *d, const char *text)
     put(d, text, strlen(text));
 }
 
+/* NULL: it stands for itself. Bytes beyond ASCII do, unless the whole is no UTF-8: then the patch would be none. */
+static const char *escape_of(char c, bool utf8, char room[8])
+{
+    static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
+    unsigned char byte = (unsigned char)c;
+    const char *at = byte ? strchr(plain, c) : NULL;
+    if (at)
+        snprintf(room, 8, "\\%c", letters[at - plain]);
+    else if (byte < ' ' || byte == 0x7f || (byte >= 0x80 && !utf8))
+        snprintf(room, 8, "\\%03o", byte);
+    else
+        return NULL;
+    return room;
+}
+
 /* As git writes it: with quotes where a line or a terminal could be broken by it. */
 static void put_path(differing *d, const char *side)
 {
-    char escape[8];
+    char room[8];
     bool quoted = false;
     const common_buffer *p = &d->path;
-    for (size_t i = 0; i < p->len; i++) {
-        unsigned char c = (unsigned char)p->ptr[i];
-        quoted = quoted || c < ' ' || c == 0x7f || c == '"' || c == '\\';
-    }
+    bool utf8 = common_text_utf8((mcp_str){p->len ? p->ptr : "", p->len});
+    for (size_t i = 0; i < p->len; i++)
+        quoted = quoted || escape_of(p->ptr[i], utf8, room);
     put_string(d, quoted ? "\"" : "");
     put_string(d, side);
     for (size_t i = 0; i < p->len; i++) {
-        unsigned char c = (unsigned char)p->ptr[i];
-        if (c < ' ' || c == 0x7f || c == '"' || c == '\\') {
-            snprintf(escape, sizeof escape, "\\%03o", c);
+        const char *escape = escape_of(p->ptr[i], utf8, room);
+        if (escape)
             put_string(d, escape);
-        } else {
-            put(d, &c, 1);
-        }
+        else
+            put(d, &p->ptr[i], 1);
     }
     put_string(d, quoted ? "\"" : "");
 }
 
+static void put_index(differing *d, const repo_entry *a, const repo_entry *b)
+{
+    char line[64], from[8] = "0000000", to[8] = "0000000", mode[16] = "";
+    if (a && b && git_oid_equal(&a->id, &b->id))
+        return;
+    if (a)
+        git_oid_tostr(from, sizeof from, &a->id);
+    if (b)
+        git_oid_tostr(to, sizeof to, &b->id);
+    if (a && b && a->mode == b->mode)
+        snprintf(mode, sizeof mode, " %06o", a->mode);
+    snprintf(line, sizeof line, "index %s..%s%s\n", from, to, mode);
+    put_string(d, line);
+}
+
 static void put_header(differing *d, const repo_entry *a, const repo_entry *b)
 {
-    char line[160], from[8] = "0000000", to[8] = "0000000";
+    char line[96] = "";
     put_string(d, "diff --git ");
     put_path(d, "a/");
     put_string(d, " ");
     put_path(d, "b/");
     put_string(d, "\n");
-    line[0] = 0;
     if (!a)
         snprintf(line, sizeof line, "new file mode %06o\n", b->mode);
     else if (!b)
@@ -72,27 +102,26 @@ static void put_header(differing *d, const repo_entry *a, const repo_entry *b)
     else if (a->mode != b->mode)
         snprintf(line, sizeof line, "old mode %06o\nnew mode %06o\n", a->mode, b->mode);
     put_string(d, line);
-    if (a)
-        git_oid_tostr(from, sizeof from, &a->id);
-    if (b)
-        git_oid_tostr(to, sizeof to, &b->id);
-    snprintf(line, sizeof line, "index %s..%s\n", from, to);
-    put_string(d, line);
+    put_index(d, a, b);
 }
 
-static void put_names(differing *d, const repo_entry *a, const repo_entry *b)
+static void put_name(differing *d, const char *before, const repo_entry *e, const char *side)
 {
-    put_string(d, "--- ");
-    if (a)
-        put_path(d, "a/");
+    put_string(d, before);
+    if (e)
+        put_path(d, side);
     else
         put_string(d, "/dev/null");
-    put_string(d, "\n+++ ");
-    if (b)
-        put_path(d, "b/");
-    else
-        put_string(d, "/dev/null");
-    put_string(d, "\n");
+}
+
+/* A name with a space in it ends with a tab: other programs would take what is behind it for a time. */
+static void put_names(differing *d)
+{
+    bool tab = d->path.len && memchr(d->path.ptr, ' ', d->path.len);
+    put_name(d, "--- ", d->side[0], "a/");
+    put_string(d, tab && d->side[0] ? "\t\n+++ " : "\n+++ ");
+    put_name(d, "", d->side[1], "b/");
+    put_string(d, tab && d->side[1] ? "\t\n" : "\n");
 }
 
 static void put_left_out(differing *d, const char *why)
@@ -111,11 +140,29 @@ static void put_left_out(differing *d, const char *why)
 
 /* ---- one file -------------------------------------------------------------------------------------------- */
 
+/* Behind the second "@@" stands a line from above, cut at 80 bytes: without spaces at its end, and without
+ * half a character. */
+static size_t length_of_header(const git_diff_hunk *hunk)
+{
+    size_t len = hunk->header_len, cut;
+    while (len && strchr(" \t\r\n", hunk->header[len - 1]))
+        len--;
+    for (cut = len; cut && ((unsigned char)hunk->header[cut - 1] & 0xc0) == 0x80; cut--)
+        ;
+    cut -= cut && (unsigned char)hunk->header[cut - 1] >= 0xc0;
+    return common_text_utf8((mcp_str){hunk->header + cut, len - cut}) ? len : cut;
+}
+
 static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void *user)
 {
     differing *d = user;
     (void)delta;
-    return put(d, hunk->header, hunk->header_len) == MCP_OK ? 0 : -1;
+    if (!d->named)
+        put_names(d);
+    d->named = true;
+    put(d, hunk->header, length_of_header(hunk));
+    put_string(d, "\n");
+    return d->rc == MCP_OK ? 0 : -1;
 }
 
 static int on_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
@@ -133,22 +180,27 @@ typedef struct side {
     git_odb_object *object;
     char text[80];
     mcp_str bytes;
+    bool large; /* too large to be looked at: it is not read */
 } side;
 
 static int side_open(differing *d, const repo_entry *e, side *s)
 {
     char hex[GIT_OID_HEXSZ + 1];
-    s->object = NULL;
+    size_t size = 0;
     s->bytes = (mcp_str){"", 0};
     if (e && e->mode == REPO_MODE_COMMIT) {
         snprintf(s->text, sizeof s->text, "Subproject commit %s\n",
                  git_oid_tostr(hex, sizeof hex, &e->id));
         s->bytes = mcp_str_from(s->text);
     } else if (e) {
-        int rc = repo_object(&d->j->use, &e->id, GIT_OBJECT_BLOB, &s->object);
+        int rc = repo_blob_size(&d->j->use, &e->id, &size);
+        s->large = rc == MCP_OK && size > MAX_FILE;
+        if (rc == MCP_OK && !s->large)
+            rc = repo_object(&d->j->use, &e->id, GIT_OBJECT_BLOB, &s->object);
         if (rc != MCP_OK)
             return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
-        s->bytes = repo_object_text(s->object);
+        if (s->object)
+            s->bytes = repo_object_text(s->object);
     }
     return MCP_OK;
 }
@@ -159,19 +211,20 @@ static bool is_binary(mcp_str bytes)
     return len && memchr(bytes.ptr, 0, len);
 }
 
-static int put_contents(differing *d, const repo_entry *a, const repo_entry *b, const side *s)
+static int put_contents(differing *d, const side *s)
 {
     git_diff_options options;
     git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-    options.flags = GIT_DIFF_FORCE_TEXT;
+    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
     size_t before = d->j->text.len;
     if (is_binary(s[0].bytes) || is_binary(s[1].bytes)) {
-        put_string(d, "Binary files differ\n");
+        put_name(d, "Binary files ", d->side[0], "a/");
+        put_name(d, " and ", d->side[1], "b/");
+        put_string(d, " differ\n");
         return d->rc;
     }
-    put_names(d, a, b);
-    bool fits = s[0].bytes.len <= MAX_FILE && s[1].bytes.len <= MAX_FILE;
-    if (fits &&
+    d->named = false;
+    if (!s[0].large && !s[1].large &&
         git_diff_buffers(s[0].bytes.ptr, s[0].bytes.len, NULL, s[1].bytes.ptr, s[1].bytes.len, NULL,
                          &options, NULL, NULL, on_hunk, on_line, d) == 0)
         return d->rc;
@@ -191,6 +244,8 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
                              "More than %d files differ: ask for a folder or a file, with its path "
                              "behind the URI",
                              MAX_FILES);
+    d->side[0] = a;
+    d->side[1] = b;
     put_header(d, a, b);
     if (a && b && git_oid_equal(&a->id, &b->id))
         return d->rc;
@@ -202,10 +257,19 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     if (rc == MCP_OK)
         rc = side_open(d, b, &s[1]);
     if (rc == MCP_OK)
-        rc = put_contents(d, a, b, s);
+        rc = put_contents(d, s);
     git_odb_object_free(s[0].object);
     git_odb_object_free(s[1].object);
     return rc;
+}
+
+/* What a file became that is a link now is not the file: git takes it away and makes the other. */
+static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
+{
+    if (!a || !b || (a->mode & 0170000) == (b->mode & 0170000))
+        return put_file(d, a, b);
+    int rc = put_file(d, a, NULL);
+    return rc == MCP_OK && !d->j->code ? put_file(d, NULL, b) : rc;
 }
 
 /* ---- trees -------------------------------------------------------------------------------------------------- */
@@ -223,10 +287,9 @@ static int compare_entries(differing *d, const repo_entry *a, const repo_entry *
     if (rc == MCP_OK)
         rc = common_buffer_append(&d->path, e->name.ptr, e->name.len);
     if (rc == MCP_OK && e->mode == REPO_MODE_TREE)
-        rc = depth < MAX_DEPTH ? compare_trees(d, a ? &a->id : NULL, b ? &b->id : NULL, depth + 1)
-                               : MCP_EIO;
+        rc = compare_trees(d, a ? &a->id : NULL, b ? &b->id : NULL, depth + 1);
     else if (rc == MCP_OK)
-        rc = put_file(d, a, b);
+        rc = put_files(d, a, b);
     d->path.len = before;
     return rc;
 }
@@ -247,7 +310,13 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
     mcp_str rest[2];
     repo_entry e[2];
     bool has[2];
-    int rc = tree_open(d, a, &object[0], &rest[0]);
+    if (depth > REPO_DEPTH_MAX)
+        return repo_job_fail(d->j, MCP_CODE_INTERNAL,
+                             "There are more than %d folders in each other: ask for another path",
+                             REPO_DEPTH_MAX);
+    int rc = repo_use_check(&d->j->use); /* a tree of trees alone has no file to ask at */
+    if (rc == MCP_OK)
+        rc = tree_open(d, a, &object[0], &rest[0]);
     if (rc == MCP_OK)
         rc = tree_open(d, b, &object[1], &rest[1]);
     for (size_t i = 0; rc == MCP_OK && i < 2; i++)

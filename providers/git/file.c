@@ -108,7 +108,7 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     if (more)
         put_next(j, &last, room);
     common_release(&j->r->alloc, room);
-    return MCP_OK;
+    return rest.len && !more ? MCP_EIO : MCP_OK;
 }
 
 static int run_tree(repo_job *j, const repo_entry *e)

@@ -108,11 +108,14 @@ static int failed(const repo_job *j)
                       "It took too long: too much has to be looked at. Ask for less: a "
                       "path, fewer lines");
     case MCP_ELIMIT:
-        return mcp_reply_fail(
-            j->req, MCP_CODE_INTERNAL,
-            "There is an object of %zu bytes in the way, which is more than is ever "
-            "read",
-            j->use.too_large);
+        if (!j->use.too_large)
+            return refuse(
+                j, MCP_CODE_INTERNAL,
+                "There are more references than are ever listed: ask for one by its name");
+        return refuse(j, MCP_CODE_INTERNAL,
+                      "There is an object of %zu bytes in the way, which is more than is ever "
+                      "read",
+                      j->use.too_large);
     case MCP_EACCESS:
     case MCP_EIO:
         repo_log(j->r, "damaged, or a link: ", j->uri.ptr);

@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "layout.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <strings.h>
 #include <git2/sys/odb_backend.h>
 #include <unistd.h>
 
@@ -229,6 +229,25 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
     return rc == MCP_OK ? add_alternates(o, fd) : rc;
 }
 
+/* A line KEY = VALUE, in whatever section. */
+static bool config_says(const char *text, const char *key, const char *value)
+{
+    for (const char *line = text; *line; line += *line == '\n') {
+        const char *at = line + strspn(line, " \t");
+        size_t len = strlen(key);
+        line += strcspn(line, "\n");
+        if (strncasecmp(at, key, len) != 0)
+            continue;
+        at += len + strspn(at + len, " \t");
+        if (*at != '=')
+            continue;
+        at += 1 + strspn(at + 1, " \t\"");
+        if (strncasecmp(at, value, strlen(value)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The two things in the configuration that change what the files mean. */
 static int check_config(const opening *o)
 {
@@ -237,10 +256,8 @@ static int check_config(const opening *o)
     if (!text)
         return MCP_ENOMEM;
     int rc = repo_read_small(o->l->common, "config", text, CONFIG, &len);
-    for (size_t i = 0; rc == MCP_OK && i < len; i++)
-        text[i] = (char)tolower((unsigned char)text[i]);
-    bool sha256 = rc == MCP_OK && strstr(text, "objectformat") && strstr(text, "sha256");
-    bool reftable = rc == MCP_OK && strstr(text, "refstorage") && strstr(text, "reftable");
+    bool sha256 = rc == MCP_OK && config_says(text, "objectformat", "sha256");
+    bool reftable = rc == MCP_OK && config_says(text, "refstorage", "reftable");
     common_release(&o->l->alloc, text);
     if (sha256)
         return refuse(o, MCP_EUNSUPPORTED, "", "repositories with SHA-256 are not supported");

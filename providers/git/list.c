@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-enum { MAX_DEPTH = 200, MAX_PATH = 4096 };
+enum { MAX_PATH = REPO_PATH_MAX };
 
 typedef struct listing {
     repo *r;
@@ -53,12 +53,13 @@ static int visit(listing *l, const repo_entry *e, bool below, mcp_str after, int
     l->len += e->name.len;
     if (!below)
         rc = keep(l, e);
-    if (rc == MCP_OK && !l->full && e->mode == REPO_MODE_TREE && depth < MAX_DEPTH)
+    if (rc == MCP_OK && !l->full && e->mode == REPO_MODE_TREE && depth < REPO_DEPTH_MAX)
         rc = walk(l, &e->id, after, depth + 1);
     l->len = before;
     return rc;
 }
 
+/* `depth`: how many parts the paths of its entries have. */
 static int walk(listing *l, const git_oid *tree, mcp_str after, int depth)
 {
     git_odb_object *o;
@@ -70,7 +71,7 @@ static int walk(listing *l, const git_oid *tree, mcp_str after, int depth)
     if (rc == MCP_OK)
         rc = repo_object(&l->use, tree, GIT_OBJECT_TREE, &o);
     if (rc != MCP_OK)
-        return rc;
+        return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
     mcp_str rest = repo_object_text(o);
     while (rc == MCP_OK && !l->full && repo_tree_next(&rest, &e)) {
         bool is_tree = e.mode == REPO_MODE_TREE;
@@ -80,6 +81,8 @@ static int walk(listing *l, const git_oid *tree, mcp_str after, int depth)
         else if (order == 0 && is_tree)
             rc = visit(l, &e, true, further, depth);
     }
+    if (rc == MCP_OK && !l->full && rest.len)
+        rc = MCP_EIO;
     git_odb_object_free(o);
     return rc;
 }
@@ -97,7 +100,7 @@ static void work(void *user)
     if (l->rc == MCP_ENOTFOUND) /* no commit yet */
         l->rc = MCP_OK;
     else if (l->rc == MCP_OK)
-        l->rc = walk(l, &e.id, l->after, 0);
+        l->rc = walk(l, &e.id, l->after, 1);
     repo_use_end(&l->use);
 }
 
@@ -132,6 +135,8 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
     memcpy(uri + prefix, "HEAD/", 5);
     size_t len = prefix + 5 + repo_uri_encode(uri + prefix + 5, path, true);
     uri[len] = 0;
+    if (len > MCP_URI_MAX_LENGTH)
+        return MCP_OK;           /* nobody could ask for it */
     if (!common_text_utf8(path)) /* JSON cannot have it; its URI shows it */
         name = uri + prefix + 5;
     return mcp_reply_resource(

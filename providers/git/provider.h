@@ -72,14 +72,16 @@ int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fix
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
-/* Any bytes: what is not UTF-8 is taken for Latin-1. */
+/* Any bytes: what is not UTF-8 is taken for Latin-1, and then no longer than a path. */
 void repo_put_text(mcp_json_writer *w, mcp_str text);
+/* The same, of any length. */
+void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text);
 void repo_put_id(mcp_json_writer *w, const git_oid *id);
 /* A URI of this repository. */
 void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *target);
 /* {"name", "email", "time"} */
 void repo_put_person(mcp_json_writer *w, const repo_person *p);
-/* The first line. */
+/* The first line, of a very long one the beginning. */
 mcp_str repo_subject(mcp_str message);
 
 /* What kind of text or data it is, by its name; NULL: nobody knows. */

@@ -7,28 +7,55 @@
 
 #include "text.h"
 
-static void put_latin1(mcp_json_writer *w, mcp_str text)
+enum { SHORT = 1000, SMALL = 2 * REPO_PATH_MAX };
+
+/* `room` has two bytes for each of the text's. */
+static void put_latin1(mcp_json_writer *w, mcp_str text, char *room)
 {
-    char small[8192];
     size_t len = 0;
-    for (size_t i = 0; i < text.len && len + 2 <= sizeof small; i++) {
+    for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
         if (c < 0x80) {
-            small[len++] = (char)c;
+            room[len++] = (char)c;
         } else {
-            small[len++] = (char)(0xc0 | c >> 6);
-            small[len++] = (char)(0x80 | (c & 0x3f));
+            room[len++] = (char)(0xc0 | c >> 6);
+            room[len++] = (char)(0x80 | (c & 0x3f));
         }
     }
-    mcp_json_add_str(w, (mcp_str){small, len});
+    mcp_json_add_str(w, (mcp_str){room, len});
 }
 
 void repo_put_text(mcp_json_writer *w, mcp_str text)
 {
+    char small[SMALL];
     if (common_text_utf8(text))
         mcp_json_add_str(w, text);
     else
-        put_latin1(w, text); /* as far as it fits */
+        put_latin1(w, (mcp_str){text.ptr, text.len < SMALL / 2 ? text.len : SMALL / 2}, small);
+}
+
+void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text)
+{
+    char *room;
+    if (text.len <= SMALL / 2 || common_text_utf8(text)) {
+        repo_put_text(w, text);
+    } else if ((room = common_alloc(&r->alloc, 2 * text.len))) {
+        put_latin1(w, text, room);
+        common_release(&r->alloc, room);
+    } else {
+        mcp_json_add_null(w);
+    }
+}
+
+/* What is longer than any name or subject is somebody's joke, and a page has a thousand of them. */
+static mcp_str shortened(mcp_str text)
+{
+    if (text.len <= SHORT)
+        return text;
+    text.len = SHORT;
+    while (text.len && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80)
+        text.len--;
+    return text;
 }
 
 void repo_put_id(mcp_json_writer *w, const git_oid *id)
@@ -77,8 +104,8 @@ static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
 void repo_put_person(mcp_json_writer *w, const repo_person *p)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), repo_put_text(w, p->name);
-    mcp_json_key(w, "email"), repo_put_text(w, p->email);
+    mcp_json_key(w, "name"), repo_put_text(w, shortened(p->name));
+    mcp_json_key(w, "email"), repo_put_text(w, shortened(p->email));
     mcp_json_key(w, "time"), put_time(w, p->time, p->offset);
     mcp_json_end(w);
 }
@@ -86,7 +113,7 @@ void repo_put_person(mcp_json_writer *w, const repo_person *p)
 mcp_str repo_subject(mcp_str message)
 {
     const char *end = message.len ? memchr(message.ptr, '\n', message.len) : NULL;
-    return (mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len};
+    return shortened((mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len});
 }
 
 /* The few that matter to whoever reads source code. */

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -263,6 +264,18 @@ int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed)
     return rc;
 }
 
+const char *repo_ref_short(repo_use *u, const char *name)
+{
+    char full[REPO_REF_MAX + 1];
+    git_oid id;
+    bool fixed;
+    const char *slash = strchr(name, '/');
+    if (!slash || repo_rev_refused(mcp_str_from(slash + 1)) ||
+        repo_rev_find(u, mcp_str_from(slash + 1), &id, &fixed, full) != MCP_OK)
+        return name;
+    return strncmp(full, "refs/", 5) == 0 && strcmp(full + 5, name) == 0 ? slash + 1 : name;
+}
+
 /* ---- all of them --------------------------------------------------------------------------------------------- */
 
 typedef struct collecting {
@@ -275,6 +288,9 @@ static int keep(collecting *c, const git_oid *id, mcp_str name)
 {
     if (++c->count > MAX_REFS)
         return MCP_ELIMIT;
+    int going = c->count % 1024 ? MCP_OK : repo_use_check(c->u);
+    if (going != MCP_OK)
+        return going;
     if (!is_full_name(name))
         return MCP_OK; /* it could not be asked for */
     int rc = common_buffer_append(c->names, id->id, GIT_OID_RAWSZ);
@@ -304,6 +320,14 @@ static int collect_packed(collecting *c, mcp_str prefix)
     return rc;
 }
 
+static mode_t kind_of(int dir, const struct dirent *e)
+{
+    struct stat st;
+    if (e->d_type != DT_UNKNOWN)
+        return DTTOIF(e->d_type);
+    return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
+}
+
 static int collect_loose(collecting *c, const char *folder, int depth)
 {
     int fd, rc = common_beneath_open_dir(c->u->layout->common, folder, &fd);
@@ -320,9 +344,10 @@ static int collect_loose(collecting *c, const char *folder, int depth)
         int len = snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
         if (e->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof name)
             continue;
-        if (e->d_type == DT_DIR && depth < MAX_REF_DEPTH)
+        mode_t kind = kind_of(fd, e);
+        if (kind == S_IFDIR && depth < MAX_REF_DEPTH)
             rc = collect_loose(c, name, depth + 1);
-        else if (e->d_type == DT_REG &&
+        else if (kind == S_IFREG &&
                  repo_ref_read(c->u->layout, mcp_str_from(name), &id, NULL) == MCP_OK)
             rc = keep(c, &id, mcp_str_from(name));
     }

@@ -97,6 +97,9 @@ int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[
 /* The same, down to the commit. MCP_ENOTFOUND also where it is none. */
 int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed);
 
+/* The shortest REV for the reference of this name (without "refs/"): the end of it. */
+const char *repo_ref_short(repo_use *u, const char *name);
+
 /* All references that begin with `prefix` ("refs/heads/"), sorted; each is its id's 20 bytes, the name without "refs/",
  * and a NUL. */
 int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret);

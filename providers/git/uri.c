@@ -3,7 +3,7 @@
 
 #include "pieces.h"
 
-enum { MAX_REV = 1024, MAX_PATH = 4096, MAX_DEPTH = 256 };
+enum { MAX_REV = 1024 };
 
 static const struct {
     const char *word;
@@ -47,10 +47,10 @@ static bool take_segments(common_pieces *p, mcp_str *ret)
         mcp_str name;
         if (len)
             begin[len++] = '/';
-        if (!common_pieces_take(p, "/?#", &name) || !is_name(name) || ++depth > MAX_DEPTH)
+        if (!common_pieces_take(p, "/?#", &name) || !is_name(name) || ++depth > REPO_DEPTH_MAX)
             return false;
         len += name.len;
-        if (len > MAX_PATH)
+        if (len > REPO_PATH_MAX)
             return false;
         common_pieces_skip(p, '/');
     }

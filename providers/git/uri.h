@@ -19,6 +19,9 @@
 
 #include <mcp/base.h>
 
+/* Bytes of a path, and its parts: what is longer or deeper is not spelled. */
+enum { REPO_PATH_MAX = 4096, REPO_DEPTH_MAX = 256 };
+
 typedef enum repo_kind {
     REPO_KIND_REPOSITORY,
     REPO_KIND_FILE,

@@ -84,7 +84,9 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
 {
     char full[REPO_REF_MAX + 1] = "";
     repo_entry e;
+    int rc;
     bool fixed;
+    size_t budget = u->budget;
     memset(mark, 0, sizeof *mark);
     switch (t->kind) {
     case REPO_KIND_BRANCHES:
@@ -98,11 +100,15 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
         mix(mark, full, strlen(full));
         break;
     case REPO_KIND_FILE:
-        if (repo_find(u, t->rev, t->path, &e, &fixed) == MCP_OK)
+        rc = repo_find(u, t->rev, t->path, &e, &fixed);
+        if (rc == MCP_OK)
             *mark = e.id;
+        else if (rc == MCP_PENDING) /* more than is read here: whenever its revision moves */
+            mark_rev(u, t->rev, mark);
         break;
     default: mark_rev(u, t->rev, mark); mark_rev(u, t->other, mark);
     }
+    u->budget = budget; /* each has its own */
 }
 
 /* A path is looked for in trees only when its revision moved. */
@@ -132,7 +138,7 @@ static const repo_target list_target = {
 static bool begin(repo *r, repo_use *u)
 {
     repo_layout *l = repo_layout_now(r);
-    if (l && repo_use_begin(u, l, NULL, false, r->timeout_ms) == MCP_OK)
+    if (l && repo_use_begin(u, l, NULL, true, r->timeout_ms) == MCP_OK)
         return true;
     repo_layout_release(l);
     return false;

@@ -1,0 +1,304 @@
+# mcpd git:PATH beside the git command: repositories of random histories (branches, merges of two and of many, clocks that
+# went backwards, files that became links, odd names), and every answer compared with what git says. A failure
+# names its seed: SEED=N bats git_differential.bats.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org \
+        GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org
+    export SEED=${SEED:-$((EPOCHSECONDS % 30000))}
+    RANDOM=$SEED
+    cd "$BATS_FILE_TMPDIR"
+    git init -q -b main r
+    make_history 120 | git -C r fast-import --quiet --force
+}
+
+setup() {
+    : "${MCPD:=mcpd}"
+    RANDOM=$SEED
+    cd "$BATS_TEST_TMPDIR"
+    cp -r "$BATS_FILE_TMPDIR/r" r
+}
+
+# ---- a history ----------------------------------------------------------------------------------------------
+
+# As fast-import spells them. The last never changes: git writes a name that is no UTF-8 as it is.
+names=(a.txt 'src/x.c' 'src/deep/y' 'src.d/z' src0 '"with space.md"' '"\303\251 #?%.txt"' '"quote\"back\\"' '"new\nline"'
+    '"tab\there"' '[x]{y}' '100%25' 'one/two/three/four/five/six')
+
+# Of lines with numbers, so that there is one way to tell what changed.
+contents() { # KIND LINES VARIANT
+    local i
+    for ((i = 1; i <= $2; i++)); do
+        case $1 in
+        crlf) printf 'line %d of %d\r\n' $i $((i % 7 ? 0 : $3)) ;;
+        *) printf '    line %d of %d é\n' $i $(((i * $3) % 5 == 1 ? $3 : 0)) ;;
+        esac
+    done
+    case $1 in
+    open) printf 'without its end' ;;
+    binary) printf 'a\0b%d' "$3" ;;
+    esac
+}
+
+# Every content once, as a blob with a mark beyond those of the commits.
+make_blobs() {
+    local kind variant lines mark=1000
+    for kind in text open crlf binary; do
+        for lines in 3 23 43; do
+            for variant in 0 1 2 3 4; do
+                contents $kind $lines $variant >blob
+                printf 'blob\nmark :%d\ndata %d\n' $((mark++)) "$(stat -c %s blob)"
+                cat blob
+                printf '\n'
+            done
+        done
+    done
+    printf 'blob\nmark :%d\ndata 0\n' $mark
+}
+
+change() { # one file
+    local name=${names[RANDOM % ${#names[@]}]} mode=100644
+    case $((RANDOM % 13)) in
+    0) printf 'D %s\n' "$name"; return ;;
+    1) printf 'M 160000 %040d %s\n' $((RANDOM % 3 + 1)) "$name"; return ;;
+    2) mode=120000 ;;
+    3 | 4) mode=100755 ;;
+    esac
+    printf 'M %s :%d %s\n' $mode $((1000 + RANDOM % 61)) "$name"
+}
+
+make_history() { # N
+    local i j n time parents
+    make_blobs
+    for ((i = 1; i <= $1; i++)); do
+        time=$((1700000000 + i / 3 * 100))
+        ((RANDOM % 8)) || time=$((time - RANDOM % 3000))
+        printf 'commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0130\ndata <<.\nc%d\n\nof é\n.\n' $i $time $i
+        parents=()
+        n=$((RANDOM % 4 ? 1 : RANDOM % 4 + 1))
+        for ((j = 0; j < n && i > 1; j++)); do
+            ((parents[i - 1 - RANDOM % (i < 9 ? i - 1 : 8)] = 1))
+        done
+        ((i < $1)) || parents=([i - 4]=1 [i - 3]=1 [i - 2]=1 [i - 1]=1)
+        n=from
+        for j in "${!parents[@]}"; do
+            printf '%s :%d\n' $n "$j"
+            n=merge
+        done
+        ((i > 1)) || printf 'M 100644 inline "bad\\377"\ndata 1\nx\n'
+        for ((j = RANDOM % 3; j >= 0; j--)); do change; done
+        ((i % 20)) || printf 'reset refs/heads/topic/%d\nfrom :%d\n\nreset refs/tags/v%d\nfrom :%d\n\n' $i $i $i $((i - 3))
+    done
+}
+
+# ---- a server, asked one thing after another --------------------------------------------------------------------
+
+serve() { # MCPD'S ARGUMENTS
+    mkfifo in out
+    "$MCPD" "$@" <in >out 2>err 3>&- &
+    pid=$!
+    exec 8>in 9<out
+    n=0
+}
+
+finish() {
+    exec 8>&-
+    wait "$pid"
+    exec 9<&-
+}
+
+meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+
+ask() { # METHOD PARAMS: $reply
+    n=$((n + 1))
+    printf '{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s%s}}\n' $n "$1" "${2:+$2,}" "$meta" >&8
+    read -r -t 60 -u 9 reply
+}
+
+get() { # URI: $reply, and its text in the file `text`
+    ask resources/read "\"uri\":\"$1\""
+    case $reply in
+    *'"contents":[{'*'"blob":"'*) jq -r '.result.contents[0].blob' <<<"$reply" | base64 -d >text ;;
+    *'"contents":[{'*) jq -j '.result.contents[0].text' <<<"$reply" >text ;;
+    *) echo "SEED=$SEED $1: $reply" && return 1 ;;
+    esac
+}
+
+pages() { # URI FILTER: what it gives of each page
+    local uri=$1
+    while [ "$uri" ]; do
+        ask resources/read "\"uri\":\"$uri\""
+        jq -er ".result.contents[0].text | fromjson | (.next // \"\"), ($2)" <<<"$reply" >page ||
+            [[ "$reply" == *'"result"'* ]] || { echo "SEED=$SEED $uri: $reply" >&2; return 1; }
+        { read -r uri; cat; } <page
+    done
+}
+
+same() { # WHAT: the files `got` and `want`
+    cmp -s got want && return
+    echo "SEED=$SEED $1"
+    diff got want | head -20
+    return 1
+}
+
+# A path in a URI. The one byte that is no UTF-8 is 0xFF.
+encoded() { # PATH
+    printf %s "$1" | jq -sRr '@uri | gsub("%EF%BF%BD"; "%FF") | gsub("%2F"; "/")'
+}
+
+some() { # N: of the lines
+    shuf -n "$1" --random-source=<(yes "$SEED")
+}
+
+@test "files, folders and the list are what git has" {
+    serve git:r
+    # names by their bytes, which JSON does not have: in the URIs
+    list() {
+        local cursor=
+        while ask resources/list "$cursor"; do
+            jq -r '.result.resources[].uri | ltrimstr("git://r/") | ltrimstr("HEAD/")' <<<"$reply"
+            cursor=$(jq -r '.result.nextCursor // empty | "\"cursor\":\"\(.)\""' <<<"$reply")
+            [ "$cursor" ] || break
+        done
+    }
+    list | tail -n +2 | while IFS= read -r uri; do printf "${uri//%/\\x}\\0"; done >got
+    git -C r ls-tree -r -t -z --name-only HEAD >want
+    same list
+    for commit in $(git -C r rev-list --all | some 2); do
+        while IFS= read -r -d '' line; do
+            read -r mode type id <<<"${line%%$'\t'*}"
+            uri=git://r/$commit/$(encoded "${line#*$'\t'}")
+            case $type in
+            blob) get "$uri" && cmp text <(git -C r cat-file blob "$id") || { echo "SEED=$SEED $uri"; return 1; } ;;
+            commit) get "$uri" && [ "$(jq -r .commit text)" = "$id" ] ;;
+            tree)
+                pages "$uri?limit=3" '.entries[] | "\(.mode) \(.id)"' >got
+                git -C r ls-tree "$id" | awk '{ print $1, $3 }' >want
+                same "$uri"
+                ;;
+            esac
+        done < <(git -C r ls-tree -r -t -z "$commit")
+    done
+    finish
+}
+
+@test "logs have git's commits in git's order, each once, whatever the size of the pages" {
+    serve git:r
+    for limit in 3 1000; do
+        pages "git://r/-/log/main?limit=$limit" '.commits[].id' >got
+        git -C r log --format=%H main >want
+        same "log of main, pages of $limit"
+    done
+    git -C r log --format= --name-only -z --no-renames main | tr '\n' '\1' | tr '\0' '\n' | sort -u | grep . >paths
+    printf '%s\n' src one moved none >>paths
+    while IFS= read -r path; do
+        path=$(tr '\1' '\n' <<<"$path")
+        pages "git://r/-/log/main/$(encoded "$path")?limit=$((RANDOM % 9 + 1))" \
+            '.commits[].id' >got
+        git -C r --literal-pathspecs log --format=%H main -- "$path" >want
+        same "log of $path"
+    done <paths
+    finish
+}
+
+@test "commits, and the differences between any two, are git's byte for byte" {
+    serve git:r
+    for commit in $(git -C r rev-list --all | some 12); do
+        get "git://r/-/commit/$commit"
+        jq -r '.id, .author.name, .author.email, .author.time, .committer.time, ([.parents[].id] | join(" ")), .message' text >got
+        git -C r show -s --format='%H%n%an%n%ae%n%aI%n%cI%n%P%n%B' "$commit" >want
+        same "commit $commit"
+    done
+    while read -r from to; do
+        get "git://r/-/diff/$from/$to"
+        mv text got
+        git -C r -c core.quotePath=false diff --no-renames --abbrev=7 "$from" "$to" >want
+        same "diff $from $to"
+    done < <(git -C r rev-list --all | some 50 | paste - -)
+    finish
+}
+
+@test "each line was brought by the commit that git names" {
+    serve git:r
+    while IFS= read -r -d '' line; do
+        read -r mode type id <<<"${line%%$'\t'*}"
+        [ "$type" = blob ] || continue
+        path=${line#*$'\t'}
+        pages "git://r/-/blame/main/$(encoded "$path")?lines=$((RANDOM % 40 + 1))" \
+            '.ranges[] | range(0; .lines) as $i | "\(.commit) \((.lineThere // .line) + $i) \(.line + $i)"' >got
+        git -C r blame --no-follow --porcelain main -- "$path" | grep -aE '^[0-9a-f]{40} ' | cut -d' ' -f1-3 >want
+        same "blame of $path"
+    done < <(git -C r ls-tree -r -z main)
+    finish
+}
+
+@test "references: every name, what it stands for, and its URI, loose and packed" {
+    ids=($(git -C r rev-list main | some 3))
+    git -C r tag -a -m x annotated "${ids[0]}"
+    git -C r -c advice.nestedTag=false tag -a -m x twice annotated
+    git -C r tag tree "${ids[0]}^{tree}"
+    git -C r tag blob "$(printf x | git -C r hash-object -w --stdin)"
+    git -C r branch annotated "${ids[1]}"
+    for name in heads/-dash "heads/${ids[2]}" heads/é 'heads/a#b%c' 'heads/x{y}' remotes/o/main; do
+        git -C r update-ref "refs/$name" "${ids[1]}"
+    done
+    git -C r symbolic-ref refs/remotes/o/HEAD refs/remotes/o/main
+    serve git:r
+    check() {
+        local kind=$1 uri
+        shift
+        pages "git://r/-/$kind?limit=3" ".${kind}[] | \"\(.name) \(.id)\"" >got
+        git -C r for-each-ref --format='%(refname:lstrip=2) %(objectname)' "$@" >want
+        same "$kind"
+        [ "$how" = packed ] || return 0
+        pages "git://r/-/$kind" ".${kind}[] | \"\(.id) \(.uri)\"" >listed
+        while read -r id uri; do
+            get "$uri"
+            [[ "$(<text)" != '{'* ]] || jq -r .id text
+        done <listed >got
+        cut -d' ' -f1 listed | sed 's/$/^{tree}/' | git -C r cat-file --batch-check='%(objectname)' | grep -v missing >want
+        same "what $kind are"
+    }
+    for how in loose packed; do
+        check branches refs/heads refs/remotes
+        check tags refs/tags
+        git -C r pack-refs --all
+    done
+    # what completion offers is there
+    for template in '{rev}/{+path}{?offset,length}'; do
+        ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"rev\",\"value\":\"\"}"
+        jq -r '.result.completion.values[] | @uri' <<<"$reply" >values
+        [ "$(wc -l <values)" -gt 15 ]
+        while IFS= read -r value; do get "git://r/$value/"; done <values
+        ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"path\",\"value\":\"\"}"
+        # as {+path} is expanded: what is reserved, and what is encoded, stays
+        jq -r '.result.completion.values[] | @uri |
+            gsub("%2F"; "/") | gsub("%23"; "#") | gsub("%3F"; "?") | gsub("%5B"; "[") | gsub("%5D"; "]") |
+            gsub("%25(?<x>[0-9A-F]{2})"; "%\(.x)")' <<<"$reply" >values
+        [ "$(wc -l <values)" = "$(git -C r ls-tree -z HEAD | tr -cd '\0' | wc -c)" ]
+        while IFS= read -r value; do get "git://r/HEAD/$value"; done <values
+    done
+    finish
+}
+
+@test "objects that move while they are served: packed, repacked, indexed together, and what is new" {
+    serve git:r
+    look() {
+        for commit in $(git -C r rev-list --all | some 2); do
+            get "git://r/$commit/" && [ "$(jq -r .id text)" = "$(git -C r rev-parse "$commit^{tree}")" ]
+        done
+        pages 'git://r/-/log/main?limit=50' '.commits[].id' >got
+        git -C r log --format=%H main >want
+        same 'log of main'
+    }
+    look
+    git -C r unpack-objects -q < <(cat r/.git/objects/pack/*.pack)
+    for command in 'repack -d -q' 'commit --allow-empty -q -m more' 'repack -q' 'multi-pack-index write' \
+        'commit-graph write --reachable' 'repack -a -d -q -b' 'gc -q --prune=now'; do
+        git -C r $command
+        look || { echo "after $command"; return 1; }
+    done
+    finish
+}
