@@ -1,0 +1,205 @@
+/* Repositories that are whole for git and not what one expects: with objects that are not here (shallow and partial
+ * clones), written long ago, or made to keep somebody busy. */
+#define _GNU_SOURCE
+#include "repository.h"
+
+static peer p;
+
+static const char script[] =
+    "git init -q -b main r; cd r; git config uploadpack.allowFilter true; "
+    "for i in 1 2 3; do echo $i >a.txt; git add a.txt; git commit -q -m c$i; done; git tag v1 "
+    "HEAD~2; cd ..; "
+    "git clone -q --bare --depth 1 file://$PWD/r shallow.git; "
+    "git clone -q --bare --filter=tree:0 file://$PWD/r treeless.git; "
+    "git clone -q --bare --no-hardlinks r cut.git; "
+    "rm -f cut.git/objects/$(git -C r rev-parse HEAD~1 | sed 's/^../&\\//')";
+
+static int setup(void **state)
+{
+    (void)state;
+    make_top();
+    sh(script);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_top();
+    return 0;
+}
+
+static void open_repository(const char *name, uint64_t timeout_ms)
+{
+    mcp_git_options o = {.timeout_ms = timeout_ms};
+    if (peer_open(&p, name, &o, NULL, NULL) != MCP_OK)
+        fail_msg("%s: %s", name, p.error.text);
+}
+
+static void reads(const char *rest, const char *const has[5])
+{
+    check_reply(rest, read_uri(&p, rest), has);
+}
+#define READS(rest, ...) reads(rest, (const char *const[5]){__VA_ARGS__})
+
+#define DAMAGED "-32603", "damaged or missing"
+
+/* By the whole id of the last commit. */
+static void read_at_head(const char *name, const char *kind, const char *const has[5])
+{
+    char rest[160];
+    snprintf(rest, sizeof rest, "%s/-/%s/%.40s/a.txt", name, kind,
+             output_of("git -C r rev-parse HEAD"));
+    reads(rest, has);
+}
+
+/* What is not here is not taken for what never was. */
+static void test_missing(void **state)
+{
+    (void)state;
+    open_repository("treeless.git", 0);
+    READS("treeless/-/log/HEAD", "c3", "c2", "c1", "!next");
+    READS("treeless/HEAD/a.txt", DAMAGED);
+    READS("treeless/-/log/HEAD/a.txt", DAMAGED);
+    READS("treeless/-/diff/v1/HEAD", DAMAGED);
+    READS("treeless/-/diff/v1/HEAD/a.txt", DAMAGED);
+    READS("treeless/-/blame/HEAD/a.txt", DAMAGED);
+    peer_close(&p);
+    open_repository("cut.git", 0);
+    READS("cut/-/log/HEAD", DAMAGED);
+    READS("cut/-/blame/HEAD/a.txt", DAMAGED);
+    READS("cut/-/log/v1", "c1", "!next");
+    peer_close(&p);
+    /* here the history ends, until more of it is fetched */
+    open_repository("shallow.git", 0);
+    read_at_head("shallow", "log", (const char *const[5]){"c3", "!c2", "!next", "\"ttlMs\":1000,"});
+    read_at_head("shallow", "blame", (const char *const[5]){"c3", "\"ttlMs\":1000,"});
+    peer_close(&p);
+    open_repository("r", 0);
+    read_at_head("r", "log", (const char *const[5]){"c3", "c1", "\"ttlMs\":2592000000,"});
+    peer_close(&p);
+}
+
+/* A tree with the modes of 2005; git shows those of today. */
+static void test_old_modes(void **state)
+{
+    static const char *const entries[][2] = {{"100664 a.txt", "HEAD:a.txt"},
+                                             {"40755 folder", "HEAD^{tree}"}};
+    char path[96], command[256];
+    (void)state;
+    snprintf(path, sizeof path, "%s/tree", top);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    for (size_t i = 0; i < 2; i++) {
+        unsigned byte;
+        snprintf(command, sizeof command, "git -C r rev-parse '%s'", entries[i][1]);
+        const char *hex = output_of(command);
+        fwrite(entries[i][0], 1, strlen(entries[i][0]) + 1, f);
+        for (size_t n = 0; n < 20 && sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+            fputc((int)byte, f);
+    }
+    assert_int_equal(fclose(f), 0);
+    sh("cd r; git update-ref refs/heads/old $(git commit-tree -m old $(git hash-object -w "
+       "--literally -t tree ../tree))");
+    open_repository("r", 0);
+    READS("r/old/", "\\\"100644\\\"", "!100664", "\\\"040000\\\"");
+    READS("r/old/folder/a.txt", "\"text\":\"3\\n\"");
+    READS("r/-/diff/main/old", "new file mode 100644", "!old mode");
+    peer_close(&p);
+}
+
+static void test_many_parents(void **state)
+{
+    (void)state;
+    sh("cd r; for i in $(seq 70); do echo -p $(git commit-tree -m p$i.p HEAD^{tree}); done "
+       ">../parents; "
+       "git update-ref refs/heads/many $(git commit-tree -m many $(cat ../parents) HEAD^{tree})");
+    open_repository("r", 0);
+    READS("r/-/log/many?limit=1000", "p1.p", "p64.p", "p65.p", "p70.p", "!next");
+    READS("r/-/log/many/a.txt?limit=1000", "p1.p", "!p70.p"); /* it is the first's as it was */
+    READS("r/-/blame/many/a.txt", "p1.p");
+    peer_close(&p);
+}
+
+/* Ten folders in each of ten folders, thirty times, and no file: 10^30 of them. */
+static void test_nothing_but_folders(void **state)
+{
+    (void)state;
+    sh("cd r; id=$(git mktree </dev/null); for i in $(seq 30); do "
+       "id=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $id $n; done | git "
+       "mktree); done; "
+       "git update-ref refs/heads/busy $(git commit-tree -m busy $id); "
+       "git update-ref refs/heads/none $(git commit-tree -m none $(git mktree </dev/null))");
+    open_repository("r", 100);
+    READS("r/-/diff/none/busy", "-32603", "took too long");
+    peer_close(&p);
+}
+
+/* As deep as it can be asked for, it is listed. */
+static void test_deep(void **state)
+{
+    char rest[2048] = "r/HEAD/";
+    (void)state;
+    sh("git init -q -b main deep; cd deep; id=$(echo x | git hash-object -w --stdin); "
+       "id=$(printf '100644 blob %s\\tf\\n' $id | git mktree); "
+       "for i in $(seq 300); do id=$(printf '040000 tree %s\\td\\n' $id | git mktree); done; "
+       "git update-ref refs/heads/main $(git commit-tree -m deep $id)");
+    p.page_size = 1000;
+    open_repository("deep", 0);
+    const char *reply = ask(&p, "resources/list", "");
+    size_t n = 0;
+    for (const char *at = reply; (at = strstr(at, "\"uri\":\"git://")); n++) {
+        at += 13;
+        snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
+    }
+    assert_int_equal(n, 1 + 256);
+    READS(rest, "\\\"folder\\\"");
+    READS("deep/-/log/main/d", "deep");
+    peer_close(&p);
+    p.page_size = 0;
+}
+
+/* Text of the author's that is as long as he likes, in whatever encoding. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    sh("cd r; { for i in $(seq 3000); do printf 'wort\\344rter '; done; echo; echo; "
+       "for i in $(seq 3000); do printf 'wort\\344rter '; done; echo last.; } >../message; "
+       "git update-ref refs/heads/long $(git -c i18n.commitEncoding=ISO-8859-1 commit-tree -F "
+       "../message HEAD^{tree})");
+    open_repository("r", 0);
+    READS("r/-/commit/long", "wort\xC3\xA4rter", "last.");
+    check_reply("log", read_uri(&p, "r/-/log/long"), (const char *const[5]){"wort\xC3\xA4rter"});
+    assert_true(p.len < 3000);
+    peer_close(&p);
+}
+
+/* Two words of the configuration decide; they are not looked for anywhere else. */
+static void test_words_in_the_configuration(void **state)
+{
+    (void)state;
+    sh("git clone -q --bare r words.git; printf '[extensions]\\n\\tobjectformat = sha1\\n[branch "
+       "\"sha256\"]\\n"
+       "\\tremote = reftable\\n\\trefstorage-of = x\\n' >>words.git/config");
+    open_repository("words.git", 0);
+    READS("words/HEAD/a.txt", "\"text\":\"3\\n\"");
+    peer_close(&p);
+    sh("git init -q --bare --object-format=sha256 other.git");
+    assert_int_equal(peer_open(&p, "other.git", &(mcp_git_options){0}, NULL, NULL),
+                     MCP_EUNSUPPORTED);
+    peer_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_old_modes),
+        cmocka_unit_test(test_many_parents),
+        cmocka_unit_test(test_nothing_but_folders),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_words_in_the_configuration),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
