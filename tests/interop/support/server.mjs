@@ -21,7 +21,6 @@ export async function start(command, args, ready, endsWell = true) {
         await ended;
         clearTimeout(late);
         if (endsWell) assert.equal(end, 0, server.stderr);
-        return end;
     };
     await until(async () => end !== undefined || ready(server), () => `a server; ${server.stderr}`, 20_000);
     assert.equal(end, undefined, `the server ended: ${server.stderr}`);
@@ -29,8 +28,8 @@ export async function start(command, args, ready, endsWell = true) {
 }
 
 // mcpd, which chooses its port and says so.
-export const serve = (command, args, endsWell) => start(command, ['--http', '127.0.0.1:0', ...args],
-    server => (server.url = / at (http:\S+)\n/.exec(server.stderr)?.[1]), endsWell);
+export const serve = (command, args) => start(command, ['--http', '127.0.0.1:0', ...args],
+    server => (server.url = / at (http:\S+)\n/.exec(server.stderr)?.[1]));
 
 export async function freePort() {
     const socket = createServer().listen(0, '127.0.0.1');
