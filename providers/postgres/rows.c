@@ -99,6 +99,14 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
+/* Whether that part of the key is spelled as it was asked for: "02" and, of some types, other case find rows too, but a
+ * row has one URI, which rules and changes speak of. */
+static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)
+{
+    return mcp_str_eq((mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)},
+                      j->target.key[i]);
+}
+
 /* ---- one row --------------------------------------------------------------------------------------------------- */
 
 /* The key is as many values as its columns. False: it is not. */
@@ -112,6 +120,14 @@ static bool set_key(postgres_job *j)
     return true;
 }
 
+static bool is_spelled_so(const postgres_job *j, const PGresult *r)
+{
+    for (size_t i = 0; i < j->target.n_key; i++)
+        if (!is_key_part(j, r, i, (int)(postgres_table_key(j->table, i) - j->table->column)))
+            return false;
+    return true;
+}
+
 static int put_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
@@ -119,6 +135,8 @@ static int put_row(postgres_op *op, const PGresult *r)
         return MCP_OK;
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
+    if (!is_spelled_so(j, r))
+        return MCP_OK;
     mcp_json_begin_object(j->json);
     for (size_t i = 0; i < j->table->n_column; i++) {
         mcp_json_key(j->json, j->table->column[i].name);
@@ -325,13 +343,16 @@ void postgres_run_rows(postgres_job *j)
 
 /* ---- one value --------------------------------------------------------------------------------------------------- */
 
-/* Its size in bytes, whether it is bytea, and the part that was asked for, as bytea. */
+/* Its size in bytes, the part that was asked for, as bytea, and the key. */
 static int put_cell(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
     uint64_t size = 0;
     if (!PQntuples(r))
         return MCP_OK;
+    for (size_t i = 0; i < j->target.n_key; i++)
+        if (!is_key_part(j, r, i, 2 + (int)i))
+            return MCP_OK;
     j->rows++;
     if (PQgetisnull(r, 0, 0))
         return MCP_OK;
@@ -405,14 +426,22 @@ static void read_cell(postgres_job *j)
         return;
     postgres_sql_reset(&j->sql);
     postgres_put(&j->sql, "SELECT pg_catalog.octet_length(v), substring(v from ");
-    postgres_putf(&j->sql, "%llu for %llu) FROM (SELECT ", (unsigned long long)offset + 1,
+    postgres_putf(&j->sql, "%llu for %llu)", (unsigned long long)offset + 1,
                   (unsigned long long)length);
+    for (size_t i = 0; i < j->target.n_key; i++)
+        postgres_putf(&j->sql, ", k%zu", i);
+    postgres_put(&j->sql, " FROM (SELECT ");
     if (c->oid != POSTGRES_BYTEA)
         postgres_put(&j->sql, "pg_catalog.convert_to(");
     postgres_put_name(&j->sql, c->name);
     if (c->oid != POSTGRES_BYTEA)
         postgres_put(&j->sql, "::pg_catalog.text, 'UTF8')");
     postgres_put(&j->sql, " AS v");
+    for (size_t i = 0; i < j->target.n_key; i++) {
+        postgres_put(&j->sql, ", ");
+        postgres_put_name(&j->sql, postgres_table_key(j->table, i)->name);
+        postgres_putf(&j->sql, " AS k%zu", i);
+    }
     put_table(&j->sql, j->table);
     put_where_key(&j->sql, j->table);
     postgres_put(&j->sql, ") AS cell");

@@ -293,6 +293,7 @@ int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     int rc = postgres_uri_parse(rest, texts, &t);
     if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY && !common_queries_find(&s->queries, t.name))
         rc = MCP_ENOTFOUND;
+    t.n_param = 0; /* how it is shown, and which part: changes and rules are about the whole */
     postgres_sql made;
     postgres_sql_init(&made, &s->alloc);
     if (rc == MCP_OK)

@@ -41,6 +41,15 @@ int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_targ
     return rc;
 }
 
+bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target)
+{
+    int first = sqlite3_column_count(stmt) - (int)target->n_key;
+    for (size_t i = 0; i < target->n_key; i++)
+        if (!sqlite_is_key_text(stmt, first + (int)i, target->key[i]))
+            return false;
+    return true;
+}
+
 int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
 {
     int rc = sqlite_table_load(c, j->target.table, &j->s->alloc, ret);
@@ -283,6 +292,7 @@ static int prepare(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
     sqlite_put_column(sql, column, probed);
     if (probed)
         sqlite3_str_appendf(sql, ", %s", t->rowid);
+    sqlite_put_key_columns(sql, t);
     sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
     sqlite_put_where_key(sql, t, &j->target);
     sqlite3_str_appendall(sql, " LIMIT 1");
@@ -299,7 +309,8 @@ static int read_cell(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
     probed = utf8 && can_probe(t, column);
     if (rc == SQLITE_OK)
         rc = prepare(c, j, t, column, probed, &stmt);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW &&
+        sqlite_is_spelled_so(stmt, &j->target)) {
         const char *type = probed ? (const char *)sqlite3_column_text(stmt, 1) : "";
         j->found = true;
         rc = type && (*type == 't' || *type == 'b')
@@ -307,7 +318,7 @@ static int read_cell(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                  : read_value(j, stmt, p);
     }
     sqlite3_finalize(stmt);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
 int sqlite_run_cell(sqlite_conn *c, sqlite_job *j)

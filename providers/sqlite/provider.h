@@ -134,6 +134,9 @@ void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t);
 /* Appends " WHERE" and the key, and binds it from 1 on. */
 void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target);
 int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target);
+/* Whether the row that was found, the last columns of which are its key's, is the one that is spelled so: "02" and, where
+ * case does not matter, "ADA" find rows too, but a row has one URI, which rules and changes speak of. */
+bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target);
 
 /* Loads the target's table. *ret is NULL when there is none, or when its rows cannot be named so. */
 int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);

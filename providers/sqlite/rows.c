@@ -76,6 +76,7 @@ static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *
     *rowid = put_select(sql, t, probed);
     if (probed)
         sqlite3_str_appendf(sql, ", %s", t->rowid);
+    sqlite_put_key_columns(sql, t);
     sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
     sqlite_put_where_key(sql, t, &j->target);
     sqlite3_str_appendall(sql, " LIMIT 1");
@@ -87,13 +88,14 @@ static int fetch_row(sqlite_row *r)
 {
     sqlite_job *j = r->job;
     int rc = sqlite_bind_key(r->stmt, r->table, &j->target);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW) {
+    if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW &&
+        sqlite_is_spelled_so(r->stmt, &j->target)) {
         j->found = true;
         rc = put_row(r);
     }
     sqlite3_reset(r->stmt);
     sqlite3_clear_bindings(r->stmt);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
 static int row_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, bool probed)

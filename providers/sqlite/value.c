@@ -48,22 +48,46 @@ static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
     sqlite3_str_appendall(to, "'");
 }
 
+/* As few digits as lead back to it. */
+static void spell_real(double value, char text[40])
+{
+    if (!isfinite(value)) {
+        strcpy(text, value > 0 ? "9e999" : "-9e999");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, 40, "%.*g", digits, value);
+        if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
+            return;
+    }
+}
+
 void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column)
 {
     mcp_str text;
     char real[40];
-    double value;
     switch (sqlite3_column_type(stmt, column)) {
     case SQLITE_BLOB:
         put_hex(to, sqlite3_column_blob(stmt, column), sqlite3_column_bytes(stmt, column));
         return;
-    case SQLITE_FLOAT: /* all digits, so that it is found again */
-        value = sqlite3_column_double(stmt, column);
-        snprintf(real, sizeof real, "%.17g", value);
-        sqlite3_str_appendall(to, isfinite(value) ? real : value > 0 ? "9e999" : "-9e999");
+    case SQLITE_FLOAT:
+        spell_real(sqlite3_column_double(stmt, column), real);
+        sqlite3_str_appendall(to, real);
         return;
     default: text = sqlite_text(stmt, column); sqlite3_str_append(to, text.ptr, (int)text.len);
     }
+}
+
+bool sqlite_is_key_text(sqlite3_stmt *stmt, int column, mcp_str text)
+{
+    if (sqlite3_column_type(stmt, column) == SQLITE_TEXT)
+        return mcp_str_eq(sqlite_text(stmt, column), text);
+    sqlite3_str *key = sqlite3_str_new(NULL);
+    sqlite_put_key_text(key, stmt, column);
+    bool same = (size_t)sqlite3_str_length(key) == text.len &&
+                (!text.len || memcmp(sqlite3_str_value(key), text.ptr, text.len) == 0);
+    sqlite3_free(sqlite3_str_finish(key));
+    return same && sqlite3_column_type(stmt, column) != SQLITE_NULL;
 }
 
 static void put_real(mcp_json_writer *w, double value)

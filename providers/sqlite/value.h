@@ -20,6 +20,9 @@ void sqlite_make_words(char *bytes, size_t len);
 /* Appends a value as text for a key; not encoded yet. */
 void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column);
 
+/* Whether that is the text: a key has one spelling. */
+bool sqlite_is_key_text(sqlite3_stmt *stmt, int column, mcp_str text);
+
 /* NULL, numbers and text that is UTF-8, up to `longest` bytes; false: it is none of these and nothing
  * was written. *size grows by about what was. */
 bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t longest,

@@ -277,6 +277,7 @@ int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY &&
         !common_queries_find(&s->queries, target.table))
         rc = MCP_ENOTFOUND;
+    target.n_param = 0; /* how it is shown, and which part: changes and rules are about the whole */
     sqlite3_str *made = sqlite3_str_new(NULL);
     if (rc == MCP_OK)
         sqlite_uri_put(made, s->prefix, &target);

@@ -117,7 +117,7 @@ static const exchange trapped[] = {
     {CALL, SQL("SHOW statement_timeout"), {"[[\"2s\"]]"}},
     {CALL, SQL("SHOW search_path"), {"public"}},
     /* half of the rows is no answer */
-    {READ, URI("public/failing/rows"), {"-32603", "an error without a message", "!rows"}},
+    {READ, URI("public/failing/rows"), {"-32603", "an error without a message", "!columns"}},
     {CALL, SQL("SELECT * FROM failing"), {"isError", "an error without a message"}},
     /* other encodings within a statement */
     {CALL,
@@ -143,6 +143,12 @@ static const exchange kinds_of_values[] = {
     {READ, URI("public/odd/rows?c=(1,%22a%20b%22)"), {"[[1,"}},
     {READ, URI("public/odd/rows?l=1"), {"-32602", "operator does not exist"}},
     {READ, URI("public/parent/row/1"), {"{\\\"id\\\":1,\\\"t\\\":\\\""}},
+    /* a row has one URI */
+    {READ, URI("public/customer/row/01"), {NOT_FOUND}},
+    {READ, URI("public/customer/row/%201"), {NOT_FOUND}},
+    {READ, URI("public/customer/cell/name/01"), {NOT_FOUND}},
+    {READ, URI("public/customer/cell/name/1"), {"Ada"}},
+    {READ, URI("public/moments/row/2026-01-02%2003:04:05.678"), {NOT_FOUND}},
     {READ, URI("public/guarded/row/1"), {"reader"}},
     {READ, URI("public/guarded/row/2"), {NOT_FOUND}},
     {READ, URI("public/guarded/rows"), {"[[1,\\\"reader\\\"]]"}},

@@ -34,6 +34,7 @@ static const char schema[] =
     "('a', x'01ff');"
     "CREATE TABLE reals(k REAL PRIMARY KEY, b BLOB); INSERT INTO reals VALUES (9e999, x'00ff'), "
     "(-9e999, x'01ff'), (0.1, x'02ff'), (1e20, x'03ff'), (-0.0, x'04ff');"
+    "CREATE TABLE cased(k TEXT PRIMARY KEY COLLATE NOCASE); INSERT INTO cased VALUES ('Ada');"
     "CREATE TABLE wide(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, v, PRIMARY KEY (a, b, c, "
     "d, "
     "e, f, g, h, i, j, k, l, m, n, o, p, q)) WITHOUT ROWID;"
@@ -56,7 +57,17 @@ static const exchange wrong[] = {
     {READ, URI("reals/rows"), {"cell/b/9e999", "cell/b/-9e999"}},
     {READ, URI("reals/cell/b/9e999"), {"\"blob\":\"AP8=\""}},
     {READ, URI("reals/cell/b/-9e999"), {"\"blob\":\"Af8=\""}},
-    {READ, URI("reals/cell/b/0.10000000000000001"), {"\"blob\":\"Av8=\""}},
+    {READ, URI("reals/cell/b/0.1"), {"\"blob\":\"Av8=\""}},
+    /* a row has one URI */
+    {READ, URI("item/row/01"), {NOT_FOUND}},
+    {READ, URI("item/row/%201"), {NOT_FOUND}},
+    {READ, URI("item/row/1.0"), {NOT_FOUND}},
+    {READ, URI("item/cell/name/+1"), {NOT_FOUND}},
+    {READ, URI("item/cell/name/1"), {"Ada"}},
+    {READ, URI("cased/row/ADA"), {NOT_FOUND}},
+    {READ, URI("cased/row/Ada"), {"Ada"}},
+    {READ, URI("reals/cell/b/1e%2B20"), {"\"blob\":\"A/8=\""}},
+    {READ, URI("reals/cell/b/100000000000000000000"), {NOT_FOUND}},
     {READ, URI("wide"), {"!\\\"key\\\"", "!row{"}},
     {READ, URI("wide/rows"), {"\\\"one\\\"", "\\\"two\\\""}},
     {READ, URI("wide/row/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1"), {NOT_FOUND}},
