@@ -198,6 +198,34 @@ static void test_watching(void **state)
     close_world(&w);
 }
 
+/* What is refused changes nothing, so nothing is told. */
+static void test_nothing_changed(void **state)
+{
+    (void)state;
+    world w = {0};
+    assert_int_equal(open_world(&w, 0), MCP_OK);
+    peer *p = &w.peers[0];
+    assert_int_equal(connect_peer(&w, p), MCP_OK);
+    listen(p, 1,
+           "\"resourcesListChanged\":true,\"toolsListChanged\":true,\"promptsListChanged\":true",
+           1);
+    size_t before = p->n_sent;
+    assert_int_equal(fixture_add_resource(w.fixture, "fixed:/text"), MCP_EEXIST);
+    assert_int_equal(fixture_add_template(w.fixture, "fixed:/plain/{x}"), MCP_EEXIST);
+    assert_int_equal(fixture_add_template(w.fixture, "{a}{b}"), MCP_EUNSUPPORTED);
+    assert_int_equal(fixture_add_tool(w.fixture, "echo"), MCP_EEXIST);
+    assert_int_equal(fixture_add_prompt(w.fixture, "plain"), MCP_EEXIST);
+    assert_int_equal(mcp_server_remove_resource(w.server, "fixed:/none"), MCP_ENOTFOUND);
+    assert_int_equal(mcp_server_remove_template(w.server, "fixed:/none"), MCP_ENOTFOUND);
+    assert_int_equal(mcp_server_remove_tool(w.server, "none"), MCP_ENOTFOUND);
+    assert_int_equal(mcp_server_remove_prompt(w.server, "none"), MCP_ENOTFOUND);
+    for (int64_t now = 2; now < 2000; now += 500)
+        mcp_channel_tick(p->channel, now);
+    assert_int_equal(p->n_sent, before);
+    assert_int_equal(p->n_woken, 0);
+    close_world(&w);
+}
+
 /* A subscriber that leaves between the change and its notice. */
 static void test_gone_before_the_notice(void **state)
 {
@@ -267,9 +295,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deadlines), cmocka_unit_test(test_congestion),
-        cmocka_unit_test(test_watching),  cmocka_unit_test(test_gone_before_the_notice),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_deadlines),       cmocka_unit_test(test_congestion),
+        cmocka_unit_test(test_watching),        cmocka_unit_test(test_gone_before_the_notice),
+        cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
