@@ -373,6 +373,27 @@ static void test_new_folders_are_watched(void **state)
     bench_close(&b);
 }
 
+/* What is moved in from elsewhere was made unseen, with all that is in it. */
+static void test_moved_folders_are_watched(void **state)
+{
+    bench b;
+    (void)state;
+    make_folder("served"), make_folder("outside"), make_folder("outside/deep");
+    bench_open(&b, "served", 0, false);
+    assert_int_equal(files_watch_list_start(b.watch), MCP_OK);
+    settle(&b);
+    assert_int_equal(files_watch_count(b.watch).watched, 1);
+    assert_int_equal(rename("outside", "served/in"), 0);
+    fakehost_run(&b.host, SETTLE_MS);
+    assert_true(b.lists > 0);
+    assert_int_equal(files_watch_count(b.watch).watched, 3);
+    b.lists = 0;
+    put("served/in/deep/f", "x");
+    fakehost_run(&b.host, 4);
+    assert_int_equal(b.lists, 1);
+    bench_close(&b);
+}
+
 static void test_a_single_file_is_a_root(void **state)
 {
     bench b;
@@ -545,6 +566,7 @@ int main(void)
         TEST(test_again_and_again),
         TEST(test_only_what_is_subscribed),
         TEST(test_new_folders_are_watched),
+        TEST(test_moved_folders_are_watched),
         TEST(test_a_single_file_is_a_root),
         TEST(test_budget),
         TEST(test_least_recently_used),
