@@ -6,16 +6,15 @@
 
 #include "pieces.h"
 
-int common_refuse(mcp_error *error, int code, const char *what, const char *why)
+void common_explain(mcp_error *error, int code, const char *what, const char *why)
 {
-    if (error) {
-        size_t whys = strlen(why), most = sizeof error->text - 3;
-        size_t room = whys + 40 < most ? most - whys : 40;
-        error->code = code;
-        error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.*s: %s", (int)room, what, why);
-    }
-    return code;
+    if (!error)
+        return;
+    size_t whys = strlen(why), most = sizeof error->text - 3;
+    size_t room = whys + 40 < most ? most - whys : 40;
+    error->code = code;
+    error->offset = 0;
+    snprintf(error->text, sizeof error->text, "%.*s: %s", (int)room, what, why);
 }
 
 int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
@@ -83,11 +82,13 @@ int common_text(const mcp_json *options, const char *key, char *room, size_t siz
                 mcp_error *error)
 {
     mcp_str text = mcp_json_string(mcp_json_get(options, key));
-    *ret = text.ptr ? room : NULL;
-    if (text.len >= size || (text.len && memchr(text.ptr, 0, text.len)))
+    *ret = NULL;
+    if (!text.ptr)
+        return MCP_OK;
+    if (text.len >= size || memchr(text.ptr, 0, text.len))
         return common_refuse(error, MCP_EINVAL, key, "it is too long, or there is NUL in it");
-    if (text.len)
-        memcpy(room, text.ptr, text.len);
+    memcpy(room, text.ptr, text.len);
     room[text.len] = 0;
+    *ret = room;
     return MCP_OK;
 }

@@ -10,8 +10,14 @@
 
 enum { COMMON_NAME_MAX = 64 };
 
-/* "WHAT: WHY" for the caller's struct, which may be NULL; of what is too long, WHAT is cut. Returns the code. */
-int common_refuse(mcp_error *error, int code, const char *what, const char *why);
+/* "WHAT: WHY" for the caller's struct, which may be NULL; of what is too long, WHAT is cut. */
+void common_explain(mcp_error *error, int code, const char *what, const char *why);
+/* The same, and the code, so that readers and analyzers see that it is one. */
+static inline int common_refuse(mcp_error *error, int code, const char *what, const char *why)
+{
+    common_explain(error, code, what, why);
+    return code;
+}
 
 /* The source's name, and SCHEME://NAME/ with the name encoded, before its URIs. Both are freed by the caller, after a
  * failure too. `source` is for the message. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */

@@ -125,7 +125,7 @@ bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *
         if (names[k])
             continue;
         int len = snprintf(why, 300, "%.60s cannot be asked for here", pairs[i].name.ptr);
-        for (k = 0; names[k]; k++)
+        for (k = 0; names[k] && len < 250; k++)
             len += snprintf(why + len, 300 - (size_t)len, "%s%.30s", k ? " and " : ", only ",
                             names[k]);
         if (!names[0])
