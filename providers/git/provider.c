@@ -158,7 +158,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     mcp_git_options o = {0};
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     int rc = make(server, &o, &r, error);
-    if (rc != MCP_OK)
+    if (!r)
         return rc;
     rc = mount(r, error); /* takes r over in every case */
     if (rc == MCP_EEXIST)

@@ -324,7 +324,7 @@ static mode_t kind_of(int dir, const struct dirent *e)
 {
     struct stat st;
     if (e->d_type != DT_UNKNOWN)
-        return DTTOIF(e->d_type);
+        return (mode_t)DTTOIF(e->d_type);
     return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
 }
 

@@ -72,8 +72,8 @@ static void check_names(const mcp_json *entries, bool seen[NAMES])
             continue;
         mcp_json_doc *doc = read_it(uri, &text);
         assert_true(text.len > 5 && memcmp(text.ptr, "name ", 5) == 0);
-        int which = atoi(text.ptr + 5);
-        assert_true(which >= 0 && which < NAMES && !seen[which]);
+        size_t which = strtoul(text.ptr + 5, NULL, 10);
+        assert_true(which < NAMES && !seen[which]);
         seen[which] = true;
         mcp_json_free(doc);
     }

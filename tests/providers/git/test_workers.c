@@ -81,7 +81,7 @@ static void on_answer(mcp_channel *channel, mcp_exchange number, mcp_str message
     text[message.len] = 0;
     const char *id = strstr(text, "\"id\":"), *result = strstr(text, "\"result\":");
     assert_non_null(id);
-    int kind = atoi(id + 5) % KINDS;
+    size_t kind = strtoul(id + 5, NULL, 10) % KINDS;
     answers++;
     if (!result)
         return;
@@ -193,9 +193,9 @@ static void *run_held(void *user)
     return NULL;
 }
 
-typedef enum moment { BEFORE, DURING, AFTER, NEVER } moment;
+enum { BEFORE, DURING, AFTER, NEVER };
 
-static void check_cancelled(moment when)
+static void check_cancelled(int when)
 {
     static const mcp_host host = {.size = sizeof host, .work = hold};
     pthread_t thread[AT_ONCE];
