@@ -246,12 +246,12 @@ static int not_there(mcp_str name, const char *path, mcp_error *error)
         (int)name.len, name.ptr, path, (int)name.len, name.ptr);
 }
 
-/* It is there, and what it is linked with is not, or not in this version. */
+/* It is there, and what it is linked with is not. */
 static void hint_library(mcp_str name, mcp_error *error)
 {
     const modules_known *k = modules_know(name);
     size_t len = strlen(error->text);
-    if (k)
+    if (k && strstr(error->text, "cannot open shared object"))
         snprintf(error->text + len, sizeof error->text - len, " (it needs %s)", k->library);
 }
 

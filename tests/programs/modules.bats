@@ -198,9 +198,16 @@ END
     [[ "$stderr" == *"the module git is not installed ("*"MCP_MODULE_GIT=ON"*"libgit2-dev"* ||
         "$stderr" == "mcpd: git: none: No such file or directory" ]]
     echo text >"moved/bin/$from_program/git.so"
-    refused '*cannot be loaded: */git.so: *[(]it needs libgit2)' git:none
+    refused '*cannot be loaded: */git.so: *' git:none
+    [[ "$stderr" != *libgit2* ]]
+    echo 'int gone(void); int gone(void) { return 0; }' >gone.c
+    echo 'int gone(void); int used(void); int used(void) { return gone(); }' >used.c
+    "${CC:-cc}" -shared -fPIC gone.c -o libgone.so
+    "${CC:-cc}" -shared -fPIC used.c -L. -lgone -o "moved/bin/$from_program/git.so"
+    rm libgone.so
+    refused '*cannot be loaded: libgone.so: cannot open*[(]it needs libgit2)' git:none
     run -0 "$MCPD" --list-modules
-    [[ "$output" == *"git:PATH"*"cannot be loaded"*"(it needs libgit2)"*"postgres:CONNINFO"*"sqlite:FILE"* ]]
+    [[ "$output" == *"git:PATH"*"cannot be loaded"*libgone*libgit2*"postgres:CONNINFO"*"sqlite:FILE"* ]]
 }
 
 @test "--list-modules: what their sources and options are" {
