@@ -50,6 +50,7 @@ export function startPostgres() {
         process.off('exit', remove);
     };
     process.on('exit', remove);
+    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => process.exit(1));
     now('make');
     now('start');
     return {
