@@ -138,6 +138,28 @@ read_text() { # URI OPTION...: the text of a resource
     wait
 }
 
+@test "a rule hides a table: listed, completed and read nowhere, however its URI is spelled" {
+    sqlite3 shop.db "CREATE TABLE secret(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO secret VALUES (1, 'xyzzy')"
+    cat >config.json <<'END'
+{"sources": [{"module": "sqlite", "source": "shop.db"}],
+ "access": [{"effect": "deny", "resources": ["sqlite://shop/secret", "sqlite://shop/secret/**", "sqlite://shop/item/row/2"]}]}
+END
+    table='{"ref":{"type":"ref/resource","uri":"sqlite://shop/{table}/row{/key*}"},"argument":{"name":"%s","value":""},"context":{"arguments":{"table":"%s"}}}'
+    messages=("$(request resources/list '{}')" "$(request completion/complete "$(printf "$table" table '')" 2)"
+        "$(request completion/complete "$(printf "$table" key secret)" 3)" "$(request completion/complete "$(printf "$table" key item)" 4)")
+    n=4
+    for uri in secret 'secret?format=text' secret/rows 'secret/rows?limit=1' 'secret/rows?id=1' secret/row/1 secret/row/01 %73ecret/row/1 \
+        secret/cell/word/1 'secret/cell/word/1?offset=0' item/row/2 item/row/02 item/row/%202; do
+        n=$((n + 1))
+        messages+=("$(request resources/read "{\"uri\":\"sqlite://shop/$uri\"}" $n)")
+    done
+    run -0 legacy --config config.json -- "${messages[@]}"
+    [[ "$output" != *xyzzy* && "$output" != *'"word"'* ]]
+    [ "$(jq -c '.[0].result.resources | map(.uri | select(contains("secret")))' <<<"$output")" = '[]' ]
+    [ "$(jq -c '.[1:4] | map(.result.completion.values)' <<<"$output")" = '[["item","short"],[],["1"]]' ]
+    [ "$(jq -c '.[4:] | map(.error.message) | unique' <<<"$output")" = '["Resource not found"]' ]
+}
+
 # ---- the page in docs -------------------------------------------------------------------------------------
 
 @test "docs/sqlite.md: what its commands print is what it shows" {
