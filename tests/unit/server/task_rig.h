@@ -15,6 +15,8 @@
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},\"extensions\":{" \
     "\"io.modelcontextprotocol/tasks\":{}}}}"
 
+enum { PAGE = 5 }; /* entries in one page of a list */
+
 /* The calendar, milliseconds since 1970, and the task that was made last. */
 typedef struct world {
     rig r;
@@ -55,7 +57,8 @@ static inline int at_once(rig *r, mcp_request *req)
 static inline void world_open(world *w, const mcp_host *host, const mcp_task_settings *settings,
                               rig_handler *handler)
 {
-    mcp_server_options o = {.clock = calendar, .random = random_bytes, .user = w, .host = host};
+    mcp_server_options o = {
+        .clock = calendar, .random = random_bytes, .user = w, .host = host, .page_size = PAGE};
     w->calendar = 1767225600000; /* 2026-01-01 */
     assert_int_equal(rig_open(&w->r, &o, handler), MCP_OK);
     if (settings)

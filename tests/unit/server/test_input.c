@@ -59,8 +59,8 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     snprintf(w->sent, sizeof(w->sent), "%.*s", (int)message.len, message.ptr);
 }
 
-/* Sends one request on a channel of its own, as over HTTP. */
-static void ask(world *w, const char *principal, const char *more)
+/* Sends one request about what is called "name" on a channel of its own, as over HTTP. */
+static void ask_by(world *w, const char *method, const char *principal, const char *more)
 {
     char text[8192];
     mcp_channel *channel = NULL;
@@ -69,38 +69,47 @@ static void ask(world *w, const char *principal, const char *more)
                                                     .principal = principal),
                                         &channel, NULL),
                      MCP_OK);
-    snprintf(
-        text, sizeof(text),
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"name\"%s,"
-        "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-        "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}",
-        more);
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"name\":\"name\"%s,"
+             "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}",
+             method, more);
     w->sent[0] = '\0';
     assert_int_equal(mcp_channel_receive(channel, 1, mcp_str_from(text), 0), MCP_OK);
     mcp_channel_free(channel);
 }
 
 /* Keeps the state of an answer that wants input. */
-static void begin(world *w, const char *principal)
+static void begin_by(world *w, const char *method, const char *principal)
 {
-    ask(w, principal, "");
+    ask_by(w, method, principal, "");
     const char *at = strstr(w->sent, "\"requestState\":\"");
     assert_non_null(at);
     at += strlen("\"requestState\":\"");
     snprintf(w->state, sizeof(w->state), "%.*s", (int)strcspn(at, "\""), at);
 }
 
-static bool goes_on(world *w, const char *principal)
+static void begin(world *w, const char *principal)
+{
+    begin_by(w, "tools/call", principal);
+}
+
+static bool goes_on_by(world *w, const char *method, const char *principal)
 {
     char more[4096 + 128];
     snprintf(more, sizeof(more),
              ",\"inputResponses\":{\"it\":{\"action\":\"cancel\"}},\"requestState\":\"%s\"",
              w->state);
-    ask(w, principal, more);
+    ask_by(w, method, principal, more);
     if (strstr(w->sent, "cancel nothing"))
         return true;
     assert_non_null(strstr(w->sent, "-32602"));
     return false;
+}
+
+static bool goes_on(world *w, const char *principal)
+{
+    return goes_on_by(w, "tools/call", principal);
 }
 
 static void set_key(world *w, char key, char old_key)
@@ -133,6 +142,36 @@ static void test_belongs_to_its_principal(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         begin(&w, cases[i].asked);
         assert_int_equal(goes_on(&w, cases[i].answers), cases[i].good);
+    }
+    mcp_server_free(w.server);
+}
+
+static int get_name(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    mcp_elicited got;
+    (void)arguments, (void)user;
+    int rc = mcp_request_elicit(req, "it",
+                                MCP_OPTIONS(mcp_elicit, .message = "Who?",
+                                            .schema = "{\"type\":\"object\",\"properties\":{}}"),
+                                &got);
+    return rc == MCP_OK ? mcp_reply_text(req, "cancel nothing") : rc;
+}
+
+/* The same principal, name and question: a tool's state is none of a prompt's. */
+static void test_belongs_to_its_method(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"tools/call", "prompts/get"};
+    world w;
+    open_world(&w);
+    assert_int_equal(mcp_server_add_prompt(w.server,
+                                           MCP_OPTIONS(mcp_prompt, .name = "name", .get = get_name),
+                                           NULL, NULL),
+                     MCP_OK);
+    for (size_t i = 0; i < COUNT(methods); i++) {
+        begin_by(&w, methods[i], "alice");
+        assert_false(goes_on_by(&w, methods[!i], "alice"));
+        assert_true(goes_on_by(&w, methods[i], "alice"));
     }
     mcp_server_free(w.server);
 }
@@ -279,7 +318,7 @@ static void test_needs_keys_and_randomness(void **state)
         MCP_EINVAL);
     assert_non_null(strstr(error.text, "32 bytes"));
     w.no_random = true;
-    ask(&w, NULL, "");
+    ask_by(&w, "tools/call", NULL, "");
     assert_non_null(strstr(w.sent, "-32603"));
     assert_non_null(strstr(w.sent, "randomness"));
     w.no_random = false;
@@ -292,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_belongs_to_its_principal),
+        cmocka_unit_test(test_belongs_to_its_method),
         cmocka_unit_test(test_expires),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_every_bit_counts),

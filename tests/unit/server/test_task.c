@@ -58,6 +58,18 @@ static void test_list_is_ones_own(void **state)
     say_plainly(w, alice, "tools/call", "\"name\":\"job\",\"task\":{}");
     assert_has(say_plainly(w, alice, "tasks/list", ""), "\"completed\"");
     assert_has(say_plainly(w, bob, "tasks/list", ""), "\"tasks\":[]");
+    /* Each has more than a page; where Alice's goes on Bob cannot. */
+    for (int i = 0; i < PAGE; i++) {
+        say_plainly(w, alice, "tools/call", "\"name\":\"job\",\"task\":{}");
+        say_plainly(w, bob, "tools/call", "\"name\":\"job\",\"task\":{}");
+    }
+    char cursor[512];
+    const char *at = strstr(say_plainly(w, alice, "tasks/list", ""), "\"nextCursor\":\"");
+    assert_non_null(at);
+    at += strlen("\"nextCursor\":");
+    snprintf(cursor, sizeof(cursor), "\"cursor\":%.*s", (int)strcspn(at, ",}"), at);
+    assert_has(say_plainly(w, bob, "tasks/list", cursor), "\"code\":-32602");
+    assert_has(say_plainly(w, alice, "tasks/list", cursor), "\"completed\"");
     /* Who is nobody in particular shares no list: others are nobody too. */
     mcp_channel *nobody = asking_peer(w, NULL);
     assert_null(strstr(rig_sent(&w->r), "\"list\":{}"));
