@@ -398,6 +398,41 @@ heard_in_log() { # TEXT
     hush
 }
 
+@test "SIGHUP: repositories and databases come and go while clients are connected, in both eras" {
+    for module in git postgres sqlite; do
+        [ -f "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without $module"
+    done
+    git init -q -b main repository
+    git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
+    sqlite3 shop.db 'create table sale(id integer primary key)'
+    for era in legacy modern; do
+        printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
+        talk $era "$MCPD" --config c.json
+        result resources/list '{}'
+        is '[false,true]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
+        cat >c.json <<'END'
+{"sources": ["git:repository", "docs", {"module": "postgres", "source": "host=/nowhere", "name": "away"}]}
+END
+        : >"$BATS_TEST_TMPDIR/talk.log"
+        kill -HUP "$server_pid"
+        heard_in_log 'read again'
+        result resources/list '{}'
+        is '[true,false]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
+        result resources/read '{"uri":"git://repository/-/branches"}'
+        result tools/list '{}'
+        is '["query_away"]' '[.tools[].name]'
+        printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
+        : >"$BATS_TEST_TMPDIR/talk.log"
+        kill -HUP "$server_pid"
+        heard_in_log 'read again'
+        result resources/list '{}'
+        is '[false,true]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
+        result tools/list '{}'
+        is '["query"]' '[.tools[].name]'
+        hush
+    done
+}
+
 @test "SIGHUP: what needs a restart is named; without --config it ends the program as ever" {
     printf '{"sources": ["docs"]}' >c.json
     talk modern "$MCPD" --config c.json
