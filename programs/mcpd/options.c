@@ -384,10 +384,9 @@ void options_help(FILE *to)
             "\n%s\nA SOURCE is a folder or a file, or NAME:WHAT for a module:\n"
             "  git:PATH               a repository, at all its revisions\n"
             "  sqlite:FILE            a SQLite database\n"
-            "  postgres:CONNINFO      a PostgreSQL database: 'postgres:dbname=shop user=reader'\n"
-            "with options behind it, as in 'git:src?name=app' (quoted: the shell must not see the "
-            "'?');\n"
-            "--list-modules says which there are. '--' ends the options of mcpd.\n\nOptions:\n",
+            "  postgres:CONNINFO      a PostgreSQL database: 'postgres:dbname=shop user=me'\n"
+            "with options behind it, quoted for the shell: 'git:src?name=app'; --list-modules\n"
+            "says which there are. '--' ends the options of mcpd.\n\nOptions:\n",
             summary);
     help_options(to, table, N_OPTIONS, NULL);
     fprintf(to, "\nExamples:\n"
