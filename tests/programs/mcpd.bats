@@ -76,6 +76,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 }
 
 @test "--help and --version" {
+    [ -z "$("$MCPD" --help | awk 'length > 80')" ]
     run -0 "$MCPD" --help
     [[ "$output" == *"Usage: mcpd"*"--max-read SIZE"* ]]
     run -0 "$MCPD" -h
