@@ -6,6 +6,10 @@
 #include "failalloc.h"
 #include "gitalloc.h"
 
+#if __has_include(<git2/sys/errors.h>)
+#include <git2/sys/errors.h> /* where later ones have git_error_clear() */
+#endif
+
 static failalloc ours;
 static peer p;
 
