@@ -167,7 +167,7 @@ bool postgres_conn_flush(postgres_conn *c)
 
 static void next_is(postgres_conn *c)
 {
-    if (c->at < c->n_steps && c->step[c->at] == 'R')
+    if (c->at < c->n_steps && c->step[c->at] == 'R' && !(c->op && c->op->one))
         PQsetSingleRowMode(c->pg);
 }
 

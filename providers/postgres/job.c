@@ -116,7 +116,7 @@ void postgres_job_look(postgres_job *j, const char *sql,
                        void (*next)(postgres_job *j, int rc))
 {
     j->op.catalog = true;
-    j->op.inert = j->op.slow = false;
+    j->op.inert = j->op.one = j->op.slow = false;
     j->op.statement = 0;
     run(j, sql, row, next);
 }

@@ -35,6 +35,7 @@ struct postgres_op {
     const char *sql;
     bool inert;         /* runs no function of anybody's: the session's own read-only mode does */
     bool catalog;       /* reads the catalogue alone: nobody's functions are found by their names */
+    bool one;           /* with `inert`: brings a row at the most, all of it at once */
     uint64_t statement; /* with `inert`, not 0: one that comes again, with the same text */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;

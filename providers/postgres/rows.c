@@ -184,7 +184,7 @@ static void read_row(postgres_job *j)
         postgres_job_missing(j);
     } else {
         j->op.statement = j->table->inert ? j->table->number : 0;
-        j->op.inert = j->table->inert;
+        j->op.inert = j->op.one = j->table->inert;
         postgres_job_run(j, sql, put_row, end_row);
     }
 }

@@ -10,7 +10,7 @@ enum { FIRST_OF_USERS = 16384 }; /* oid */
 const char postgres_table_sql[] =
     "SELECT c.relkind, a.attname, t.oid::pg_catalog.int8,"
     " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0),"
-    " c.relkind = 'r' AND NOT c.relrowsecurity,"
+    " c.relkind = 'r' AND NOT c.relrowsecurity AND NOT c.relhassubclass,"
     " pg_catalog.quote_ident(CASE WHEN t.typtype = 'b' AND t.typcategory <> 'A' AND EXISTS (SELECT "
     "1 FROM pg_catalog.pg_operator o WHERE o.oprname = '=' AND o.oprleft = t.oid AND o.oprright = "
     "t.oid AND o.oprnamespace = t.typnamespace) THEN (SELECT y.nspname FROM "

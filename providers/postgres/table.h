@@ -25,7 +25,7 @@ typedef struct postgres_table {
     char kind; /* pg_class.relkind */
     postgres_column *column;
     size_t n_column, n_key;
-    bool inert;      /* finding a row by its key runs nobody's function */
+    bool inert;      /* finding a row by its key runs nobody's function, and finds no second one */
     uint64_t number; /* its row's statement: see postgres_op.statement */
     char *row_sql;   /* made when it is wanted first */
     int64_t until;

@@ -134,15 +134,26 @@ static void test_one_of_many(void **state)
     close_both();
 }
 
+/* As many connections as there may be: each has something to do at the same time. */
+static void open_all_connections(void)
+{
+    size_t before = p.replies;
+    for (int i = 0; i < 2; i++)
+        peer_send(&p, 10 + i, CALL, SQL("SELECT pg_sleep(0.5)"));
+    peer_send(&p, 12, READ, URI("public/napping/rows"));
+    peer_send(&p, 13, READ, ROW);
+    assert_true(run_until(&p, &p.replies, before + 4, 20000));
+}
+
 /* Where nothing was heard any more, what is idle is not tried before a new connection. */
 static void test_idle(void **state)
 {
     (void)state;
-    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 300});
+    run_sql("CREATE VIEW napping AS SELECT pg_sleep(0.5)::text AS t");
+    run_sql("GRANT SELECT ON napping TO reader");
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 1500});
     works_again();
-    for (int i = 0; i < 4; i++)
-        peer_send(&p, 10 + i, READ, URI("public/sale/rows"));
-    assert_true(run_until(&p, &p.replies, p.replies + 4, 20000));
+    open_all_connections();
     proxy_freeze(&net, true);
     assert_non_null(strstr(ask_and_wait(&p, READ, ROW), "too long"));
     size_t before = proxy_accepted(&net);
