@@ -6,7 +6,9 @@
  * expression everything is decoded in one run, separators and names included, so that elements of a
  * list can be found later by walking the raw and the decoded text side by side, without an index.
  */
+#define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 
 #include "uri/uri.h"
 
@@ -315,12 +317,32 @@ static bool match_text(mcp_uri_match *m)
     return match_gap(m, &t->gaps[t->pivot], from, to);
 }
 
+/* A cheap "no", for the many templates of a server that a URI does not belong to: of one in normal form, that the
+ * literals do not stand in it in their order. Whether it matches only the match knows. */
+static bool lacks_literal(const mcp_uri_template *t, mcp_str uri)
+{
+    size_t at = t->prefix.len;
+    if (!mcp__str_starts(uri, t->prefix))
+        return false;
+    for (size_t i = 0; i < uri.len; i++)
+        if (!is_normal(uri.ptr[i]))
+            return false;
+    for (size_t i = 0; i < t->gap_count; i++) {
+        mcp_str lit = t->gaps[i].literal;
+        const char *place = memmem(uri.ptr + at, uri.len - at, lit.ptr, lit.len);
+        if (!place)
+            return true;
+        at = (size_t)(place - uri.ptr) + lit.len;
+    }
+    return false;
+}
+
 int mcp_uri_template_match(const mcp_uri_template *t, mcp_str uri, const mcp_allocator *allocator,
                            mcp_uri_match **ret)
 {
     if (t->unmatchable.code != MCP_OK)
         return t->unmatchable.code;
-    if (!mcp_uri_template_prefix_matches(t, uri))
+    if (!mcp_uri_template_prefix_matches(t, uri) || lacks_literal(t, uri))
         return MCP_ENOTFOUND;
     mcp_uri_match *m;
     int rc = new_match(t, uri, mcp__allocator(allocator), &m);

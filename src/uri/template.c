@@ -348,6 +348,8 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
 
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
+    if (mcp__str_starts(uri, t->prefix)) /* which is in normal form: as nearly all are */
+        return true;
     size_t lower = t->has_scheme ? mcp__uri_scheme_length(uri) : 0;
     size_t at = 0, matched = 0;
     while (matched < t->prefix.len) {
