@@ -82,20 +82,6 @@ int files_put_line(const files *f, const files_entry *e, common_buffer *out)
     return rc == MCP_OK ? common_buffer_append(out, "\n", 1) : rc;
 }
 
-bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret)
-{
-    uint64_t value = 0;
-    if (!text.len || text.len > 18)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return false;
-        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    *ret = value;
-    return value >= min && value <= max;
-}
-
 void files_log(const files *f, const char *what, mcp_str uri, int code)
 {
     char line[512];

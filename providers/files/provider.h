@@ -40,9 +40,6 @@ int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out)
 /* "folder", "file"; size or "-"; URI: one line, separated by tabs. */
 int files_put_line(const files *f, const files_entry *entry, common_buffer *out);
 
-/* A whole decimal number; false when it is none, or outside of [min, max]. */
-bool files_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
-
 /* One line to the operator: why a request was refused, where the peer is not told. */
 void files_log(const files *f, const char *what, mcp_str uri, int code);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "content.h"
+#include "pieces.h"
 #include "text.h"
 
 enum {
@@ -87,7 +88,7 @@ int files_part_make(const files *f, files_number_fn *get, void *user, files_part
             return MCP_EINVAL;
         }
         part.kind = n->kind;
-        if (!files_number(text, n->min, max, n->is_count ? &part.count : &part.from)) {
+        if (!common_pieces_number(text, n->min, max, n->is_count ? &part.count : &part.from)) {
             snprintf(why, 256, "%s must be a whole number from %llu to %llu", n->name,
                      (unsigned long long)n->min, (unsigned long long)max);
             return MCP_EINVAL;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "glob.h"
+#include "pieces.h"
 
 /* What on_entry() answers when the slice is over; no code of the walk's either. */
 enum { PAUSE = 2 };
@@ -335,7 +336,7 @@ static bool take_number(mcp_str *text, uint64_t max, uint64_t *ret)
 {
     const char *dot = text->len ? memchr(text->ptr, '.', text->len) : NULL;
     size_t len = dot ? (size_t)(dot - text->ptr) : 0;
-    if (!files_number((mcp_str){text->ptr, len}, 0, max, ret))
+    if (!common_pieces_number((mcp_str){text->ptr, len}, 0, max, ret))
         return false;
     text->ptr += len + 1;
     text->len -= len + 1;
