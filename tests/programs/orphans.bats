@@ -23,7 +23,7 @@ END
 
 teardown() { # what was to end by itself
     local pid
-    for pid in $(cat server tool 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || :; done
+    for pid in ${host:-} $(cat server tool 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || :; done
 }
 
 wait_for() { # COMMAND...
