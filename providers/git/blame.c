@@ -7,13 +7,7 @@
  */
 #include "provider.h"
 
-enum {
-    LINES = 200,
-    MAX_LINES = 2000,
-    MAX_FILE = 8 << 20,
-    MAX_LOOKED_AT = 20000,
-    MAX_RANGES = 8192
-};
+enum { LINES = 200, MAX_LINES = 2000, MAX_LOOKED_AT = 20000, MAX_RANGES = 8192 };
 
 typedef struct range {
     git_oid commit, blob; /* where it waits, and what the file is there */
@@ -61,32 +55,27 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *us
 
 static int compare(blaming *b, const git_oid *old, const git_oid *new)
 {
-    git_diff_options options;
+    static const git_diff_hunk everything = {.new_start = 1, .new_lines = 1 << 30};
     git_odb_object *o = NULL, *n = NULL;
     size_t size = 0;
-    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
-    options.context_lines = 0;
     b->n_hunk = 0;
     b->rc = repo_blob_size(&b->j->use, old, &size);
-    if (b->rc == MCP_OK && size > MAX_FILE) /* nothing of it is unchanged */
-        return on_hunk(NULL, &(git_diff_hunk){.new_start = 1, .new_lines = 1 << 30}, b) == 0
-                   ? MCP_OK
-                   : b->rc;
+    if (b->rc == MCP_OK && size > REPO_COMPARE_MAX)
+        return on_hunk(NULL, &everything, b) == 0 ? MCP_OK : b->rc;
     if (b->rc == MCP_OK)
         b->rc = repo_object(&b->j->use, old, GIT_OBJECT_BLOB, &o);
     if (b->rc == MCP_OK)
         b->rc = repo_object(&b->j->use, new, GIT_OBJECT_BLOB, &n);
-    if (b->rc == MCP_OK &&
-        git_diff_buffers(git_odb_object_data(o), git_odb_object_size(o), NULL,
-                         git_odb_object_data(n), git_odb_object_size(n), NULL, &options, NULL, NULL,
-                         on_hunk, NULL, b) < 0 &&
-        b->rc == MCP_OK)
-        b->rc = MCP_EIO;
-    b->rc = b->rc == MCP_ENOTFOUND ? MCP_EIO : b->rc;
+    int rc = b->rc == MCP_OK
+                 ? repo_compare(repo_object_text(o), repo_object_text(n), 0, on_hunk, NULL, b)
+                 : MCP_OK;
+    if (rc == MCP_ELIMIT) /* nothing of it is taken for unchanged */
+        on_hunk(NULL, &everything, b);
+    else if (rc != MCP_OK && b->rc == MCP_OK)
+        b->rc = rc;
     git_odb_object_free(o);
     git_odb_object_free(n);
-    return b->rc;
+    return b->rc == MCP_ENOTFOUND ? MCP_EIO : b->rc;
 }
 
 static int add(blaming *b, const range *r)
@@ -418,10 +407,10 @@ int repo_run_blame(repo_job *j)
         rc = look_at_file(&b, &id, &whole, &has);
     if (rc == MCP_OK)
         rc = has ? repo_blob_size(&j->use, &whole.blob, &size) : MCP_ENOTFOUND;
-    if (rc == MCP_OK && size > MAX_FILE)
+    if (rc == MCP_OK && size > REPO_COMPARE_MAX)
         return repo_job_fail(j, MCP_CODE_INTERNAL,
                              "Only files of up to %d bytes can be blamed: read its log instead",
-                             MAX_FILE);
+                             REPO_COMPARE_MAX);
     if (rc == MCP_OK)
         rc = repo_object(&j->use, &whole.blob, GIT_OBJECT_BLOB, &o);
     if (rc != MCP_OK)

@@ -11,7 +11,7 @@
 
 #include "text.h"
 
-enum { MAX_FILES = 5000, MAX_FILE = 8 << 20, BINARY_LOOK = 8000 };
+enum { MAX_FILES = 5000, MAX_LINES = 400000, AROUND = 3, BINARY_LOOK = 8000 };
 
 typedef struct differing {
     repo_job *j;
@@ -138,6 +138,31 @@ static void put_left_out(differing *d, const char *why)
     common_release(&d->j->r->alloc, uri);
 }
 
+/* ---- two texts ------------------------------------------------------------------------------------------- */
+
+static size_t count_lines(mcp_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += text.ptr[i] == '\n';
+    return n;
+}
+
+int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
+                 git_diff_line_cb on_line, void *user)
+{
+    git_diff_options options;
+    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC; /* as git does it */
+    options.context_lines = around;
+    if (old.len > REPO_COMPARE_MAX || now.len > REPO_COMPARE_MAX ||
+        count_lines(old) + count_lines(now) > MAX_LINES)
+        return MCP_ELIMIT;
+    int rc = git_diff_buffers(old.ptr, old.len, NULL, now.ptr, now.len, NULL, &options, NULL, NULL,
+                              on_hunk, on_line, user);
+    return rc < 0 ? MCP_EIO : MCP_OK;
+}
+
 /* ---- one file -------------------------------------------------------------------------------------------- */
 
 /* Behind the second "@@" stands a line from above, cut at 80 bytes: without spaces at its end, and without
@@ -194,7 +219,7 @@ static int side_open(differing *d, const repo_entry *e, side *s)
         s->bytes = mcp_str_from(s->text);
     } else if (e) {
         int rc = repo_blob_size(&d->j->use, &e->id, &size);
-        s->large = rc == MCP_OK && size > MAX_FILE;
+        s->large = rc == MCP_OK && size > REPO_COMPARE_MAX;
         if (rc == MCP_OK && !s->large)
             rc = repo_object(&d->j->use, &e->id, GIT_OBJECT_BLOB, &s->object);
         if (rc != MCP_OK)
@@ -213,9 +238,6 @@ static bool is_binary(mcp_str bytes)
 
 static int put_contents(differing *d, const side *s)
 {
-    git_diff_options options;
-    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
     size_t before = d->j->text.len;
     if (is_binary(s[0].bytes) || is_binary(s[1].bytes)) {
         put_name(d, "Binary files ", d->side[0], "a/");
@@ -225,8 +247,7 @@ static int put_contents(differing *d, const side *s)
     }
     d->named = false;
     if (!s[0].large && !s[1].large &&
-        git_diff_buffers(s[0].bytes.ptr, s[0].bytes.len, NULL, s[1].bytes.ptr, s[1].bytes.len, NULL,
-                         &options, NULL, NULL, on_hunk, on_line, d) == 0)
+        repo_compare(s[0].bytes, s[1].bytes, AROUND, on_hunk, on_line, d) == MCP_OK)
         return d->rc;
     d->j->text.len = before;
     put_left_out(d, d->files == 1 ? "# It is too long to be shown: " : "# Left out here, see ");

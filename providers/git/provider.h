@@ -70,6 +70,15 @@ int repo_run_blame(repo_job *job);
 /* What a REV's path is: the tree or blob, or the commit of a submodule. */
 int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);
 
+/* ---- two texts ------------------------------------------------------------------------------------------ */
+
+enum { REPO_COMPARE_MAX = 8 << 20 }; /* bytes of each */
+
+/* Tells the callbacks what differs, with so many lines around it. It cannot be interrupted, so that of many lines,
+ * which may take minutes, nothing is told: MCP_ELIMIT. MCP_EIO: a callback did not return 0. */
+int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
+                 git_diff_line_cb on_line, void *user);
+
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 /* Any bytes: what is not UTF-8 is taken for Latin-1, and then no longer than a path. */

@@ -15,7 +15,8 @@
 #include "pieces.h"
 #include "watched.h"
 
-enum { LOOK_MS = 2000, SOON_MS = 50 };
+/* A look is the server's own work: it rests for REST times as long as it took, SOON_REST after an event. */
+enum { LOOK_MS = 2000, SOON_MS = 50, REST = 50, SOON_REST = 10 };
 
 /* Of each that is watched. */
 typedef struct marks {
@@ -28,6 +29,7 @@ struct repo_watch {
     mcp_host_poll *poll;
     int fd;
     bool soon;
+    uint64_t took; /* milliseconds, the last look */
     common_watched watched;
     git_oid list_mark;
 };
@@ -181,12 +183,20 @@ static void set_timer(repo *r, uint64_t ms)
     w->timer = w->host->timer_start(w->host->user, ms, on_timer, r);
 }
 
+static int64_t now_of(const mcp_host *host)
+{
+    return host->now ? host->now(host->user) : 0;
+}
+
 static void on_timer(void *user)
 {
     repo *r = user;
-    r->watch->soon = false;
+    repo_watch *w = r->watch;
+    w->soon = false;
+    int64_t began = now_of(w->host);
     look(r);
-    set_timer(r, LOOK_MS);
+    w->took = (uint64_t)(now_of(w->host) - began);
+    set_timer(r, w->took * REST > LOOK_MS ? w->took * REST : LOOK_MS);
 }
 
 static void on_event(void *user)
@@ -197,8 +207,9 @@ static void on_event(void *user)
     while (read(r->watch->fd, buffer, sizeof buffer) > 0)
         some = true;
     if (some && !r->watch->soon) {
+        uint64_t rest = r->watch->took * SOON_REST;
         r->watch->soon = true;
-        set_timer(r, SOON_MS);
+        set_timer(r, rest > SOON_MS ? rest : SOON_MS);
     }
 }
 

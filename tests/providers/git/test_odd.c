@@ -174,6 +174,19 @@ static void test_long_texts(void **state)
     peer_close(&p);
 }
 
+/* Comparing cannot be interrupted, so that what may take minutes is not begun. */
+static void test_many_lines(void **state)
+{
+    (void)state;
+    sh("git init -q -b main lines; cd lines; seq 250000 >f; git add f; git commit -q -m one; git "
+       "tag one; "
+       "sed -i 1s/1/x/ f; git commit -q -a -m two; git tag two");
+    open_repository("lines", 0);
+    READS("lines/-/blame/two/f?line=2&lines=1", "\\\"two\\\"", "!one");
+    READS("lines/-/diff/one/two", "# It is too long to be shown", "!@@");
+    peer_close(&p);
+}
+
 /* Two words of the configuration decide; they are not looked for anywhere else. */
 static void test_words_in_the_configuration(void **state)
 {
@@ -193,13 +206,10 @@ static void test_words_in_the_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_old_modes),
-        cmocka_unit_test(test_many_parents),
-        cmocka_unit_test(test_nothing_but_folders),
-        cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_words_in_the_configuration),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_old_modes),
+        cmocka_unit_test(test_many_parents), cmocka_unit_test(test_nothing_but_folders),
+        cmocka_unit_test(test_deep),         cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_many_lines),   cmocka_unit_test(test_words_in_the_configuration),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
