@@ -283,12 +283,13 @@ static int follow(blaming *b)
     int rc = MCP_OK;
     for (size_t looked_at = 0; rc == MCP_OK && (r = newest(b)); looked_at++) {
         range at = *r;
-        if (looked_at == MAX_LOOKED_AT) {
+        rc = repo_use_check(&b->j->use);
+        if (looked_at == MAX_LOOKED_AT || (looked_at && rc == MCP_ETIMEOUT)) {
             for (size_t i = 0; i < b->n; i++)
                 b->range[i].unfinished = !b->range[i].done;
+            b->j->fixed = b->j->fixed && rc == MCP_OK; /* another time it may get further */
             return MCP_OK;
         }
-        rc = repo_use_check(&b->j->use);
         if (rc == MCP_OK)
             rc = look_at(b, &at);
         compact(b);

@@ -187,6 +187,25 @@ static void test_many_lines(void **state)
     peer_close(&p);
 }
 
+/* Whoever has no time gets what was found until then. */
+static void test_no_time(void **state)
+{
+    (void)state;
+    sh("git init -q -b main long; cd long; seq 2000 | awk 'BEGIN { print \"blob\\nmark :1\\ndata "
+       "2\\nx\" } { print "
+       "\"commit refs/heads/main\\ncommitter A <a@example.org> \" 1700000000 + $1 \" +0000\\ndata "
+       "0\\nM 100644 :1 f\\nM "
+       "100644 inline g\\ndata 5\"; printf \"%04d\\n\", $1 }' | git fast-import --quiet");
+    open_repository("long", 1);
+    READS("long/-/blame/HEAD/f", "\\\"orOlder\\\":true");
+    READS("long/-/log/HEAD/f", "\\\"commits\\\":[]", "\\\"next\\\"", "&offset=");
+    peer_close(&p);
+    open_repository("long", 0);
+    READS("long/-/blame/HEAD/f", "!orOlder");
+    READS("long/-/log/HEAD/f", "\\\"subject\\\"", "!next");
+    peer_close(&p);
+}
+
 /* Two words of the configuration decide; they are not looked for anywhere else. */
 static void test_words_in_the_configuration(void **state)
 {
@@ -206,10 +225,15 @@ static void test_words_in_the_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_old_modes),
-        cmocka_unit_test(test_many_parents), cmocka_unit_test(test_nothing_but_folders),
-        cmocka_unit_test(test_deep),         cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_many_lines),   cmocka_unit_test(test_words_in_the_configuration),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_old_modes),
+        cmocka_unit_test(test_many_parents),
+        cmocka_unit_test(test_nothing_but_folders),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_many_lines),
+        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_words_in_the_configuration),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
