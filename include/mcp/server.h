@@ -38,7 +38,7 @@ typedef struct mcp_server_options {
     const char *website_url;
     const mcp_icon *icons;
     size_t n_icons;
-    const char *instructions; /* guidance for the model */
+    const char *instructions; /* guidance for the model; mcp_server_set_instructions() changes it */
 
     size_t page_size;     /* entries in one page of a list; 1000 */
     uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; 0 is the default */
@@ -244,6 +244,10 @@ MCP_API int mcp_server_rebuild(mcp_server *server,
  * freed, within one when that is replaced. For the `user` of tools and the like, which belongs to no provider.
  * The last one is called first. MCP_OK; MCP_ENOMEM, MCP_EINVAL: it is not called. */
 MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user);
+
+/* What clients are told from now on that ask (legacy ones ask once, when they connect); NULL: nothing. Copied.
+ * MCP_EINVAL (not UTF-8), MCP_ENOMEM: it stays as it was. */
+MCP_API int mcp_server_set_instructions(mcp_server *server, const char *instructions);
 
 /* Calls change(resource, user) for each resource before it is listed, a provider's entries included (what was
  * registered before the call is not): what is said about it may be changed, but not its URI. What it then points

@@ -42,20 +42,15 @@ static int fail(const mcp_error *error)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static int make_server(const settings *s, modules *m, const mcp_host *host, mcp_server **ret,
-                       mcp_error *error)
+static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
 {
-    char *made = s->instructions ? NULL : about_all(s, m);
-    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = s->name ? s->name : "mcpd",
-                                        .version = MCP_VERSION_STRING,
-                                        .instructions = s->instructions ? s->instructions : made,
-                                        .page_size = (size_t)s->page_size,
-                                        .no_subscribe = s->no_subscribe || s->no_watch,
-                                        .no_list_changed = s->no_list_changed || s->no_watch,
-                                        .declare_prompts = s->prompts, .host = host),
-                            ret, error);
-    free(made);
-    return rc;
+    return mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = s->name ? s->name : "mcpd",
+                                      .version = MCP_VERSION_STRING,
+                                      .page_size = (size_t)s->page_size,
+                                      .no_subscribe = s->no_subscribe || s->no_watch,
+                                      .no_list_changed = s->no_list_changed || s->no_watch,
+                                      .declare_prompts = s->prompts, .host = host),
+                          ret, error);
 }
 
 static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret, mcp_error *error)
@@ -144,7 +139,7 @@ static int prepare(program *p, mcp_error *error)
         for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
             rc = modules_load(p->offer.modules, s->modules.items[i], error);
         if (rc == MCP_OK)
-            rc = make_server(s, p->offer.modules, &host, &p->server, error);
+            rc = make_server(s, &host, &p->server, error);
     }
     if (rc == MCP_OK)
         rc = offer_make(&p->offer, p->server, error);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "about.h"
 #include "commands.h"
 
 /* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
@@ -164,6 +165,16 @@ static void annotate(mcp_server *server, notes *n)
     mcp_server_set_resource_hook(server, n ? notes_apply : NULL, n);
 }
 
+/* Without memory for them those of before stay: they are no more than a hint. */
+static void instruct(mcp_server *server, const offer *o)
+{
+    char *made = o->now->instructions ? NULL : about_all(o->now, o->modules);
+    const char *text = made ? made : o->now->instructions;
+    if (text)
+        mcp_server_set_instructions(server, text);
+    free(made);
+}
+
 int offer_make(offer *o, mcp_server *server, mcp_error *error)
 {
     access_rules *rules = NULL;
@@ -185,6 +196,7 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
         return rc;
     }
     allow(server, rules);
+    instruct(server, o);
     offer_clear(o);
     o->rules = rules;
     o->notes = said;

@@ -72,9 +72,6 @@ static int check_options(const mcp_server_options *o, mcp_error *error)
         return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"name\"");
     if (!o->version)
         return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"version\"");
-    mcp_str text = mcp_str_from(o->instructions);
-    if (mcp__utf8_valid(text.ptr, text.len) != text.len)
-        return mcp__fail(error, MCP_EINVAL, 0, "the \"instructions\" are not UTF-8");
     return MCP_OK;
 }
 
@@ -103,10 +100,8 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
     if (rc == MCP_OK)
         rc = render_info(server, &o);
-    if (rc == MCP_OK && o.instructions) {
-        server->instructions = mcp__strdup(&server->allocator, mcp_str_from(o.instructions));
-        rc = server->instructions ? MCP_OK : MCP_ENOMEM;
-    }
+    if (rc == MCP_OK)
+        rc = mcp_server_set_instructions(server, o.instructions);
     if (rc != MCP_OK) {
         mcp_server_free(server);
         return mcp__fail(error, rc, 0, "cannot make the server: %s",
@@ -115,6 +110,19 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     server->options = o;
     forget_texts(&server->options);
     *ret = server;
+    return MCP_OK;
+}
+
+int mcp_server_set_instructions(mcp_server *server, const char *instructions)
+{
+    mcp_str text = mcp_str_from(instructions);
+    if (mcp__utf8_valid(text.ptr, text.len) != text.len)
+        return MCP_EINVAL;
+    char *copy = instructions ? mcp__strdup(&server->allocator, text) : NULL;
+    if (instructions && !copy)
+        return MCP_ENOMEM;
+    mcp__release(&server->allocator, server->instructions);
+    server->instructions = copy;
     return MCP_OK;
 }
 

@@ -421,6 +421,8 @@ END
         result resources/read '{"uri":"git://repository/-/branches"}'
         result tools/list '{}'
         is '["query_away"]' '[.tools[].name]'
+        [ $era = legacy ] || result server/discover '{}' # which is asked again
+        [ $era = legacy ] || is '[true,false]' '[.instructions | contains("- postgres: away", "shop.db")]'
         printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
         : >"$BATS_TEST_TMPDIR/talk.log"
         kill -HUP "$server_pid"

@@ -9,6 +9,7 @@
 
 #include "support/failalloc.h"
 #include "support/fixture.h"
+#include "rig.h"
 
 static int read_none(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -54,6 +55,31 @@ static void test_server_options(void **state)
         assert_null(server);
     }
     mcp_server_free(NULL);
+}
+
+/* What cannot be set leaves what was. */
+static void test_instructions(void **state)
+{
+    static const char ask[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
+                              "\"params\":{" RIG_META "}}";
+    static rig r;
+    mcp_channel *channel;
+    (void)state;
+    assert_int_equal(rig_open(&r, &(mcp_server_options){.instructions = "begin"}, rig_ok), MCP_OK);
+    assert_int_equal(rig_connect(&r, NULL, NULL, &channel), MCP_OK);
+    rig_say(&r, channel, ask);
+    assert_non_null(strstr(rig_sent(&r), "\"instructions\":\"begin\""));
+    assert_int_equal(mcp_server_set_instructions(r.server, "go on"), MCP_OK);
+    assert_int_equal(mcp_server_set_instructions(r.server, "\x80"), MCP_EINVAL);
+    r.memory.fail_at = r.memory.calls + 1;
+    assert_int_equal(mcp_server_set_instructions(r.server, "never"), MCP_ENOMEM);
+    rig_say(&r, channel, ask);
+    assert_non_null(strstr(rig_sent(&r), "\"instructions\":\"go on\""));
+    assert_int_equal(mcp_server_set_instructions(r.server, NULL), MCP_OK);
+    rig_say(&r, channel, ask);
+    assert_null(strstr(rig_sent(&r), "instructions"));
+    mcp_channel_free(channel);
+    rig_close(&r);
 }
 
 static void test_resources(void **state)
@@ -315,10 +341,15 @@ static void test_no_memory_leaves_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_options), cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_templates),      cmocka_unit_test(test_tools),
-        cmocka_unit_test(test_prompts),        cmocka_unit_test(test_mount),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_no_memory_leaves_no_trace),
+        cmocka_unit_test(test_server_options),
+        cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_mount),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_leaves_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
