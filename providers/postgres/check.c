@@ -51,8 +51,9 @@ static bool is_verdict(const char *state)
 
 /* ---- with a connection of its own, at the start --------------------------------------------------------------- */
 
-static bool run(PGconn *conn, PGresult *r, char state[6], char why[300])
+static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300])
 {
+    PGresult *r = sent ? postgres_answer(conn, 2 * s->timeout_ms) : NULL;
     bool ok = PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
     const char *code = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
@@ -72,10 +73,12 @@ static bool check_now(postgres *s, PGconn *conn, const common_query *q)
     const char *plan = plan_of(s, q, &n);
     if (!plan)
         return true;
-    bool ok = run(conn, PQexec(conn, "BEGIN READ ONLY"), state, why) &&
-              run(conn, PQprepare(conn, "", q->sql, 0, NULL), state, why) &&
-              run(conn, PQexecParams(conn, plan, n, NULL, no_values, NULL, NULL, 0), state, why);
-    PQclear(PQexec(conn, "ROLLBACK"));
+    bool ok =
+        run(s, conn, PQsendQuery(conn, "BEGIN READ ONLY"), state, why) &&
+        run(s, conn, PQsendPrepare(conn, "", q->sql, 0, NULL), state, why) &&
+        run(s, conn, PQsendQueryParams(conn, plan, n, NULL, no_values, NULL, NULL, 0), state, why);
+    char ignored[6], words[300];
+    run(s, conn, PQsendQuery(conn, "ROLLBACK"), ignored, words);
     if (!ok && is_verdict(state))
         tell(s, q, state, why);
     return ok || is_verdict(state);
@@ -83,7 +86,7 @@ static bool check_now(postgres *s, PGconn *conn, const common_query *q)
 
 void postgres_check_now(postgres *s, PGconn *conn)
 {
-    bool ok = PQexitPipelineMode(conn) == 1 && PQsetnonblocking(conn, 0) == 0;
+    bool ok = PQexitPipelineMode(conn) == 1;
     for (size_t i = 0; ok && i < s->queries.n; i++)
         ok = check_now(s, conn, &s->queries.query[i]);
     s->check.done = ok;

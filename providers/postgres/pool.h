@@ -109,6 +109,9 @@ bool postgres_is_refusal(const char *conninfo, const char *text);
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms);
 /* Reads all that has arrived, without waiting. False: the connection is broken. */
 bool postgres_consume(PGconn *conn);
+/* Outside of the pool, for the start: what was sent last is answered with. NULL: not within this time, or the connection is
+ * broken. */
+PGresult *postgres_answer(PGconn *conn, uint64_t ms);
 /* libpq's own words about a connection, in one line. */
 void postgres_why(const char *message, char text[300]);
 

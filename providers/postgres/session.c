@@ -91,6 +91,21 @@ static bool await_result(PGconn *conn, patience *p)
     }
 }
 
+PGresult *postgres_answer(PGconn *conn, uint64_t ms)
+{
+    patience p = {.until = now_ms() + (int64_t)ms};
+    PGresult *last = NULL;
+    while (await_result(conn, &p)) {
+        PGresult *r = PQgetResult(conn);
+        if (!r)
+            return last;
+        PQclear(last);
+        last = r;
+    }
+    PQclear(last);
+    return NULL;
+}
+
 /* ---- setting up --------------------------------------------------------------------------------------------------- */
 
 /* Beside the transaction that is around every statement: what somebody forgets is read-only too, and ends
@@ -154,7 +169,7 @@ static bool look_at_options(PGconn *conn, int *seconds)
     bool several = false;
     for (const PQconninfoOption *o = all; o && o->keyword; o++) {
         if (o->val && strcmp(o->keyword, "connect_timeout") == 0)
-            *seconds = atoi(o->val);
+            *seconds = (int)strtol(o->val, NULL, 10);
         if (o->val && strncmp(o->keyword, "host", 4) == 0 && strchr(o->val, ','))
             several = true;
     }

@@ -117,6 +117,32 @@ static void test_phases(void **state)
     }
 }
 
+/* While it is mounted too: it is away then, and is there later. */
+static void test_mounting(void **state)
+{
+    static const char *const at[] = {"set_config", "BEGIN", "EXPLAIN", "ROLLBACK"};
+    mcp_json_doc *doc = NULL;
+    (void)state;
+    mcp_json_parse(mcp_str_from("[{\"name\":\"q\",\"sql\":\"SELECT 1\"}]"), NULL, NULL, &doc, NULL);
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        char text[160];
+        mcp_postgres_options o = {
+            .conninfo = text, .name = "shop", .timeout_ms = 300, .queries = mcp_json_root(doc)};
+        snprintf(text, sizeof text,
+                 "host=127.0.0.1 port=%u dbname=shop user=reader connect_timeout=2 sslmode=disable",
+                 net.port);
+        proxy_freeze(&net, false);
+        set_trap(&(phase){.on = at[i]});
+        if (peer_open(&p, &o) != MCP_OK)
+            fail_msg("%s: %s", at[i], p.error.text);
+        assert_true(proxy_is_frozen(&net));
+        proxy_freeze(&net, false);
+        works_again();
+        peer_close(&p);
+    }
+    mcp_json_free(doc);
+}
+
 /* Only one connection's way is swallowed: on the others all goes on. */
 static void test_one_of_many(void **state)
 {
@@ -318,10 +344,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phases),        cmocka_unit_test(test_one_of_many),
-        cmocka_unit_test(test_idle),          cmocka_unit_test(test_storm),
-        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_close),
-        cmocka_unit_test(test_subscriptions),
+        cmocka_unit_test(test_phases),      cmocka_unit_test(test_mounting),
+        cmocka_unit_test(test_one_of_many), cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_storm),       cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_close),       cmocka_unit_test(test_subscriptions),
     };
     int rc = make_listening_database();
     if (rc == 0)
