@@ -122,7 +122,7 @@ static int mount(sqlite *s, mcp_error *error)
 
 int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error)
 {
-    sqlite *s;
+    sqlite *s = NULL;
     mcp_sqlite_options o = {0};
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     int rc = make(server, &o, &s, error);
