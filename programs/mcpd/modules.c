@@ -519,6 +519,17 @@ int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_err
     return rc;
 }
 
+/* The end of the words that are no "key = value": the rest of a password that should have been in quotes. */
+static char *stray_words(char *p)
+{
+    for (;;) {
+        char *word = p + strspn(p, " "), *after = word + strcspn(word, " =?");
+        if (after == word || after[strspn(after, " ")] == '=')
+            return p;
+        p = after;
+    }
+}
+
 /* "password=…", also in quotes: to the end of its value. NULL: no more of them. */
 static char *find_password(char *from, char **end)
 {
@@ -530,14 +541,9 @@ static char *find_password(char *from, char **end)
         return find_password(word + 1, end);
     p += 1 + strspn(p + 1, " ");
     bool quoted = *p == '\'';
-    for (p += quoted; *p && (quoted ? *p != '\'' : *p != ' '); p++)
+    for (p += quoted; *p && (quoted ? *p != '\'' : !strchr(" ?", *p)); p++)
         p += *p == '\\' && p[1];
-    p += quoted && *p;
-    /* What is no word of its own is the rest of a password that should have been in quotes. */
-    for (size_t n; *p && (n = strspn(p, " ") + strcspn(p + strspn(p, " "), " =?"), p[n] != '=');)
-        if (p += n, *p == '?')
-            break;
-    *end = p;
+    *end = stray_words(p + (quoted && *p));
     while (word > from && isalnum((unsigned char)word[-1]))
         word--;
     return word;
