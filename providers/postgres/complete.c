@@ -138,7 +138,7 @@ static void complete_key(postgres_job *j)
     j->op.n_value = decades ? 0 : 1;
     j->op.statement = 0;
     j->op.slow = true;
-    j->op.inert = false;
+    j->op.inert = j->table->inert;
     postgres_job_run(j, NULL, put_completion, end_completion);
 }
 

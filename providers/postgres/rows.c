@@ -234,6 +234,7 @@ static bool put_conditions(postgres_job *j)
                               j->table->name, p->name.ptr, j->table->name);
             return false;
         }
+        j->op.inert = j->op.inert && postgres_column_is_plain(c);
         j->op.value[j->op.n_value++] = p->value.ptr;
         postgres_put(&j->sql, before);
         put_equal(&j->sql, c, (size_t)j->op.n_value);
@@ -325,6 +326,7 @@ static void read_page(postgres_job *j)
     j->limit = (size_t)limit;
     postgres_sql_reset(&j->sql);
     put_columns(&j->sql, j->table);
+    j->op.inert = j->table->inert;
     if (!put_conditions(j))
         return;
     put_order(&j->sql, j->table);
@@ -332,7 +334,6 @@ static void read_page(postgres_job *j)
     begin_page(j);
     j->op.statement = 0;
     j->op.slow = true;
-    j->op.inert = false;
     postgres_job_run(j, NULL, put_page_row, end_page);
 }
 
@@ -446,7 +447,7 @@ static void read_cell(postgres_job *j)
     put_where_key(&j->sql, j->table);
     postgres_put(&j->sql, ") AS cell");
     j->op.statement = 0;
-    j->op.inert = false;
+    j->op.inert = j->table->inert && postgres_column_is_plain(c);
     postgres_job_run(j, NULL, put_cell, end_cell);
 }
 

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-enum { FIRST_OF_USERS = 16384 }; /* oid */
-
 /* The schema of "=" is PostgreSQL's own, or that of a type that an extension brings along with it. By its name alone
  * it could be anybody's, whose arguments fit better: there is none for varchar but that for text. */
 const char postgres_table_sql[] =
@@ -100,8 +98,8 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     c->type = common_copy(alloc, PQgetvalue(r, 0, 3), (size_t)PQgetlength(r, 0, 3));
     c->oid = (unsigned)strtoul(PQgetvalue(r, 0, 2), NULL, 10);
     c->key = (int)strtol(PQgetvalue(r, 0, 4), NULL, 10);
-    t->inert =
-        (n == 0 || t->inert) && *PQgetvalue(r, 0, 5) == 't' && (!c->key || c->oid < FIRST_OF_USERS);
+    t->inert = (n == 0 || t->inert) && *PQgetvalue(r, 0, 5) == 't' &&
+               (!c->key || postgres_column_is_plain(c));
     t->n_key += c->key > 0;
     t->n_column++;
     return c->name && c->type && c->equal && c->cast ? MCP_OK : MCP_ENOMEM;

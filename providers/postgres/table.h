@@ -20,12 +20,20 @@ typedef struct postgres_column {
     int key;      /* its place in the primary key, from 1; 0: none */
 } postgres_column;
 
+/* Of a type that is PostgreSQL's own: comparing and casting it runs nobody's function. */
+enum { POSTGRES_FIRST_OF_USERS = 16384 }; /* oid */
+static inline bool postgres_column_is_plain(const postgres_column *c)
+{
+    return c->oid < POSTGRES_FIRST_OF_USERS;
+}
+
 typedef struct postgres_table {
     char *schema, *name;
     char kind; /* pg_class.relkind */
     postgres_column *column;
     size_t n_column, n_key;
-    bool inert;      /* finding a row by its key runs nobody's function, and finds no second one */
+    bool
+        inert; /* reading it runs nobody's function; finding a row by its key neither, nor finds a second one */
     uint64_t number; /* its row's statement: see postgres_op.statement */
     char *row_sql;   /* made when it is wanted first */
     int64_t until;
