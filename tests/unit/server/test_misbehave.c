@@ -60,6 +60,13 @@ static int structured_twice(rig *self, mcp_request *req)
     return mcp_reply_structured(req, MCP_STR("{\"a\":2}"));
 }
 
+/* As it was written, with all digits, but on one line. */
+static int structured_on_lines(rig *self, mcp_request *req)
+{
+    (void)self;
+    return mcp_reply_structured(req, MCP_STR("{\n\"a\":\r\n12345678901234567890.10}"));
+}
+
 static int bad_text(rig *self, mcp_request *req)
 {
     (void)self;
@@ -180,6 +187,7 @@ static const struct {
     {finishes_twice, 0, CALL, "\"once\""},
     {fails_after_saying, 0, CALL, "\"error\":{\"code\":5,\"message\":\"but failed\"}"},
     {structured_twice, 0, CALL, "\"structuredContent\":{\"a\":2}"},
+    {structured_on_lines, 0, CALL, "\"structuredContent\":{ \"a\":  12345678901234567890.10}"},
     {bad_text, 0, CALL, INTERNAL},
     {bad_tool_error, 0, CALL, INTERNAL},
     {bad_structured, 0, CALL, INTERNAL},
