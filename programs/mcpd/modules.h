@@ -15,6 +15,12 @@ typedef struct modules modules;
 
 /* Whether the word is "NAME:REST". */
 bool modules_is_source(const char *word);
+/* The length of its NAME; 0: it has none. */
+size_t modules_name_length(const char *word);
+
+/* Says what went wrong; MODULES_FAIL is the code too, so that readers and analyzers see that it is one. */
+void modules_explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
+#define MODULES_FAIL(error, code, ...) (modules_explain(error, code, __VA_ARGS__), (code))
 
 /* NULL: no memory. */
 modules *modules_new(void);
@@ -55,6 +61,8 @@ int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error);
 
+/* ---- words of the command line (words.c) --------------------------------------------------------------- */
+
 /* A source as the command line has it, "NAME:REST?option=value&…" taken apart; the options are of the types
  * that the module's schema gives them, `name` is the source's name. The last "?" that a word and "=" follow
  * begins them; what stands before is not decoded. */
@@ -82,6 +90,8 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
                          const char *base);
 /* The same for those of a word, "?NAME=VALUE&..." or "". free() it. */
 char *modules_place_words(const mcp_module *module, const char *options, const char *base);
+
+/* ---- passwords (passwords.c) ------------------------------------------------------------------------ */
 
 /* Takes the passwords out of a connection string, in place: nothing that is printed has one. */
 void modules_remove_passwords(char *text);

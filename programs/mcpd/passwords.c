@@ -1,0 +1,57 @@
+/* passwords.c: connection strings without their passwords, for whatever is printed or told.
+ *
+ * Written for what people type rather than for what is right: the rest of a password that should have been in quotes,
+ * or encoded, is taken out too.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <string.h>
+
+#include "modules.h"
+
+/* The end of the words that are no "key = value": the rest of a password that should have been in quotes. */
+static char *stray_words(char *p)
+{
+    for (;;) {
+        char *word = p + strspn(p, " "), *after = word + strcspn(word, " =?");
+        if (after == word || after[strspn(after, " ")] == '=')
+            return p;
+        p = after;
+    }
+}
+
+/* "password=…", also in quotes: to the end of its value. NULL: no more of them. */
+static char *find_password(char *from, char **end)
+{
+    char *word = strstr(from, "password"), *p = word ? word + strlen("password") : NULL;
+    if (!word)
+        return NULL;
+    p += strspn(p, " ");
+    if (*p != '=')
+        return find_password(word + 1, end);
+    p += 1 + strspn(p + 1, " ");
+    bool quoted = *p == '\'';
+    for (p += quoted; *p && (quoted ? *p != '\'' : !strchr(" ?", *p)); p++)
+        p += *p == '\\' && p[1];
+    *end = stray_words(p + (quoted && *p));
+    while (word > from && isalnum((unsigned char)word[-1]))
+        word--;
+    return word;
+}
+
+/* Neither as one of many words nor in a URI, "//user:password@host": to the last "@", whatever should have been
+ * encoded before it. */
+void modules_remove_passwords(char *text)
+{
+    char *end;
+    for (char *at = text; (at = find_password(at, &end)) != NULL;)
+        memmove(at, end, strlen(end) + 1);
+    char *user = strstr(text, "//");
+    if (!user)
+        return;
+    user += 2;
+    char *host = memrchr(user, '@', strcspn(user, "?"));
+    char *colon = host ? memchr(user, ':', (size_t)(host - user)) : NULL;
+    if (colon)
+        memmove(colon, host, strlen(host) + 1);
+}
