@@ -121,9 +121,10 @@ static const mcp_module *find(const modules *m, mcp_str name)
 
 const mcp_module *modules_at(const modules *m, size_t i)
 {
-    size_t n_linked = sizeof linked / sizeof *linked - 1;
-    if (i + 1 <= n_linked)
-        return linked[i];
+    size_t n_linked = 0;
+    for (; linked[n_linked]; n_linked++)
+        if (n_linked == i)
+            return linked[i];
     return i - n_linked < m->count ? m->items[i - n_linked] : NULL;
 }
 

@@ -52,7 +52,7 @@ static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
 static void spell_real(double value, char text[40])
 {
     if (!isfinite(value)) {
-        strcpy(text, value > 0 ? "9e999" : "-9e999");
+        snprintf(text, 40, "%s", value > 0 ? "9e999" : "-9e999");
         return;
     }
     for (int digits = 15; digits <= 17; digits++) {
