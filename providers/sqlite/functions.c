@@ -37,7 +37,9 @@ static bool any_null(int n, sqlite3_value **values)
 /* Where it is found next; NULL: nowhere. */
 static const char *find(bytes in, const char *from, bytes what)
 {
-    return memmem(from, in.len - (size_t)(from - in.ptr), what.ptr, what.len);
+    size_t left = in.len - (size_t)(from - in.ptr);
+    /* One byte is looked for often, and memmem() has to begin anew each time. */
+    return what.len == 1 ? memchr(from, *what.ptr, left) : memmem(from, left, what.ptr, what.len);
 }
 
 static bool goes_on(char c)

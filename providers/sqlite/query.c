@@ -179,7 +179,7 @@ static int bind_arguments(sqlite_job *j, sqlite3_stmt *stmt, bool *ok)
 
 int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
 {
-    bool ok;
+    bool ok = false;
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite_prepare_query(c, j, j->sql, &stmt);
     if (rc == SQLITE_OK && stmt)

@@ -1,6 +1,7 @@
 /* A server among peers that do anything at any time: calls that ask, become tasks, wait, and are answered late;
  * replies to what was asked and to what was not; cancels, lost exchanges, closed channels, new builds, time that
- * passes. Drawn from a seed, so that what fails once fails again: `test_fault_storm SEED [ROUNDS]`.
+ * passes. Drawn from a seed, so that what fails once fails again: `test_fault_storm SEED [ROUNDS]` tells each seed
+ * before it.
  *
  * What has to hold: no memory is lost or used after it was given back (the sanitizer sees it), and of every request
  * that nobody cancelled there is exactly one answer, at the latest when all handlers ended and all time-outs are
@@ -50,6 +51,7 @@ typedef struct peer {
 
 typedef struct storm {
     bool failing; /* the heap, now and then */
+    uint64_t seed;
     uint64_t dice;
     failalloc memory;
     mcp_allocator allocator;
@@ -309,7 +311,8 @@ static void note_answer(peer *p, const mcp_json *message, mcp_str text)
     if (s.failing && mcp_json_is(mcp_json_get(message, "id"), MCP_JSON_NULL))
         return;
     if (id < 1 || id >= p->next_id || ++p->ids[id].answers > 1)
-        fail_msg("an answer to nothing, or another: %.*s", (int)text.len, text.ptr);
+        fail_msg("seed %llu: an answer to nothing, or another: %.*s", (unsigned long long)s.seed,
+                 (int)text.len, text.ptr);
     note_text(s.tasks[s.n_tasks % SEEN], sizeof(s.tasks[0]), mcp_json_get(task, "taskId"),
               &s.n_tasks);
     note_text(s.states[s.n_states % SEEN], sizeof(s.states[0]),
@@ -322,7 +325,8 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     mcp_json_doc *doc = NULL;
     (void)channel, (void)exchange;
     if (mcp_json_parse(message, NULL, NULL, &doc, NULL) != MCP_OK)
-        fail_msg("no JSON: %.*s", (int)message.len, message.ptr);
+        fail_msg("seed %llu: no JSON: %.*s", (unsigned long long)s.seed, (int)message.len,
+                 message.ptr);
     const mcp_json *root = mcp_json_root(doc);
     const mcp_json *id = mcp_json_get(root, "id");
     bool question = mcp_json_get(root, "method") != NULL;
@@ -586,7 +590,8 @@ static void check_answers(void)
         const peer *p = &s.peers[i];
         for (int id = 1; p->channel && id < p->next_id; id++) {
             if (!p->ids[id].excused && p->ids[id].answers != 1)
-                fail_msg("peer %zu: request %d has %u answers", i, id, p->ids[id].answers);
+                fail_msg("seed %llu, peer %zu: request %d has %u answers",
+                         (unsigned long long)s.seed, i, id, p->ids[id].answers);
         }
     }
 }
@@ -596,6 +601,7 @@ static void play(uint64_t seed, bool failing)
     memset(&s, 0, sizeof(s));
     s.dice = seed * 0x9E3779B97F4A7C15u | 1;
     s.failing = failing;
+    s.seed = seed;
     s.now = 1;
     s.calendar = 1767225600000;
     s.allocator = failalloc_allocator(&s.memory);
@@ -619,15 +625,18 @@ static void play(uint64_t seed, bool failing)
         mcp_reply_finish(s.kept[--s.n_kept], MCP_OK);
     mcp_server_free(s.server);
     if (s.memory.live)
-        fail_msg("%zu blocks were not given back", s.memory.live);
+        fail_msg("seed %llu: %zu blocks were not given back", (unsigned long long)seed,
+                 s.memory.live);
 }
 
 static uint64_t first_seed = 1, rounds = 150;
+static bool tells; /* each seed: where it crashes */
 
 static void play_all(bool failing)
 {
     for (uint64_t seed = first_seed; seed < first_seed + rounds; seed++) {
-        print_message("seed %llu\r", (unsigned long long)seed);
+        if (tells)
+            print_message("# seed %llu\n", (unsigned long long)seed);
         play(seed, failing);
     }
 }
@@ -651,7 +660,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_storm_without_memory),
     };
     if (argc > 1)
-        first_seed = strtoull(argv[1], NULL, 10), rounds = 1;
+        first_seed = strtoull(argv[1], NULL, 10), rounds = 1, tells = true;
     if (argc > 2)
         rounds = strtoull(argv[2], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
