@@ -238,8 +238,7 @@ typedef struct mcp_http_client_options {
     uint64_t close_ms;     /* for the end of a session; 1,000 */
     uint64_t retry_ms;     /* before a stream is resumed when the server does not say; 1,000 */
     uint64_t max_retry_ms; /* the longest wait after failures; 60,000 */
-    size_t
-        max_exchanges; /* requests at one time, and again as many notifications and answers; 64 */
+    size_t max_exchanges;  /* requests at one time, and as many notifications and answers; 64 */
 } mcp_http_client_options;
 
 /* Connects a client; nothing is sent before its start. Sets SIGPIPE to be ignored where it has its default

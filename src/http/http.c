@@ -261,9 +261,9 @@ void mcp_http_drain(mcp_http *http, int64_t now)
     mcp__http_leave(http);
 }
 
-static bool is_of(const char *whose, const char *principal)
+bool mcp__http_same_principal(const char *a, const char *b)
 {
-    return whose && principal ? strcmp(whose, principal) == 0 : whose == principal;
+    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static void end_sessions(mcp__link *sessions, const char *principal)
@@ -271,7 +271,7 @@ static void end_sessions(mcp__link *sessions, const char *principal)
     for (mcp__link *l = sessions->next, *next; l != sessions; l = next) {
         mcp__http_session *s = mcp__container(l, mcp__http_session, link);
         next = l->next;
-        if (is_of(s->peer->channel->options.principal, principal))
+        if (mcp__http_same_principal(s->peer->channel->options.principal, principal))
             mcp__http_session_free(s);
     }
 }
@@ -292,7 +292,7 @@ void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
     for (mcp__link *l = http->connections.next, *next; l != &http->connections; l = next) {
         mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
         next = l->next;
-        if (c->phase > MCP__HTTP_HEAD && is_of(owner(c), principal))
+        if (c->phase > MCP__HTTP_HEAD && mcp__http_same_principal(owner(c), principal))
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_leave(http);

@@ -267,6 +267,8 @@ void mcp__http_connection_due(mcp_http_connection *c);
 /* Gives back what only a request in progress needs. */
 void mcp__http_slim(mcp_http_connection *c);
 int64_t mcp__http_now(const mcp_http *http);
+/* NULL is nobody in particular, who is the same as himself alone. */
+bool mcp__http_same_principal(const char *a, const char *b);
 
 /* ---- parse.c ------------------------------------------------------------------------------------ */
 

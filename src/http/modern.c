@@ -170,11 +170,6 @@ bool mcp__http_exchange_alive(const mcp_http_connection *c)
     return peer && mcp__http_in_flight(peer->channel, c->exchange);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 /* Lets go of a channel whose connection goes on without it. A legacy client that is away has not
  * cancelled, so its requests are let run. */
 static void leave(mcp__http_peer *peer)
@@ -191,9 +186,9 @@ static void leave(mcp__http_peer *peer)
 static mcp__http_peer *suitable(mcp_http_connection *c, const mcp__revision *legacy)
 {
     mcp__http_peer *peer = c->peer;
-    if (peer &&
-        (peer->legacy != legacy || !same_text(peer->channel->options.principal, c->principal) ||
-         peer->channel->closed)) {
+    if (peer && (peer->legacy != legacy ||
+                 !mcp__http_same_principal(peer->channel->options.principal, c->principal) ||
+                 peer->channel->closed)) {
         c->peer = NULL;
         leave(peer);
     }

@@ -116,9 +116,7 @@ mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
     if (!s || !s->revision)
         return NULL;
     /* Somebody else's is as good as none. */
-    const char *theirs = s->peer->channel->options.principal;
-    mcp_str a = mcp_str_from(theirs), b = mcp_str_from(c->principal);
-    return mcp_str_eq(a, b) && !theirs == !c->principal ? s : NULL;
+    return mcp__http_same_principal(s->peer->channel->options.principal, c->principal) ? s : NULL;
 }
 
 void mcp__http_session_attach(mcp__http_session *s, mcp_http_connection *c)
