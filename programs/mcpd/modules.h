@@ -82,6 +82,8 @@ char *modules_absolute(modules *m, const char *word, const char *base);
 
 /* ---- paths (paths.c) ---------------------------------------------------------------------------------- */
 
+/* What stands for the "~" of a path that begins with "~/"; NULL: it does not, or nobody knows. */
+const char *modules_home(const char *path);
 /* Where a path lies that stands in a file of the folder `base`, where ~/ is home; NULL: of the present folder.
  * NULL: no memory, or there is no present folder. free() it. */
 char *modules_place(const char *path, const char *base);

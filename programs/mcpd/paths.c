@@ -5,15 +5,22 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "entry.h"
 #include "modules.h"
 
+const char *modules_home(const char *path)
+{
+    const char *home = strncmp(path, "~/", 2) == 0 ? getenv("HOME") : NULL;
+    return home && *home ? home : NULL;
+}
+
 char *modules_place(const char *path, const char *base)
 {
     char *made = NULL;
-    const char *home = getenv("HOME");
-    if (base && path[0] == '~' && path[1] == '/' && home && *home)
+    const char *home = base ? modules_home(path) : NULL;
+    if (home)
         base = home, path += 2;
     if (!base || *path == '/')
         return absolute_path(path);

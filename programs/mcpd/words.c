@@ -148,9 +148,9 @@ static int read_options(char *text, modules_word *word, mcp_error *error)
 /* "git:~/src": no shell expands it there, and whoever writes it means it. */
 static bool expand_home(modules_word *word)
 {
-    const char *home = getenv("HOME");
+    const char *home = word->module->source_is_path ? modules_home(word->source) : NULL;
     char *path = NULL;
-    if (!word->module->source_is_path || strncmp(word->source, "~/", 2) != 0 || !home || !*home)
+    if (!home)
         return true;
     if (asprintf(&path, "%s%s", home, word->source + 1) < 0)
         return false;
