@@ -11,23 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 enum { BUFFER_SIZE = 64 * 1024, MAX_PASSES = 101, RECLEN_OFFSET = 16 };
-
-static double now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Entries including "." and "..", or -1. */
 static long one_pass(int fd)
@@ -58,9 +46,9 @@ int main(int argc, char **argv)
     }
     int fd = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (long i = 0; fd >= 0 && i < passes; i++) {
-        double start = now_ms();
+        double start = now_us();
         entries = one_pass(fd);
-        times[i] = now_ms() - start;
+        times[i] = (now_us() - start) / 1e3;
         if (entries < 0) {
             break;
         }
@@ -70,7 +58,6 @@ int main(int argc, char **argv)
         return 1;
     }
     close(fd);
-    qsort(times, (size_t)passes, sizeof(times[0]), by_value);
-    printf("ms=%.3f entries=%ld\n", times[passes / 2], entries);
+    printf("ms=%.3f entries=%ld\n", median(times, (size_t)passes), entries);
     return 0;
 }

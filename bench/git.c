@@ -10,35 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <git.h>
 #include <git2.h>
 #include <mcp/mcp.h>
 
+#include "clock.h"
+
 enum { ROUNDS = 9, READS = 2000, MANY = 100000, LISTS = 5, BLOBS = 10000, PASSES = 3 };
 
 typedef enum kind { OF_COMMITS, OF_FILES, OF_BLOBS } kind;
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times, size_t n)
-{
-    qsort(times, n, sizeof *times, by_value);
-    return times[n / 2];
-}
 
 static void die(const char *why)
 {

@@ -18,40 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <libpq-fe.h>
 #include <mcp/io.h>
 #include <postgres.h>
 
+#include "clock.h"
+
 enum { ROUNDS = 41, ROWS = 500 };
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static double cpu_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times)
-{
-    qsort(times, ROUNDS, sizeof *times, by_value);
-    return times[ROUNDS / 2];
-}
 
 static void die(const char *why)
 {
@@ -181,16 +156,17 @@ int main(int argc, char **argv)
                       NULL));
     open_peer(&p, loop, argv[1]);
     for (int i = 0; i < ROUNDS; i++) {
-        cpu[0] = cpu_us();
+        cpu[0] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e3;
         t[0][i] = bare(c);
-        cpu[1] = cpu_us();
+        cpu[1] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e3;
         t[1][i] = ask(&p, loop);
-        cpu[2] = cpu_us();
+        cpu[2] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e3;
         spent[0] += cpu[1] - cpu[0];
         spent[1] += cpu[2] - cpu[1];
     }
-    printf("row_bare_us=%.2f row_us=%.2f row_bare_cpu_us=%.2f row_cpu_us=%.2f\n", median(t[0]),
-           median(t[1]), spent[0] / ROUNDS / ROWS, spent[1] / ROUNDS / ROWS);
+    printf("row_bare_us=%.2f row_us=%.2f row_bare_cpu_us=%.2f row_cpu_us=%.2f\n",
+           median(t[0], ROUNDS), median(t[1], ROUNDS), spent[0] / ROUNDS / ROWS,
+           spent[1] / ROUNDS / ROWS);
     mcp_channel_free(p.channel);
     mcp_loop_drain(loop, 1000);
     mcp_server_free(p.server);

@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <mcp/schema.h>
+
+#include "clock.h"
 
 enum { ROUNDS = 15, MEMBERS = 1000 };
 
@@ -58,19 +59,6 @@ static const bench_case cases[] = {
      "{\"a\":1,\"b\":\"x\",\"c\":null}"},
 };
 
-static double now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void die(const char *name, const char *why)
 {
     fprintf(stderr, "schema: %s: %s\n", name, why);
@@ -82,22 +70,21 @@ static void measure(const char *name, mcp_str schema_text, mcp_str value_text, l
     mcp_schema *schema = NULL;
     mcp_json_doc *doc = NULL;
     mcp_error error = {0};
-    double times[ROUNDS], compile = now_ns();
+    double times[ROUNDS], compile = clock_ns(CLOCK_MONOTONIC);
     if (mcp_schema_compile_text(NULL, schema_text, NULL, &schema, &error) != MCP_OK)
         die(name, error.text);
-    compile = now_ns() - compile;
+    compile = clock_ns(CLOCK_MONOTONIC) - compile;
     if (mcp_json_parse(value_text, NULL, NULL, &doc, &error) != MCP_OK)
         die(name, error.text);
     for (int round = 0; round < ROUNDS; round++) {
-        double start = now_ns();
+        double start = clock_ns(CLOCK_MONOTONIC);
         for (long i = 0; i < count; i++) {
             if (mcp_schema_validate(schema, mcp_json_root(doc), &error) != MCP_OK)
                 die(name, error.text);
         }
-        times[round] = (now_ns() - start) / (double)count;
+        times[round] = (clock_ns(CLOCK_MONOTONIC) - start) / (double)count;
     }
-    qsort(times, ROUNDS, sizeof(times[0]), by_value);
-    printf("name=%s ns=%.0f compile_us=%.1f\n", name, times[ROUNDS / 2], compile / 1e3);
+    printf("name=%s ns=%.0f compile_us=%.1f\n", name, median(times, ROUNDS), compile / 1e3);
     mcp_json_free(doc);
     mcp_schema_free(schema);
 }

@@ -9,33 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mcp/mcp.h>
 #include <sqlite.h>
 #include <sqlite3.h>
 
+#include "clock.h"
+
 enum { ROUNDS = 9, ROWS = 10000, TABLES = 1000, LISTS = 100 };
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times)
-{
-    qsort(times, ROUNDS, sizeof *times, by_value);
-    return times[ROUNDS / 2];
-}
 
 static void die(const char *why)
 {
@@ -201,7 +183,8 @@ int main(int argc, char **argv)
         t[4][i] = ask(&p, "resources/list", NULL, LISTS);
     }
     printf("row_bare_us=%.2f row_prepare_us=%.2f row_us=%.2f list_bare_us=%.0f list_us=%.0f\n",
-           median(t[0]), median(t[1]), median(t[2]), median(t[3]), median(t[4]));
+           median(t[0], ROUNDS), median(t[1], ROUNDS), median(t[2], ROUNDS), median(t[3], ROUNDS),
+           median(t[4], ROUNDS));
     mcp_channel_free(p.channel);
     mcp_server_free(p.server);
     sqlite3_finalize(row);
