@@ -90,7 +90,8 @@ typedef struct mcp_allocator {
     X(ECANCELLED, 12, "cancelled")                    \
     X(EUNSUPPORTED, 13, "not supported")              \
     X(EREMOTE, 14, "the peer answered with an error") \
-    X(EPROTOCOL, 15, "the peer broke the protocol")
+    X(EPROTOCOL, 15, "the peer broke the protocol")   \
+    X(EFILES, 16, "no file descriptor is left")
 
 /* Positive outcomes; each function names those that it can return. */
 enum {

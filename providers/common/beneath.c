@@ -29,7 +29,7 @@ int common_code_of_errno(int error)
     case ENXIO:
     case ENODEV: return MCP_EACCESS;
     case EMFILE:
-    case ENFILE: return MCP_ELIMIT;
+    case ENFILE: return MCP_EFILES;
     case ENOMEM: return MCP_ENOMEM;
     default: return MCP_EIO;
     }

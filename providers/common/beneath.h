@@ -33,7 +33,7 @@ bool common_beneath_needs_walk(int fd);
 
 /* In all calls `rel` is a relative path without empty, "." and ".." components; "" is the directory
  * itself. Failures: MCP_ENOTFOUND, MCP_EACCESS (permissions, leaves the root, or is neither a regular
- * file nor a directory), MCP_ELIMIT (no descriptors), MCP_ENOMEM, MCP_EIO. */
+ * file nor a directory), MCP_EFILES (no descriptors), MCP_ENOMEM, MCP_EIO. */
 
 /* Opens a regular file or a directory for reading; `st` tells which. FIFOs, sockets and devices are
  * refused and not opened. COMMON_IS_LINK. The descriptor is the caller's. */

@@ -117,7 +117,7 @@ static int in_folder(completion *c, mcp_str prefix)
             rc = common_beneath_open_dir(c->root->at, real, &fd);
     }
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM || rc == MCP_ELIMIT ? rc : MCP_OK;
+        return rc == MCP_ENOMEM || rc == MCP_EFILES ? rc : MCP_OK;
     if (c->opt.too_large && fstat(fd, &st) == 0 && c->opt.too_large(&st))
         rc = FILES_IS_LARGE;
     else

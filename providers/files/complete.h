@@ -27,7 +27,7 @@ enum { FILES_IS_LARGE = 2 };
 
 /* Completes a path relative to the root. *ret_total is how many there are; when not all were counted,
  * how many at least, and more than were emitted. A folder that is not there has none. `options` may be
- * NULL. MCP_ENOMEM, MCP_ELIMIT, FILES_IS_LARGE, what emit returned. */
+ * NULL. MCP_ENOMEM, MCP_EFILES, FILES_IS_LARGE, what emit returned. */
 int files_complete(const files_roots *roots, size_t root, mcp_str value,
                    const files_complete_options *options, files_complete_fn *emit, void *user,
                    size_t *ret_total);

@@ -27,7 +27,7 @@ typedef struct files_roots {
 } files_roots;
 
 /* Opens all; the same root named twice counts once. MCP_ENOTFOUND, MCP_EACCESS (also for what is neither
- * a regular file nor a folder), MCP_EINVAL (empty path), MCP_ELIMIT, MCP_EIO, MCP_ENOMEM, with the path
+ * a regular file nor a folder), MCP_EINVAL (empty path), MCP_EFILES, MCP_EIO, MCP_ENOMEM, with the path
  * in error->text. options, alloc and error may be NULL. Close with files_roots_close(). */
 int files_roots_open(const char *const *paths, size_t count, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_roots *ret, mcp_error *error);

@@ -247,7 +247,7 @@ static int search_file(search *s, const files_entry *e)
     struct stat st;
     int fd = -1;
     int rc = files_root_open(&s->sweep.f->roots.items[e->root], e->rel.ptr, &fd, &st);
-    if (rc == MCP_ENOMEM || rc == MCP_ELIMIT)
+    if (rc == MCP_ENOMEM || rc == MCP_EFILES)
         return rc;
     if (rc != MCP_OK || !S_ISREG(st.st_mode)) {
         if (fd >= 0)
@@ -346,7 +346,7 @@ static int done(files_sweep *sweep)
     else if (rc == MCP_EINVAL)
         rc = mcp_reply_tool_error(sweep->req, "The cursor is not one of search_resources: leave it "
                                               "out to begin at the start.");
-    else if (rc == MCP_ELIMIT)
+    else if (rc == MCP_EFILES)
         rc = mcp_reply_tool_error(sweep->req, "Too many files are open; try again");
     common_buffer *buffers[] = {&s->bytes, &s->uri, &s->out, &s->links};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)

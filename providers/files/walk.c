@@ -110,7 +110,7 @@ static int reserve_level(walker *w)
  * want of memory or descriptors would lose entries. */
 static bool serious(int rc)
 {
-    return rc == MCP_ENOMEM || rc == MCP_ELIMIT || rc == MCP_ECANCELLED;
+    return rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_ECANCELLED;
 }
 
 static int open_level(walker *w, level *lv)

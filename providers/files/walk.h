@@ -64,7 +64,7 @@ typedef struct files_walk_result {
 } files_walk_result;
 
 /* One page of all roots. `in` and `out` may be the same. MCP_EINVAL for an impossible cursor, MCP_ENOMEM,
- * MCP_ECANCELLED, MCP_ELIMIT (no descriptors), what emit returned. */
+ * MCP_ECANCELLED, MCP_EFILES (no descriptors), what emit returned. */
 int files_walk_page(const files_roots *roots, const files_cursor *in,
                     const files_walk_options *options, files_emit_fn *emit, void *user,
                     files_cursor *out, files_walk_result *result);

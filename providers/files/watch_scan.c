@@ -108,7 +108,7 @@ bool files_watch_found(files_watch *w, const char *path, size_t len)
     int rc = known ? MCP_OK : files_dirs_add(&w->dirs, path, len, FILES_DIR_FOUND, &d);
     if (rc == MCP_OK && (!known || !d->queued))
         files_watch_scan_add(w, d);
-    return rc != MCP_ELIMIT && rc != MCP_ENOMEM;
+    return rc != MCP_ELIMIT && rc != MCP_EFILES && rc != MCP_ENOMEM;
 }
 
 typedef struct linux_dirent { /* what getdents64 writes */

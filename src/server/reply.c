@@ -348,11 +348,40 @@ static mcp_str uri_data(mcp_request *req)
     return data;
 }
 
+/* One line for each interval: with every descriptor in use each request may fail. */
+static void log_no_files(mcp_server *server)
+{
+    enum { INTERVAL_MS = 10000 };
+    char line[160];
+    const mcp_host *host = &server->host;
+    server->no_files++;
+    if (!server->has_host || !host->log || !host->now)
+        return;
+    int64_t now = host->now(host->user);
+    if (server->files_logged && now - server->files_logged < INTERVAL_MS)
+        return;
+    snprintf(line, sizeof(line),
+             "no file descriptor is left: %zu answers failed; raise the limit of open files "
+             "(ulimit -n, LimitNOFILE=)",
+             server->no_files);
+    server->files_logged = now ? now : 1;
+    server->no_files = 0;
+    host->log(host->user, "error", line);
+}
+
 /* Makes an error of what a handler returned, when it did not say one itself. */
 static void set_error(mcp_request *req, int rc)
 {
     if (req->error_code)
         return;
+    if (rc == MCP_EFILES) {
+        log_no_files(req->server);
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = MCP_STR("The server has no file descriptor left (its limit of open "
+                                     "files): try again later");
+        req->error_data = MCP_STR("{\"retryAfterMs\":1000}");
+        return;
+    }
     /* What must not be read looks like what is not there. */
     if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
         req->error_data = uri_data(req);

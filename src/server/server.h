@@ -193,6 +193,8 @@ struct mcp_server {
     mcp__map topics;          /* canonical URI to mcp__topic */
     size_t n_list_streams;    /* streams that want changes of the list of resources */
     struct mcp__tasks *tasks; /* NULL: none are offered */
+    size_t no_files;          /* answers that failed for want of a descriptor, not yet logged */
+    int64_t files_logged;     /* when that was last logged; 0: never */
 };
 
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);

@@ -8,6 +8,8 @@
 #include "tree.h"
 #include "walk.h"
 
+#include <sys/resource.h>
+
 /* What was listed: "root:path" and a slash for folders. */
 typedef struct list {
     char **items;
@@ -605,15 +607,44 @@ static void test_no_memory(void **state)
     tree_remove(&t);
 }
 
+/* Without descriptors nothing is passed over in silence: the page fails, and says of what. */
+static void test_no_descriptors(void **state)
+{
+    struct rlimit before, none;
+    files_walk_result result;
+    files_cursor at = {0};
+    list l = {0};
+    tree t;
+    int fd = -1;
+    struct stat st;
+    (void)state;
+    tree_make(&t);
+    tree_file(&t, "x/a", "");
+    files_roots roots = open_tree(&t, NULL);
+    const files_walk_options options = {.max = 10};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int page = files_walk_page(&roots, &at, &options, collect, &l, &at, &result);
+    int read = files_root_open(&roots.items[0], "x/a", &fd, &st);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(page, MCP_EFILES);
+    assert_int_equal(read, MCP_EFILES);
+    list_free(&l);
+    files_roots_close(&roots);
+    tree_remove(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_roots),    cmocka_unit_test(test_uris),
-        cmocka_unit_test(test_changes),  cmocka_unit_test(test_lost_folder),
-        cmocka_unit_test(test_cost),     cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_deep),     cmocka_unit_test(test_dead_links),
-        cmocka_unit_test(test_dir_page), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_roots),          cmocka_unit_test(test_uris),
+        cmocka_unit_test(test_changes),        cmocka_unit_test(test_lost_folder),
+        cmocka_unit_test(test_cost),           cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_deep),           cmocka_unit_test(test_dead_links),
+        cmocka_unit_test(test_dir_page),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

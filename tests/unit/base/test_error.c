@@ -14,8 +14,9 @@ static void test_names(void **state)
     assert_string_equal(mcp_error_name(MCP_ENOMEM), "MCP_ENOMEM");
     assert_string_equal(mcp_error_text(MCP_ENOMEM), "out of memory");
     assert_string_equal(mcp_error_name(MCP_EPROTOCOL), "MCP_EPROTOCOL");
+    assert_string_equal(mcp_error_name(MCP_EFILES), "MCP_EFILES");
     assert_string_equal(mcp_error_name(MCP_OK), "MCP_OK");
-    for (int unknown = -16; unknown < 20; unknown += 33) {
+    for (int unknown = -17; unknown < 20; unknown += 33) {
         assert_string_equal(mcp_error_name(unknown), "MCP_E?");
         assert_string_equal(mcp_error_text(unknown), "unknown error");
     }

@@ -568,6 +568,56 @@ static void test_log_limit(void **state)
     peer_free(&p);
 }
 
+static int out_of_files(peer *p, mcp_request *req)
+{
+    (void)p, (void)req;
+    return MCP_EFILES;
+}
+
+static struct {
+    int64_t now;
+    size_t lines;
+    char last[200];
+} logged;
+
+static int64_t logged_now(void *user)
+{
+    (void)user;
+    return logged.now;
+}
+
+static void logged_line(void *user, const char *level, const char *line)
+{
+    (void)user;
+    assert_string_equal(level, "error");
+    logged.lines++;
+    snprintf(logged.last, sizeof(logged.last), "%s", line);
+}
+
+/* The error names the limit that was met; the log has one line for each interval, with the number. */
+static void test_no_files(void **state)
+{
+    (void)state;
+    peer p = {.host = {.size = sizeof(mcp_host), .now = logged_now, .log = logged_line}};
+    peer_open(&p, out_of_files, true);
+    logged.now = 1000;
+    for (int i = 0; i < 5; i++) {
+        ask(&p, "resources/read", "\"uri\":\"r:\"");
+        const char *text = sent(&p);
+        assert_has(text, "\"code\":-32603,\"message\":\"The server has no file descriptor left");
+        assert_has(text, "\"retryAfterMs\":1000");
+        assert_null(strstr(text, "max_reply"));
+    }
+    assert_int_equal(logged.lines, 1);
+    assert_has(logged.last, "1 answers failed");
+    logged.now += 10000;
+    ask_tool(&p);
+    assert_has(sent(&p), "no file descriptor left");
+    assert_int_equal(logged.lines, 2);
+    assert_has(logged.last, "5 answers failed");
+    peer_free(&p);
+}
+
 /* What the peer of ask() declares is {"roots":{}}. */
 static int require_each(peer *p, mcp_request *req)
 {
@@ -621,6 +671,7 @@ int main(void)
         cmocka_unit_test(test_work_on_a_host),
         cmocka_unit_test(test_work_refused),
         cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_no_files),
         cmocka_unit_test(test_require),
         cmocka_unit_test(test_wrong_content),
         cmocka_unit_test(test_wrong_calls),
