@@ -241,7 +241,8 @@ static inline bool mcp__str_same(mcp_str a, mcp_str b)
 }
 static inline mcp_str mcp__str_sub(mcp_str s, size_t from)
 {
-    mcp_str r = {s.ptr + from, s.len - from};
+    /* not NULL + 0, which C does not define */
+    mcp_str r = {from ? s.ptr + from : s.ptr, s.len - from};
     return r;
 }
 
