@@ -125,6 +125,9 @@ static int on_headers_complete(llhttp_t *parser)
     c->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
     if (c->head.bytes.failed)
         return stop(c, MCP__HTTP_NO_MEMORY);
+    /* RFC 9112, 6.1: an HTTP/1.0 proxy on the way does not know chunks, and sees other requests in the same bytes. */
+    if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
+        return stop(c, MCP__HTTP_BAD_FRAMING);
     mcp__http_set_phase(c, MCP__HTTP_BODY);
     mcp__http_refusal why = mcp__http_route(c);
     if (why && !worth_reading(c)) {

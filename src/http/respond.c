@@ -22,8 +22,12 @@ static const struct refusal {
     [MCP__HTTP_BAD_SYNTAX] = {400, true, .text = "this is not HTTP/1.1"},
     [MCP__HTTP_BAD_FRAMING] = {400, true,
                                .text = "the length of the body is not clear: one Content-Length "
-                                       "or \\\"Transfer-Encoding: chunked\\\", not both"},
+                                       "or, in HTTP/1.1, \\\"Transfer-Encoding: chunked\\\", "
+                                       "not both"},
     [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are spoken here"},
+    [MCP__HTTP_BAD_MIRROR] = {400, true, .code = MCP__HEADER_MISMATCH,
+                              .text = "Header mismatch: a header that repeats a part of the "
+                                      "message has invalid characters"},
     [MCP__HTTP_NO_HOST] = {400, .text = "a Host header is required"},
     [MCP__HTTP_DUPLICATE] = {400, .text = "a header that can have one value only came twice"},
     [MCP__HTTP_BAD_HOST] = {403, .text = "this Host is not served (allow_hosts)"},

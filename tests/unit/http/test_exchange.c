@@ -315,6 +315,15 @@ static const struct row {
      {"POST /mcp HTTP/1.0\n{{modern tools/list}}Expect: miracles\n"
       "Content-Length: {{len}}\n\n" CALL("tools/list", "{{meta}}")},
      "HTTP/1.1 200 OK\nConnection: close\n~"},
+    {"chunks in HTTP/1.0",
+     {"POST /mcp HTTP/1.0\n{{modern tools/list}}Transfer-Encoding: chunked\n\n"
+      "0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n"},
+     CLOSING("400 Bad Request")},
+    {"chunks and length in HTTP/1.0",
+     {"POST /mcp HTTP/1.0\n{{modern tools/list}}Content-Length: 30\n"
+      "Transfer-Encoding: chunked\nConnection: keep-alive\n\n0\r\n\r\nGET /healthz "
+      "HTTP/1.1\r\n\r\n"},
+     CLOSING("400 Bad Request")},
     {"a bad chunk",
      {"POST /mcp HTTP/1.1\n{{std}}Transfer-Encoding: chunked\n\nxx\r\n"},
      CLOSING("400 Bad Request")},
