@@ -44,8 +44,9 @@ typedef struct mcp_channel_options {
 
     /* For a transport that mirrors parts of a message into metadata of its own, as HTTP headers do
      * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): looks up the metadata `name`
-     * (compared without case) of the exchange whose message is being received. False: there is none. With
-     * it set the server requires and compares what that section says. NULL: no such metadata. */
+     * (compared without case) of the exchange whose message is being received. False: there is none. One
+     * that came more than once is a text with a line feed, which matches nothing: neither of its values may
+     * be what others have acted on. With it set the server requires and compares what that section says. NULL: no such metadata. */
     bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user);
 

@@ -26,7 +26,15 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
 typedef struct param {
     uint32_t next; /* 0: the last */
     uint32_t name_len, value_len;
+    bool repeated;
 } param;
+
+enum {
+    MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
+               1u << MCP__HTTP_PARAM,
+};
+
+static const mcp_str no_value = {"\n", 1};
 
 mcp_str mcp__http_trim(mcp_str s)
 {
@@ -133,22 +141,36 @@ void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len)
         mcp__buf_add(&head->bytes, at, len);
 }
 
+/* Where the Mcp-Param-* of that name is; 0: nowhere. */
+static uint32_t find_param(const mcp__http_head *head, mcp_str name, param *p)
+{
+    for (uint32_t at = head->params; at; at = p->next) {
+        memcpy(p, head->bytes.ptr + at, sizeof(*p));
+        if (mcp__str_same((mcp_str){head->bytes.ptr + at + sizeof(*p), p->name_len}, name))
+            return at;
+    }
+    return 0;
+}
+
+static void note_repeated(mcp__http_head *head, uint32_t at, param *p)
+{
+    p->repeated = true;
+    memcpy(head->bytes.ptr + at, p, sizeof(*p));
+    head->repeated |= 1u << MCP__HTTP_PARAM;
+}
+
 static void keep_param(mcp__http_head *head, mcp_str value)
 {
     mcp_str name = tail(head, head->field + (uint32_t)sizeof(param));
     name.len = head->field_value - head->field - sizeof(param);
-    mcp_str other;
-    char text[128];
-    size_t len = MCP__MIN(name.len, sizeof(text) - 1);
-    memcpy(text, name.ptr, len);
-    text[len] = 0;
-    /* A name as long as that is none of a tool's; it is kept, and never looked up. */
-    if (len == name.len && mcp__http_find(head, text, &other))
-        head->duplicate = true;
+    param other;
+    uint32_t before = find_param(head, name, &other);
+    if (before)
+        note_repeated(head, before, &other);
     /* The value stands where it was received; white space before it is left out by moving it. */
     memmove(head->bytes.ptr + head->field_value, value.ptr, value.len);
     head->bytes.len = head->field_value + value.len;
-    param p = {0, (uint32_t)name.len, (uint32_t)value.len};
+    param p = {.name_len = (uint32_t)name.len, .value_len = (uint32_t)value.len};
     memcpy(head->bytes.ptr + head->field, &p, sizeof(p));
     if (head->last_param) {
         memcpy(&p, head->bytes.ptr + head->last_param, sizeof(p));
@@ -167,8 +189,9 @@ void mcp__http_head_value_end(mcp__http_head *head)
         keep_param(head, mcp__http_trim(tail(head, head->field_value)));
     } else if (head->bytes.failed == MCP_OK && kind < MCP__HTTP_KNOWN) {
         mcp_str value = mcp__http_trim(tail(head, head->field_value));
-        if (head->present & 1u << kind && kind != MCP__HTTP_ACCEPT)
-            head->duplicate = true;
+        uint32_t again = head->present & 1u << kind;
+        head->repeated |= again & MIRRORED;
+        head->duplicate |= (again & ~(MIRRORED | 1u << MCP__HTTP_ACCEPT)) != 0;
         if (kind == MCP__HTTP_ACCEPT)
             head->accepts |= (uint8_t)mcp__http_accepts(value);
         head->present |= 1u << kind;
@@ -176,6 +199,12 @@ void mcp__http_head_value_end(mcp__http_head *head)
             (mcp__http_span){(uint32_t)(value.ptr - head->bytes.ptr), (uint32_t)value.len};
     }
     head->field = 0;
+    head->field_kind = MCP__HTTP_IGNORED;
+}
+
+bool mcp__http_in_mirror(const mcp__http_head *head)
+{
+    return (MIRRORED & 1u << head->field_kind) != 0;
 }
 
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known which)
@@ -189,19 +218,15 @@ bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value
 {
     mcp_str wanted = mcp_str_from(name);
     mcp__http_known kind = classify(wanted);
+    param p;
+    uint32_t at;
     if (kind < MCP__HTTP_KNOWN) {
-        *value = mcp__http_header(head, kind);
+        *value = head->repeated & 1u << kind ? no_value : mcp__http_header(head, kind);
         return value->ptr != NULL;
     }
-    for (uint32_t at = head->params; at && kind == MCP__HTTP_PARAM;) {
-        param p;
-        memcpy(&p, head->bytes.ptr + at, sizeof(p));
-        const char *text = head->bytes.ptr + at + sizeof(p);
-        if (mcp__str_same((mcp_str){text, p.name_len}, wanted)) {
-            *value = (mcp_str){text + p.name_len, p.value_len};
-            return true;
-        }
-        at = p.next;
-    }
-    return false;
+    if (kind != MCP__HTTP_PARAM || (at = find_param(head, wanted, &p)) == 0)
+        return false;
+    const char *text = head->bytes.ptr + at + sizeof(p);
+    *value = p.repeated ? no_value : (mcp_str){text + p.name_len, p.value_len};
+    return true;
 }

@@ -44,7 +44,9 @@ void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
 
 /* ---- headers.c: the head of a request --------------------------------------------------------------- */
 
-/* The headers that we look at. Each may come once, but for Accept. */
+/* The headers that we look at. Each may come once, but for Accept. What repeats a part of the message
+ * (2026-07-28, basic/transports/streamable-http, "Server Validation") is compared by the server role, which also
+ * refuses what came twice. */
 typedef enum mcp__http_known {
     MCP__HTTP_HOST = 0,
     MCP__HTTP_ORIGIN,
@@ -81,9 +83,10 @@ typedef struct mcp__http_head {
     uint32_t field;       /* where the header being received begins */
     uint32_t field_value; /* and its value */
     uint8_t field_kind;
-    uint8_t accepts; /* MCP__HTTP_JSON | MCP__HTTP_SSE */
-    bool duplicate;
-    size_t received; /* bytes of the head, kept or not */
+    uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
+    bool duplicate;    /* one that is not compared with the message */
+    uint32_t repeated; /* 1 << mcp__http_known: those that are */
+    size_t received;   /* bytes of the head, kept or not */
     size_t count;
 } mcp__http_head;
 
@@ -96,12 +99,14 @@ void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
 /* ptr is NULL when it did not come. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
-/* By name, Mcp-Param-* too. */
+/* By name, Mcp-Param-* too. One that came more than once is a line feed, which no value can be. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
+/* Whether the value being received is compared with the message. */
+bool mcp__http_in_mirror(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 
 /* ---- media.c ------------------------------------------------------------------------------------------ */
@@ -123,6 +128,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_BAD_SYNTAX,
     MCP__HTTP_BAD_FRAMING,
     MCP__HTTP_BAD_VERSION,
+    MCP__HTTP_BAD_MIRROR, /* a header that repeats a part of the message */
     MCP__HTTP_NO_HOST,
     MCP__HTTP_DUPLICATE,
     MCP__HTTP_BAD_HOST,

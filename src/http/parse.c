@@ -195,9 +195,12 @@ void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why)
     mcp__http_refuse(c, why);
 }
 
-static mcp__http_refusal refusal_of(llhttp_errno_t error)
+static mcp__http_refusal refusal_of(const mcp_http_connection *c, llhttp_errno_t error)
 {
     switch (error) {
+    case HPE_INVALID_HEADER_TOKEN:
+        return c->phase == MCP__HTTP_HEAD && mcp__http_in_mirror(&c->head) ? MCP__HTTP_BAD_MIRROR
+                                                                           : MCP__HTTP_BAD_SYNTAX;
     case HPE_INVALID_VERSION:
     case HPE_PAUSED_H2_UPGRADE: return MCP__HTTP_BAD_VERSION;
     case HPE_UNEXPECTED_CONTENT_LENGTH:
@@ -244,8 +247,8 @@ static void parse(mcp_http_connection *c, mcp_str *in)
         } else if (error != HPE_OK) {
             if (c->phase == MCP__HTTP_IDLE)
                 on_message_begin(&c->parser); /* not even that was understood */
-            mcp__http_refuse_early(c,
-                                   c->refusal ? (mcp__http_refusal)c->refusal : refusal_of(error));
+            mcp__http_refuse_early(c, c->refusal ? (mcp__http_refusal)c->refusal
+                                                 : refusal_of(c, error));
         }
     }
     keep_body(c);

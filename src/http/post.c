@@ -129,6 +129,11 @@ static void legacy(mcp_http_connection *c, mcp__http_message *m)
     const mcp__revision *revision = mcp__revision_find(named.ptr ? named : MCP_STR("2025-03-26"));
     mcp__http_refusal why = MCP__HTTP_FINE;
     mcp__http_session *session = NULL;
+    if (c->head.repeated) {
+        mcp_json_free(m->doc);
+        mcp__http_refuse(c, MCP__HTTP_DUPLICATE);
+        return;
+    }
     if (m->initialize) {
         mcp__http_initialize(c, m);
         return;

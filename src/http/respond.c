@@ -16,6 +16,7 @@ static const struct refusal {
     int status;
     bool final; /* nothing more can be understood, or wanted, of this connection */
     bool has_limit;
+    int code;     /* of the JSON-RPC error, where it is a special one */
     size_t limit; /* of the option that %zu stands for */
     const char *text;
 } refusals[MCP__HTTP_REFUSALS] = {
@@ -243,6 +244,8 @@ void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
     mcp__buf body;
     mcp__buf_init(&body, c->http->allocator, 0);
     int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
+    if (r->code)
+        code = r->code;
     mcp__buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":%d,\"message\":\"", code);
     if (r->has_limit) {
         const char *at = strstr(r->text, "%zu");

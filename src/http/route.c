@@ -42,7 +42,7 @@ static mcp_str read_target(mcp_http_connection *c)
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;
-    if (c->head.duplicate)
+    if (c->head.duplicate || (c->head.repeated && c->http_method != HTTP_POST))
         return MCP__HTTP_DUPLICATE;
     if (c->trusted)
         return MCP__HTTP_FINE;

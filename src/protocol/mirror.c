@@ -76,6 +76,104 @@ void mcp__mirror_put(mcp__buf *b, mcp_str value)
     mcp__buf_lit(b, "?=");
 }
 
+/* ---- numbers --------------------------------------------------------------------------------------- */
+
+/* A number as its digits from the first to the last that is not zero, and the power of ten of that last one. */
+typedef struct decimal {
+    mcp_str text; /* the digits, and perhaps a point between them */
+    int64_t power;
+    bool negative;
+} decimal;
+
+static bool is_digit(mcp_str s, size_t at)
+{
+    return at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9';
+}
+
+static size_t digits_end(mcp_str s, size_t at)
+{
+    while (is_digit(s, at))
+        at++;
+    return at;
+}
+
+/* The text of an exponent. Nobody needs one of more digits than these. */
+static bool read_exponent(mcp_str s, int64_t *ret)
+{
+    bool negative = s.len && s.ptr[0] == '-';
+    size_t at = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
+    if (!is_digit(s, at) || digits_end(s, at) != s.len || s.len - at > 15)
+        return false;
+    for (; at < s.len; at++)
+        *ret = *ret * 10 + (s.ptr[at] - '0');
+    *ret = negative ? -*ret : *ret;
+    return true;
+}
+
+static bool is_filler(char c)
+{
+    return c == '0' || c == '.';
+}
+
+/* Cuts off zeros at both ends of "012.340", whose point is at `point`. */
+static void normalize(decimal *d, size_t point)
+{
+    mcp_str s = d->text;
+    size_t from = 0, end = s.len;
+    while (end && is_filler(s.ptr[end - 1]))
+        end--;
+    while (from < end && is_filler(s.ptr[from]))
+        from++;
+    d->text = (mcp_str){s.ptr + from, end - from};
+    d->power += end > point ? (int64_t)point + 1 - (int64_t)end : (int64_t)(point - end);
+    if (from == end) /* zero, which is the same with any sign and exponent */
+        *d = (decimal){0};
+}
+
+static bool read_decimal(mcp_str s, decimal *d)
+{
+    *d = (decimal){.negative = s.len && s.ptr[0] == '-'};
+    size_t from = d->negative, point = digits_end(s, from), end = point;
+    bool zero = is_digit(s, from) && s.ptr[from] == '0';
+    if (point == from || (zero && point > from + 1))
+        return false;
+    if (point < s.len && s.ptr[point] == '.') {
+        end = digits_end(s, point + 1);
+        if (end == point + 1)
+            return false;
+    }
+    if (end < s.len &&
+        ((s.ptr[end] | 0x20) != 'e' || !read_exponent(mcp__str_sub(s, end + 1), &d->power)))
+        return false;
+    d->text = (mcp_str){s.ptr + from, end - from};
+    normalize(d, point - from);
+    return true;
+}
+
+/* The next digit of a text, whose point is passed over. */
+static char next_digit(mcp_str *s)
+{
+    if (s->len && s->ptr[0] == '.')
+        *s = mcp__str_sub(*s, 1);
+    char digit = s->len ? s->ptr[0] : 0;
+    *s = mcp__str_sub(*s, s->len > 0);
+    return digit;
+}
+
+bool mcp__mirror_same_number(mcp_str a, mcp_str b)
+{
+    decimal x, y;
+    if (!read_decimal(a, &x) || !read_decimal(b, &y) || x.negative != y.negative ||
+        x.power != y.power)
+        return false;
+    for (char digit = 1; digit;) {
+        digit = next_digit(&x.text);
+        if (digit != next_digit(&y.text))
+            return false;
+    }
+    return true;
+}
+
 /* ---- x-mcp-header in a tool's schema --------------------------------------------------------------- */
 
 enum { MAX_DEPTH = 16 };

@@ -34,5 +34,8 @@ const char *mcp__mirror_name(mcp_str method);
 void mcp__mirror_put(mcp__buf *b, mcp_str value);
 /* Whether a header's value is in Base64; *text is what stands between the marks. */
 bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text);
+/* Whether two texts are one number, digit for digit and whatever its form: "1e3", "1000" and "1000.0" are. False
+ * also where one is not a number as JSON writes them. */
+bool mcp__mirror_same_number(mcp_str a, mcp_str b);
 
 #endif

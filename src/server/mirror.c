@@ -33,45 +33,56 @@ static bool is_plain(mcp_str s)
     return true;
 }
 
-/* Undoes the Base64 form. False: it is malformed. */
-static bool decode(mcp_request *req, mcp_str *value)
+/* A header's value; one that came more than once has a line feed (mcp/channel.h). */
+static int take_value(mcp_request *req, const char *header, mcp_str *value)
+{
+    if (!find_header(req, header, value))
+        return mismatch(req, header, "is missing");
+    if (value->len && memchr(value->ptr, '\n', value->len))
+        return mismatch(req, header, "came more than once");
+    return is_plain(*value) ? MCP_OK : mismatch(req, header, "has invalid characters");
+}
+
+/* The same in its own bytes: undoes the Base64 form. */
+static int take_decoded(mcp_request *req, const char *header, mcp_str *value)
 {
     mcp_str text;
-    if (!is_plain(*value))
-        return false;
-    if (!mcp__mirror_is_encoded(*value, &text))
-        return true;
+    int rc = take_value(req, header, value);
+    if (rc != MCP_OK || !mcp__mirror_is_encoded(*value, &text))
+        return rc;
     char *bytes = mcp_request_alloc(req, text.len + 1);
     size_t len = bytes ? mcp__base64_decode(bytes, text) : SIZE_MAX;
     *value = (mcp_str){bytes, len};
-    return len != SIZE_MAX;
+    return len != SIZE_MAX ? MCP_OK : mismatch(req, header, "has malformed Base64");
 }
 
-static int compare_string(mcp_request *req, const char *header, mcp_str expected)
+static int compare(mcp_request *req, const char *header, mcp_str value, mcp_str expected,
+                   const char *otherwise)
 {
-    mcp_str value;
-    if (!find_header(req, header, &value))
-        return mismatch(req, header, "is missing");
-    if (!decode(req, &value))
-        return mismatch(req, header, "has invalid characters or malformed Base64");
-    if (!mcp_str_eq(value, expected))
-        return mismatch(req, header, "is not what the message says");
-    return MCP_OK;
+    return mcp_str_eq(value, expected) ? MCP_OK : mismatch(req, header, otherwise);
 }
 
 int mcp__mirror_check_revision(mcp_request *req)
 {
+    static const char header[] = "MCP-Protocol-Version";
     if (!mirrors(req))
         return MCP_OK;
     const mcp_json *version = mcp_json_get(mcp_request_meta(req), MCP__META_REVISION);
     mcp_str value;
     if (!mcp_json_is(version, MCP_JSON_STRING))
         return MCP_OK;
-    if (!find_header(req, "MCP-Protocol-Version", &value))
-        return mismatch(req, "MCP-Protocol-Version", "is missing");
-    if (!mcp_str_eq(value, mcp_json_string(version)))
-        return mismatch(req, "MCP-Protocol-Version", "is not what the message's _meta says");
-    return MCP_OK;
+    int rc = take_value(req, header, &value);
+    return rc != MCP_OK ? rc
+                        : compare(req, header, value, mcp_json_string(version),
+                                  "is not what the message's _meta says");
+}
+
+static int compare_name(mcp_request *req, mcp_str expected)
+{
+    mcp_str value;
+    int rc = take_decoded(req, "Mcp-Name", &value);
+    return rc != MCP_OK ? rc
+                        : compare(req, "Mcp-Name", value, expected, "is not what the message says");
 }
 
 int mcp__mirror_check_method(mcp_request *req)
@@ -79,42 +90,46 @@ int mcp__mirror_check_method(mcp_request *req)
     mcp_str method = req->in.message.method, value;
     if (!mirrors(req))
         return MCP_OK;
-    if (!find_header(req, "Mcp-Method", &value))
-        return mismatch(req, "Mcp-Method", "is missing");
-    if (!mcp_str_eq(value, method))
-        return mismatch(req, "Mcp-Method", "is not the message's method");
+    int rc = take_value(req, "Mcp-Method", &value);
+    if (rc == MCP_OK)
+        rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
     const char *param = mcp__mirror_name(method);
     const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
     /* Without one the method itself says what is missing. */
-    return mcp_json_is(name, MCP_JSON_STRING)
-               ? compare_string(req, "Mcp-Name", mcp_json_string(name))
-               : MCP_OK;
+    return rc == MCP_OK && mcp_json_is(name, MCP_JSON_STRING)
+               ? compare_name(req, mcp_json_string(name))
+               : rc;
+}
+
+/* What a number with a fraction or exponent was before it became a double is known up to here: 2^53 - 1, the
+ * range that the specification allows. */
+static bool is_exact(const mcp_json *value)
+{
+    const double limit = 9007199254740991.0;
+    double number = mcp_json_number(value, 0);
+    return !mcp_json_is(value, MCP_JSON_REAL) || (number >= -limit && number <= limit);
 }
 
 /* Whether the header's text is the same number: "42.0" is 42. */
-static bool same_number(const mcp_request *req, mcp_str text, const mcp_json *value)
+static bool same_number(mcp_request *req, mcp_str text, const mcp_json *value)
 {
-    mcp_json_doc *doc = NULL;
-    if (mcp_json_parse(text, NULL, &req->server->allocator, &doc, NULL) != MCP_OK)
-        return false;
-    const mcp_json *root = mcp_json_root(doc);
-    bool same = (mcp_json_is(root, MCP_JSON_INT) || mcp_json_is(root, MCP_JSON_REAL)) &&
-                mcp_json_number(root, 0) == mcp_json_number(value, 1);
-    mcp_json_free(doc);
+    mcp__buf number = mcp__channel_take_buf(req->in.channel);
+    mcp__json_put_value(&number, value);
+    bool same =
+        is_exact(value) && !number.failed && mcp__mirror_same_number(text, mcp__buf_view(&number));
+    mcp__channel_give_buf(req->in.channel, &number);
     return same;
 }
 
 static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_json *argument)
 {
     mcp_str value;
-    bool there = find_header(req, m->header, &value);
+    bool there = find_header(req, m->header, &value), same;
     if (!argument || mcp_json_is(argument, MCP_JSON_NULL))
         return there ? mismatch(req, m->header, "has no value in the arguments") : MCP_OK;
-    if (!there)
-        return mismatch(req, m->header, "is missing");
-    if (!decode(req, &value))
-        return mismatch(req, m->header, "has invalid characters or malformed Base64");
-    bool same;
+    int rc = take_decoded(req, m->header, &value);
+    if (rc != MCP_OK)
+        return rc;
     switch (mcp_json_typeof(argument)) {
     case MCP_JSON_STRING: same = mcp_str_eq(value, mcp_json_string(argument)); break;
     case MCP_JSON_BOOL:
@@ -122,6 +137,7 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
             mcp_str_eq(value, mcp_json_bool(argument, false) ? MCP_STR("true") : MCP_STR("false"));
         break;
     case MCP_JSON_INT:
+    case MCP_JSON_BIGINT:
     case MCP_JSON_REAL: same = same_number(req, value, argument); break;
     default: return MCP_OK; /* of a wrong type: that is the schema's business */
     }

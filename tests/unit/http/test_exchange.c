@@ -14,6 +14,15 @@
     "HTTP/1.1 " status "\nConnection: close\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"~\"}}"
 
+/* A header that is not what the message says, whose id the answer has. */
+#define MISMATCH(why)                                                                      \
+    "HTTP/1.1 400 Bad Request\nContent-Type: application/json\n~\n\n{\"jsonrpc\":\"2.0\"," \
+    "\"id\":1,\"error\":{\"code\":-32020,\"message\":\"Header mismatch: " why "\"}}"
+/* One that no HTTP parser reads on behind. */
+#define UNREADABLE                                                                       \
+    "HTTP/1.1 400 Bad Request\nConnection: close\nContent-Type: application/json\n~\n\n" \
+    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32020,\"message\":\"Header mismatch: ~\"}}"
+
 #define POST(headers, body) "POST /mcp HTTP/1.1\n" headers "Content-Length: {{len}}\n\n" body
 #define CALL(method, params) \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{ " params "} }"
@@ -273,11 +282,57 @@ static const struct row {
      REFUSED("406 Not Acceptable")},
     {"two Mcp-Methods",
      {POST("{{modern tools/list}}Mcp-Method: tools/list\n", CALL("tools/list", "{{meta}}"))},
-     REFUSED("400 Bad Request")},
-    {"two Mcp-Params",
+     MISMATCH("Mcp-Method came more than once")},
+    {"two Mcp-Names",
+     {POST("{{modern tools/call}}Mcp-Name: echo\nMcp-Name: echo\n",
+           CALL("tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},{{meta}}"))},
+     MISMATCH("Mcp-Name came more than once")},
+    {"two versions",
+     {POST("{{modern tools/list}}MCP-Protocol-Version: 2026-07-28\n",
+           CALL("tools/list", "{{meta}}"))},
+     MISMATCH("MCP-Protocol-Version came more than once")},
+    {"two versions, the last a legacy one",
+     {POST("{{modern tools/list}}MCP-Protocol-Version: 2025-11-25\n",
+           CALL("tools/list", "{{meta}}"))},
+     MISMATCH("MCP-Protocol-Version came more than once")},
+    {"two Mcp-Params that no tool has",
      {POST("{{modern tools/list}}Mcp-Param-A: 1\nMcp-Param-B: 2\nmcp-param-a: 1\n",
            CALL("tools/list", "{{meta}}"))},
+     JSON_HEAD "~"},
+    {"two Mcp-Methods of a legacy client",
+     {POST("{{std}}Mcp-Method: ping\nMcp-Method: ping\n", CALL("ping", ""))},
      REFUSED("400 Bad Request")},
+    {"two versions of a legacy client",
+     {POST("{{std}}MCP-Protocol-Version: 2025-06-18\nMCP-Protocol-Version: 2025-06-18\n",
+           CALL("ping", ""))},
+     REFUSED("400 Bad Request")},
+    {"two versions for GET",
+     {"GET /mcp HTTP/1.1\nHost: localhost\nMCP-Protocol-Version: 2025-06-18\n"
+      "MCP-Protocol-Version: 2025-06-18\n\n"},
+     REFUSED("400 Bad Request")},
+    {"bytes beyond ASCII in Mcp-Name",
+     {POST("{{modern tools/call}}Mcp-Name: \xc3\xa9\n",
+           CALL("tools/call", "\"name\":\"\xc3\xa9\",{{meta}}"))},
+     MISMATCH("Mcp-Name has invalid characters")},
+    {"a control character in Mcp-Name",
+     {POST("{{modern tools/call}}Mcp-Name: ec\x01ho\n",
+           CALL("tools/call", "\"name\":\"echo\",{{meta}}"))},
+     UNREADABLE},
+    {"DEL in Mcp-Method",
+     {POST("{{std}}mcp-method: \x7f\n", CALL("tools/list", "{{meta}}"))},
+     UNREADABLE},
+    {"a control character in the version",
+     {POST("{{std}}MCP-Protocol-Version: 2026-07-28\x02\n", CALL("tools/list", "{{meta}}"))},
+     UNREADABLE},
+    {"a control character in a parameter",
+     {POST("{{modern tools/call}}Mcp-Param-A: \x01\n", CALL("tools/call", "{{meta}}"))},
+     UNREADABLE},
+    {"a control character in a name behind Mcp-Name",
+     {POST("{{modern tools/call}}Mcp-Name: echo\nX\x01: y\n", CALL("tools/call", "{{meta}}"))},
+     CLOSING("400 Bad Request")},
+    {"a control character in a value behind Mcp-Name",
+     {POST("{{modern tools/call}}Mcp-Name: echo\nX: \x01\n", CALL("tools/call", "{{meta}}"))},
+     CLOSING("400 Bad Request")},
     {"two Accepts",
      {POST("Host: localhost\nContent-Type: application/json\n"
            "Accept: application/json\nAccept: text/event-stream\n",

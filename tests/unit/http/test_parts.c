@@ -164,8 +164,20 @@ static void test_head(void **state)
         for (size_t i = 0; i < COUNT(others); i++)
             assert_false(mcp__http_find(&head, others[i], &value));
         assert_null(memchr(head.bytes.ptr, 'k', head.bytes.len)); /* of Cookie */
-        add(&head, round ? "mcp-param-TWO" : "hOST", "");
+        assert_int_equal(head.repeated, 0);
+        add(&head, "aCCEPT", "");
+        assert_false(head.duplicate);
+        add(&head, "hOST", "");
         assert_true(head.duplicate);
+        static const char *const mirrored[] = {"MCP-METHOD", "mcp-name", "mcp-protocol-version",
+                                               "mcp-param-TWO"};
+        for (size_t i = 0; i < COUNT(mirrored); i++) {
+            add(&head, mirrored[i], "x");
+            assert_true(mcp__http_find(&head, mirrored[i], &value));
+            assert_true(mcp_str_eq(value, MCP_STR("\n")));
+        }
+        assert_true(mcp__http_find(&head, "mcp-param-one", &value));
+        assert_true(mcp_str_eq(value, MCP_STR("<Mcp-Param-One>")));
     }
     mcp__buf_free(&head.bytes);
 }
