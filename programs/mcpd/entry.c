@@ -201,6 +201,7 @@ int entry_print(const settings *line, const settings *now, bool tokens, modules 
     printf(": {\n");
     ok = ok && (http ? print_http(now, tokens) : print_stdio(line, m, h));
     printf("\n    }\n  }\n}\n");
+    fflush(stdout); /* what follows is about it, also where both are one pipe */
     if (ok)
         fprintf(stderr, "%s\n", http && h->where_http ? h->where_http : h->where);
     if (ok && http)

@@ -1,0 +1,81 @@
+# scripts/install-deps on systems that this one is not: what it says, and that it installs all or nothing. apt, and
+# what is installed, are small scripts in a folder of PATH.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    deps=$BATS_TEST_DIRNAME/../../scripts/install-deps
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    cd "$BATS_TEST_TMPDIR"
+    export PATH=$BATS_TEST_TMPDIR/bin:$PATH OS_RELEASE=$BATS_TEST_TMPDIR/os-release
+    stub pkg-config 'exit 1' # no library is there
+    stub apt-get 'echo "$*" >>apt.log'
+    stub sudo '"$@"'
+    stub apt-cache 'for name do :; done; ! grep -qx "$name" absent'
+    : >apt.log
+    : >absent
+}
+
+stub() { # NAME SCRIPT
+    printf '#!/bin/sh\ncd "%s"\n%s\n' "$BATS_TEST_TMPDIR" "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+
+system() { # ID VERSION NAME
+    printf 'ID=%s\nVERSION_ID="%s"\nPRETTY_NAME="%s"\n' "$@" >os-release
+}
+
+@test "a system without some packages: each is named with the release that has it, and nothing is installed" {
+    system ubuntu 24.04 'Ubuntu 24.04.1 LTS'
+    printf '%s\n' libyyjson-dev libllhttp-dev >absent
+    run -1 --separate-stderr "$deps"
+    [ -z "$output" ]
+    diff - <(printf '%s\n' "$stderr") <<'END'
+install-deps: Ubuntu 24.04.1 LTS has no package of this name, and nothing was installed:
+    libllhttp-dev (since Debian 13, Ubuntu 25.04)
+    libyyjson-dev (since Debian 13, Ubuntu 25.04)
+install-deps: use one of those releases, or Debian 12, where the missing ones are taken from Debian 13
+END
+    ! grep -w install apt.log
+}
+
+@test "a system that has all of them: they are installed, and it says where this was tried" {
+    system ubuntu 25.04 'Ubuntu 25.04'
+    run -0 "$deps"
+    [[ $output == *"Ubuntu 25.04 has all packages, but this was tried on Debian 12 and 13 only"* ]]
+    grep -q 'install.* libllhttp-dev.* libyyjson-dev' apt.log
+    : >apt.log
+    system debian 13 'Debian GNU/Linux 13 (trixie)'
+    run -0 "$deps"
+    [[ $output != *"tried on"* ]]
+    grep -q 'install.* libllhttp-dev.* libyyjson-dev' apt.log
+}
+
+@test "package lists that cannot be had are no reason to call a system too old" {
+    system debian 13 'Debian GNU/Linux 13 (trixie)'
+    stub apt-get 'exit 1'
+    echo libyyjson-dev >absent
+    run -1 "$deps"
+    [[ $output == *"the package lists of this machine do not name libyyjson-dev; nothing was installed"* ]]
+    [[ $output != *"since"* ]]
+}
+
+@test "a system without apt: what is missing, by Debian's names" {
+    system fedora 42 'Fedora Linux 42'
+    # everything else of PATH, without apt-get
+    mkdir tools
+    for tool in sh sed awk grep sort tr ls id cat dirname; do
+        ln -s "$(command -v $tool)" tools/
+    done
+    ln -s ../bin/pkg-config tools/
+    PATH=$BATS_TEST_TMPDIR/tools run -1 "$deps"
+    [[ $output == *"Fedora Linux 42 has no apt."*libyyjson-dev* ]]
+}
+
+@test "when nothing is missing it asks nobody, and the list has the line editor of the shell" {
+    stub pkg-config 'exit 0'
+    system ubuntu 24.04 'Ubuntu 24.04'
+    "$deps"
+    [ ! -s apt.log ]
+    grep -A 20 '^quickstart=' "$deps" | grep -q 'libedit2$'
+}
