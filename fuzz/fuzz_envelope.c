@@ -44,11 +44,14 @@ static void check_id(const mcp_json *id, mcp__buf *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const mcp_str text = {(const char *)data, size};
-    mcp__buf scanned, read;
+    mcp__buf scanned, back, read;
+    mcp__buf_init(&back, &mcp__default_allocator, 0);
     mcp__buf_init(&scanned, &mcp__default_allocator, 0);
     mcp__buf_init(&read, &mcp__default_allocator, 0);
     bool found = mcp__scan_id(text, &mcp__default_allocator, &scanned);
     check(found == (scanned.len > 0));
+    bool found_back = mcp__scan_id_back(text, &mcp__default_allocator, &back);
+    check(found_back == (back.len > 0));
 
     mcp_json_doc *doc = NULL;
     if (mcp_json_parse(text, NULL, NULL, &doc, NULL) == MCP_OK) {
@@ -59,9 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_id(m.id, &read);
         if (found && m.id)
             check(mcp_str_eq(mcp__buf_view(&scanned), mcp__buf_view(&read)));
+        if (found_back && m.id)
+            check(mcp_str_eq(mcp__buf_view(&back), mcp__buf_view(&read)));
     }
     mcp_json_free(doc);
     mcp__buf_free(&scanned);
+    mcp__buf_free(&back);
     mcp__buf_free(&read);
     return 0;
 }

@@ -1,15 +1,27 @@
 /* envelope.c: reads and writes the frame of JSON-RPC messages.
  *
  * The surprising thing: an id is kept as JSON text from the moment it is read, because it must come back
- * as it came, and an integer may be larger than any C type.
+ * with its value, and an integer may be larger than any C type. 1.0 and 1e0 are the integer 1, and -0 is 0: each value
+ * has one text, so that an id is the same id however a peer writes it.
  */
 #include "jsonrpc/envelope.h"
+
+/* Whether a number with a fraction or an exponent is an integer all the same (1.0, 1e3). Beyond 2^53 a double does
+ * not tell which one. */
+static bool integral(const mcp_json *value, int64_t *ret)
+{
+    int64_t n = mcp_json_int(value, INT64_MIN);
+    if (ret)
+        *ret = n;
+    return n != INT64_MIN;
+}
 
 bool mcp__is_id(const mcp_json *value)
 {
     switch (mcp_json_typeof(value)) {
     case MCP_JSON_STRING:
     case MCP_JSON_INT: return true;
+    case MCP_JSON_REAL: return integral(value, NULL);
     case MCP_JSON_BIGINT: {
         /* A real that is too large for a double is kept as text too; it is no id. */
         mcp_str digits = mcp__json_bigint_text(value);
@@ -102,7 +114,11 @@ void mcp__message_read(const mcp_json *root, mcp__message *ret)
 
 void mcp__put_id(mcp__buf *b, const mcp_json *id)
 {
-    mcp__json_put_value(b, id);
+    int64_t n;
+    if (mcp_json_is(id, MCP_JSON_REAL) && integral(id, &n))
+        mcp__json_put_int(b, n);
+    else
+        mcp__json_put_value(b, id);
 }
 
 /* ---- finding an id in what cannot be parsed ------------------------------------------------------- */
@@ -133,7 +149,7 @@ static mcp_str id_token(mcp_str text, size_t at)
     if (at < text.len && text.ptr[at] == '"') {
         end = string_end(text, at);
     } else {
-        while (end < text.len && memchr("-0123456789", text.ptr[end], 11))
+        while (end < text.len && memchr("-+.eE0123456789", text.ptr[end], 15))
             end++;
         if (end == text.len || !memchr(",} \t\r\n", text.ptr[end], 6))
             end = 0;
@@ -181,6 +197,71 @@ bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
         }
         default: break;
         }
+    }
+    return false;
+}
+
+/* ---- the same from the end ------------------------------------------------------------------------- */
+
+/* All of these take `end`, the place behind what they look at, and give 0 for "not in here". */
+
+static size_t skip_space_back(mcp_str text, size_t end)
+{
+    while (end && memchr(" \t\r\n", text.ptr[end - 1], 4))
+        end--;
+    return end;
+}
+
+/* The place behind the character `c` that ends here, white space aside: its own. */
+static size_t expect_back(mcp_str text, size_t end, char c)
+{
+    end = skip_space_back(text, end);
+    return end && text.ptr[end - 1] == c ? end - 1 : 0;
+}
+
+/* Whether the quote at text[at] is behind an odd number of backslashes; who knows, when they reach the beginning. */
+static bool is_escaped(mcp_str text, size_t at)
+{
+    size_t from = at;
+    while (from && text.ptr[from - 1] == '\\')
+        from--;
+    return from == 0 || (at - from) % 2 == 1;
+}
+
+/* The opening quote of the string whose closing quote is the last character before `end`. */
+static size_t string_start(mcp_str text, size_t end)
+{
+    for (size_t i = end - 1; i-- > 0;) {
+        if (text.ptr[i] == '"' && !is_escaped(text, i))
+            return i;
+    }
+    return 0;
+}
+
+/* The beginning of a string, a number or a word. */
+#define WORD "-+.E0123456789aeflnrstu" /* numbers, true, false, null */
+static size_t scalar_start(mcp_str text, size_t end)
+{
+    if (end && text.ptr[end - 1] == '"')
+        return string_start(text, end);
+    size_t start = end;
+    while (start && memchr(WORD, text.ptr[start - 1], sizeof(WORD) - 1))
+        start--;
+    return start < end ? start : 0;
+}
+
+bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id)
+{
+    size_t end = expect_back(tail, tail.len, '}');
+    while (end) {
+        size_t value_end = skip_space_back(tail, end), value = scalar_start(tail, value_end);
+        size_t key_end = skip_space_back(tail, expect_back(tail, value, ':'));
+        size_t key = key_end && tail.ptr[key_end - 1] == '"' ? string_start(tail, key_end) : 0;
+        if (!key)
+            return false;
+        if (key_end - key == 4 && memcmp(tail.ptr + key, "\"id\"", 4) == 0)
+            return put_token((mcp_str){tail.ptr + value, value_end - value}, allocator, id);
+        end = expect_back(tail, key, ',');
     }
     return false;
 }

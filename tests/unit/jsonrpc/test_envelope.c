@@ -1,6 +1,7 @@
 /* The frame of messages: every kind, every shape that is none, ids read and found, and what is written. */
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -112,6 +113,31 @@ static void test_looks(void **state)
     }
 }
 
+/* One value, one text: so an id is found again however its peer writes it. */
+static void test_put_id(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *out;
+    } cases[] = {
+        {"1", "1"},         {"1.0", "1"},    {"1e0", "1"},
+        {"-0", "0"},        {"-0.0", "0"},   {"120e-1", "12"},
+        {"\"1\"", "\"1\""}, {"1e3", "1000"}, {"18446744073709551616", "18446744073709551616"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        mcp_json_doc *doc;
+        mcp__buf b;
+        mcp__buf_init(&b, &mcp__default_allocator, 0);
+        assert_int_equal(mcp_json_parse(mcp_str_from(cases[i].text), NULL, NULL, &doc, NULL),
+                         MCP_OK);
+        mcp__put_id(&b, mcp_json_root(doc));
+        if (!mcp_str_eq(mcp__buf_view(&b), mcp_str_from(cases[i].out)))
+            fail_msg("%s: %.*s", cases[i].text, (int)b.len, b.ptr);
+        mcp__buf_free(&b);
+        mcp_json_free(doc);
+    }
+}
+
 static void test_is_id(void **state)
 {
     (void)state;
@@ -119,11 +145,13 @@ static void test_is_id(void **state)
         const char *text;
         bool is;
     } cases[] = {
-        {"0", true},      {"-1", true},    {"18446744073709551616", true},
-        {"\"\"", true},   {"\"x\"", true}, {"-99999999999999999999999999", true},
-        {"1.5", false},   {"1.0", false},  {"1e3", false},
-        {"1e999", false}, {"null", false}, {"true", false},
-        {"[]", false},    {"{}", false},   {"1234567890123456789012345.5e900", false},
+        {"0", true},      {"-1", true},     {"18446744073709551616", true},
+        {"\"\"", true},   {"\"x\"", true},  {"-99999999999999999999999999", true},
+        {"1.0", true},    {"1e0", true},    {"-0", true},
+        {"-0.0", true},   {"120e-1", true}, {"9007199254740992.0", true},
+        {"1.5", false},   {"1e-1", false},  {"1e300", false},
+        {"1e999", false}, {"null", false},  {"true", false},
+        {"[]", false},    {"{}", false},    {"1234567890123456789012345.5e900", false},
     };
     assert_false(mcp__is_id(NULL));
     for (size_t i = 0; i < MCP__COUNT(cases); i++) {
@@ -167,6 +195,7 @@ static const struct {
     {"", NULL},
     /* no id */
     {"{\"id\":null,", NULL},
+    {"{\"id\":1.0,", "1"},
     {"{\"id\":1.5,", NULL},
     {"{\"id\":1-2,", NULL},
     {"{\"id\":{\"id\":1},", NULL},
@@ -202,6 +231,46 @@ static void test_scan_id_truncated(void **state)
         else
             assert_true(len < whole.len - 7);
         mcp__buf_free(&id);
+    }
+}
+
+/* Of each end of a message: the id where the last array or object is before it, or none, and never another one. */
+static void test_scan_id_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after; /* the message; any more than `after` shows the id */
+        const char *id;             /* NULL: no end does */
+    } cases[] = {
+        {"{\"params\":{\"x\":1},", "\"id\":77}", "77"},
+        {"{\"params\":[],", "\"id\" :\t-7 ,\"jsonrpc\" : \"2.0\"\n} ", "-7"},
+        {"{\"x\":{\"id\":1},", "\"id\":1e0,\"method\":\"a\"}", "1"},
+        {"{\"x\":[{\"id\":1}],", "\"id\":\"a\\\\\\\"b\",\"c\":null}", "\"a\\\\\\\"b\""},
+        {"{\"x\":1,", "\"id\":\"7\",\"y\":\"\\\"id\\\":9}\"}", "\"7\""},
+        {"{\"id\":1,\"x\":{\"id\":2}}", "", NULL},
+        {"{\"id\":1,\"x\":[2,\"id\",3]}", "", NULL},
+        {"{\"x\":1,\"ID\":2,\"y\":\"id\"}", "", NULL},
+        {"{\"x\":1,\"id\":null}", "", NULL},
+        {"{\"x\":1,\"id\":2", "", NULL},
+        {"[{\"x\":1,\"id\":2}]", "", NULL},
+        {"", "", NULL},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        char text[200];
+        snprintf(text, sizeof(text), "%s%s", cases[i].before, cases[i].after);
+        mcp_str whole = mcp_str_from(text);
+        for (size_t len = 0; len <= whole.len; len++) {
+            mcp__buf id;
+            mcp__buf_init(&id, &mcp__default_allocator, 0);
+            bool found = mcp__scan_id_back(mcp__str_sub(whole, whole.len - len),
+                                           &mcp__default_allocator, &id);
+            bool shown = cases[i].id && len > strlen(cases[i].after);
+            if (found != shown ||
+                (found && !mcp_str_eq(mcp__buf_view(&id), mcp_str_from(cases[i].id))))
+                fail_msg("%s, the last %zu: %d %.*s", whole.ptr, len, found, (int)id.len,
+                         id.ptr ? id.ptr : "");
+            mcp__buf_free(&id);
+        }
     }
 }
 
@@ -265,12 +334,10 @@ static void test_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_is_id),
-        cmocka_unit_test(test_scan_id),
-        cmocka_unit_test(test_scan_id_truncated),
-        cmocka_unit_test(test_scan_id_no_memory),
+        cmocka_unit_test(test_kinds),        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_put_id),       cmocka_unit_test(test_is_id),
+        cmocka_unit_test(test_scan_id),      cmocka_unit_test(test_scan_id_truncated),
+        cmocka_unit_test(test_scan_id_back), cmocka_unit_test(test_scan_id_no_memory),
         cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
