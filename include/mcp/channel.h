@@ -97,11 +97,12 @@ MCP_API mcp_output_info mcp_channel_output_info(const mcp_channel *channel);
 MCP_API int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                                 int64_t now);
 
-/* A message was longer than max_message and its rest was thrown away by the transport: answers -32600
- * that names the limit, with the request's id when `head` (what was kept of the message, at least some
- * hundred bytes) shows it. */
+/* A message was longer than max_message and the transport threw a part of it away: answers -32600 that names the
+ * limit. The answer has the request's id when `head` or `tail` shows it, so that the peer does not wait for its time-out:
+ * what was kept of the message's beginning and of its end, some hundred bytes each. Either may be empty; they may
+ * overlap. MCP_OK, MCP_ECLOSED. */
 MCP_API int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
-                                          int64_t now);
+                                          mcp_str tail, int64_t now);
 
 /* The limit that the transport should enforce before it buffers. */
 MCP_API size_t mcp_channel_max_message(const mcp_channel *channel);

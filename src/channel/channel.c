@@ -536,13 +536,13 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
     }
 }
 
-/* Refuses a text of which no message could be made. */
-static void refuse_text(mcp_channel *channel, mcp_exchange exchange, mcp_str text, int code,
-                        mcp_str why)
+/* Refuses a text of which no message could be made. tail: its end, where `text` is only its beginning. */
+static void refuse_text(mcp_channel *channel, mcp_exchange exchange, mcp_str text, mcp_str tail,
+                        int code, mcp_str why)
 {
     mcp__buf id = mcp__channel_take_buf(channel);
-    if (code == MCP__INVALID_REQUEST)
-        mcp__scan_id(text, channel->allocator, &id);
+    if (code == MCP__INVALID_REQUEST && !mcp__scan_id(text, channel->allocator, &id))
+        mcp__scan_id_back(tail, channel->allocator, &id);
     send_error(channel, exchange, id.failed ? (mcp_str){0} : mcp__buf_view(&id), code, why);
     mcp__channel_give_buf(channel, &id);
 }
@@ -551,13 +551,15 @@ static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str 
                            const mcp_error *error)
 {
     if (error->code == MCP_ENOMEM) {
-        refuse_text(channel, exchange, (mcp_str){0}, MCP__INTERNAL_ERROR, MCP_STR("out of memory"));
+        refuse_text(channel, exchange, (mcp_str){0}, (mcp_str){0}, MCP__INTERNAL_ERROR,
+                    MCP_STR("out of memory"));
         return MCP_ENOMEM;
     }
     mcp__buf why = mcp__channel_take_buf(channel);
     bool limit = error->code == MCP_ELIMIT;
     mcp__buf_printf(&why, limit ? "%s" : "not a JSON message: %s", error->text);
-    refuse_text(channel, exchange, text, limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR,
+    refuse_text(channel, exchange, text, (mcp_str){0},
+                limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR,
                 why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
     return MCP_OK;
@@ -651,7 +653,7 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
         channel->role->heard(channel, exchange, message);
     int rc;
     if (message.len > channel->options.max_message)
-        rc = mcp_channel_receive_oversized(channel, exchange, message, now);
+        rc = mcp_channel_receive_oversized(channel, exchange, message, message, now);
     else if (first_byte(message) == '[')
         rc = receive_batch(channel, exchange, message);
     else
@@ -685,7 +687,7 @@ int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_js
 }
 
 int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
-                                  int64_t now)
+                                  mcp_str tail, int64_t now)
 {
     if (channel->closed)
         return MCP_ECLOSED;
@@ -693,7 +695,7 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
     mcp__buf why = mcp__channel_take_buf(channel);
     mcp__buf_printf(&why, "the message is longer than %zu bytes (max_message)",
                     channel->options.max_message);
-    refuse_text(channel, exchange, head, MCP__INVALID_REQUEST, mcp__buf_view(&why));
+    refuse_text(channel, exchange, head, tail, MCP__INVALID_REQUEST, mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
     return MCP_OK;
 }

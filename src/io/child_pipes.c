@@ -95,7 +95,7 @@ static void hand_over(mcp_child *c)
         if (kind == MCP__LINE_WHOLE)
             (void)mcp_channel_receive(c->drive.channel, 0, line, now);
         else
-            (void)mcp_channel_receive_oversized(c->drive.channel, 0, line, now);
+            (void)mcp_channel_receive_oversized(c->drive.channel, 0, line, c->lines.tail, now);
     }
 }
 

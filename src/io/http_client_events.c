@@ -35,7 +35,8 @@ static void receive(mcp__exchange *e, const mcp__sse_event *event)
     int64_t now = mcp__http_now(http);
 
     if (event->is_cut)
-        (void)mcp_channel_receive_oversized(http->drive.channel, number, event->data, now);
+        (void)mcp_channel_receive_oversized(http->drive.channel, number, event->data, (mcp_str){0},
+                                            now);
     else
         (void)mcp_channel_receive(http->drive.channel, number, event->data, now);
     if (e->stage == MCP__GONE || e->answered || !number)

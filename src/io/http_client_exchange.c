@@ -219,7 +219,8 @@ static void receive_body(mcp__exchange *e, int rc, const char *text)
     }
     body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
     if (e->is_cut)
-        (void)mcp_channel_receive_oversized(http->drive.channel, e->number, body, now);
+        (void)mcp_channel_receive_oversized(http->drive.channel, e->number, body, (mcp_str){0},
+                                            now);
     else
         (void)mcp_channel_receive(http->drive.channel, e->number, body, now);
     /* The engine knows whether that was the answer. */

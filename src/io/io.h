@@ -110,7 +110,9 @@ typedef struct mcp__lines {
     size_t cap, start, end; /* [start, end) is what was read and not yet taken */
     size_t scanned;         /* no newline before this */
     size_t max_line;
-    bool discarding; /* [start, end) is the head of a line whose rest is thrown away */
+    /* Of a line that is too long: [0, scanned) is its head, [scanned, end) the last of it that was read. */
+    bool discarding;
+    mcp_str tail; /* of the oversized line that was taken last: its end */
 } mcp__lines;
 
 enum { MCP__LINE_NONE, MCP__LINE_WHOLE, MCP__LINE_OVERSIZED };
@@ -121,8 +123,8 @@ void mcp__lines_free(mcp__lines *l);
  * before are invalid afterwards. */
 char *mcp__lines_room(mcp__lines *l, size_t *room);
 void mcp__lines_added(mcp__lines *l, size_t n);
-/* Takes the next line that is not empty, without its newline: whole, or too long and then its head.
- * It points into the buffer. */
+/* Takes the next line that is not empty, without its newline: whole, or too long and then its head, and its end in
+ * l->tail. They point into the buffer. */
 int mcp__lines_next(mcp__lines *l, mcp_str *line);
 /* At the end of input, after mcp__lines_next() found no more: the last line, which has no newline. */
 int mcp__lines_rest(mcp__lines *l, mcp_str *line);

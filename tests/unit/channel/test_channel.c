@@ -298,13 +298,18 @@ static void test_oversized(void **state)
     (void)state;
     toy t = {0};
     assert_int_equal(toy_open(&t, (mcp_channel_options){.max_message = 64}), MCP_OK);
-    mcp_channel_receive_oversized(t.channel, 5, MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":9,\"x"), 1);
+    mcp_channel_receive_oversized(t.channel, 5, MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":9,\"x"),
+                                  (mcp_str){0}, 1);
     const char *text = sent(&t);
     assert_true(has(text, "@5 {\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":-32600"));
     assert_true(has(text, "64"));
     assert_true(has(text, "max_message"));
-    mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"jsonr"), 1);
+    mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"jsonr"), (mcp_str){0}, 1);
     assert_true(has(sent(&t), "\"id\":null"));
+    /* Some write the id last. */
+    mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"jsonrpc\":\"2.0\",\"par"),
+                                  MCP_STR("xxx\"},\"id\":7}"), 1);
+    assert_true(has(sent(&t), "\"id\":7,\"error\":{\"code\":-32600"));
     /* of exactly the limit is good */
     char message[80];
     memset(message, ' ', sizeof(message));
@@ -362,7 +367,8 @@ static void test_close(void **state)
     assert_int_equal(t.n_closed, 1);
     assert_int_equal(t.n_cancelled, 1);
     assert_int_equal(take(&t, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"now\"}"), MCP_ECLOSED);
-    assert_int_equal(mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{"), 5), MCP_ECLOSED);
+    assert_int_equal(mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{"), (mcp_str){0}, 5),
+                     MCP_ECLOSED);
     assert_int_equal(mcp__channel_notify(t.channel, 0, MCP_STR("n"), MCP_STR("{}")), MCP_ECLOSED);
     mcp_channel_tick(t.channel, 9);
     assert_int_equal(t.n_ticked, 0);
@@ -516,7 +522,7 @@ static void test_no_memory(void **state)
                 rc = take(&t, script[i]);
                 assert_true(rc == MCP_OK || (rc == MCP_ENOMEM && t.memory.calls >= n));
             }
-            mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"id\":8,"), 2);
+            mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"id\":8,"), (mcp_str){0}, 2);
             mcp_channel_tick(t.channel, 100);
             for (size_t i = 0; i < t.n_kept; i++)
                 mcp__incoming_reply(t.kept[i], MCP_STR("later"), 0);

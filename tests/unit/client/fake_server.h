@@ -153,7 +153,8 @@ static inline void fake_deliver_on(fake *f, mcp_exchange exchange, mcp_str messa
         end.session = b.len > 4 && b.ptr[4] == 's';
         mcp_client_exchange_ended(f->client, exchange, &end, f->now);
     } else if (b.len > mcp_channel_max_message(f->channel)) {
-        mcp_channel_receive_oversized(f->channel, exchange, (mcp_str){b.ptr, 128}, f->now);
+        mcp_channel_receive_oversized(f->channel, exchange, (mcp_str){b.ptr, 128}, (mcp_str){0},
+                                      f->now);
     } else {
         mcp_channel_receive(f->channel, exchange, mcp__buf_view(&b), f->now);
     }

@@ -213,9 +213,9 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
 }
 
 int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
-                                  int64_t now)
+                                  mcp_str tail, int64_t now)
 {
-    (void)now;
+    (void)tail, (void)now;
     channel->client->head = head.len;
     engine_take(channel, "long", exchange, head);
     return MCP_OK;

@@ -135,8 +135,42 @@ static void test_head_is_kept(void **state)
     }
     assert_int_equal(line.len, 4096);
     assert_memory_equal(line.ptr, long_line, 4096);
+    assert_int_equal(l.tail.len, 4096);
+    assert_memory_equal(l.tail.ptr, long_line + LEN - 1 - 4096, 4096);
     mcp__lines_free(&l);
     free(long_line);
+}
+
+/* The end of a line that is too long is kept however it comes in. */
+static void test_tail_is_kept(void **state)
+{
+    enum { LEN = 30000, MAX = 10 };
+    static char text[LEN + 2];
+
+    (void)state;
+    for (size_t i = 0; i < LEN; i++)
+        text[i] = (char)('a' + i % 23);
+    memcpy(text + LEN, "\r\n", 2);
+    for (size_t piece = 1; piece < 9000; piece = piece * 5 / 3 + 1) {
+        mcp__lines l;
+        mcp_str line = {0};
+        size_t room;
+        mcp__lines_init(&l, &mcp__default_allocator, MAX);
+        for (size_t at = 0; at < LEN + 2;) {
+            char *to = mcp__lines_room(&l, &room);
+            size_t n = MCP__MIN(piece, (size_t)LEN + 2 - at);
+            memcpy(to, text + at, n);
+            mcp__lines_added(&l, n);
+            at += n;
+            int kind = mcp__lines_next(&l, &line);
+            assert_int_equal(kind, at < LEN + 2 ? MCP__LINE_NONE : MCP__LINE_OVERSIZED);
+        }
+        assert_true(line.len > MAX && line.len <= 4096);
+        assert_memory_equal(line.ptr, text, line.len);
+        assert_true(l.tail.len >= 4095);
+        assert_memory_equal(l.tail.ptr, text + LEN - l.tail.len, l.tail.len);
+        mcp__lines_free(&l);
+    }
 }
 
 /* After a large message the memory is given back. */
@@ -196,8 +230,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_split),  cmocka_unit_test(test_oversized_streams_by),
-        cmocka_unit_test(test_head_is_kept), cmocka_unit_test(test_shrinks),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_head_is_kept), cmocka_unit_test(test_tail_is_kept),
+        cmocka_unit_test(test_shrinks),      cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,9 +358,12 @@ static void test_oversized(void **state)
     say_str(&p,
             "{\"jsonrpc\":\"2.0\",\"id\":\"long one\",\"method\":\"ping\",\"params\":{\"x\":\"");
     say(&p, x, 500000);
-    say_str(&p, "\"}}\n" PING("2") "\n");
-    hear(p.from, got, sizeof(got), 2);
+    say_str(&p, "\"}}\n{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"x\":\"");
+    say(&p, x, 500000);
+    say_str(&p, "\"},\"id\":\"at the end\"}\n" PING("2") "\n");
+    hear(p.from, got, sizeof(got), 3);
     assert_non_null(strstr(got, "\"id\":\"long one\""));
+    assert_non_null(strstr(got, "\"id\":\"at the end\""));
     assert_non_null(strstr(got, "-32600"));
     assert_non_null(strstr(got, "\n" PONG("2")));
     close_input(&p);
