@@ -47,6 +47,17 @@ static int find_ref(mcp_request *req, mcp__entry **entry)
                           prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
 }
 
+static bool are_strings(const mcp_json *object)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *v = NULL;
+    while (mcp_json_is(object, MCP_JSON_OBJECT) && (v = mcp_json_next(object, &it, NULL)) != NULL) {
+        if (!mcp_json_is(v, MCP_JSON_STRING))
+            return false;
+    }
+    return mcp_json_is(object, MCP_JSON_OBJECT);
+}
+
 int mcp__run_complete(mcp_request *req)
 {
     mcp__entry *entry = NULL;
@@ -61,10 +72,10 @@ int mcp__run_complete(mcp_request *req)
             "Invalid params: \"argument\" must be {\"name\":string,\"value\":string}");
     const mcp_json *context = mcp_json_get(req->in.message.params, "context");
     const mcp_json *known = mcp_json_get(context, "arguments");
-    if ((context && !mcp_json_is(context, MCP_JSON_OBJECT)) ||
-        (known && !mcp_json_is(known, MCP_JSON_OBJECT)))
+    if ((context && !mcp_json_is(context, MCP_JSON_OBJECT)) || (known && !are_strings(known)))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                              "Invalid params: \"context.arguments\" must be an object");
+                              "Invalid params: \"context.arguments\" must be an object whose "
+                              "values are strings");
     if (!entry)
         return MCP_OK;
     mcp_str which = mcp_json_string(name);
