@@ -125,6 +125,12 @@ int mcp_request_require(mcp_request *req, const char *capability)
     mcp_str data = required_data(req, group, member);
     if (!data.ptr)
         return MCP_ENOMEM;
+    if (!exists(req->revision, group, member))
+        return mcp_reply_fail_data(
+            req, req->revision->undeclared, data.ptr,
+            "This needs the capability %s, which revision %s of the protocol "
+            "does not have: connect with a later one",
+            capability, req->revision->name);
     return mcp_reply_fail_data(req, req->revision->undeclared, data.ptr,
                                "This needs the capability %s, which the client did not declare",
                                capability);
