@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 
+#include "server/input.h"
 #include "server/server.h"
 
 /* ---- the heap ----------------------------------------------------------------------------------------- */
@@ -124,6 +125,13 @@ static void time_out(mcp_request *req)
 {
     if (req->cancelled || !req->in.channel)
         return;
+    if (mcp__input_is_held(req)) {
+        mcp__input_give_up(req,
+                           mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                          "Internal error: this asks the client for something, "
+                                          "and notifications/initialized did not come"));
+        return;
+    }
     req->cancelled = true;
     mcp__buf why, data;
     mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
@@ -148,7 +156,8 @@ void mcp__deadline_tick(mcp__session *session, int64_t now)
     while (session->deadlines && session->deadlines->deadline.due <= now) {
         mcp_request *req = session->deadlines;
         /* While the client is asked for something nobody waits for the handler. */
-        bool alive = req->deadline.alive || req->state != MCP__REQUEST_PENDING;
+        bool asked = req->state != MCP__REQUEST_PENDING && !mcp__input_is_held(req);
+        bool alive = req->deadline.alive || asked;
         mcp__deadline_stop(req);
         if (alive)
             put_in(req, session, now);

@@ -332,7 +332,7 @@ void mcp__input_abandon(mcp_request *req)
     input->n_sent = 0;
 }
 
-static void give_up(mcp_request *req, int rc)
+void mcp__input_give_up(mcp_request *req, int rc)
 {
     mcp__input_abandon(req);
     req->state = MCP__REQUEST_RUNNING;
@@ -362,7 +362,7 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     else
         rc = no_answer(req, q, rc);
     if (rc != MCP_OK)
-        give_up(req, rc);
+        mcp__input_give_up(req, rc);
     else if (req->input->n_sent == 0)
         mcp__input_rerun(req);
 }
@@ -371,17 +371,36 @@ static void send_questions(mcp_request *req)
 {
     struct mcp__input *input = req->input;
     mcp_channel *channel = req->in.channel;
+    const mcp__session *session = channel->state;
     req->state = MCP__REQUEST_WAITING;
+    input->held = !session->initialized;
+    if (input->held) {
+        mcp__deadline_start(req);
+        return;
+    }
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
         int rc =
             mcp__channel_request(channel, req->in.exchange, q->method, q->params,
                                  req->server->options.input_timeout_ms, take_answer, q, &q->id);
         if (rc != MCP_OK) {
-            give_up(req, rc);
+            mcp__input_give_up(req, rc);
             return;
         }
         input->n_sent++;
+    }
+}
+
+/* Before notifications/initialized a server sends pings and log messages alone (2025-11-25, basic/lifecycle). */
+void mcp__input_send_held(mcp__session *session)
+{
+    mcp_channel *channel = session->channel;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        mcp_request *req = mcp__container(in, mcp_request, in);
+        l = l->next;
+        if (mcp__input_is_held(req))
+            send_questions(req);
     }
 }
 

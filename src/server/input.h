@@ -39,6 +39,7 @@ struct mcp__input {
     mcp__link questions, answers;
     size_t n_questions;
     size_t n_sent;  /* legacy: requests of ours without an answer */
+    bool held;      /* legacy: they wait for notifications/initialized */
     unsigned wrong; /* answers that did not fit */
     const mcp_json
         *responses; /* modern: the inputResponses of this request; looked into when asked for */
@@ -90,6 +91,14 @@ void mcp__input_deliver(mcp_request *req);
 void mcp__input_tell_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id);
 /* The request is not wanted any more: nor are the answers to what it asked. */
 void mcp__input_abandon(mcp_request *req);
+/* Ends a request that waits for answers with what a handler would return. */
+void mcp__input_give_up(mcp_request *req, int rc);
+/* notifications/initialized came: sends what waited for it. */
+void mcp__input_send_held(mcp__session *session);
+static inline bool mcp__input_is_held(const mcp_request *req)
+{
+    return req->state == MCP__REQUEST_WAITING && req->input && req->input->held;
+}
 
 /* ---- elicit.c ----------------------------------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
     mcp__object o = begin_params(req, &b);
     mcp__object_key(&o, "progressToken");
-    mcp__json_put_value(&b, token);
+    mcp__put_id(&b, token);
     mcp__object_key(&o, "progress");
     mcp__json_put_real(&b, progress);
     if (total > 0 && isfinite(total)) {

@@ -438,6 +438,12 @@ enum {
 /* Runs a request whose revision is known. */
 void mcp__dispatch(mcp_request *req);
 
+/* era.c: the revision that a request is to be understood by; NULL after the error was set. req->revision is set either
+ * way: it says what form the error has. */
+const mcp__revision *mcp__era_find(mcp_request *req);
+/* Whether a client describes itself as the schema demands (Implementation); `where` names the member in the error. */
+int mcp__era_check_info(mcp_request *req, const mcp_json *info, const char *where);
+
 /* session.c */
 int mcp__run_initialize(mcp_request *req);
 int mcp__run_discover(mcp_request *req);

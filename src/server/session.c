@@ -1,10 +1,5 @@
-/* session.c: the server's side of a channel: which era a request belongs to, the handshakes of both.
- *
- * A modern request says everything about itself in its _meta; a legacy one is understood by what
- * `initialize` agreed on. One channel serves both at once.
- */
+/* session.c: the server's side of a channel, and the handshakes of both eras. */
 #include "server/input.h"
-#include "server/mirror.h"
 #include "server/server.h"
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -58,122 +53,16 @@ static void role_close(mcp_channel *channel)
     }
 }
 
-/* ---- which era ------------------------------------------------------------------------------------------ */
-
-/* Checks a modern request's _meta; the row, or NULL after the error was set. */
-static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *meta)
-{
-    const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
-    req->revision = mcp__revision_newest(true);
-    if (mcp__mirror_check_revision(req) != MCP_OK)
-        return NULL;
-    if (!mcp_json_is(version, MCP_JSON_STRING)) {
-        mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                       "Invalid params: _meta \"" MCP__META_REVISION "\" must be a string");
-        return NULL;
-    }
-    mcp_str name = mcp_json_string(version);
-    const mcp__revision *r = mcp__revision_find(name);
-    if (!r || !r->modern) {
-        mcp__buf data;
-        mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
-        mcp__buf_lit(&data, "{\"supported\":");
-        mcp__put_modern_revisions(&data);
-        mcp__buf_lit(&data, ",\"requested\":");
-        mcp__json_put_str(&data, name);
-        mcp__buf_add(&data, "}", 2);
-        mcp_reply_fail_data(req, MCP__UNSUPPORTED_REVISION, data.failed ? NULL : data.ptr,
-                            "Unsupported protocol version");
-        mcp__buf_free(&data);
-        return NULL;
-    }
-    if (!mcp_json_is(mcp_json_get(meta, MCP__META_CAPABILITIES), MCP_JSON_OBJECT)) {
-        mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                       "Invalid params: _meta \"" MCP__META_CAPABILITIES
-                       "\" must be an object; every request of %s carries it",
-                       r->name);
-        return NULL;
-    }
-    const mcp_json *info = mcp_json_get(meta, MCP__META_CLIENT_INFO);
-    if (info && !mcp_json_is(info, MCP_JSON_OBJECT)) {
-        mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                       "Invalid params: _meta \"" MCP__META_CLIENT_INFO "\" must be an object");
-        return NULL;
-    }
-    const mcp_json *level = mcp_json_get(meta, MCP__META_LOG_LEVEL);
-    if (level && mcp__log_level(mcp_json_string(level)) < 0) {
-        mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                       "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is no log level");
-        return NULL;
-    }
-    return mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
-}
-
-/* What a peer may ask that has neither said its revision nor begun a session. */
-static const mcp__revision *early_revision(mcp_request *req)
-{
-    mcp_str method = req->in.message.method;
-    req->revision = mcp__revision_newest(false);
-    if (mcp_str_eq(method, MCP_STR("initialize")) || mcp_str_eq(method, MCP_STR("ping")))
-        return req->revision;
-    mcp__buf served;
-    mcp__buf_init(&served, &req->server->allocator, SIZE_MAX);
-    for (size_t i = 0; i < mcp__revision_count; i++)
-        mcp__buf_printf(&served, "%s%s", i ? ", " : "", mcp__revisions[i].name);
-    mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                   "Invalid params: the request has no _meta with \"" MCP__META_REVISION
-                   "\" and \"" MCP__META_CAPABILITIES
-                   "\", and initialize was not received; served are %.*s",
-                   served.failed ? 0 : (int)served.len, served.ptr);
-    mcp__buf_free(&served);
-    return NULL;
-}
-
-/* Whether the transport's own metadata says that the request is a modern one. */
-static bool says_modern(mcp_request *req)
-{
-    mcp_channel *channel = req->in.channel;
-    mcp_str value;
-    if (!channel->options.header ||
-        !channel->options.header(channel, req->in.exchange, "MCP-Protocol-Version", &value,
-                                 channel->options.user))
-        return false;
-    const mcp__revision *r = mcp__revision_find(value);
-    return r && r->modern;
-}
-
-static const mcp__revision *revision_of(mcp_request *req, const mcp__session *session)
-{
-    const mcp_json *params = req->in.message.params;
-    const mcp_json *meta = mcp_json_get(params, "_meta");
-    if (mcp_json_get(meta, MCP__META_REVISION) == NULL && !says_modern(req)) {
-        req->revision = session->revision;
-        if (meta && !mcp_json_is(meta, MCP_JSON_OBJECT)) {
-            req->revision = session->revision ? session->revision : mcp__revision_newest(true);
-            mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"_meta\" must be an object");
-            return NULL;
-        }
-        return session->revision ? session->revision : early_revision(req);
-    }
-    if (req->in.batch) {
-        req->revision = mcp__revision_newest(true);
-        mcp_reply_fail(req, MCP__INVALID_REQUEST, "Invalid request: %s has no batches",
-                       req->revision->name);
-        return NULL;
-    }
-    return modern_revision(req, meta);
-}
-
 /* ---- the channel's role ------------------------------------------------------------------------------------ */
 
 static void role_request(mcp__incoming *in)
 {
     mcp_request *req = mcp__container(in, mcp_request, in);
-    mcp__session *session = in->channel->state;
+    const mcp__session *session = in->channel->state;
     req->server = session->server;
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->out, in->allocator, 0);
-    const mcp__revision *revision = revision_of(req, session);
+    const mcp__revision *revision = mcp__era_find(req);
     if (!revision) {
         req->in.malformed = true;
         mcp__request_finish(req, MCP_EINVAL);
@@ -215,6 +104,7 @@ static void note_initialized(mcp__session *session)
         return;
     session->initialized = true;
     mcp__stream_set_lists(&session->legacy, mcp__hub_lists(session->server));
+    mcp__input_send_held(session);
 }
 
 static void role_notification(mcp_channel *channel, const mcp__message *message)
@@ -224,6 +114,48 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
     else if (mcp_str_eq(message->method, MCP_STR("notifications/initialized")))
         note_initialized(channel->state);
     /* Every other one is unknown or of no interest, and a notification is never answered. */
+}
+
+/* ---- a second initialize ---------------------------------------------------------------------------------------- */
+
+/* The request belongs to the session that ends. */
+static void end_request(mcp_request *req)
+{
+    static const mcp_str why = MCP_STR("Invalid request: a new session began on this stream "
+                                       "(initialize) before this one was answered");
+    if (req->cancelled)
+        return;
+    if (req->state == MCP__REQUEST_WAITING) {
+        mcp__input_give_up(req, mcp_reply_fail(req, MCP__INVALID_REQUEST, "%s", why.ptr));
+        return;
+    }
+    req->cancelled = true;
+    mcp__incoming_abandon(&req->in, MCP__INVALID_REQUEST, why, (mcp_str){0});
+    mcp__request_stop(req);
+}
+
+/* A host may keep the process and connect again, or several hosts may share it: what the stream's last `initialize`
+ * began ends here. Its requests are answered now, because the new session may use their ids. Modern requests
+ * belong to no session. */
+static void forget_session(mcp_request *initialize)
+{
+    mcp_channel *channel = initialize->in.channel;
+    mcp__session *session = channel->state;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        mcp_request *req = mcp__container(in, mcp_request, in);
+        l = l->next;
+        if (req != initialize && req->revision && !req->revision->modern)
+            end_request(req);
+    }
+    mcp__stream_clear(&session->legacy);
+    mcp__stream_init(&session->legacy, session, NULL);
+    mcp__tasks_forget(session->server, session);
+    mcp__elicitations_free(session);
+    mcp_json_free(session->initialize);
+    session->initialize = NULL;
+    session->initialized = false;
+    session->log_level = MCP_LOG_INFO;
 }
 
 static void role_tick(mcp_channel *channel, int64_t now)
@@ -308,16 +240,15 @@ static void initialize_tail(mcp_request *req, mcp__buf *b)
 
 static const mcp__method initialize_reply = {.name = "initialize", .tail = initialize_tail};
 
-/* Keeps a copy of the params, which hold the client's capabilities. */
-static int keep_params(mcp__session *session, const mcp_json *params)
+/* The params hold the client's capabilities. */
+static int copy_params(const mcp_server *server, const mcp_json *params, mcp_json_doc **ret)
 {
     mcp__buf text;
-    mcp__buf_init(&text, &session->server->allocator, SIZE_MAX);
+    mcp__buf_init(&text, &server->allocator, SIZE_MAX);
     mcp__json_put_value(&text, params);
     int rc = text.failed;
     if (rc == MCP_OK)
-        rc = mcp_json_parse(mcp__buf_view(&text), NULL, &session->server->allocator,
-                            &session->initialize, NULL);
+        rc = mcp_json_parse(mcp__buf_view(&text), NULL, &server->allocator, ret, NULL);
     mcp__buf_free(&text);
     return rc;
 }
@@ -329,18 +260,18 @@ int mcp__run_initialize(mcp_request *req)
     mcp_str version = mcp__param_string(req, "protocolVersion");
     if (!version.ptr)
         return MCP_EINVAL;
-    const char *objects[] = {"capabilities", "clientInfo"};
-    for (size_t i = 0; i < MCP__COUNT(objects); i++) {
-        if (!mcp_json_is(mcp_json_get(params, objects[i]), MCP_JSON_OBJECT))
-            return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                                  "Invalid params: \"%s\" must be an object", objects[i]);
-    }
-    if (session->revision)
-        return mcp_reply_fail(req, MCP__INVALID_REQUEST,
-                              "Invalid request: this session was initialized already");
-    int rc = keep_params(session, params);
+    if (!mcp_json_is(mcp_json_get(params, "capabilities"), MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"capabilities\" must be an object");
+    mcp_json_doc *copy = NULL;
+    int rc = mcp__era_check_info(req, mcp_json_get(params, "clientInfo"), "\"clientInfo\"");
+    if (rc == MCP_OK)
+        rc = copy_params(session->server, params, &copy);
     if (rc != MCP_OK)
         return rc;
+    if (session->revision)
+        forget_session(req);
+    session->initialize = copy;
     session->revision = req->revision = mcp__revision_negotiate(version);
     req->method = &initialize_reply;
     return MCP_OK;

@@ -369,6 +369,7 @@ static void reruns_keep_theirs(void **state)
     say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
             "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}},"
             "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    say(&w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
             "\"params\":{\"name\":\"asks\"}}");
     assert_says(w.sent, "roots/list");
