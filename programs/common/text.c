@@ -1,11 +1,12 @@
 /* text.c: shows what a stranger wrote without letting it control a terminal.
  *
  * A server chooses names, descriptions, contents and error texts. Escape sequences in them could rewrite
- * the screen, set the clipboard or answer a prompt, and marks that reorder text could make one name look
- * like another; both are shown as what they are.
+ * the screen, set the clipboard or answer a prompt; marks that reorder text and characters that are not seen could
+ * make one name look like another, or carry words for a language model alone. All are shown as what they are.
  */
 #include "text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,21 +59,32 @@ static bool is_in(unsigned code, const range *ranges, size_t count)
 
 #define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]))
 
-/* Invisible, and changes the order of what is around it or how lines break. */
-static bool is_deceptive(unsigned code)
+/* What is not seen, or changes how its neighbours are read: every character of Unicode's classes Cf, Zl and Zp,
+ * and every one with Default_Ignorable_Code_Point, which includes those that are kept for it (Unicode 16).
+ * tests/programs/test_text.c compares this table with the classes as PCRE2 knows them. */
+static bool is_hidden(unsigned code)
 {
-    static const range ranges[] = {{0x061c, 0x061c}, {0x200b, 0x200f}, {0x2028, 0x202e},
-                                   {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
-    return IS_IN(code, ranges);
+    static const range ranges[] = {
+        {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x0600, 0x0605},   {0x061c, 0x061c},
+        {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},   {0x08e2, 0x08e2},
+        {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
+        {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},
+        {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0x110bd, 0x110bd},
+        {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+        {0xe0000, 0xe0fff}};
+    return code >= 0xad && IS_IN(code, ranges);
 }
 
-/* Reorders all that follows, so that code reads as what it is not; what else is deceptive in a name has
- * its use in a text (joined letters and emoji, marks of direction). */
-static bool is_override(unsigned code)
+/* Joins letters or chooses a glyph: half of all emoji have one, and Persian and the scripts of India need them. */
+static bool is_joiner(unsigned code)
 {
-    static const range ranges[] = {{0x202a, 0x202e}, {0x2066, 0x2069}};
-    return IS_IN(code, ranges);
+    return code == 0x200c || code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
+
+/* What stands before a character: none (0), or the last one that was written, and how many joiners since. */
+typedef struct joining {
+    unsigned code, left_out;
+} joining;
 
 /* Columns on a terminal; the great blocks only, where a mistake shifts a column and nothing more. */
 static size_t columns(unsigned code)
@@ -93,17 +105,22 @@ static size_t columns(unsigned code)
 /* How a character is shown: an escape in `to`, or itself (false). */
 static bool escape(character c, bool line_end_follows, text_mode mode, char to[16])
 {
-    if (mode == TEXT_BLOCK && !c.broken) {
-        if (c.code == '\n' || c.code == '\t' || (c.code == '\r' && line_end_follows))
-            return false;
-        if (!is_control(c.code) && !is_override(c.code))
-            return false;
-    }
+    if (mode == TEXT_BLOCK &&
+        (c.code == '\n' || c.code == '\t' || (c.code == '\r' && line_end_follows)))
+        return false;
     if (c.broken || c.code < 0x80)
         snprintf(to, 16, "\\x%02x", c.code);
     else
         snprintf(to, 16, c.code > 0xffff ? "\\U%08x" : "\\u%04x", c.code);
-    return c.broken || is_control(c.code) || is_deceptive(c.code);
+    return c.broken || is_control(c.code) || is_hidden(c.code);
+}
+
+/* Whether a joiner may be left out of a text of several lines: behind what it may belong to, and at most two of
+ * them, as in an emoji. Between ASCII letters, and where there are more, it only hides something, and is shown. */
+static bool is_left_out(character c, text_mode mode, const joining *before)
+{
+    bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
+    return mode == TEXT_BLOCK && !c.broken && is_joiner(c.code) && may && before->left_out < 2;
 }
 
 static size_t clean_run(mcp_str s)
@@ -121,21 +138,40 @@ static mcp_str rest(mcp_str s, size_t from)
 
 void text_put(FILE *to, mcp_str s, text_mode mode)
 {
+    joining before = {0};
     while (s.len) {
         size_t n = clean_run(s);
         if (n) {
             fwrite(s.ptr, 1, n, to);
+            before = (joining){.code = (unsigned char)s.ptr[n - 1]};
             s = rest(s, n);
             continue;
         }
         char shown[16];
         character c = next_character(s);
-        if (escape(c, s.len > 1 && s.ptr[1] == '\n', mode, shown))
+        if (is_left_out(c, mode, &before)) {
+            before.left_out++;
+        } else if (escape(c, s.len > 1 && s.ptr[1] == '\n', mode, shown)) {
             fputs(shown, to);
-        else
+            before = (joining){0};
+        } else {
             fwrite(s.ptr, 1, c.size, to);
+            before = (joining){.code = c.code};
+        }
         s = rest(s, c.size);
     }
+}
+
+bool text_is_safe(mcp_str s)
+{
+    while (s.len) {
+        char shown[16];
+        character c = next_character(s);
+        if (escape(c, false, TEXT_LINE, shown))
+            return false;
+        s = rest(s, c.size);
+    }
+    return true;
 }
 
 size_t text_width(mcp_str s)
@@ -184,7 +220,7 @@ void text_put_json(FILE *to, mcp_str json)
 {
     while (json.len) {
         character ch = next_character(json);
-        bool special = ch.code >= 0x7f && (is_control(ch.code) || is_deceptive(ch.code));
+        bool special = ch.code >= 0x7f && (is_control(ch.code) || is_hidden(ch.code));
         if (special && ch.code > 0xffff)
             fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (ch.code >> 10), 0xdc00 + (ch.code & 0x3ff));
         else if (special)

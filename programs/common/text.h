@@ -12,12 +12,16 @@
 extern const char program_name[];
 
 typedef enum text_mode {
-    TEXT_LINE, /* of one line: every control character is shown, invisible ones that reorder text too */
-    TEXT_BLOCK, /* of several lines: newlines and tabs stay, and what joins or marks letters */
+    TEXT_LINE, /* of one line: every control character is shown as an escape, and every invisible one */
+    TEXT_BLOCK, /* of several lines: newlines and tabs stay; what only joins letters or emoji is left out */
 } text_mode;
 
-/* Writes s so that it does nothing to a terminal: controls come as \x1b, \u202e. */
+/* Writes s so that it does nothing to a terminal and hides nothing: controls come as \x1b, and so does what is
+ * invisible or changes the order of a text, as \u202e (Unicode's classes Cc, Cf, Zl, Zp and all that is
+ * Default_Ignorable). */
 void text_put(FILE *to, mcp_str s, text_mode mode);
+/* Whether text_put() writes it in one line as it is. */
+bool text_is_safe(mcp_str s);
 /* How many columns that takes in one line: none for what combines, two for what is wide. */
 size_t text_width(mcp_str s);
 /* The same in at most `width` columns, filled up with spaces; cut with "…". */
