@@ -1,8 +1,6 @@
 /* jsonc.c: JSON with comments and trailing commas. */
 #include "jsonc.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { LARGEST = 16 << 20 };
@@ -54,34 +52,17 @@ void jsonc_strip(char *text, size_t len)
     }
 }
 
-int jsonc_load(const char *path, char **ret, size_t *len, mcp_error *error)
+int jsonc_load(const char *path, file_trust trust, char **ret, size_t *len, mcp_error *error)
 {
-    FILE *f = fopen(path, "re");
-    int code = errno;
-    char *text = f ? malloc(LARGEST) : NULL;
-    int rc = !f ? MCP_EIO : !text ? MCP_ENOMEM : MCP_OK;
-    if (rc == MCP_OK) {
-        *len = fread(text, 1, LARGEST, f);
-        code = errno;
-        rc = ferror(f) ? MCP_EIO : *len == LARGEST ? MCP_ELIMIT : MCP_OK;
-    }
-    if (f)
-        fclose(f);
-    if (rc == MCP_OK) {
-        *ret = text;
-        return MCP_OK;
-    }
-    free(text);
-    snprintf(error->text, sizeof(error->text), "%s",
-             rc == MCP_EIO ? strerror(code) : mcp_error_text(rc));
-    return rc == MCP_EIO && (code == ENOENT || code == ENOTDIR) ? MCP_ENOTFOUND : rc;
+    return file_load(path, trust, LARGEST, ret, len, error);
 }
 
-int jsonc_read(const char *path, mcp_json_doc **ret, size_t *line, mcp_error *error)
+int jsonc_read(const char *path, file_trust trust, mcp_json_doc **ret, size_t *line,
+               mcp_error *error)
 {
     char *text = NULL;
     size_t len = 0, column;
-    int rc = jsonc_load(path, &text, &len, error);
+    int rc = jsonc_load(path, trust, &text, &len, error);
     if (rc != MCP_OK)
         return rc;
     jsonc_strip(text, len);

@@ -1,9 +1,9 @@
 /* confirm.c: what a configuration file wants to have started is shown as it is and confirmed once.
  *
- * What was confirmed is remembered by the SHA-256 of all that was shown, and of the values in a
- * file of variables, which are not shown, so that a changed argument or variable is a new question.
- * Files of the present folder are asked about in each folder anew, and for addresses too: they
- * could send what is in the environment to anybody.
+ * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument or variable is a
+ * new question. What a file of variables sets is a question of its own, because the file is read only when the first
+ * one was answered; its hash has the values too, which are not shown. Files of the present folder are asked about in
+ * each folder anew, and for addresses too: they could send what is in the environment to anybody.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,18 +17,24 @@
 
 /* ---- what was confirmed ----------------------------------------------------------------------------- */
 
-static bool fingerprint(const server *s, char to[65])
+static void add_all(FILE *f, const words *w, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(f, "%c%s", 0, w->items[i]);
+}
+
+/* Of what is shown; with `variables` also of those of the file of variables, and of their values. */
+static bool fingerprint(const server *s, bool variables, char to[65])
 {
     char *text = NULL, *here = s->from_project ? getcwd(NULL, 0) : NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (f) {
         /* How many words there are tells arguments from what follows them. */
-        fprintf(f, "%s%c%zu", s->url ? "address" : "command", 0, s->line.count);
-        for (size_t i = 0; i < s->shown.count; i++)
-            fprintf(f, "%c%s", 0, s->shown.items[i]);
-        for (size_t i = 0; i < s->n_file_env; i++)
-            fprintf(f, "%c%s", 0, s->env.items[i]);
+        fprintf(f, "%s%c%zu", s->is_address ? "address" : "command", 0, s->n_first);
+        add_all(f, &s->shown, s->shown.count);
+        if (variables)
+            add_all(f, &s->env, s->n_file_env);
         fprintf(f, "%c%s", 0, here ? here : "");
         fclose(f);
     }
@@ -83,7 +89,7 @@ static void remember(const char *path, const char *hash)
 
 /* ---- the question ----------------------------------------------------------------------------------- */
 
-/* As a shell would read it, so that it can be tried by hand. */
+/* As bash would read it, so that it can be tried by hand, and on one line whatever is in it. */
 static void show_word(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -92,54 +98,75 @@ static void show_word(const char *word)
         fputs(word, stderr);
         return;
     }
-    fputc('\'', stderr);
-    for (; *word; word++) {
-        size_t n = strcspn(word, "'");
+    bool safe = text_is_safe(mcp_str_from(word));
+    fputs(safe ? "'" : "$'", stderr);
+    while (*word) {
+        size_t n = strcspn(word, safe ? "'" : "'\\");
         text_put(stderr, (mcp_str){word, n}, TEXT_LINE);
         word += n;
-        if (!*word)
-            break;
-        fputs("'\\''", stderr);
+        if (*word)
+            fputs(safe ? "'\\''" : *word == '\\' ? "\\\\" : "\\'", stderr), word++;
     }
     fputc('\'', stderr);
+}
+
+static void show_line(const char *line)
+{
+    fputs("      ", stderr);
+    text_put(stderr, mcp_str_from(line), TEXT_LINE);
+    fputc('\n', stderr);
 }
 
 static void show(const server *s)
 {
-    say("%s wants the server '%s' to be %s:", s->file, s->name, s->url ? "used" : "started");
-    size_t n_words = s->url ? 1 : s->line.count;
+    say("%s wants the server '%s' to be %s:", s->file, s->name, s->is_address ? "used" : "started");
     fputs("    ", stderr);
-    for (size_t i = 0; i < n_words && i < s->shown.count; i++) {
+    for (size_t i = 0; i < s->n_first; i++) {
         fputs(i ? " " : "", stderr);
         show_word(s->shown.items[i]);
     }
     fputc('\n', stderr);
-    for (size_t i = n_words; i < s->shown.count; i++)
-        terminal_show(mcp_str_from(s->shown.items[i]), 6);
+    for (size_t i = s->n_first; i < s->shown.count; i++)
+        show_line(s->shown.items[i]);
+}
+
+static void show_variables(const server *s)
+{
+    say("the file of variables of the server '%s' sets:", s->name);
+    for (size_t i = 0; i < s->variables.count; i++)
+        show_line(s->variables.items[i]);
+}
+
+static int ask(void)
+{
+    if (terminal_can_ask())
+        return terminal_ask_yes("Is that right? It is asked once. [y/N] ") ? EXIT_OK : EXIT_REFUSED;
+    hint("nobody can be asked whether that is right: run it once on a terminal, or with --trust");
+    return EXIT_REFUSED;
+}
+
+/* Shows and asks, unless the answer is known or --trust gives it. */
+static int confirm(ctl *c, const server *s, bool variables)
+{
+    char hash[65] = "", *path = state_path("confirmed");
+    int code = fingerprint(s, variables, hash) ? EXIT_OK : EXIT_LOCAL;
+    bool known = code == EXIT_OK && remembered(path, hash);
+    if (code == EXIT_OK && !known && !c->set.trust) {
+        (variables ? show_variables : show)(s);
+        code = ask();
+    }
+    if (code == EXIT_OK && !known)
+        remember(path, hash);
+    free(path);
+    return code;
 }
 
 int server_confirm(ctl *c, const server *s)
 {
-    char hash[65] = "";
-    if (s->url && !s->from_project)
-        return EXIT_OK;
-    if (!fingerprint(s, hash))
-        return EXIT_LOCAL;
-    char *path = state_path("confirmed");
-    bool known = remembered(path, hash);
-    int code = EXIT_OK;
-    if (!known && !c->set.trust) {
-        show(s);
-        if (!terminal_can_ask()) {
-            hint("nobody can be asked whether that is right: run it once on a terminal, or with "
-                 "--trust");
-            code = EXIT_REFUSED;
-        } else if (!terminal_ask_yes("Is that right? It is asked once. [y/N] ")) {
-            code = EXIT_REFUSED;
-        }
-    }
-    if (!known && code == EXIT_OK)
-        remember(path, hash);
-    free(path);
-    return code;
+    return s->is_address && !s->from_project ? EXIT_OK : confirm(c, s, false);
+}
+
+int server_confirm_variables(ctl *c, const server *s)
+{
+    return s->n_file_env ? confirm(c, s, true) : EXIT_OK;
 }

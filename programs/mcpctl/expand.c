@@ -40,16 +40,24 @@ static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
     return NULL;
 }
 
-static char *ask_input(const mcp_json *input, mcp_str id)
+/* Whose words these are is said before them, and that they are somebody's: "Your password for example.com" may stand
+ * in anybody's file. */
+static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
 {
+    enum { LONGEST = 400 };
     char prompt[512];
-    mcp_str description = mcp_json_string(mcp_json_get(input, "description"));
+    bool secret = mcp_json_bool(mcp_json_get(input, "password"), false);
+    mcp_str about = mcp_json_string(mcp_json_get(input, "description"));
     mcp_str fallback = mcp_json_string(mcp_json_get(input, "default"));
-    mcp_str label = description.len ? description : id;
-    snprintf(prompt, sizeof(prompt), "%.*s%s%.*s%s: ", (int)label.len, label.ptr,
-             fallback.len ? " [" : "", (int)fallback.len, fallback.len ? fallback.ptr : "",
-             fallback.len ? "]" : "");
-    char *line = terminal_ask(prompt, mcp_json_bool(mcp_json_get(input, "password"), false));
+    say("%s wants a value for the server '%s'%s", e->server->file, e->server->name,
+        about.len ? ", and says of it:" : "");
+    about.len = about.len < LONGEST ? about.len : LONGEST;
+    terminal_show(about, 4);
+    hint("what you type goes to that server%s", secret ? "; it is not shown" : "");
+    snprintf(prompt, sizeof(prompt), "  %.*s%s%.*s%s: ", (int)(id.len < 100 ? id.len : 100), id.ptr,
+             fallback.len ? " [" : "", (int)(fallback.len < 100 ? fallback.len : 100),
+             fallback.len ? fallback.ptr : "", fallback.len ? "]" : "");
+    char *line = terminal_ask(prompt, secret);
     if (line && !*line && fallback.len) {
         free(line);
         line = text_dup(fallback);
@@ -69,7 +77,7 @@ static const char *input_value(expansion *e, mcp_str id)
         hint("run it on a terminal, or put the value into an environment variable: ${env:NAME}");
         return NULL;
     }
-    char *answer = ask_input(find_input(e->inputs, id), id);
+    char *answer = ask_input(e, find_input(e->inputs, id), id);
     if (!answer || !words_add(&e->asked, text_dup(id)) || !words_add(&e->asked, answer))
         return NULL;
     return answer;
@@ -117,19 +125,27 @@ static char *from_environment(mcp_str name, bool required)
     return ret;
 }
 
-/* The value of ${name}; *secret: it is not to be shown. NULL after saying why. */
-static char *value_of(expansion *e, mcp_str name, bool *secret)
+static bool is_secret(mcp_str name)
+{
+    static const char *const known[] = {"workspaceFolder", "workspaceFolderBasename", "userHome",
+                                        "pathSeparator", "/"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (is(name, known[i]))
+            return false;
+    return true;
+}
+
+/* The value of ${name}. NULL after saying why. */
+static char *value_of(expansion *e, mcp_str name)
 {
     mcp_str rest;
     const char *home = getenv("HOME");
-    *secret = false;
     if (is(name, "workspaceFolder") || is(name, "workspaceFolderBasename"))
         return folder(is(name, "workspaceFolderBasename"));
     if (is(name, "userHome"))
         return strdup(home ? home : "");
     if (is(name, "pathSeparator") || is(name, "/"))
         return strdup("/");
-    *secret = true;
     if (begins(name, "input:", &rest)) {
         const char *value = input_value(e, rest);
         return value ? strdup(value) : NULL;
@@ -139,48 +155,43 @@ static char *value_of(expansion *e, mcp_str name, bool *secret)
     return from_environment(name, true);
 }
 
-static int put_variable(expansion *e, mcp_str whole, FILE *real, FILE *shown)
+static int put_variable(expansion *e, mcp_str whole, FILE *to)
 {
-    bool secret;
-    char *value = value_of(e, (mcp_str){whole.ptr + 2, whole.len - 3}, &secret);
+    mcp_str name = {whole.ptr + 2, whole.len - 3};
+    if (e->only_shown && is_secret(name)) {
+        fwrite(whole.ptr, 1, whole.len, to);
+        return EXIT_OK;
+    }
+    char *value = value_of(e, name);
     if (!value)
         return EXIT_REFUSED;
-    fputs(value, real);
-    if (secret)
-        fwrite(whole.ptr, 1, whole.len, shown);
-    else
-        fputs(value, shown);
+    fputs(value, to);
     free(value);
     return EXIT_OK;
 }
 
-int expand_text(expansion *e, mcp_str text, char **ret, char **shown)
+int expand_text(expansion *e, mcp_str text, char **ret)
 {
-    char *real_text = NULL, *shown_text = NULL;
+    char *expanded = NULL;
     size_t size;
-    FILE *real = open_memstream(&real_text, &size), *seen = open_memstream(&shown_text, &size);
-    int code = real && seen ? EXIT_OK : EXIT_LOCAL;
+    FILE *to = open_memstream(&expanded, &size);
+    int code = to ? EXIT_OK : EXIT_LOCAL;
     while (code == EXIT_OK && text.len) {
         const char *end = text.len > 2 && text.ptr[0] == '$' && text.ptr[1] == '{'
                               ? memchr(text.ptr, '}', text.len)
                               : NULL;
         mcp_str piece = {text.ptr, end ? (size_t)(end - text.ptr) + 1 : 1};
         if (end)
-            code = put_variable(e, piece, real, seen);
+            code = put_variable(e, piece, to);
         else
-            fputc(*piece.ptr, real), fputc(*piece.ptr, seen);
+            fputc(*piece.ptr, to);
         text = (mcp_str){text.ptr + piece.len, text.len - piece.len};
     }
-    if (real)
-        fclose(real);
-    if (seen)
-        fclose(seen);
-    if (code == EXIT_OK) {
-        *ret = real_text;
-        *shown = shown_text;
-        return EXIT_OK;
-    }
-    free(real_text);
-    free(shown_text);
+    if (to && (fclose(to) != 0 || !expanded))
+        code = EXIT_LOCAL;
+    if (code == EXIT_OK)
+        *ret = expanded;
+    else
+        free(expanded);
     return code;
 }

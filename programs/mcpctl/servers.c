@@ -5,7 +5,7 @@
  * files that are the user's own, because the present folder may be a stranger's.
  */
 #define _GNU_SOURCE
-#include "servers.h"
+#include "entry.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static int visit(const char *path, bool project, bool required, server_file_fn *
     mcp_json_doc *doc = NULL;
     mcp_error error = {0};
     size_t line = 0;
-    int rc = jsonc_read(path, &doc, &line, &error);
+    int rc = jsonc_read(path, required ? FILE_NAMED : FILE_FOUND, &doc, &line, &error);
     if (rc == MCP_OK) {
         *go_on = fn(path, project, mcp_json_root(doc), user);
         mcp_json_free(doc);
@@ -93,123 +93,25 @@ int server_files(const ctl *c, server_file_fn *fn, void *user)
 typedef struct search {
     ctl *c;
     server *found;
-    expansion expansion;
     int code;
 } search;
 
-/* The text of an entry, expanded, at the end of `to`; what is shown of it follows `label` in
- * s->shown. */
-static void take(search *f, words *to, const char *label, mcp_str name, mcp_str text)
+static const mcp_json *entry_of(const mcp_json *root, const char *name)
 {
-    char *value = NULL, *shown = NULL, *joined = NULL, *line = NULL;
-    if (f->code == EXIT_OK)
-        f->code = expand_text(&f->expansion, text, &value, &shown);
-    if (f->code != EXIT_OK)
-        return;
-    const char *between = !name.len ? "" : to == &f->found->headers ? ": " : "=";
-    bool ok = asprintf(&joined, "%.*s%s%s", (int)name.len, name.ptr, between, value) >= 0 &&
-              asprintf(&line, "%s%.*s%s%s", label, (int)name.len, name.ptr, between, shown) >= 0;
-    if (!ok || !words_add(to, joined) || !words_add(&f->found->shown, line))
-        f->code = EXIT_LOCAL;
-    free(value);
-    free(shown);
-}
-
-static void take_map(search *f, words *to, const char *label, const mcp_json *map)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    for (const mcp_json *v; (v = mcp_json_next(map, &it, &key)) != NULL;) {
-        char number[32];
-        mcp_str text = mcp_json_string(v);
-        if (mcp_json_is(v, MCP_JSON_INT)) {
-            snprintf(number, sizeof(number), "%lld", (long long)mcp_json_int(v, 0));
-            text = mcp_str_from(number);
-        }
-        if (mcp_json_is(v, MCP_JSON_STRING) || mcp_json_is(v, MCP_JSON_INT))
-            take(f, to, label, key, text);
-    }
-}
-
-/* NAME=value of a file: what it is may be a secret, which variables are set is not. */
-static bool take_env_line(server *s, const char *p)
-{
-    char *shown = NULL;
-    if (asprintf(&shown, "with %.*s, as it says", (int)strcspn(p, "="), p) < 0)
-        shown = NULL;
-    return words_add(&s->shown, shown) && words_add(&s->env, strdup(p));
-}
-
-/* Lines NAME=value of a file. */
-static void take_env_file(search *f, mcp_str text)
-{
-    words path = {0};
-    take(f, &path, "env file ", (mcp_str){0}, text);
-    FILE *file = path.count ? fopen(path.items[0], "re") : NULL;
-    if (path.count && !file) {
-        say("%s: cannot be read", path.items[0]);
-        f->code = EXIT_USAGE;
-    }
-    char *line = NULL;
-    size_t room = 0;
-    while (file && getline(&line, &room, file) > 0) {
-        line[strcspn(line, "\r\n")] = 0;
-        const char *p = line + strspn(line, " \t");
-        if (*p && *p != '#' && strchr(p, '=') && !take_env_line(f->found, p))
-            f->code = EXIT_LOCAL;
-    }
-    f->found->n_file_env = f->found->env.count;
-    free(line);
-    if (file)
-        fclose(file);
-    words_clear(&path);
-}
-
-static void take_command(search *f, const mcp_json *entry)
-{
-    server *s = f->found;
-    mcp_json_iter it = {0};
-    take(f, &s->line, "", (mcp_str){0}, mcp_json_string(mcp_json_get(entry, "command")));
-    const mcp_json *args = mcp_json_get(entry, "args");
-    for (const mcp_json *v; (v = mcp_json_next(args, &it, NULL)) != NULL;)
-        take(f, &s->line, "", (mcp_str){0}, mcp_json_string(v));
-    s->argv = (const char *const *)(void *)s->line.items;
-    mcp_str cwd = mcp_json_string(mcp_json_get(entry, "cwd"));
-    mcp_str env_file = mcp_json_string(mcp_json_get(entry, "envFile"));
-    words folder = {0};
-    if (cwd.len)
-        take(f, &folder, "in ", (mcp_str){0}, cwd);
-    s->cwd = folder.count ? strdup(folder.items[0]) : NULL;
-    words_clear(&folder);
-    if (env_file.len)
-        take_env_file(f, env_file);
-    take_map(f, &s->env, "with ", mcp_json_get(entry, "env"));
-}
-
-static void take_address(search *f, const mcp_json *entry)
-{
-    words url = {0};
-    mcp_str address = mcp_json_string(mcp_json_get(entry, "url"));
-    if (!address.len)
-        address = mcp_json_string(mcp_json_get(entry, "serverUrl"));
-    take(f, &url, "", (mcp_str){0}, address);
-    f->found->url = url.count ? strdup(url.items[0]) : NULL;
-    f->found->sse = mcp_str_eq(mcp_json_string(mcp_json_get(entry, "type")), MCP_STR("sse"));
-    words_clear(&url);
-    take_map(f, &f->found->headers, "with ", mcp_json_get(entry, "headers"));
+    const mcp_json *entry = mcp_json_get(server_entries(root), name);
+    if (entry)
+        return entry;
+    char *here = getcwd(NULL, 0); /* ~/.claude.json has each project's servers too */
+    const mcp_json *projects = here ? mcp_json_get(root, "projects") : NULL;
+    entry = mcp_json_get(server_entries(mcp_json_get(projects, here ? here : "")), name);
+    free(here);
+    return entry;
 }
 
 static bool look(const char *path, bool project, const mcp_json *root, void *user)
 {
     search *f = user;
-    const mcp_json *entry = mcp_json_get(server_entries(root), f->c->set.server);
-    if (!entry) {
-        char *here = getcwd(NULL, 0); /* ~/.claude.json has each project's servers too */
-        const mcp_json *projects = here ? mcp_json_get(root, "projects") : NULL;
-        entry = mcp_json_get(server_entries(mcp_json_get(projects, here ? here : "")),
-                             f->c->set.server);
-        free(here);
-    }
+    const mcp_json *entry = entry_of(root, f->c->set.server);
     if (!entry)
         return true;
     server *s = f->found = calloc(1, sizeof(*s));
@@ -220,15 +122,7 @@ static bool look(const char *path, bool project, const mcp_json *root, void *use
     s->name = f->c->set.server;
     s->from_project = project;
     s->trusted = !project && mcp_json_bool(mcp_json_get(entry, "trusted"), false);
-    f->expansion.inputs = mcp_json_get(root, "inputs");
-    if (mcp_json_string(mcp_json_get(entry, "command")).len) {
-        take_command(f, entry);
-    } else if (mcp_json_get(entry, "url") || mcp_json_get(entry, "serverUrl")) {
-        take_address(f, entry);
-    } else {
-        say("%s: the entry '%s' has neither \"command\" nor \"url\"", path, s->name);
-        f->code = EXIT_USAGE;
-    }
+    f->code = entry_describe(s, entry, mcp_json_get(root, "inputs"));
     return false;
 }
 
@@ -244,7 +138,6 @@ static int find_name(ctl *c, server **ret)
 {
     search f = {.c = c};
     int code = server_files(c, look, &f);
-    words_clear(&f.expansion.asked);
     code = code == EXIT_OK ? f.code : code;
     if (code == EXIT_OK && !f.found) {
         say("no configuration file has a server '%s'", c->set.server);
@@ -253,14 +146,17 @@ static int find_name(ctl *c, server **ret)
              "http:// or https://");
         return EXIT_USAGE;
     }
+    if (code == EXIT_OK)
+        code = server_confirm(c, f.found);
+    if (code == EXIT_OK)
+        code = entry_resolve(c, f.found);
     if (code == EXIT_LOCAL)
         say("out of memory");
-    if (code != EXIT_OK) {
+    if (code == EXIT_OK)
+        *ret = f.found;
+    else
         server_free(f.found);
-        return code;
-    }
-    *ret = f.found;
-    return server_confirm(c, f.found);
+    return code;
 }
 
 static int add_headers(ctl *c, server *s)
@@ -301,6 +197,8 @@ void server_free(server *s)
     words_clear(&s->env);
     words_clear(&s->headers);
     words_clear(&s->shown);
+    words_clear(&s->variables);
+    mcp_json_free(s->entry);
     free(s->file);
     free(s->url);
     free(s->cwd);

@@ -21,6 +21,7 @@ typedef struct server {
     char *file;              /* where its entry was found */
     bool from_project;       /* in a file of the present folder, which may be a stranger's */
     bool trusted;            /* its tools are called without a question */
+    mcp_json_doc *entry;     /* what the file says of it */
     const char *const *argv; /* NULL: an address */
     char *url;
     bool sse; /* the entry says that it is HTTP+SSE of 2024-11-05 */
@@ -29,9 +30,12 @@ typedef struct server {
     words env;         /* NAME=value, beside ours; of two with one name the later counts */
     size_t n_file_env; /* how many of them, the first ones, are from a file of variables */
     words headers;     /* "Name: value" */
-    words
-        shown; /* the command line, environment and headers as a person is shown them and as they are
-                      remembered: with ${input:x} where a secret is */
+    /* What a person is shown of an entry and is remembered, with ${input:x} where a secret is: its command line
+     * or address (n_first words), then a line for each other thing. */
+    words shown;
+    size_t n_first;
+    bool is_address;
+    words variables; /* the same for what the file of variables sets */
 } server;
 
 /* EXIT_OK, or after saying why not. */
@@ -48,16 +52,20 @@ const mcp_json *server_entries(const mcp_json *root);
 /* confirm.c: a file in our state folder, which is made; to be freed. NULL: there is nowhere. */
 char *state_path(const char *name);
 
-/* confirm.c: shows what is to be started and asks, unless that was answered before. */
+/* confirm.c: shows what is to be started and asks, unless that was answered before. The second does so for what
+ * the file of variables sets, which is only read when the first was answered. */
 int server_confirm(ctl *c, const server *s);
+int server_confirm_variables(ctl *c, const server *s);
 
 /* expand.c: a text of a file with ${env:NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome},
- * ${input:id}. *shown is the same without what is secret. Both to be freed. EXIT_OK or after saying
- * why not. */
+ * ${input:id}, as it is used or, with `only_shown`, as a person may see it: without what is secret, and without
+ * looking it up. To be freed. EXIT_OK or after saying why not. */
 typedef struct expansion {
+    bool only_shown;
+    const server *server;   /* of which an input is */
     const mcp_json *inputs; /* of the file; may be NULL */
     words asked;            /* id, answer, id, answer, … */
 } expansion;
-int expand_text(expansion *e, mcp_str text, char **ret, char **shown);
+int expand_text(expansion *e, mcp_str text, char **ret);
 
 #endif

@@ -257,7 +257,7 @@ int config_read(const char *path, config_tell *tell, config **ret)
     config *c = make(path, tell);
     if (!c)
         return tell("out of memory"), MCP_ENOMEM;
-    int rc = jsonc_load(path, &c->text, &c->len, &error);
+    int rc = jsonc_load(path, FILE_NAMED, &c->text, &c->len, &error);
     if (rc != MCP_OK)
         return finish(c, tell_file(c, rc, error.text), ret);
     c->folder = folder_of(absolute_path(path));

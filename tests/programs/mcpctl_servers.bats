@@ -166,11 +166,17 @@ load support/mcpctl
     [ "$status" -eq 6 ]
 }
 
-@test "servers by name: a file of variables is named, shown and confirmed like they are" {
+@test "servers by name: a file of variables is named, shown and confirmed like they are, when the rest was confirmed" {
     printf '{"mcpServers":{"s":{"command":"sh","args":["-c","echo $A $B >seen; exec %s"],"envFile":"e","env":{"B":"shown"}}}}' "$workshop" >.mcp.json
+    # Nothing is opened before the first answer: not even that there is no such file is known.
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [[ $output == *"env file e"*"with B=shown"* && $output != *"No such file"* ]]
     printf 'A=hidden\nB=other\n' >e
+    TYPED='y\nn\n' run on_terminal "$MCPCTL" ls -s s
+    [[ $output == *"env file e"*"with B=shown"*"Is that right?"*"A, as it says"*"Is that right?"* && $output != *hidden* && $output != *mem:* ]]
     TYPED='y\n' run on_terminal "$MCPCTL" ls -s s
-    [[ $output == *"env file e"*"A, as it says"*"with B=shown"*mem:* && $output != *hidden* ]]
+    [[ $output == *"A, as it says"*mem:* && $output != *"env file e"* && $output != *hidden* ]]
     [ "$(cat seen)" = "hidden shown" ]
     run "$MCPCTL" ls -s s
     [ "$status" -eq 0 ]
@@ -189,19 +195,68 @@ load support/mcpctl
     run ! grep -q other heard
 }
 
+@test "servers by name: files of a stranger's are regular ones of some size, or are not read" {
+    mkfifo fifo
+    head -c 300000 /dev/zero | tr '\0' '#' >large
+    printf 'A=1\0B=2\n' >binary
+    local file why
+    while IFS='|' read -r file why; do
+        printf '{"mcpServers":{"s":{"command":"%s","envFile":"%s"}}}' "$workshop" "$file" >.mcp.json
+        run timeout 5 "$MCPCTL" ls -s s
+        [ "$status" -eq 6 ]
+        [[ $output == *"env file $file"* && $output != *"cannot be used"* ]]
+        run timeout 5 "$MCPCTL" ls --trust -s s
+        echo "$file: $status $output"
+        [ "$status" -eq 2 ]
+        [[ $output == *"the file of variables $file cannot be used: $why"* ]]
+    done <<'FILES'
+/dev/zero|it is no regular file
+fifo|it is no regular file
+.|it is no regular file
+large|it has more than 262144 bytes
+binary|it is no text
+none|No such file or directory
+FILES
+    # Their configuration too; what the user names may be a pipe.
+    printf '{"mcpServers":{"s":{"command":"%s"}}}' "$workshop" >good.json
+    for file in fifo /dev/zero; do
+        ln -sf "$file" .mcp.json
+        run timeout 5 "$MCPCTL" servers
+        [ "$status" -eq 0 ]
+        [[ $output == *".mcp.json: it is no regular file"* ]]
+    done
+    run timeout 5 bash -c '"$0" servers --config <(cat good.json)' "$MCPCTL"
+    [[ $status == 0 && $output == s* ]]
+}
+
 @test "servers by name: variables" {
-    printf '{"inputs":[{"id":"t","description":"The token","password":true}],"mcpServers":{"s":{"command":"sh","args":["-c","echo \\"$0 $1 $A\\" >seen; exec %s","${input:t}","${workspaceFolderBasename} ${NONE:-fallback}"],"env":{"A":"${env:HOME}"}},"t":{"command":"${NONE}"}}}' "$workshop" >.mcp.json
-    TYPED='secret\ny\n' run on_terminal "$MCPCTL" ls -s s
+    printf '{"inputs":[{"id":"t","description":"The token\\n(\\u202eyours)","password":true}],"mcpServers":{"s":{"command":"sh","args":["-c","echo \\"$0 $1 $A\\" >seen; exec %s","${input:t}","${workspaceFolderBasename} ${NONE:-fallback}"],"env":{"A":"${env:HOME}"}},"t":{"command":"${NONE}"}}}' "$workshop" >.mcp.json
+    # Nothing is asked in the file's words before the person agreed to use it.
+    TYPED='n\n' run on_terminal "$MCPCTL" ls -s s
+    [[ $output == *"Is that right?"* && $output != *"The token"* ]]
+    TYPED='y\nsecret\n' run on_terminal "$MCPCTL" ls -s s
     echo "$output"
-    [[ $output == *'The token'*'${input:t}'*mem:* ]]
+    [[ $output == *'${input:t}'*"Is that right?"*".mcp.json wants a value for the server 's', and says of it:"*'    The token'*'    (\u202eyours)'*"goes to that server"*"not shown"*mem:* ]]
     [ "$(cat seen)" = "secret ${PWD##*/} fallback $HOME" ]
     [[ ${output#*The token} != *secret* ]]
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
     [[ $output == *"nobody to ask"* ]]
-    run "$MCPCTL" ls -s t
+    run "$MCPCTL" ls --trust -s t
     [ "$status" -eq 6 ]
     [[ $output == *"environment variable NONE"* ]]
+}
+
+@test "servers by name: what is shown is the whole command, and cannot be mistaken" {
+    # A newline makes no line of its own, an invisible character is seen, every word is one for bash too.
+    local words=$'a\nb\'c\\d \u200be\u2028'
+    printf '{"mcpServers":{"s":{"command":"%s","args":["it'"'"'s","a\\nb'"'"'c\\\\d \\u200be\\u2028","%s"],"env":{"A":"1\\n      with B=2"}}}}' "$workshop" "$(printf '%05000d' 7)" >.mcp.json
+    run "$MCPCTL" ls -s s
+    [ "$status" -eq 6 ]
+    [[ $output == *"$workshop "\''it'\'\\\'\'"s' "* && $output == *'000007'* && $output == *'with A=1\x0a      with B=2'* ]]
+    [ "${#lines[@]}" -eq 4 ]
+    eval "set -- ${lines[1]}"
+    [[ $# -eq 4 && $2 == "it's" && $3 == "$words" && ${#4} -eq 5000 ]]
 }
 
 @test "trusted in the user's own configuration: tools are called without a question" {

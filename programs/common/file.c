@@ -1,0 +1,75 @@
+/* file.c: the whole of a file. What may surprise: it is opened without waiting, because a FIFO would otherwise
+ * hold the open itself until somebody writes. */
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The descriptor, or -1 with a text. */
+static int open_file(const char *path, file_trust trust, mcp_error *error)
+{
+    struct stat st;
+    int waits = trust == FILE_FOUND ? O_NONBLOCK | O_NOCTTY : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | waits);
+    error->code = fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? MCP_ENOTFOUND : MCP_EIO;
+    if (fd < 0)
+        snprintf(error->text, sizeof(error->text), "%s", strerror(errno));
+    if (fd < 0 || trust == FILE_NAMED || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return fd;
+    snprintf(error->text, sizeof(error->text), "it is no regular file");
+    close(fd);
+    return -1;
+}
+
+static int read_all(int fd, size_t most, char **ret, size_t *len, mcp_error *error)
+{
+    size_t room = 0;
+    for (;;) {
+        if (*len + 1 >= room) {
+            room = room ? room * 2 : 8192;
+            char *grown = realloc(*ret, room);
+            if (!grown)
+                return MCP_ENOMEM;
+            *ret = grown;
+        }
+        ssize_t n = read(fd, *ret + *len, room - *len - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            snprintf(error->text, sizeof(error->text), "%s", strerror(errno));
+            return MCP_EIO;
+        }
+        *len += (size_t)n;
+        (*ret)[*len] = 0;
+        if (n == 0 || *len > most)
+            return n == 0 ? MCP_OK : MCP_ELIMIT;
+    }
+}
+
+int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
+              mcp_error *error)
+{
+    *error = (mcp_error){0};
+    *ret = NULL;
+    *len = 0;
+    int fd = open_file(path, trust, error);
+    if (fd < 0)
+        return error->code;
+    int rc = read_all(fd, most, ret, len, error);
+    close(fd);
+    if (rc == MCP_OK)
+        return MCP_OK;
+    free(*ret);
+    *ret = NULL;
+    error->code = rc;
+    if (rc == MCP_ELIMIT)
+        snprintf(error->text, sizeof(error->text), "it has more than %zu bytes", most);
+    else if (!error->text[0])
+        snprintf(error->text, sizeof(error->text), "%s", mcp_error_text(rc));
+    return rc;
+}

@@ -1,0 +1,17 @@
+/* file.h: the whole of a file, within limits. */
+#ifndef PROGRAM_FILE_H
+#define PROGRAM_FILE_H
+
+#include <mcp/base.h>
+
+typedef enum file_trust {
+    FILE_NAMED, /* the user named it: it may be a pipe, which is waited for */
+    FILE_FOUND, /* it was found, or something names it that a stranger may have written: only a regular file */
+} file_trust;
+
+/* Its bytes and a NUL behind them, to be freed. MCP_ENOTFOUND, MCP_EIO (also for what is no regular file),
+ * MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
+int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
+              mcp_error *error);
+
+#endif

@@ -1,0 +1,218 @@
+/* entry.c: the entry of a server in a configuration file, whoever's form it has.
+ *
+ * It is taken in two steps, because a stranger may have written it: first what it says is put into the words that
+ * a person is shown, which opens no file, asks nothing and looks into no environment variable; the values follow
+ * when the person has agreed.
+ */
+#define _GNU_SOURCE
+#include "entry.h"
+
+#include <stdlib.h>
+
+#include <common/file.h>
+
+/* ---- the parts -------------------------------------------------------------------------------------- */
+
+/* A text, or a number as one. */
+static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
+{
+    *ret = mcp_json_string(v);
+    if (mcp_json_is(v, MCP_JSON_INT)) {
+        snprintf(number, 32, "%lld", (long long)mcp_json_int(v, 0));
+        *ret = mcp_str_from(number);
+    }
+    return mcp_json_is(v, MCP_JSON_STRING) || mcp_json_is(v, MCP_JSON_INT);
+}
+
+/* All of an array, or of an object with its keys. What is neither a text nor a number is left out of an object; in
+ * an array, where each has its place, it is an empty text. */
+static int walk_list(const mcp_json *list, entry_part part, entry_fn *fn, void *user)
+{
+    mcp_json_iter it = {0};
+    mcp_str key = {0}, text;
+    int code = EXIT_OK;
+    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(list, &it, &key)) != NULL;) {
+        char number[32];
+        if (text_of(v, number, &text) || part == ENTRY_WORD)
+            code = fn(user, part, part == ENTRY_WORD ? (mcp_str){0} : key, text);
+    }
+    return code;
+}
+
+static int walk_text(const mcp_json *entry, const char *key, entry_part part, entry_fn *fn,
+                     void *user)
+{
+    mcp_str text = mcp_json_string(mcp_json_get(entry, key));
+    return text.len ? fn(user, part, (mcp_str){0}, text) : EXIT_OK;
+}
+
+static int walk_command(const mcp_json *entry, entry_fn *fn, void *user)
+{
+    int code = walk_text(entry, "command", ENTRY_WORD, fn, user);
+    if (code == EXIT_OK)
+        code = walk_list(mcp_json_get(entry, "args"), ENTRY_WORD, fn, user);
+    if (code == EXIT_OK)
+        code = walk_text(entry, "cwd", ENTRY_FOLDER, fn, user);
+    if (code == EXIT_OK)
+        code = walk_text(entry, "envFile", ENTRY_ENV_FILE, fn, user);
+    return code == EXIT_OK ? walk_list(mcp_json_get(entry, "env"), ENTRY_VARIABLE, fn, user) : code;
+}
+
+int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
+{
+    if (mcp_json_string(mcp_json_get(entry, "command")).len)
+        return walk_command(entry, fn, user);
+    const char *key = mcp_json_string(mcp_json_get(entry, "url")).len ? "url" : "serverUrl";
+    int code = walk_text(entry, key, ENTRY_URL, fn, user);
+    return code == EXIT_OK ? walk_list(mcp_json_get(entry, "headers"), ENTRY_HEADER, fn, user)
+                           : code;
+}
+
+/* ---- what is shown ---------------------------------------------------------------------------------- */
+
+static const char *between(entry_part part)
+{
+    return part == ENTRY_HEADER ? ": " : part == ENTRY_VARIABLE ? "=" : "";
+}
+
+typedef struct describing {
+    server *s;
+    expansion expansion;
+} describing;
+
+static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text)
+{
+    static const char *const labels[] = {[ENTRY_WORD] = "",          [ENTRY_URL] = "",
+                                         [ENTRY_FOLDER] = "in ",     [ENTRY_ENV_FILE] = "env file ",
+                                         [ENTRY_VARIABLE] = "with ", [ENTRY_HEADER] = "with "};
+    describing *d = user;
+    char *value = NULL, *line = NULL;
+    int code = expand_text(&d->expansion, text, &value);
+    if (code != EXIT_OK)
+        return code;
+    d->s->n_first += part == ENTRY_WORD || part == ENTRY_URL;
+    d->s->is_address = d->s->is_address || part == ENTRY_URL;
+    if (asprintf(&line, "%s%.*s%s%s", labels[part], (int)name.len, name.len ? name.ptr : "",
+                 between(part), value) < 0)
+        line = NULL;
+    free(value);
+    return words_add(&d->s->shown, line) ? EXIT_OK : EXIT_LOCAL;
+}
+
+/* {"entry": …, "inputs": …}: what is there when the file is closed again. */
+static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_doc *doc = NULL;
+    mcp_str text;
+    mcp_json_begin_object(w);
+    add_member(w, "entry", entry);
+    add_member(w, "inputs", inputs);
+    mcp_json_end(w);
+    if (w && mcp_json_writer_finish(w, &text) == MCP_OK)
+        mcp_json_parse(text, NULL, NULL, &doc, NULL);
+    mcp_json_writer_free(w);
+    return doc;
+}
+
+int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs)
+{
+    describing d = {.s = s, .expansion.only_shown = true};
+    s->entry = keep(entry, inputs);
+    int code = s->entry ? entry_walk(entry, describe_part, &d) : EXIT_LOCAL;
+    if (code == EXIT_OK && !s->n_first) {
+        say("%s: the entry '%s' has neither \"command\" nor \"url\"", s->file, s->name);
+        code = EXIT_USAGE;
+    }
+    return code;
+}
+
+/* ---- what is used ----------------------------------------------------------------------------------- */
+
+typedef struct resolving {
+    ctl *c;
+    server *s;
+    expansion expansion;
+} resolving;
+
+/* NAME=value of a file: what it is may be a secret, which variables are set is not. */
+static bool add_file_variable(server *s, const char *p, size_t len)
+{
+    char *shown = NULL;
+    if (asprintf(&shown, "with %.*s, as it says", (int)(strcspn(p, "=")), p) < 0)
+        shown = NULL;
+    return words_add(&s->variables, shown) && words_add(&s->env, text_dup((mcp_str){p, len}));
+}
+
+static int take_variables(server *s, const char *text)
+{
+    for (const char *line = text; *line;) {
+        size_t len = strcspn(line, "\r\n"), space = strspn(line, " \t");
+        const char *p = line + space;
+        if (space < len && *p != '#' && memchr(p, '=', len - space) &&
+            !add_file_variable(s, p, len - space))
+            return EXIT_LOCAL;
+        line += len;
+        line += *line != 0;
+    }
+    s->n_file_env = s->env.count;
+    return EXIT_OK;
+}
+
+static int read_variables(ctl *c, server *s, const char *path)
+{
+    enum { MOST = 256 << 10 };
+    char *text = NULL;
+    size_t len = 0;
+    mcp_error error;
+    int rc = file_load(path, FILE_FOUND, MOST, &text, &len, &error);
+    if (rc != MCP_OK || memchr(text, 0, len)) {
+        say("the file of variables %s cannot be used: %s", path,
+            rc == MCP_OK ? "it is no text" : error.text);
+        free(text);
+        return EXIT_USAGE;
+    }
+    int code = take_variables(s, text);
+    free(text);
+    return code == EXIT_OK ? server_confirm_variables(c, s) : code;
+}
+
+static int resolve_part(void *user, entry_part part, mcp_str name, mcp_str text)
+{
+    resolving *r = user;
+    server *s = r->s;
+    char *value = NULL, *joined = NULL;
+    words *lists[] = {
+        [ENTRY_WORD] = &s->line, [ENTRY_VARIABLE] = &s->env, [ENTRY_HEADER] = &s->headers};
+    int code = expand_text(&r->expansion, text, &value);
+    if (code != EXIT_OK)
+        return code;
+    if (part == ENTRY_ENV_FILE) {
+        code = read_variables(r->c, s, value);
+    } else if (part == ENTRY_URL || part == ENTRY_FOLDER) {
+        char **to = part == ENTRY_URL ? &s->url : &s->cwd;
+        free(*to);
+        *to = value;
+        return EXIT_OK;
+    } else {
+        if (asprintf(&joined, "%.*s%s%s", (int)name.len, name.len ? name.ptr : "", between(part),
+                     value) < 0)
+            joined = NULL;
+        code = words_add(lists[part], joined) ? EXIT_OK : EXIT_LOCAL;
+    }
+    free(value);
+    return code;
+}
+
+int entry_resolve(ctl *c, server *s)
+{
+    const mcp_json *root = mcp_json_root(s->entry), *entry = mcp_json_get(root, "entry");
+    resolving r = {
+        .c = c, .s = s, .expansion = {.server = s, .inputs = mcp_json_get(root, "inputs")}};
+    int code = entry_walk(entry, resolve_part, &r);
+    words_clear(&r.expansion.asked);
+    if (s->line.count)
+        s->argv = (const char *const *)(void *)s->line.items;
+    s->sse = mcp_str_eq(mcp_json_string(mcp_json_get(entry, "type")), MCP_STR("sse"));
+    return code;
+}
