@@ -43,6 +43,7 @@ typedef int history_fn(void *history, hist_event *event, int what, ...);
 struct editor {
     editor_options options;
     bool plain;
+    const char *lacks;
     char *line; /* of a plain one */
     size_t room;
     bool interrupted;
@@ -267,8 +268,19 @@ editor *editor_new(const editor_options *with)
     e->options = *with;
     the_editor = e;
     const char *term = getenv("TERM");
-    e->plain = !terminal_can_ask() || !term || strcmp(term, "dumb") == 0 || !set_up(e);
+    if (!terminal_can_ask())
+        e->lacks = "this is no terminal";
+    else if (!term || strcmp(term, "dumb") == 0)
+        e->lacks = "this terminal cannot move its cursor (TERM)";
+    else if (!set_up(e))
+        e->lacks = "libedit.so.2 is not installed (Debian: the package libedit2)";
+    e->plain = e->lacks != NULL;
     return e;
+}
+
+const char *editor_lacks(const editor *e)
+{
+    return e->lacks;
 }
 
 void editor_free(editor *e)
@@ -292,6 +304,22 @@ void editor_free(editor *e)
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
+/* Takes out what arrows and other keys send, which nobody means as text: ESC [ ... or ESC O and a letter or ~. */
+static void remove_keys(char *line)
+{
+    char *to = line;
+    for (const char *p = line; *p;) {
+        if (p[0] != 27 || (p[1] != '[' && p[1] != 'O')) {
+            *to++ = *p++;
+            continue;
+        }
+        p += 2;
+        p += strspn(p, "0123456789;");
+        p += *p != 0;
+    }
+    *to = 0;
+}
+
 static const char *read_plainly(editor *e, bool *interrupted)
 {
     if (terminal_can_ask())
@@ -304,6 +332,8 @@ static const char *read_plainly(editor *e, bool *interrupted)
     if (n < 0)
         return NULL;
     e->line[strcspn(e->line, "\n")] = 0;
+    if (terminal_can_ask())
+        remove_keys(e->line);
     return e->line;
 }
 

@@ -22,6 +22,8 @@ typedef struct editor_options {
  * NULL: no memory. */
 editor *editor_new(const editor_options *options);
 void editor_free(editor *e);
+/* Why there is neither completion nor history, for a person; NULL: there is. */
+const char *editor_lacks(const editor *e);
 
 /* A line without its newline, until the next call; NULL: the end. *interrupted: a signal came
  * instead. */

@@ -113,20 +113,24 @@ bool shell_translate(words *w, size_t at)
     return true;
 }
 
-static void help(void)
+static void help(const char *lacks)
 {
     puts("Commands as those of mcpctl, without the server: 'ls --help' shows one. Also:\n"
          "  /NAME [ARGUMENT=VALUE...]  prompt NAME\n"
          "  help                       this\n"
-         "  exit                       end, as Ctrl-D does\n"
-         "TAB completes commands, options, URIs, templates, prompts, tools and their arguments.");
+         "  exit                       end, as Ctrl-D does");
+    if (!lacks)
+        puts("TAB completes commands, options, URIs, templates, prompts, tools and their "
+             "arguments.");
+    else
+        printf("TAB and the arrow keys do nothing here: %s.\n", lacks);
     for (size_t i = 0; i < n_commands; i++)
         if (!(commands[i].flags & COMMAND_NOT_IN_SHELL))
             printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 }
 
 /* False: that was the last line. */
-static bool run_line(ctl *shell, const char *text, int *code)
+static bool run_line(ctl *shell, const char *lacks, const char *text, int *code)
 {
     words w = {0};
     size_t last;
@@ -142,7 +146,7 @@ static bool run_line(ctl *shell, const char *text, int *code)
     } else if (strcmp(first, "exit") == 0 || strcmp(first, "quit") == 0) {
         go_on = false;
     } else if (strcmp(first, "help") == 0) {
-        help();
+        help(lacks);
         *code = EXIT_OK;
     } else {
         *code = run_words(shell, &w);
@@ -176,6 +180,15 @@ static bool go_on_after_signal(ctl *c)
     return true;
 }
 
+static void greet(const char *lacks)
+{
+    if (!lacks)
+        hint("'help' shows what there is, TAB completes, Ctrl-D ends");
+    else
+        hint("'help' shows what there is, Ctrl-D ends; TAB and the arrow keys do nothing: %s",
+             lacks);
+}
+
 int run_shell(ctl *c)
 {
     char *history = state_path("history");
@@ -187,13 +200,13 @@ int run_shell(ctl *c)
     int code = EXIT_OK;
     bool go_on = e != NULL;
     if (go_on && terminal_can_ask() && !c->set.quiet)
-        hint("'help' shows what there is, TAB completes, Ctrl-D ends");
+        greet(editor_lacks(e));
     while (go_on) {
         bool interrupted = false;
         const char *line = editor_read(e, &interrupted);
         if (line) {
             editor_remember(e, line);
-            go_on = run_line(c, line, &code);
+            go_on = run_line(c, editor_lacks(e), line, &code);
         } else if (!interrupted) {
             if (terminal_can_ask())
                 fputc('\n', stderr);

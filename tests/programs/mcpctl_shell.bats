@@ -46,6 +46,16 @@ Greet {\"name\":\"x y\"}$esc[5m
     [[ $output == *"I give up"*"starting it again"*"I give up"* ]]
 }
 
+@test "shell: without libedit it says so, with the package, instead of promising TAB" {
+    mkdir lib
+    : >lib/libedit.so.2 # found first, and no library
+    lacks='TAB and the arrow keys do nothing: libedit.so.2 is not installed (Debian: the package libedit2)'
+    TYPED='\033[A\033[3~nope\nexit\n' LD_LIBRARY_PATH=$PWD/lib run on_terminal "$MCPCTL" shell -- "$workshop"
+    [[ $output == *"$lacks"* && $output != *"TAB completes"* && $output == *"no command 'nope'"* ]]
+    TYPED='exit\n' TERM=dumb run on_terminal "$MCPCTL" shell -- "$workshop"
+    [[ $output == *"TAB and the arrow keys do nothing: this terminal cannot"* ]]
+}
+
 @test "shell: completion and history on a terminal" {
     compgen -G '/usr/lib*/*/libedit.so.2' >/dev/null || compgen -G '/usr/lib*/libedit.so.2' >/dev/null ||
         skip "libedit is not installed"
