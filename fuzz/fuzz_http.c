@@ -21,6 +21,30 @@ static void must(bool condition)
         abort();
 }
 
+/* Bytes that wait behind the request for /metrics were received or not, as the pieces fell: its figures and their
+ * length are left out of the comparison. */
+static void forget_metrics(run *r)
+{
+    static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
+    static const char *const figures[] = {"Content-Length: ", "mcp_received_bytes_total "};
+    char *at = r->out, *to = r->out, *end = r->out + r->len;
+    bool metrics = false;
+    while (at < end) {
+        size_t left = (size_t)(end - at);
+        metrics |= left >= sizeof(type) - 1 && memcmp(at, type, sizeof(type) - 1) == 0;
+        for (size_t i = 0; metrics && i < 2; i++) {
+            size_t len = strlen(figures[i]);
+            if (left < len || memcmp(at, figures[i], len) != 0)
+                continue;
+            for (at += len; at < end && *at >= '0' && *at <= '9';)
+                at++;
+        }
+        if (at < end)
+            *to++ = *at++;
+    }
+    r->len = (size_t)(to - r->out);
+}
+
 /* ---- a server with a little of everything --------------------------------------------------------- */
 
 static int call_echo(mcp_request *req, const mcp_json *arguments, void *user)
@@ -147,6 +171,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     run_once(&whole, data + 1, size - 1, size, half);
     run_once(&parts, data + 1, size - 1, (size_t)data[0] / 2 + 1, half);
     must(whole.closed == parts.closed);
+    forget_metrics(&whole);
+    forget_metrics(&parts);
     must(whole.len == parts.len);
     must(whole.len == 0 || memcmp(whole.out, parts.out, whole.len) == 0);
     free(whole.out);
