@@ -4,8 +4,8 @@
  * would cost every start 1.5 to 3 ms, also of a server that only ever speaks over stdio. MCP_TLS_LINK links it, for a
  * static program.
  *
- * TLS 1.2 and newer, ALPN http/1.1, no renegotiation, no compression, no tickets that outlive the
- * process.
+ * TLS 1.2 and newer, of 1.2 only what has forward secrecy and authenticated encryption (RFC 9325, 4.2), ALPN
+ * http/1.1, no renegotiation, no compression, no tickets that outlive the process.
  */
 #define _GNU_SOURCE
 #include <openssl/err.h>
@@ -20,6 +20,7 @@
     X(SSL_CTX_free)                       \
     X(SSL_CTX_ctrl)                       \
     X(SSL_CTX_set_options)                \
+    X(SSL_CTX_set_cipher_list)            \
     X(SSL_CTX_set_alpn_select_cb)         \
     X(SSL_CTX_use_certificate_chain_file) \
     X(SSL_CTX_use_PrivateKey_file)        \
@@ -117,6 +118,8 @@ static int set_up(mcp__tls *tls, const char *cert, const char *key, mcp_error *e
     f->SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                         SSL_OP_CIPHER_SERVER_PREFERENCE |
                                         SSL_OP_IGNORE_UNEXPECTED_EOF);
+    if (f->SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
+        return openssl_failed(tls, "TLS", error);
     f->SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
     if (f->SSL_CTX_use_certificate_chain_file(context, cert) != 1)
         return openssl_failed(tls, cert, error);

@@ -175,6 +175,20 @@ make_certificate() {
     finish
 }
 
+@test "TLS 1.2: forward secrecy and authenticated encryption only" {
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost 2>/dev/null
+    serve --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+    connect() { openssl s_client -connect "${base#https://}" -tls1_2 -cipher "$1:@SECLEVEL=0" </dev/null 2>&1; }
+    for cipher in ECDHE-RSA-AES128-GCM-SHA256 ECDHE-RSA-AES256-GCM-SHA384 ECDHE-RSA-CHACHA20-POLY1305; do
+        [[ "$(connect $cipher)" == *"Cipher is $cipher"* ]]
+    done
+    for cipher in AES128-SHA AES256-GCM-SHA384 AES128-GCM-SHA256 ECDHE-RSA-AES128-SHA ECDHE-RSA-AES256-SHA384; do
+        openssl ciphers "$cipher:@SECLEVEL=0" >/dev/null
+        [[ "$(connect $cipher)" == *"handshake failure"* ]]
+    done
+    finish
+}
+
 @test "TLS: certificates that cannot be used" {
     make_certificate
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem project
