@@ -111,6 +111,8 @@ typedef struct mcp_http_options {
     uint64_t retry_ms; /* what legacy clients are told to wait before they reconnect; 1,000 */
     bool no_healthz, no_metrics;
     const mcp_allocator *allocator;
+    /* For the handshake of a connection whose transport has one (TLS), from its beginning; 10,000. */
+    uint64_t handshake_ms;
 } mcp_http_options;
 
 /* MCP_EINVAL (no random), MCP_ENOMEM. The server outlives it. */
@@ -160,12 +162,17 @@ typedef struct mcp_http_connection_options {
     const char *peer;    /* "127.0.0.1:4711", for logs; copied */
     const char *address; /* without the port, for max_per_address and limits per caller; copied */
     bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
+    /* The transport shakes hands first, and says mcp_http_handshake_done(). */
+    bool handshake;
 } mcp_http_connection_options;
 
 /* MCP_ELIMIT: too many connections (a 503 was written and close called for; *ret is written, free it as
  * usual). MCP_EINVAL (no write, no close), MCP_ENOMEM: there is no connection. */
 MCP_API int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                             mcp_http_connection **ret, mcp_error *error);
+/* The handshake that the options announced is through: idle_ms counts from now on, not handshake_ms. Bytes that
+ * are received say so too. */
+MCP_API void mcp_http_handshake_done(mcp_http_connection *connection, int64_t now);
 /* Bytes arrived. MCP_OK; MCP_PENDING: do not read any more until mcp_http_wants_input(). */
 MCP_API int mcp_http_receive(mcp_http_connection *connection, mcp_str bytes, int64_t now);
 /* Whether the transport should read now: false while the peer does not read what it was sent. Asked after

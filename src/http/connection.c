@@ -155,7 +155,8 @@ static int64_t phase_deadline(const mcp_http_connection *c)
 {
     const mcp_http_options *o = &c->http->options;
     switch (c->phase) {
-    case MCP__HTTP_IDLE: return c->resume ? INT64_MIN : after(c->since, o->idle_ms);
+    case MCP__HTTP_IDLE:
+        return c->resume ? INT64_MIN : after(c->since, c->shaking ? o->handshake_ms : o->idle_ms);
     case MCP__HTTP_HEAD: return after(c->since, o->header_ms);
     case MCP__HTTP_BODY: return after(c->since, o->body_ms);
     case MCP__HTTP_WAITING:
@@ -209,7 +210,7 @@ static void phase_due(mcp_http_connection *c)
         if (c->resume)
             mcp__http_parse_input(c);
         else
-            mcp__http_close(c, MCP_HTTP_CLOSE);
+            mcp__http_close(c, c->shaking ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
         if (c->ended && c->phase <= MCP__HTTP_BODY)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
@@ -332,6 +333,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->user = o.user;
     c->peer_name = peer;
     c->trusted = o.trusted_host;
+    c->shaking = o.handshake;
     mcp__list_init(&c->in_getters);
     mcp__buf_init(&c->head.bytes, http->allocator, 0);
     mcp__buf_init(&c->body, http->allocator, 0);
@@ -379,6 +381,15 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__release(http->allocator, c->peer_name);
     mcp__release(http->allocator, c);
     mcp__http_leave(http);
+}
+
+void mcp_http_handshake_done(mcp_http_connection *c, int64_t now)
+{
+    if (!c->shaking)
+        return;
+    c->shaking = false;
+    if (c->phase == MCP__HTTP_IDLE)
+        c->since = now;
 }
 
 void *mcp_http_connection_user(const mcp_http_connection *c)

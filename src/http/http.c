@@ -30,6 +30,7 @@ static const struct {
     {offsetof(mcp_http_options, session_idle_ms), 1800000},
     {offsetof(mcp_http_options, heartbeat_ms), 15000},
     {offsetof(mcp_http_options, retry_ms), 1000},
+    {offsetof(mcp_http_options, handshake_ms), 10000},
 };
 
 static void set_defaults(mcp_http_options *o)

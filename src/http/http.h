@@ -236,6 +236,7 @@ struct mcp_http_connection {
     uint8_t http_method;
     uint8_t metric; /* which JSON-RPC method, for the counters */
     bool complete;  /* the parser saw the end of a request */
+    bool shaking;   /* the transport's handshake is not through */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
     bool counted;     /* as one of its session's event streams */
     bool resume;      /* what was received has to be looked at again */

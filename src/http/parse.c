@@ -280,6 +280,7 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
 {
     mcp__http_enter(c->http, now);
     c->http->metrics.bytes_in += bytes.len;
+    c->shaking = false;
     if (c->input.len) {
         keep_input(c, bytes);
         mcp__http_parse_input(c);

@@ -222,6 +222,8 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
            (n = mcp__tls_read(c->tls, c->net->plain, MCP__NET_BUFFER)) > 0)
         hand_over(c, (mcp_str){c->net->plain, (size_t)n});
     send_encrypted(c); /* a handshake, an alert */
+    if (mcp__tls_ready(c->tls))
+        mcp_http_handshake_done(c->http, now_of(c));
     if (n == MCP_ECLOSED && !c->eof)
         end_of_input(c);
     else if (n < 0)
@@ -383,11 +385,12 @@ static int accept_it(mcp__connection *c, const char *peer, const char *address)
 
     if (l->tls && !(c->tls = mcp__tls_session_new(l->tls)))
         return MCP_ENOMEM;
-    int rc = mcp_http_accept(l->http,
-                             MCP_OPTIONS(mcp_http_connection_options, .write = on_write,
-                                         .close = on_close, .user = c, .peer = peer,
-                                         .address = address, .trusted_host = l->path != NULL),
-                             now_of(c), &c->http, NULL);
+    int rc =
+        mcp_http_accept(l->http,
+                        MCP_OPTIONS(mcp_http_connection_options, .write = on_write,
+                                    .close = on_close, .user = c, .peer = peer, .address = address,
+                                    .trusted_host = l->path != NULL, .handshake = c->tls != NULL),
+                        now_of(c), &c->http, NULL);
     return rc;
 }
 

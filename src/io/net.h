@@ -155,6 +155,8 @@ int mcp__tls_feed(mcp__tls_session *s, mcp_str bytes);
 /* The next plain bytes to `to`: how many; 0: none for now; MCP_ECLOSED: the peer said that it is
  * through; MCP_EPROTOCOL. */
 int mcp__tls_read(mcp__tls_session *s, char *to, size_t room);
+/* Whether the handshake is through. */
+bool mcp__tls_ready(const mcp__tls_session *s);
 /* Plain bytes to send. MCP_OK or MCP_EPROTOCOL. */
 int mcp__tls_write(mcp__tls_session *s, mcp_str bytes);
 /* Says that we are through. */

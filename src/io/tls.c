@@ -33,6 +33,7 @@
     X(SSL_write)                          \
     X(SSL_shutdown)                       \
     X(SSL_get_error)                      \
+    X(SSL_is_init_finished)               \
     X(BIO_new)                            \
     X(BIO_free)                           \
     X(BIO_s_mem)                          \
@@ -213,6 +214,11 @@ int mcp__tls_read(mcp__tls_session *s, char *to, size_t room)
     int n = s->tls->f.SSL_read(s->ssl, to, (int)MCP__MIN(room, (size_t)INT32_MAX));
 
     return n > 0 ? n : outcome(s, n);
+}
+
+bool mcp__tls_ready(const mcp__tls_session *s)
+{
+    return s->tls->f.SSL_is_init_finished(s->ssl) == 1;
 }
 
 /* Before the handshake is through nothing can be said: then it is lost. */

@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,6 +30,7 @@ typedef struct world {
     int asked, progressed, changed, active, lost, hooked;
     char folder[64], token[32];
     bool login; /* the server wants a token */
+    uint64_t handshake_ms;
 } world;
 
 static const char *const revisions[] = {NULL,         "2026-07-28", "2025-11-25",
@@ -57,7 +62,9 @@ static void listen_at(world *w, const char *address, bool tls)
 {
     char cert[96], key[96];
     mcp_error error = {0};
-    mcp_http_options http = {.size = sizeof(http), .authenticate = w->login ? authenticate : NULL};
+    mcp_http_options http = {.size = sizeof(http),
+                             .authenticate = w->login ? authenticate : NULL,
+                             .handshake_ms = w->handshake_ms};
 
     snprintf(cert, sizeof(cert), "%s/cert.pem", w->folder);
     snprintf(key, sizeof(key), "%s/key.pem", w->folder);
@@ -286,6 +293,36 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         w->lost++;
 }
 
+/* A peer that connects and does not go on with its handshake is let go. */
+static void test_stuck_handshake(void **state)
+{
+    static const char *const beginnings[] = {"", "\x16\x03\x01"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        world w = {.handshake_ms = 50};
+        open_world(&w, "127.0.0.1:0", true);
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        at.sin_port = htons((uint16_t)atoi(strchr(mcp_listener_address(w.listener), ':') + 1));
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+        assert_int_equal(send(fd, beginnings[i], strlen(beginnings[i]), 0),
+                         (ssize_t)strlen(beginnings[i]));
+        char byte;
+        ssize_t n = -1;
+        for (int step = 0; step < 500 && n < 0; step++) {
+            mcp_loop_step(w.loop, 10);
+            n = recv(fd, &byte, 1, MSG_DONTWAIT);
+            if (n < 0 && errno != EAGAIN)
+                n = 0; /* a reset will do */
+        }
+        assert_int_equal(n, 0);
+        assert_int_equal(mcp_listener_connections(w.listener), 0);
+        close(fd);
+        close_world(&w);
+    }
+}
+
 static void test_subscription(void **state)
 {
     (void)state;
@@ -456,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_every_revision),
         cmocka_unit_test(test_unix_socket),
         cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_stuck_handshake),
         cmocka_unit_test(test_subscription),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_server_restarts),
