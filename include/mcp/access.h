@@ -24,9 +24,12 @@ typedef enum mcp_item {
 
 typedef struct mcp_access {
     size_t size;
-    /* Whether the principal (NULL: nobody in particular) may see the item. A URI comes in the one spelling that its
-     * provider gives it (mcp_provider.resolve), else in normal form (no octet percent-encoded that need not be,
-     * upper case digits), so that spelling it otherwise opens nothing. The same answer for the same question
+    /* Whether the principal (NULL: nobody in particular) may see the item. A URI comes in one spelling without
+     * parameters, so that neither other words for it nor a part of it open anything: a registered resource's as it was
+     * registered, in normal form (no octet percent-encoded that need not be, upper case digits); below a mount what
+     * mcp_provider.resolve makes of it without its query; of a template the values of the path put back into the
+     * template, with nothing encoded that need not be, and without {?...}, {&...} and {;...}. What resolve refuses is
+     * not there, and `may` is not asked. The same answer for the same question
      * until mcp_server_set_access() is called again. Called very often: it should be quick. Required. */
     bool (*may)(void *user, const char *principal, mcp_item item, mcp_str name);
     void *user;

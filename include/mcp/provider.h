@@ -37,7 +37,13 @@ typedef struct mcp_provider {
     /* Whether the URI could be one of this provider's, now or later (a file that does not exist yet);
      * and its one canonical spelling, written to `canonical` (room for `room` bytes with the NUL), under
      * which mcp_server_resource_updated() will speak of it. A URI of a template whose resource it can
-     * watch counts too. MCP_OK, MCP_ENOTFOUND, MCP_ELIMIT (no room). NULL: nothing can be watched. */
+     * watch counts too. MCP_OK, MCP_ENOTFOUND, MCP_ELIMIT (no room). NULL: nothing can be watched.
+     *
+     * Access rules are asked about this spelling, and what is refused here is not there where rules exist. So all
+     * spellings that `read` or a template of this provider answers alike have to come out as one. For this question the
+     * engine takes the query off beforehand: what stands behind "?" are parameters that choose a part or a form, and never
+     * show anything but what the URI without them names. Without `resolve` the normal form counts, also without its
+     * query. */
     int (*resolve)(mcp_str uri, char *canonical, size_t room, void *user);
 
     /* The first subscriber to a canonical URI came; the last one went. MCP_OK or a negative code, which

@@ -149,6 +149,11 @@ MCP_API void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public);
 
 /* completion/complete: adds one value; the first 100 are sent, the rest is counted. */
 MCP_API int mcp_reply_completion(mcp_request *req, mcp_str value);
+/* The same for a value that stands for a resource. Where there are access rules, a value of a template is left out when
+ * the caller may not read what the template expands to with it and with the arguments that are known. As long as other
+ * variables are missing that may be no URI of a provider, and then the value is left out as well; with this call `uri`
+ * is asked about instead (of a table's name the table's URI). */
+MCP_API int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri);
 /* How many there are in all, when the handler does not add them all. */
 MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
 

@@ -95,6 +95,15 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
+/* Whether a name of a query, as it stands there, is one of our templates': they are matched decoded. */
+static bool is_part_name(mcp_str name)
+{
+    char decoded[16];
+    size_t len;
+    return mcp_uri_decode(name, decoded, sizeof decoded, &len) == MCP_OK &&
+           files_is_part_name((mcp_str){decoded, len});
+}
+
 /* The URI without its query, if the query could be one of our templates'. */
 static bool without_query(mcp_str uri, mcp_str *ret)
 {
@@ -107,7 +116,7 @@ static bool without_query(mcp_str uri, mcp_str *ret)
         const char *name = p;
         while (p < end && *p != '=' && *p != '&')
             p++;
-        if (!files_is_part_name((mcp_str){name, (size_t)(p - name)}))
+        if (!is_part_name((mcp_str){name, (size_t)(p - name)}))
             return false;
         while (p < end && *p++ != '&')
             ;

@@ -114,6 +114,26 @@ static void work(void *user)
     repo_use_end(&c->use);
 }
 
+/* A reference stands for its tree; a path for what is there, whatever a template makes of it: its history tells of it
+ * too. */
+static int put(const completion *c, mcp_str value)
+{
+    mcp_str rev = c->rev.ptr ? c->rev : value, path = c->rev.ptr ? value : (mcp_str){"", 0};
+    const repo *r = c->r;
+    size_t prefix = strlen(r->prefix);
+    char *uri = mcp_request_alloc(c->req, prefix + MCP_URI_ENCODED_SIZE(rev.len) + path.len + 1);
+    if (!uri)
+        return MCP_ENOMEM;
+    memcpy(uri, r->prefix, prefix);
+    size_t len = prefix + repo_uri_encode(uri + prefix, rev, false);
+    uri[len++] = '/';
+    memcpy(uri + len, path.ptr, path.len); /* encoded where it has to be */
+    mcp_str of = {uri, len + path.len};
+    if (c->rev.ptr && !mcp_request_may(c->req, MCP_ITEM_RESOURCE, of))
+        return MCP_OK;
+    return mcp_reply_completion_for(c->req, value, of);
+}
+
 /* What cannot be found has nothing to offer; that is no error while somebody types. */
 static void done(mcp_request *req, void *user)
 {
@@ -121,7 +141,7 @@ static void done(mcp_request *req, void *user)
     int rc = c->rc == MCP_ENOMEM || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
     const char *p = c->values.ptr, *end = p ? p + c->values.len : NULL;
     for (; rc == MCP_OK && p < end; p += strlen(p) + 1)
-        rc = mcp_reply_completion(req, mcp_str_from(p));
+        rc = put(c, mcp_str_from(p));
     if (rc == MCP_OK)
         mcp_reply_completion_total(req, c->count);
     common_buffer_free(&c->values);

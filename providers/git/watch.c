@@ -340,6 +340,8 @@ int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     int rc = parse(r, uri, &t, &texts);
     if (rc != MCP_OK)
         return rc;
+    memset(t.param, 0,
+           sizeof t.param); /* which part is shown: changes and rules are about the whole */
     char *made = common_alloc(&r->alloc, prefix + repo_uri_room(&t));
     if (made) {
         memcpy(made, r->prefix, prefix);

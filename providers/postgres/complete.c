@@ -42,13 +42,40 @@ static const struct {
                       "LIMIT 101"},
 };
 
+/* What a value stands for: a schema, a table, a function, a column's table, a row by the first part of its key. */
+static postgres_target target_of(const postgres_job *j, mcp_str value)
+{
+    postgres_target t = {
+        .kind = POSTGRES_KIND_TABLE, .schema = j->target.schema, .name = j->target.name};
+    if (mcp_str_eq(j->name, MCP_STR("schema"))) {
+        t.kind = POSTGRES_KIND_SCHEMA;
+        t.schema = value;
+        t.name = (mcp_str){"", 0};
+    } else if (mcp_str_eq(j->name, MCP_STR("key"))) {
+        t.kind = POSTGRES_KIND_ROW;
+        t.key[t.n_key++] = value;
+    } else if (!mcp_str_eq(j->name, MCP_STR("column"))) {
+        t.kind =
+            mcp_str_eq(j->name, MCP_STR("table")) ? POSTGRES_KIND_TABLE : POSTGRES_KIND_FUNCTION;
+        t.name = value;
+    }
+    return t;
+}
+
 static int put_completion(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
     if (!PQntuples(r))
         return MCP_OK;
-    return mcp_reply_completion(j->req,
-                                (mcp_str){PQgetvalue(r, 0, 0), (size_t)PQgetlength(r, 0, 0)});
+    mcp_str value = {PQgetvalue(r, 0, 0), (size_t)PQgetlength(r, 0, 0)};
+    postgres_target t = target_of(j, value);
+    postgres_sql uri;
+    postgres_sql_init(&uri, &j->s->alloc);
+    postgres_uri_put(&uri, j->s->prefix, &t);
+    const char *text = postgres_sql_text(&uri);
+    int rc = text ? mcp_reply_completion_for(j->req, value, mcp_str_from(text)) : MCP_ENOMEM;
+    postgres_sql_free(&uri);
+    return rc;
 }
 
 /* A database that cannot be asked has nothing to offer; that is no error while somebody types. */

@@ -160,13 +160,29 @@ static int complete_use(sqlite_conn *conn, void *user)
 
 /* ---- the request ------------------------------------------------------------------------------------------------ */
 
+/* The value with what it stands for: a table, a column's table, a row by the first part of its key. */
+static int put(mcp_request *req, const completion *c, const char *value)
+{
+    bool key = mcp_str_eq(c->name, MCP_STR("key"));
+    sqlite_target t = {.kind = key ? SQLITE_KIND_ROW : SQLITE_KIND_TABLE, .n_key = key};
+    t.key[0] = mcp_str_from(value);
+    t.table = mcp_str_eq(c->name, MCP_STR("table")) ? mcp_str_from(value) : c->table;
+    sqlite3_str *uri = sqlite3_str_new(NULL);
+    sqlite_uri_put(uri, c->s->prefix, &t);
+    char *text = sqlite3_str_finish(uri);
+    int rc =
+        text ? mcp_reply_completion_for(req, mcp_str_from(value), mcp_str_from(text)) : MCP_ENOMEM;
+    sqlite3_free(text);
+    return rc;
+}
+
 /* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
 static int reply(mcp_request *req, completion *c)
 {
     int rc = c->rc == MCP_ENOMEM || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
     const char *p = sqlite3_str_value(c->values), *end = p + sqlite3_str_length(c->values);
     while (rc == MCP_OK && p && p < end) {
-        rc = mcp_reply_completion(req, mcp_str_from(p));
+        rc = put(req, c, p);
         p += strlen(p) + 1;
     }
     sqlite3_free(sqlite3_str_finish(c->values));

@@ -1,11 +1,15 @@
 /* access.c: who may see what: the program's one function, asked wherever something would show.
  *
- * What may surprise: a URI is brought into one spelling first, because the rules are written about names; a rule that
- * "file:///a/%62" walks around would be none.
+ * What may surprise: a URI is brought into one spelling without parameters first, because the rules are written about
+ * names; a rule that "file:///a/%62" or "file:///a/b?line=1" walks around would be none. The spelling is that of whoever
+ * answers the URI, found in the order in which read.c looks for it. What a provider refuses to spell is not there: no
+ * other form of it is asked about.
  */
 #include "server/access.h"
 
 #include "uri/uri.h"
+
+enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* room for a URI */
 
 int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
@@ -62,17 +66,47 @@ static bool normalize(mcp_str uri, char *to, size_t room)
     return at >= uri.len;
 }
 
+/* What stands behind "?" is left out before the provider looks at it, so that none can let it count. */
+static bool spell_mounted(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
+{
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    if (query)
+        uri.len = (size_t)(query - uri.ptr);
+    if (!mount->provider.resolve)
+        return normalize(uri, to, room);
+    return mount->provider.resolve(uri, to, room, mount->user) == MCP_OK;
+}
+
+static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    mcp__entry *entry;
+    mcp_uri_match *match = NULL;
+    int rc = mcp__registry_match(server, uri, &entry, &match);
+    if (rc == MCP_ENOTFOUND)
+        return normalize(uri, to, room);
+    bool fits = rc == MCP_OK && mcp__uri_match_spell(match, to, room);
+    mcp_uri_match_free(match);
+    return fits;
+}
+
+/* The one spelling of what the URI leads to. False: nothing is there. */
+static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    if (uri.len > MCP_URI_MAX_LENGTH)
+        return false;
+    if (mcp__registry_find(server, MCP__RESOURCES, uri))
+        return normalize(uri, to, room);
+    const mcp__mount *mount = mcp__mount_find(server, uri);
+    return mount ? spell_mounted(mount, uri, to, room) : spell_matched(server, uri, to, room);
+}
+
 bool mcp__may_read(const mcp_server *server, const char *principal, mcp_str uri)
 {
-    char spelled[MCP_URI_MAX_LENGTH + 4];
+    char spelled[SPELLED];
     if (!server->access.may)
         return true;
-    const mcp__mount *mount = mcp__mount_find(server, uri);
-    bool resolved = mount && mount->provider.resolve && uri.len <= MCP_URI_MAX_LENGTH &&
-                    mount->provider.resolve(uri, spelled, sizeof(spelled), mount->user) == MCP_OK;
-    if (!resolved && !normalize(uri, spelled, sizeof(spelled)))
-        return false;
-    return ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(spelled));
+    return spell(server, uri, spelled, sizeof(spelled)) &&
+           ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(spelled));
 }
 
 bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
@@ -113,12 +147,17 @@ static char *expand(const mcp_request *req, mcp_str value)
     return uri;
 }
 
-bool mcp__may_complete(const mcp_request *req, mcp_str value)
+bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri)
 {
-    if (!req->server->access.may || !req->entry || req->entry->kind != MCP__TEMPLATES)
+    char spelled[SPELLED];
+    const mcp_server *server = req->server;
+    if (!server->access.may || !req->entry || req->entry->kind != MCP__TEMPLATES)
         return true;
-    char *uri = expand(req, value);
-    bool may = uri && mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(uri));
-    mcp__release(&req->server->allocator, uri);
-    return may;
+    char *expanded = expand(req, value);
+    bool known = expanded && spell(server, mcp_str_from(expanded), spelled, sizeof(spelled));
+    mcp__release(&server->allocator, expanded);
+    if (expanded && !known && uri.ptr)
+        known = spell(server, uri, spelled, sizeof(spelled));
+    return known &&
+           ask(server, mcp_request_principal(req), MCP_ITEM_RESOURCE, mcp_str_from(spelled));
 }

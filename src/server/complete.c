@@ -89,13 +89,13 @@ int mcp__run_complete(mcp_request *req)
     return entry->complete(req, which, mcp_json_string(value), known, entry->user);
 }
 
-int mcp_reply_completion(mcp_request *req, mcp_str value)
+static int put_value(mcp_request *req, mcp_str value, mcp_str uri)
 {
     if (req->failed || req->error_code)
         return req->failed ? req->failed : MCP_ESTATE;
     if (!req->method || req->method->run != mcp__run_complete)
         return req->failed = MCP_ESTATE;
-    if (req->cancelled || !mcp__may_complete(req, value))
+    if (req->cancelled || !mcp__may_complete(req, value, uri))
         return MCP_OK;
     mcp__reply_begin(req);
     if (req->count++ >= MAX_VALUES)
@@ -104,6 +104,16 @@ int mcp_reply_completion(mcp_request *req, mcp_str value)
         mcp__buf_char(&req->out, ',');
     mcp__json_put_str(&req->out, value);
     return req->failed = req->out.failed;
+}
+
+int mcp_reply_completion(mcp_request *req, mcp_str value)
+{
+    return put_value(req, value, (mcp_str){NULL, 0});
+}
+
+int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri)
+{
+    return put_value(req, value, uri);
 }
 
 void mcp_reply_completion_total(mcp_request *req, uint64_t total)

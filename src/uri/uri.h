@@ -136,6 +136,13 @@ struct mcp_uri_template {
 /* Fills prefix, gaps, pivot, unmatchable. MCP_OK also when it is not matchable; MCP_ENOMEM. */
 int mcp__uri_plan(mcp_uri_template *t);
 
+/* ---- match.c ---------------------------------------------------------------------------------- */
+
+/* The one spelling of all URIs that give the same values to the variables outside of {?…}, {&…} and {;…}, which
+ * are parameters and left out: literals in normal form, and of the values encoded only what cannot stand for itself
+ * where it stands. NUL-terminated. False: no room. */
+bool mcp__uri_match_spell(const mcp_uri_match *m, char *to, size_t room);
+
 /* ---- expand.c --------------------------------------------------------------------------------- */
 
 /* Where expanding finds a value. MCP_OK, MCP_ENOTFOUND (undefined), or a failure that it has described

@@ -27,7 +27,7 @@ typedef struct peer {
     mcp_loop *loop; /* that the server lives on, or NULL; freed with it */
     mcp_server *server;
     mcp_channel *channel;
-    char reply[4 << 20]; /* the last one */
+    char reply[4 << 20]; /* the last one, or what a subscription was acknowledged with */
     size_t len, replies, updates, changes;
     size_t page_size; /* 0: the server's default */
     mcp_error error;
@@ -41,9 +41,11 @@ static inline void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
     if (memmem(message.ptr, message.len, "\"method\":\"notifications/", 24)) {
         p->updates += memmem(message.ptr, message.len, "resources/updated", 17) != NULL;
         p->changes += memmem(message.ptr, message.len, "list_changed", 12) != NULL;
-        return;
+        if (!memmem(message.ptr, message.len, "/acknowledged\"", 14))
+            return;
+    } else {
+        p->replies++;
     }
-    p->replies++;
     memcpy(p->reply, message.ptr, message.len);
     p->reply[p->len = message.len] = 0;
 }

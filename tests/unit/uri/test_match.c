@@ -12,6 +12,7 @@
 #include <mcp/uri.h>
 
 #include "support/failalloc.h"
+#include "uri/uri.h"
 #include "template_cases.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -537,13 +538,54 @@ static void test_no_memory(void **state)
     mcp_uri_template_free(t);
 }
 
+/* ---- the one spelling ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *template, *uri, *spelling;
+} spellings[] = {
+    {"x:{a}", "X:%61", "x:a"},
+    {"x:{a}", "x:p%3aq%2Cr", "x:p:q,r"},
+    {"x:{a}", "x:p%2fq", "x:p%2Fq"},
+    {"x:{a}", "x:%252F%3F%23%c3%A9", "x:%252F%3F%23%C3%A9"},
+    {"x:{+a}", "x:p%2fq%3F%25", "x:p/q%3F%25"},
+    {"x:{a}{?b,c}", "x:p?c=1&b=2", "x:p"},
+    {"x:{a}{?b,c}", "x:p", "x:p"},
+    {"x:{a}{;b}", "x:p;b=1", "x:p"},
+    {"x:y?q={a}{&b}", "x:y?q=%2Fz%26&b=1", "x:y?q=/z%26"},
+    {"x:{/a*}", "x:/p/q%2Fr", "x:/p/q%2Fr"},
+    {"x:{a,b}", "x:p%2Cq,r", "x:p%2Cq,r"},
+    {"x:{a}{#c}", "x:p#%2F%23", "x:p#/%23"},
+    {"x:{a:2}/{a}", "x:%C3%A9p/%C3%A9pq", "x:%C3%A9p/%C3%A9pq"},
+    {"x:{/a,b}/end", "x:/p/end", "x:/p/end"},
+};
+
+static void test_spellings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(spellings); i++) {
+        char got[64];
+        mcp_uri_template *t = parse(spellings[i].template);
+        mcp_uri_match *m = NULL;
+        size_t len = strlen(spellings[i].spelling);
+        if (mcp_uri_template_match(t, mcp_str_from(spellings[i].uri), NULL, &m) != MCP_OK)
+            fail_msg("%s does not match %s", spellings[i].uri, spellings[i].template);
+        assert_true(mcp__uri_match_spell(m, got, sizeof(got)));
+        assert_string_equal(got, spellings[i].spelling);
+        assert_true(mcp__uri_match_spell(m, got, len + 1));
+        for (size_t room = 0; room <= len; room++)
+            assert_false(mcp__uri_match_spell(m, got, room));
+        mcp_uri_match_free(m);
+        mcp_uri_template_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_unmatchable),
-        cmocka_unit_test(test_suite),     cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_get),       cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_spellings),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_unmatchable), cmocka_unit_test(test_suite),
+        cmocka_unit_test(test_every_byte),  cmocka_unit_test(test_get),
+        cmocka_unit_test(test_linear),      cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,263 @@
+/* Access rules over all providers: what is asked for in other words, in parts, or beside something else is what the rules
+ * are asked about. test_generated.c has the same for spellings by the thousand.
+ */
+#define _GNU_SOURCE
+#include "world.h"
+
+static peer p;
+
+static const char script[] =
+    "mkdir -p docs/sub prompts; echo 'MARK(plan)' >docs/plan.txt; echo 'MARK(open)' >docs/open.md; "
+    "echo 'MARK(key)' >docs/sub/a.key; "
+    "git init -q -b main app; cd app; mkdir -p sub; echo 'MARK(secret)' >secret.key; "
+    "echo 'MARK(open)' >open.md; echo 'MARK(deep)' >sub/deep.key; git add .; git commit -q -m "
+    "first; "
+    "git tag v1; echo 'MARK(secret2)' >>secret.key; echo 'MARK(open2)' >>open.md; "
+    "git commit -q -a -m second; cd ..; "
+    "sqlite3 shop.db \"CREATE TABLE sale(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO sale "
+    "VALUES "
+    "(1, 'MARK(sale)'); CREATE TABLE customer(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO "
+    "customer "
+    "VALUES (1, 'MARK(customer)');\"";
+
+static int setup(void **state)
+{
+    (void)state;
+    make_world(script);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_world();
+    return 0;
+}
+
+/* One request under rules. "$T" stands for the folder. */
+typedef struct row {
+    rule rules[4];
+    const char *method, *params;
+    const char *has[5]; /* see check_reply() */
+} row;
+
+#define DENY(glob)  \
+    {               \
+        false, glob \
+    }
+#define ALLOW(glob) \
+    {               \
+        true, glob  \
+    }
+#define URI(text) "\"uri\":\"" text "\""
+
+static const char *with_folder(const char *text)
+{
+    static char out[4096];
+    char *at = out;
+    for (; *text; text++) {
+        if (strncmp(text, "$T", 2) == 0) {
+            at = stpcpy(at, top);
+            text++;
+        } else {
+            *at++ = *text;
+        }
+    }
+    *at = 0;
+    return out;
+}
+
+static void check(const row *rows, size_t n, mcp_loop *loop)
+{
+    open_world(&p, loop);
+    for (size_t i = 0; i < n; i++) {
+        const char *params = with_folder(rows[i].params);
+        size_t count = 0;
+        while (count < COUNT(rows[i].rules) && rows[i].rules[count].glob)
+            count++;
+        set_rules(&p, rows[i].rules, count);
+        check_reply(params, (loop ? ask_and_wait : ask)(&p, rows[i].method, params), rows[i].has);
+    }
+    close_world(&p);
+}
+
+static mcp_loop *new_loop(void)
+{
+    mcp_loop *loop = NULL;
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+    return loop;
+}
+
+/* Without workers, where everything happens at once, and with them. */
+static void check_both(const row *rows, size_t n)
+{
+    check(rows, n, NULL);
+    check(rows, n, new_loop());
+}
+
+/* ---- parameters and spellings ------------------------------------------------------------------------ */
+
+#define ONLY_MD                      \
+    {                                \
+        DENY("**"), ALLOW("**/*.md") \
+    }
+#define NO_KEY           \
+    {                    \
+        DENY("**/*.key") \
+    }
+#define NO_PLAN                         \
+    {                                   \
+        DENY("file://$T/docs/plan.txt") \
+    }
+#define LISTEN(uri) "\"notifications\":{\"resourceSubscriptions\":[\"" uri "\"]}"
+#define NOT_HERE           \
+    {                      \
+        NOT_FOUND, "!MARK" \
+    }
+#define LISTEN_METHOD "subscriptions/listen"
+
+static const row spellings[] = {
+    {ONLY_MD, READ, URI("git://app/HEAD/open.md?offset=0"), {"MARK(open)"}},
+    {ONLY_MD, READ, URI("git://app/HEAD/secret.key?after=.md"), NOT_HERE},
+    {ONLY_MD, READ, URI("git://app/HEAD/secret.key?offset=0&%61fter=x.md"), NOT_HERE},
+    {ONLY_MD, READ, URI("git://app/HEAD?after=%2Fopen.md"), NOT_HERE},
+    {NO_KEY, READ, URI("git://app/HEAD/open.md?offset=1&length=4"), {"\"text\":\"ARK(\""}},
+    {NO_KEY, READ, URI("git://app/HEAD/secret.key?offset=0"), NOT_HERE},
+    {NO_KEY, READ, URI("GIT://app/%48EAD/%73ecret.key?%6fffset=0"), NOT_HERE},
+    {NO_KEY, READ, URI("git://app/-/blame/HEAD/secret.key?line=1"), {NOT_FOUND}},
+    {NO_KEY, READ, URI("git://app/-/log/HEAD/secret.key?limit=2"), {NOT_FOUND}},
+    {NO_KEY, READ, URI("git://app/-/log/HEAD/open.md?limit=2"), {"second"}},
+    {NO_PLAN, READ, URI("file://$T/docs/plan.txt"), NOT_HERE},
+    {NO_PLAN, READ, URI("file://$T/docs/plan.txt?line=1&lines=9"), NOT_HERE},
+    {NO_PLAN, READ, URI("file://$T/docs/plan.txt?%6cine=1&%6cines=9"), NOT_HERE},
+    {NO_PLAN, READ, URI("FILE://$T/docs/pl%61n.txt?t%61il=9"), NOT_HERE},
+    {NO_PLAN, READ, URI("file://$T/docs/open.md?%6cine=1&%6cines=9"), {"MARK(open)"}},
+    {{DENY("file://$T/docs/sub"), DENY("file://$T/docs/sub/**")},
+     READ,
+     URI("file://$T/docs/sub?%64epth=3"),
+     NOT_HERE},
+    {{DENY("file://$T/docs/sub/**")}, READ, URI("file://$T/docs/sub/a.key?%74ail=1"), NOT_HERE},
+    {{DENY("**/customer"), DENY("**/customer/**")},
+     READ,
+     URI("sqlite://shop/customer/rows?%6cimit=1"),
+     NOT_HERE},
+    {{DENY("**/customer/**")}, READ, URI("sqlite://shop/%63ustomer/row/1"), NOT_HERE},
+    {{DENY("**/customer/**")}, READ, URI("sqlite://shop/sale/rows?limit=1"), {"MARK(sale)"}},
+    /* What the provider cannot spell is not there, whatever another form of it would be allowed by. */
+    {ONLY_MD, READ, URI("git://app/HEAD/secret.key?nothing=.md"), NOT_HERE},
+    {ONLY_MD, READ, URI("git://app/HEAD//secret.key/x.md"), NOT_HERE},
+    /* without a provider */
+    {{DENY("note:a")}, READ, URI("note:a"), NOT_HERE},
+    {{DENY("note:a")}, READ, URI("note:a?from=1"), NOT_HERE},
+    {{DENY("note:a")}, READ, URI("NOTE:%61?t%6f=2&from=1"), NOT_HERE},
+    {{DENY("note:a")}, READ, URI("note:b?from=a"), {"MARK(note:b)"}},
+    {{DENY("note:a:b")}, READ, URI("note:a%3Ab"), NOT_HERE},
+    {{DENY("note:a:b")}, READ, URI("note:a%3ab?to=1"), NOT_HERE},
+    {{DENY("notes:a/**")}, READ, URI("notes:a%2Fb"), NOT_HERE},
+    {{DENY("notes:a/**")}, READ, URI("notes:a/b?from=1"), NOT_HERE},
+    {{DENY("note:a/**")}, READ, URI("note:a%2Fb"), {"MARK(note:a/b)"}},
+    {{DENY("**"), ALLOW("notes:a/**")}, READ, URI("notes:a%2fb?from=x"), {"MARK(note:a/b)"}},
+    {{DENY("note:own")}, READ, URI("note:own?x=1"), {"MARK(note:"}},
+    {{DENY("note:own?x=1")}, READ, URI("note:own?x=1"), NOT_HERE},
+};
+
+static void test_spellings(void **state)
+{
+    (void)state;
+    check_both(spellings, COUNT(spellings));
+}
+
+static const row subscriptions[] = {
+    {NO_KEY, LISTEN_METHOD, LISTEN("git://app/HEAD/secret.key?offset=0"), {"!secret"}},
+    {NO_KEY, LISTEN_METHOD, LISTEN("git://app/HEAD/open.md?offset=0"), {"open.md?offset=0"}},
+    {NO_KEY, LISTEN_METHOD, LISTEN("git://app/-/blame/HEAD/secret.key?line=1"), {"!secret"}},
+    {NO_KEY, LISTEN_METHOD, LISTEN("git://app/-/log/HEAD/secret.key?limit=1"), {"!secret"}},
+    {NO_PLAN, LISTEN_METHOD, LISTEN("file://$T/docs/plan.txt?%6cine=1"), {"!plan"}},
+    {NO_PLAN, LISTEN_METHOD, LISTEN("file://$T/docs/open.md?%6cine=1"), {"open.md?%6cine"}},
+    {NO_PLAN, LISTEN_METHOD, LISTEN("file://$T/docs/open.md?x=1"), {"!open.md"}},
+    {{DENY("note:a")}, LISTEN_METHOD, LISTEN("note:%61?from=1"), {"!note:"}},
+};
+
+/* The acknowledgement names what is honoured. */
+static void test_subscriptions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(subscriptions); i++) {
+        size_t count = 0;
+        open_world(&p, new_loop());
+        while (subscriptions[i].rules[count].glob)
+            count++;
+        set_rules(&p, subscriptions[i].rules, count);
+        ask(&p, subscriptions[i].method, with_folder(subscriptions[i].params));
+        check_reply(subscriptions[i].params, p.reply, subscriptions[i].has);
+        close_world(&p);
+    }
+}
+
+/* ---- completion ---------------------------------------------------------------------------------------- */
+
+#define COMPLETE "completion/complete"
+#define OF(template, name, value, known)                                                          \
+    "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"" template "\"},\"argument\":{\"name\":\"" name \
+                                                             "\",\"value\":\"" value              \
+                                                             "\"},\"context\":{"                  \
+                                                             "\"arguments\":{" known "}}"
+
+/* A value stands for something also where the rest of the template is missing. */
+static const row completions[] = {
+    {NO_KEY,
+     COMPLETE,
+     OF("git://app/{rev}/{+path}{?offset,length}", "path", "", ""),
+     {"open.md", "!secret"}},
+    {{DENY("git://app/HEAD/secret.key")},
+     COMPLETE,
+     OF("git://app/{rev}/{+path}{?offset,length}", "path", "", ""),
+     {"open.md", "!secret"}},
+    {{DENY("git://app/v1/secret.key")},
+     COMPLETE,
+     OF("git://app/-/blame/{rev}/{+path}{?line,lines}", "path", "", "\"rev\":\"v1\""),
+     {"open.md", "!secret"}},
+    {{DENY("git://app/v1/**")},
+     COMPLETE,
+     OF("git://app/-/diff/{from}/{to}/{+path}", "from", "", ""),
+     {"main", "!v1"}},
+    {{DENY("git://app/v1/**")},
+     COMPLETE,
+     OF("git://app/-/blame/{rev}/{+path}{?line,lines}", "rev", "", ""),
+     {"main", "!v1"}},
+    {{DENY("**"), ALLOW("git://app/-/log/**")},
+     COMPLETE,
+     OF("git://app/-/log/{rev}/{+path}{?limit}", "rev", "", ""),
+     {"main", "v1"}},
+    {{DENY("**/customer"), DENY("**/customer/**")},
+     COMPLETE,
+     OF("sqlite://shop/{table}/row{/key*}", "table", "", ""),
+     {"sale", "!customer"}},
+    {{DENY("**/customer"), DENY("**/customer/**")},
+     COMPLETE,
+     OF("sqlite://shop/{table}/cell/{column}{/key*}{?offset,length}", "column", "",
+        "\"table\":\"customer\""),
+     {"!word"}},
+    {{DENY("**/customer"), DENY("**/customer/**")},
+     COMPLETE,
+     OF("sqlite://shop/{table}/cell/{column}{/key*}{?offset,length}", "column", "",
+        "\"table\":\"sale\""),
+     {"word"}},
+    {NO_PLAN, COMPLETE, OF("file://{+path}", "path", "$T/docs/", ""), {"open.md", "!plan"}},
+};
+
+static void test_completions(void **state)
+{
+    (void)state;
+    check_both(completions, COUNT(completions));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_subscriptions),
+        cmocka_unit_test(test_completions),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
