@@ -101,9 +101,11 @@ MCP_API void mcp_server_elicitation_complete(mcp_server *server, const char *eli
  * has it. */
 typedef struct mcp_sample {
     size_t size;
-    const char *text;     /* one message of the user; or */
-    const char *messages; /* JSON array of SamplingMessage */
-    int64_t max_tokens;   /* required, above 0 */
+    const char *text; /* one message of the user; or */
+    /* JSON array of SamplingMessage. An assistant's message with tool_use is followed by a user's message of
+     * tool_results alone, one for each; such messages need "sampling.tools" too. */
+    const char *messages;
+    int64_t max_tokens; /* required, above 0 */
     const char *system_prompt;
     bool has_temperature;
     double temperature;
@@ -114,7 +116,9 @@ typedef struct mcp_sample {
     const char *tool_choice;       /* JSON object; the same */
 } mcp_sample;
 
-/* *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from 2025-11-25 on),
+/* What is not well-formed is the server's own mistake: a negative code, and the request's error (-32603) says which message
+ * and why; nothing is sent then.
+ * *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from 2025-11-25 on),
  * `model`, `stopReason`. */
 MCP_API int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what,
                                const mcp_json **ret);

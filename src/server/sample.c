@@ -34,9 +34,102 @@ static void put_split(mcp__buf *b, const mcp_json *message, bool *first)
 static bool is_message(const mcp_json *message)
 {
     const mcp_json *content = mcp_json_get(message, "content");
-    return mcp_json_is(mcp_json_get(message, "role"), MCP_JSON_STRING) &&
+    mcp_str role = mcp_json_string(mcp_json_get(message, "role"));
+    return (mcp_str_eq(role, MCP_STR("user")) || mcp_str_eq(role, MCP_STR("assistant"))) &&
            (mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY));
 }
+
+/* ---- sampling: tool use in messages (2026-07-28, client/sampling, "Message Content Constraints") -------- */
+
+/* The next content of a message, which may have one alone. */
+static const mcp_json *next_content(const mcp_json *message, mcp_json_iter *it)
+{
+    const mcp_json *content = mcp_json_get(message, "content");
+    if (mcp_json_is(content, MCP_JSON_ARRAY))
+        return mcp_json_next(content, it, NULL);
+    return content && it->index++ == 0 ? content : NULL;
+}
+
+static bool is_type(const mcp_json *content, const char *type)
+{
+    return mcp_str_eq(mcp_json_string(mcp_json_get(content, "type")), mcp_str_from(type));
+}
+
+static size_t count_of(const mcp_json *message, const char *type)
+{
+    mcp_json_iter it = {0};
+    size_t n = 0;
+    for (const mcp_json *c; (c = next_content(message, &it)) != NULL;)
+        n += is_type(c, type);
+    return n;
+}
+
+/* Whether each content of `type` in a message has its counterpart in another one: the same id under another name. */
+static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
+                     const char *counterpart, const char *its_id)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *c; (c = next_content(from, &it)) != NULL;) {
+        mcp_str wanted = mcp_json_string(mcp_json_get(c, id));
+        mcp_json_iter others = {0};
+        const mcp_json *o = NULL;
+        if (!is_type(c, type))
+            continue;
+        while (wanted.ptr && (o = next_content(in, &others)) != NULL) {
+            if (is_type(o, counterpart) &&
+                mcp_str_eq(mcp_json_string(mcp_json_get(o, its_id)), wanted))
+                break;
+        }
+        if (!o)
+            return false;
+    }
+    return true;
+}
+
+/* What is wrong between a message and the one before it (NULL: there is none), or NULL. */
+static const char *tool_problem(const mcp_json *before, const mcp_json *message)
+{
+    bool user = mcp_str_eq(mcp_json_string(mcp_json_get(message, "role")), MCP_STR("user"));
+    size_t results = count_of(message, "tool_result"), all = 0;
+    mcp_json_iter it = {0};
+    while (next_content(message, &it))
+        all++;
+    if (count_of(before, "tool_use") &&
+        (!results || !each_has(before, "tool_use", "id", message, "tool_result", "toolUseId")))
+        return "a tool_use of the message before it has no tool_result in it";
+    if (!results)
+        return user && count_of(message, "tool_use") ? "a user's message has no tool_use" : NULL;
+    if (!user)
+        return "only a user's message has tool_results";
+    if (results != all)
+        return "there is something else beside its tool_results";
+    if (!each_has(message, "tool_result", "toolUseId", before, "tool_use", "id"))
+        return "a tool_result answers no tool_use of the message before it";
+    return NULL;
+}
+
+/* MCP_OK, or a negative code after mcp_reply_fail() told the handler. */
+static int check_tool_use(mcp_request *req, const mcp_json *messages)
+{
+    const mcp_json *before = NULL;
+    const char *problem = NULL;
+    mcp_json_iter it = {0};
+    size_t n = 0, with_tools = 0;
+    for (const mcp_json *m; !problem && (m = mcp_json_next(messages, &it, NULL)) != NULL; n++) {
+        problem = tool_problem(before, m);
+        with_tools += count_of(m, "tool_use") + count_of(m, "tool_result");
+        before = m;
+    }
+    if (!problem && count_of(before, "tool_use"))
+        problem = "its tool_use is followed by no tool_result";
+    if (problem)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                              "Internal error: message %zu that sampling was asked for with: %s", n,
+                              problem);
+    return with_tools ? mcp_request_require(req, "sampling.tools") : MCP_OK;
+}
+
+/* ---- sampling: what goes out, all of it --------------------------------------------------------------- */
 
 static int put_messages(mcp_request *req, mcp__buf *b, const char *text)
 {
@@ -59,6 +152,8 @@ static int put_messages(mcp_request *req, mcp__buf *b, const char *text)
         mcp__buf_char(b, ']');
     else if (rc == MCP_OK)
         mcp__json_put_value(b, messages);
+    if (rc == MCP_OK)
+        rc = check_tool_use(req, messages);
     mcp_json_free(doc);
     return rc;
 }
