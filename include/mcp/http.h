@@ -12,7 +12,8 @@
  *
  * Everything belongs to one thread. Times are milliseconds of a monotonic clock.
  *
- * Also answered: GET /healthz ("ok") and GET /metrics (Prometheus text), unless switched off.
+ * Also answered: GET /healthz ("ok"), whatever its Host, Origin and Authorization, and GET /metrics (Prometheus
+ * text), to whom the endpoint would answer, unless switched off.
  */
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H

@@ -39,6 +39,13 @@ static mcp_str read_target(mcp_http_connection *c)
     return host;
 }
 
+static bool is_health(const mcp_http_connection *c)
+{
+    return !c->http->options.no_healthz &&
+           mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
+}
+
+/* /healthz says nothing that a stranger's page could use, and who asks for it often names no host, or an address. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;
@@ -46,9 +53,11 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
         return MCP__HTTP_DUPLICATE;
     if (c->trusted)
         return MCP__HTTP_FINE;
-    if (!host.ptr)
-        return c->parser.http_minor >= 1 ? MCP__HTTP_NO_HOST : MCP__HTTP_BAD_HOST;
-    if (!mcp__http_host_allowed(o, host))
+    if (!host.ptr && c->parser.http_minor >= 1)
+        return MCP__HTTP_NO_HOST;
+    if (is_health(c))
+        return MCP__HTTP_FINE;
+    if (!host.ptr || !mcp__http_host_allowed(o, host))
         return MCP__HTTP_BAD_HOST;
     mcp_str origin = mcp__http_header(&c->head, MCP__HTTP_ORIGIN);
     if (!origin.ptr)
@@ -65,7 +74,7 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
     mcp_str path = mcp__http_text(&c->head, c->head.path);
     if (mcp_str_eq(path, mcp_str_from(o->path)))
         c->target = MCP__HTTP_ENDPOINT;
-    else if (!o->no_healthz && mcp_str_eq(path, MCP_STR("/healthz")))
+    else if (is_health(c))
         c->target = MCP__HTTP_HEALTHZ;
     else if (!o->no_metrics && mcp_str_eq(path, MCP_STR("/metrics")))
         c->target = MCP__HTTP_METRICS;

@@ -392,7 +392,7 @@ static void test_origins(void **state)
         rig_begin(&r, &o);
         wire_open(&w, &r);
         char request[256], expected[64];
-        snprintf(request, sizeof(request), "GET /healthz HTTP/1.1\nHost: %s\n%s%s\n\n",
+        snprintf(request, sizeof(request), "GET /metrics HTTP/1.1\nHost: %s\n%s%s\n\n",
                  rows[i].host, rows[i].origin[0] ? "Origin: " : "X: ", rows[i].origin);
         snprintf(expected, sizeof(expected), "HTTP/1.1 %d ~", rows[i].status);
         wire_send(&w, request);
