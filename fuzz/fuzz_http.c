@@ -27,6 +27,8 @@ static void forget_metrics(run *r)
 {
     static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
     static const char *const figures[] = {"Content-Length: ", "mcp_received_bytes_total "};
+    if (r->len == 0)
+        return;
     char *at = r->out, *to = r->out, *end = r->out + r->len;
     bool metrics = false;
     while (at < end) {
