@@ -114,6 +114,9 @@ typedef struct mcp_http_options {
     const mcp_allocator *allocator;
     /* For the handshake of a connection whose transport has one (TLS), from its beginning; 10,000. */
     uint64_t handshake_ms;
+    /* How the program calls one of these options, for the texts of refusals: "--max-body" for "max_body". NULL, or
+     * NULL returned: by the name that it has here. The text is static or lives as long as the endpoint. */
+    const char *(*option_name)(void *user, const char *member);
 } mcp_http_options;
 
 /* MCP_EINVAL (no random), MCP_ENOMEM. The server outlives it. */

@@ -11,7 +11,6 @@
 enum {
     INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */
     BODY_KEPT = 64 << 10,   /* of the buffer, between requests */
-    SWALLOW = 64 << 10,     /* a refused body as long as that is read, to keep the connection */
 };
 
 static mcp_http_connection *of(llhttp_t *parser)
@@ -42,7 +41,7 @@ static int on_message_begin(llhttp_t *parser)
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
     c->principal = NULL;
-    c->cors = c->stream_only = false;
+    c->cors = c->stream_only = c->whole = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
     c->metric = 0;
@@ -112,7 +111,7 @@ static bool expects_body(const llhttp_t *parser)
 static bool worth_reading(const mcp_http_connection *c)
 {
     return !expects_body(&c->parser) ||
-           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= SWALLOW &&
+           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= MCP__HTTP_SWALLOW &&
             !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
 }
 
@@ -152,10 +151,11 @@ static void keep_body(mcp_http_connection *c)
 static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = of(parser);
-    if (c->refusal)
+    if (c->refusal && !mcp__http_refusal_reads((mcp__http_refusal)c->refusal))
         return 0;
     size_t before = c->body.len + c->body_span.len;
-    if (len > c->http->options.max_body || before > c->http->options.max_body - len)
+    size_t max = c->refusal ? MCP__HTTP_SWALLOW : c->http->options.max_body;
+    if (len > max || before > max - len)
         return stop(c, MCP__HTTP_LONG_BODY);
     if (before == 0) {
         c->body_span = (mcp_str){at, len};
@@ -213,6 +213,7 @@ static mcp__http_refusal refusal_of(const mcp_http_connection *c, llhttp_errno_t
 static void run_request(mcp_http_connection *c)
 {
     c->complete = false;
+    c->whole = true;
     c->wrote_at = c->began = c->http->now;
     mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->body.failed) {

@@ -1,7 +1,7 @@
 /* respond.c: whole answers, each in one write.
  *
- * The refusals are a table: the status, and a sentence that names what was wrong or which limit was reached,
- * as a JSON-RPC error without an id.
+ * The refusals are a table: the status, and a sentence that says what was wrong or which limit was reached and by
+ * which option it is set, as a JSON-RPC error. It has the id of the request where that was read.
  */
 #include "http/http.h"
 
@@ -10,75 +10,82 @@ enum {
     OUT_KEPT = 256 << 10, /* of the buffer for answers */
 };
 
-#define LIMIT(member) .limit = offsetof(mcp_http_options, member), .has_limit = true
+/* The option that decides it, and the one that is a number and stands for %zu. */
+#define OPTION(member) .option = #member
+#define LIMIT(member)  .limit = offsetof(mcp_http_options, member), .has_limit = true, OPTION(member)
 
 static const struct refusal {
     int status;
     bool final; /* nothing more can be understood, or wanted, of this connection */
     bool has_limit;
-    int code;     /* of the JSON-RPC error, where it is a special one */
-    size_t limit; /* of the option that %zu stands for */
+    bool anonymous; /* never with an id: nothing of the request is looked at, or it is no request */
+    int code;       /* of the JSON-RPC error, where it is a special one */
+    size_t limit;   /* of the option that %zu stands for */
+    const char *option;
     const char *text;
 } refusals[MCP__HTTP_REFUSALS] = {
     [MCP__HTTP_BAD_SYNTAX] = {400, true, .text = "this is not HTTP/1.1"},
     [MCP__HTTP_BAD_FRAMING] = {400, true,
                                .text = "the length of the body is not clear: one Content-Length "
-                                       "or, in HTTP/1.1, \\\"Transfer-Encoding: chunked\\\", "
-                                       "not both"},
+                                       "or, in HTTP/1.1, \"Transfer-Encoding: chunked\", not "
+                                       "both"},
     [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are spoken here"},
     [MCP__HTTP_BAD_MIRROR] = {400, true, .code = MCP__HEADER_MISMATCH,
                               .text = "Header mismatch: a header that repeats a part of the "
                                       "message has invalid characters"},
-    [MCP__HTTP_NO_HOST] = {400, .text = "a Host header is required"},
+    [MCP__HTTP_NO_HOST] = {400, .text = "the request needs a Host header"},
     [MCP__HTTP_DUPLICATE] = {400, .text = "a header that can have one value only came twice"},
-    [MCP__HTTP_BAD_HOST] = {403, .text = "this Host is not served (allow_hosts)"},
-    [MCP__HTTP_BAD_ORIGIN] = {403, .text = "this Origin is not allowed (allow_origins)"},
-    [MCP__HTTP_NO_PATH] = {404, .text = "there is nothing at this path"},
+    [MCP__HTTP_BAD_HOST] = {403, .anonymous = true, OPTION(allow_hosts),
+                            .text = "the server answers no requests for this Host; who runs it "
+                                    "can allow it"},
+    [MCP__HTTP_BAD_ORIGIN] = {403, .anonymous = true, OPTION(allow_origins),
+                              .text = "the server answers no web pages of this Origin; who runs it "
+                                      "can allow it"},
+    [MCP__HTTP_NO_PATH] = {404, .anonymous = true, .text = "there is nothing at this path"},
     [MCP__HTTP_LONG_TARGET] = {414, true, LIMIT(max_header_bytes),
-                               .text = "the target alone is longer than a head may be, %zu bytes "
-                                       "(max_header_bytes)"},
+                               .text = "the request's target alone is longer than its head may "
+                                       "be, %zu bytes"},
     [MCP__HTTP_LONG_HEAD] = {431, true, LIMIT(max_header_bytes),
-                             .text = "the headers are longer than %zu bytes (max_header_bytes)"},
+                             .text = "the request's headers are longer than %zu bytes"},
     [MCP__HTTP_MANY_HEADERS] = {431, true, LIMIT(max_headers),
-                                .text = "there are more than %zu headers (max_headers)"},
+                                .text = "the request has more than %zu headers"},
     [MCP__HTTP_LONG_BODY] = {413, LIMIT(max_body),
-                             .text = "the body is longer than %zu bytes (max_body)"},
+                             .text = "the request's body is longer than %zu bytes"},
     [MCP__HTTP_SLOW_HEAD] = {408, true, LIMIT(header_ms),
-                             .text = "the headers took longer than %zu ms (header_ms)"},
-    [MCP__HTTP_SLOW_BODY] = {408, true, LIMIT(body_ms),
-                             .text = "the body took longer than %zu ms (body_ms)"},
+                             .text = "the headers took longer than %zu ms"},
+    [MCP__HTTP_SLOW_BODY] = {408, true, LIMIT(body_ms), .text = "the body took longer than %zu ms"},
     [MCP__HTTP_NOT_ALLOWED] = {405, .text = "this HTTP method is not for here"},
     [MCP__HTTP_POST_ONLY] = {405, .text = "only POST is served without a legacy session"},
-    [MCP__HTTP_UNAUTHORIZED] = {401, .text = "this needs a valid Authorization"},
+    [MCP__HTTP_UNAUTHORIZED] = {401, .text = "the server wants a valid token: the Authorization "
+                                             "header is missing, or its token is not, or no "
+                                             "longer, known"},
     [MCP__HTTP_NOT_ACCEPTABLE] = {406, .text = "Accept has to list application/json and "
                                                "text/event-stream, for GET the latter"},
     [MCP__HTTP_NEEDS_STREAM] = {406, .text = "the answer is an event stream: Accept has to list "
                                              "text/event-stream"},
     [MCP__HTTP_BAD_TYPE] = {415, .text = "Content-Type has to be application/json"},
     [MCP__HTTP_BAD_CODING] = {415, .text = "a Content-Encoding is not understood here"},
-    [MCP__HTTP_BAD_EXPECT] = {417, .text = "only \\\"Expect: 100-continue\\\" can be met"},
+    [MCP__HTTP_BAD_EXPECT] = {417, .text = "only \"Expect: 100-continue\" can be met"},
     [MCP__HTTP_BAD_REVISION] = {400, .text = "the MCP-Protocol-Version of this request is not "
                                              "one that is served"},
     [MCP__HTTP_NO_SESSION] = {404, .text = "there is no such session: initialize a new one"},
     [MCP__HTTP_NEEDS_SESSION] = {400, .text = "this needs a session: send initialize first, then "
                                               "its Mcp-Session-Id"},
     [MCP__HTTP_MANY_CONNECTIONS] = {503, true, LIMIT(max_connections),
-                                    .text = "there are %zu connections already "
-                                            "(max_connections)"},
+                                    .text = "there are %zu connections already"},
     [MCP__HTTP_MANY_PER_ADDRESS] = {503, true, LIMIT(max_per_address),
-                                    .text = "there are %zu connections from this address already "
-                                            "(max_per_address)"},
+                                    .text = "there are %zu connections from this address already"},
     [MCP__HTTP_MANY_SESSIONS] = {503, LIMIT(max_sessions),
-                                 .text = "there are %zu sessions in use already (max_sessions)"},
+                                 .text = "there are %zu sessions in use already"},
     [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
-                                .text = "this session has %zu event streams already "
-                                        "(max_streams)"},
+                                .text = "this session has %zu event streams already"},
     [MCP__HTTP_DRAINING] = {503, .text = "the server is about to end: no new sessions"},
     [MCP__HTTP_NO_MEMORY] = {503, .text = "out of memory"},
     [MCP__HTTP_BAD_EVENT] = {400, .text = "this Last-Event-ID is not, or no longer, known: "
                                           "nothing can be replayed"},
-    [MCP__HTTP_BAD_MESSAGE] = {400, .text = "the body is not a message that can be taken"},
-    [MCP__HTTP_UNEXPECTED] = {400, .text = "a response was not asked for"},
+    [MCP__HTTP_BAD_MESSAGE] = {400, .anonymous = true,
+                               .text = "the body is not a message that can be taken"},
+    [MCP__HTTP_UNEXPECTED] = {400, .anonymous = true, .text = "a response was not asked for"},
     [MCP__HTTP_NO_ANSWER] = {503, .text = "there will be no answer: the request was cancelled"},
     [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
 };
@@ -238,36 +245,76 @@ static size_t limit_of(const mcp_http_options *o, mcp__http_refusal why)
     return is_time ? (size_t)wide : narrow;
 }
 
+bool mcp__http_refusal_reads(mcp__http_refusal why)
+{
+    return !refusals[why].anonymous;
+}
+
+/* The id of the request that is refused, if all of it was read: that of a response would be taken for one of the
+ * client's own requests, and only the whole message tells the two apart. */
+static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id)
+{
+    mcp_str body = mcp__http_body(c);
+    mcp_json_doc *doc = NULL;
+    mcp__message m;
+    if (r->anonymous || !c->whole || c->http_method != HTTP_POST ||
+        mcp_json_parse(body, NULL, c->http->allocator, &doc, NULL) != MCP_OK)
+        return;
+    mcp__message_read(mcp_json_root(doc), &m);
+    if (m.kind == MCP__REQUEST)
+        mcp__put_id(id, m.id);
+    mcp_json_free(doc);
+}
+
+static void put_text(const mcp_http_options *o, mcp__http_refusal why, mcp__buf *text)
+{
+    const struct refusal *r = &refusals[why];
+    const char *at = r->has_limit ? strstr(r->text, "%zu") : NULL;
+    if (at) {
+        mcp__buf_add(text, r->text, (size_t)(at - r->text));
+        mcp__buf_printf(text, "%zu%s", limit_of(o, why), at + 3);
+    } else {
+        mcp__buf_str(text, mcp_str_from(r->text));
+    }
+    const char *name = r->option && o->option_name ? o->option_name(o->user, r->option) : NULL;
+    if (r->option)
+        mcp__buf_printf(text, " (%s)", name ? name : r->option);
+}
+
+static const char *allowed(const mcp_http_connection *c, mcp__http_refusal why)
+{
+    if (why == MCP__HTTP_POST_ONLY)
+        return "POST";
+    if (refusals[why].status != 405)
+        return NULL;
+    return c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
+}
+
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
 {
     const struct refusal *r = &refusals[why];
-    mcp__buf body;
-    mcp__buf_init(&body, c->http->allocator, 0);
+    const mcp_allocator *a = c->http->allocator;
     int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
-    if (r->code)
-        code = r->code;
-    mcp__buf_printf(&body, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":%d,\"message\":\"", code);
-    if (r->has_limit) {
-        const char *at = strstr(r->text, "%zu");
-        mcp__buf_add(&body, r->text, (size_t)(at - r->text));
-        mcp__buf_printf(&body, "%zu%s", limit_of(&c->http->options, why), at + 3);
-    } else {
-        mcp__buf_str(&body, mcp_str_from(r->text));
-    }
-    mcp__buf_lit(&body, "\"}}");
-    mcp__http_answer a = {.status = r->status, .type = "application/json"};
-    if (body.failed)
-        a.type = NULL; /* the status says it, without words */
+    mcp__buf id, text, body;
+    mcp__buf_init(&id, a, 0);
+    mcp__buf_init(&text, a, 0);
+    mcp__buf_init(&body, a, 0);
+    put_id(c, r, &id);
+    put_text(&c->http->options, why, &text);
+    mcp__put_error(&body, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP__NO_ID_ABSENT,
+                   r->code ? r->code : code, mcp__buf_view(&text), (mcp_str){0});
+    mcp__http_answer answer = {.status = r->status, .type = "application/json"};
+    if (body.failed || text.failed)
+        answer.type = NULL; /* the status says it, without words */
     else
-        a.body = mcp__buf_view(&body);
-    if (why == MCP__HTTP_POST_ONLY)
-        a.allow = "POST";
-    else if (r->status == 405)
-        a.allow = c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
+        answer.body = mcp__buf_view(&body);
+    answer.allow = allowed(c, why);
     if (r->status == 401)
-        a.challenge = c->http->options.challenge;
+        answer.challenge = c->http->options.challenge;
     if (r->final)
         c->keep_alive = false;
-    mcp__http_respond(c, &a);
+    mcp__http_respond(c, &answer);
+    mcp__buf_free(&id);
+    mcp__buf_free(&text);
     mcp__buf_free(&body);
 }

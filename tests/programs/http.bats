@@ -154,6 +154,15 @@ ask() {
     [[ "$stderr" == *"not a socket"* ]]
 }
 
+@test "health for a probe without a Host, and the option that a refusal names" {
+    serve --http 127.0.0.1:0
+    [ "$(curl -sS -0 -H Host: "$base/healthz")" = ok ]
+    [[ "$(curl -sS -0 -H Host: "$base/metrics")" == *"(--allow-host)"* ]]
+    [[ "$(curl -sS -H Host:\ evil.example "$base/metrics")" == *"(--allow-host)"* ]]
+    [[ "$(curl -sS -H Origin:\ https://evil.example "$base/metrics")" == *"(--allow-origin)"* ]]
+    finish
+}
+
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null

@@ -10,6 +10,10 @@
 #define REFUSED(status)                                          \
     "HTTP/1.1 " status "\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"~\"}}"
+/* With the id of the request, which was read. */
+#define REFUSED_ONE(status)                                      \
+    "HTTP/1.1 " status "\nContent-Type: application/json\n~\n\n" \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"~\"}}"
 #define CLOSING(status)                                                             \
     "HTTP/1.1 " status "\nConnection: close\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"~\"}}"
@@ -81,7 +85,7 @@ static const struct row {
      {POST("Host: localhost\nContent-Type: application/json\nAccept: application/json\n"
            "MCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen\n",
            CALL("subscriptions/listen", "\"notifications\":{},{{meta}}"))},
-     REFUSED("406 Not Acceptable")},
+     REFUSED_ONE("406 Not Acceptable")},
     {"a notification",
      {POST("{{modern notifications/x}}", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\","
                                          "\"params\":{ {{meta}} } }")},
@@ -196,7 +200,7 @@ static const struct row {
      "HTTP/1.1 202 Accepted\nContent-Length: 0\n\n"},
     {"legacy, and needs a session",
      {POST("{{std}}", CALL("resources/subscribe", "\"uri\":\"fixed:/text\""))},
-     REFUSED("400 Bad Request")},
+     REFUSED_ONE("400 Bad Request")},
     {"a batch of 2025-03-26",
      {POST("{{std}}",
            "[" CALL("ping", "") ",{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"},"
@@ -211,10 +215,10 @@ static const struct row {
      "HTTP/1.1 400 Bad Request\n~\n\n{\"jsonrpc\":\"2.0\",~\"error\":{\"code\":-32600,~"},
     {"a version that never was",
      {POST("{{std}}MCP-Protocol-Version: 2024-01-01\n", CALL("ping", ""))},
-     REFUSED("400 Bad Request")},
+     REFUSED_ONE("400 Bad Request")},
     {"an unknown session",
      {POST("{{std}}Mcp-Session-Id: none\n", CALL("ping", ""))},
-     REFUSED("404 Not Found")},
+     REFUSED_ONE("404 Not Found")},
 
     /* other methods and paths */
     {"GET",
@@ -240,7 +244,7 @@ static const struct row {
      {"GET http://localhost/healthz HTTP/1.1\nHost: evil.example\n\n"},
      "HTTP/1.1 200 OK\n~ok\n"},
     {"an absolute target elsewhere",
-     {"GET http://evil.example/healthz HTTP/1.1\nHost: localhost\n\n"},
+     {"GET http://evil.example/metrics HTTP/1.1\nHost: localhost\n\n"},
      REFUSED("403 Forbidden")},
     {"POST to health",
      {"POST /healthz HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n"},
@@ -282,10 +286,10 @@ static const struct row {
     /* forms */
     {"text",
      {POST("Host: localhost\nContent-Type: text/plain\n", CALL("ping", ""))},
-     REFUSED("415 Unsupported Media Type")},
+     REFUSED_ONE("415 Unsupported Media Type")},
     {"no type",
      {POST("Host: localhost\n", CALL("ping", ""))},
-     REFUSED("415 Unsupported Media Type")},
+     REFUSED_ONE("415 Unsupported Media Type")},
     {"compressed",
      {POST("{{std}}Content-Encoding: gzip\n", "x")},
      REFUSED("415 Unsupported Media Type")},
@@ -293,7 +297,7 @@ static const struct row {
      {POST("Host: localhost\nContent-Type: application/json\n"
            "Accept: text/event-stream\n",
            CALL("ping", ""))},
-     REFUSED("406 Not Acceptable")},
+     REFUSED_ONE("406 Not Acceptable")},
     {"two Mcp-Methods",
      {POST("{{modern tools/list}}Mcp-Method: tools/list\n", CALL("tools/list", "{{meta}}"))},
      MISMATCH("Mcp-Method came more than once")},
@@ -315,11 +319,11 @@ static const struct row {
      JSON_HEAD "~"},
     {"two Mcp-Methods of a legacy client",
      {POST("{{std}}Mcp-Method: ping\nMcp-Method: ping\n", CALL("ping", ""))},
-     REFUSED("400 Bad Request")},
+     REFUSED_ONE("400 Bad Request")},
     {"two versions of a legacy client",
      {POST("{{std}}MCP-Protocol-Version: 2025-06-18\nMCP-Protocol-Version: 2025-06-18\n",
            CALL("ping", ""))},
-     REFUSED("400 Bad Request")},
+     REFUSED_ONE("400 Bad Request")},
     {"two versions for GET",
      {"GET /mcp HTTP/1.1\nHost: localhost\nMCP-Protocol-Version: 2025-06-18\n"
       "MCP-Protocol-Version: 2025-06-18\n\n"},
