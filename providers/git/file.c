@@ -10,19 +10,21 @@ enum { TREE_LIMIT = 1000, MAX_TREE_LIMIT = 10000 };
 static int run_blob(repo_job *j, const repo_entry *e)
 {
     uint64_t offset, length;
+    int rc = MCP_OK;
     bool part = j->target.param[REPO_PARAM_OFFSET].ptr || j->target.param[REPO_PARAM_LENGTH].ptr;
     if (!repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT64_MAX / 4, 0, &offset) ||
         !repo_job_number(j, REPO_PARAM_LENGTH, 1, j->r->max_read, j->r->max_read, &length))
         return MCP_OK;
     if (!part) { /* not to read what is not sent */
         size_t size;
-        git_object_t type;
-        if (git_odb_read_header(&size, &type, j->use.odb, &e->id) == 0 && size > j->r->max_read) {
+        rc = repo_blob_size(&j->use, &e->id, &size);
+        if (rc == MCP_OK && size > j->r->max_read) {
             j->size = size;
             return MCP_OK;
         }
     }
-    int rc = repo_object(&j->use, &e->id, GIT_OBJECT_BLOB, &j->object);
+    if (rc == MCP_OK)
+        rc = repo_object(&j->use, &e->id, GIT_OBJECT_BLOB, &j->object);
     if (rc != MCP_OK)
         return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
     j->bytes = repo_object_text(j->object);

@@ -113,9 +113,9 @@ static int failed(const repo_job *j)
                 j, MCP_CODE_INTERNAL,
                 "There are more references than are ever listed: ask for one by its name");
         return refuse(j, MCP_CODE_INTERNAL,
-                      "There is an object of %zu bytes in the way, which is more than is ever "
+                      "There is an object of %llu bytes in the way, which is more than is ever "
                       "read",
-                      j->use.too_large);
+                      (unsigned long long)j->use.too_large);
     case MCP_EACCESS:
     case MCP_EIO:
         repo_log(j->r, "damaged, or a link: ", j->uri.ptr);

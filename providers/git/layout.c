@@ -2,15 +2,16 @@
 #define _GNU_SOURCE
 #include "layout.h"
 
+#include "reader.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <strings.h>
-#include <git2/sys/odb_backend.h>
 #include <unistd.h>
 
-enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10 };
+enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10, MAX_FILES = 100000 };
 
 static const char elsewhere[] =
     "it leads out of what was configured; if that is meant, name the folder that holds all of it: "
@@ -19,7 +20,6 @@ static const char elsewhere[] =
 typedef struct opening {
     repo_layout *l;
     const char *path;
-    char within[COMMON_PATH_MAX]; /* as the kernel spells it */
     mcp_error *error;
 } opening;
 
@@ -47,13 +47,18 @@ static bool real_path(int fd, char to[COMMON_PATH_MAX])
     return true;
 }
 
-static bool is_within(const opening *o, int fd)
+bool repo_layout_is_within(const repo_layout *l, int fd)
 {
     char real[COMMON_PATH_MAX];
-    size_t len = strlen(o->within);
+    size_t len = strlen(l->within);
     if (!real_path(fd, real))
         return false;
-    return len == 1 || (strncmp(real, o->within, len) == 0 && (!real[len] || real[len] == '/'));
+    return len == 1 || (strncmp(real, l->within, len) == 0 && (!real[len] || real[len] == '/'));
+}
+
+static bool is_within(const opening *o, int fd)
+{
+    return repo_layout_is_within(o->l, fd);
 }
 
 /* Opens a folder that is named in `dir` (or from the root on). */
@@ -147,7 +152,8 @@ static int find_common(const opening *o, int *ret)
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
 }
 
-/* One of the files that libgit2 will open by name: a link is followed, and a pipe would be waited for. */
+/* One of the files that will be opened by name, where links are followed. It is looked at again then; here it is said at
+ * once, and why. */
 static int check_file(const opening *o, int dir, const char *name)
 {
     struct stat st;
@@ -174,8 +180,10 @@ static int check_files(const opening *o, int dir, const char *name)
     }
     if (!is_within(o, fd))
         rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
-    while (rc == MCP_OK && (e = readdir(d)))
-        if (e->d_type != DT_REG && e->d_type != DT_DIR && strcmp(e->d_name, "..") != 0)
+    for (size_t n = 0; rc == MCP_OK && (e = readdir(d)); n++)
+        if (n == MAX_FILES)
+            rc = refuse(o, MCP_ELIMIT, "objects", "too many files in one folder: run \"git gc\"");
+        else if (e->d_type != DT_REG && e->d_type != DT_DIR && strcmp(e->d_name, "..") != 0)
             rc = check_file(o, fd, e->d_name);
     closedir(d);
     return rc;
@@ -312,16 +320,19 @@ bool repo_layout_is_current(const repo_layout *l, const char *path)
 static int open_all(opening *o, const char *within)
 {
     repo_layout *l = o->l;
+    char real[COMMON_PATH_MAX];
     int fd, rc;
     l->root = open(o->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (l->root < 0)
         return refuse(o, common_code_of_errno(errno), "", strerror(errno));
     fd = within ? open(within, O_PATH | O_DIRECTORY | O_CLOEXEC) : l->root;
-    bool ok = fd >= 0 && real_path(fd, o->within);
+    bool ok = fd >= 0 && real_path(fd, real);
     if (within && fd >= 0)
         close(fd);
     if (!ok)
         return refuse(o, MCP_EINVAL, "within", "no such folder");
+    if (!(l->within = common_copy(&l->alloc, real, strlen(real))))
+        return MCP_ENOMEM;
     if (!is_within(o, l->root))
         return refuse(o, MCP_EACCESS, "", elsewhere);
     if ((rc = find_git(o, l->root, &l->git.fd)) != MCP_OK)
@@ -332,7 +343,11 @@ static int open_all(opening *o, const char *within)
         rc = check_config(o);
     if (rc == MCP_OK)
         rc = add_objects(o, l->common.fd, "objects", "objects");
-    return rc;
+    if (rc == MCP_OK)
+        rc = repo_packs_look(l);
+    return rc == MCP_ELIMIT && l->packs.n == REPO_PACKS
+               ? refuse(o, rc, "objects", "too many packs: run \"git gc\"")
+               : rc;
 }
 
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
@@ -362,7 +377,8 @@ void repo_layout_release(repo_layout *l)
     if (!l || --l->uses)
         return;
     while (l->n_idle)
-        git_odb_free(l->idle[--l->n_idle]);
+        git_odb_free(l->idle[--l->n_idle].odb);
+    repo_packs_free(l);
     while (l->n_objects)
         close(l->objects[--l->n_objects]);
     if (l->common.fd >= 0)
@@ -373,6 +389,7 @@ void repo_layout_release(repo_layout *l)
         close(l->root);
     pthread_mutex_destroy(&l->lock);
     mcp_allocator alloc = l->alloc;
+    common_release(&alloc, l->within);
     common_release(&alloc, l);
 }
 
@@ -383,71 +400,61 @@ bool repo_layout_is_shallow(const repo_layout *l)
 
 /* ---- object databases ------------------------------------------------------------------------------------- */
 
-/* Its backends are added one by one, because git_odb_open() would follow alternates. */
-static int add_backends(git_odb *odb, int fd)
+repo_odb repo_layout_borrow(repo_layout *l)
 {
-    char path[40];
-    git_odb_backend *packs = NULL, *loose = NULL;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (git_odb_backend_pack(&packs, path) < 0 || git_odb_add_backend(odb, packs, 2) < 0) {
-        if (packs)
-            packs->free(packs);
-        return -1;
-    }
-    if (git_odb_backend_loose(&loose, path, 0, 0, 0, 0) < 0 ||
-        git_odb_add_backend(odb, loose, 1) < 0) {
-        if (loose)
-            loose->free(loose);
-        return -1;
-    }
-    return 0;
-}
-
-static git_odb *make_odb(const repo_layout *l)
-{
-    git_odb *odb;
-    if (git_odb_new(&odb) < 0)
-        return NULL;
-    for (size_t i = 0; i < l->n_objects; i++)
-        if (add_backends(odb, l->objects[i]) < 0) {
-            git_odb_free(odb);
-            return NULL;
-        }
-    return odb;
-}
-
-git_odb *repo_layout_borrow(repo_layout *l)
-{
-    git_odb *odb = NULL;
+    repo_odb o = {0};
     pthread_mutex_lock(&l->lock);
     if (l->n_idle)
-        odb = l->idle[--l->n_idle];
+        o = l->idle[--l->n_idle];
     pthread_mutex_unlock(&l->lock);
-    return odb ? odb : make_odb(l);
+    if (!o.odb)
+        o.odb = repo_reader_odb(l, &o.reader);
+    return o;
 }
 
-void repo_layout_return(repo_layout *l, git_odb *odb)
+void repo_layout_return(repo_layout *l, repo_odb o)
 {
     bool kept;
-    if (!odb)
+    if (!o.odb)
         return;
     pthread_mutex_lock(&l->lock);
     kept = l->n_idle < REPO_IDLE;
     if (kept)
-        l->idle[l->n_idle++] = odb;
+        l->idle[l->n_idle++] = o;
     pthread_mutex_unlock(&l->lock);
     if (!kept)
-        git_odb_free(odb);
+        git_odb_free(o.odb);
 }
 
-bool repo_layout_refuses(const repo_layout *l, const git_oid *id)
+/* ---- their files ------------------------------------------------------------------------------------------- */
+
+/* Somewhere on the way is a link. What it leads to is looked at before it is opened for reading. */
+static int open_linked(const repo_layout *l, int dir, const char *name, int *ret_fd,
+                       struct stat *st)
 {
-    char hex[GIT_OID_HEXSZ + 1], name[GIT_OID_HEXSZ + 2];
-    struct stat st;
-    git_oid_tostr(hex, sizeof hex, id);
-    snprintf(name, sizeof name, "%.2s/%s", hex, hex + 2);
-    for (size_t i = 0; i < l->n_objects; i++)
-        if (fstatat(l->objects[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
-            return true;
-    return false;
+    char again[40];
+    int rc = MCP_OK, fd = openat(dir, name, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return common_code_of_errno(errno);
+    if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || !repo_layout_is_within(l, fd))
+        rc = MCP_EACCESS;
+    snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
+    if (rc == MCP_OK && (*ret_fd = open(again, O_RDONLY | O_CLOEXEC)) < 0)
+        rc = common_code_of_errno(errno);
+    close(fd);
+    return rc;
+}
+
+int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, int *ret_fd,
+                          struct stat *st)
+{
+    common_beneath at = {.fd = l->objects[place], .walk = l->git.walk};
+    int rc = common_beneath_open(at, name, ret_fd, st);
+    if (rc == COMMON_IS_LINK)
+        return open_linked(l, at.fd, name, ret_fd, st);
+    if (rc == MCP_OK && !S_ISREG(st->st_mode)) {
+        close(*ret_fd);
+        rc = MCP_EACCESS;
+    }
+    return rc;
 }

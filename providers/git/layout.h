@@ -3,7 +3,7 @@
  * A repository is several places: what .git names, its commondir, its objects, and the objects that
  * info/alternates names. Each is opened (O_PATH) before anything is read from it, and where the kernel says
  * that it lies is compared with what was configured. From then on the descriptors are what is used, by
- * libgit2 too (as /proc/self/fd/N), so that what is swapped afterwards leads nowhere. A layout whose
+ * so that what is swapped afterwards leads nowhere. A layout whose
  * places changed is opened anew: see repo_layout_is_current().
  */
 #ifndef REPO_LAYOUT_H
@@ -11,6 +11,7 @@
 
 #include "beneath.h"
 #include "buffer.h"
+#include "pack.h"
 
 #include <git2.h>
 #include <pthread.h>
@@ -22,6 +23,14 @@ typedef struct repo_stamp {
     struct timespec changed;
 } repo_stamp;
 
+struct repo_reader;
+
+/* An object database, and what reads for it; NULL where a test has a database of its own. */
+typedef struct repo_odb {
+    git_odb *odb;
+    struct repo_reader *reader;
+} repo_odb;
+
 typedef struct repo_layout {
     mcp_allocator alloc;
     size_t uses;                /* counted on the server's thread alone */
@@ -30,8 +39,10 @@ typedef struct repo_layout {
     int objects[REPO_ALTERNATES];
     size_t n_objects;
     repo_stamp stamp[REPO_STAMPS];
-    pthread_mutex_t lock; /* of what follows: object databases that nobody uses now */
-    git_odb *idle[REPO_IDLE];
+    char *within;         /* where everything has to lie, as the kernel spells it */
+    pthread_mutex_t lock; /* of what follows */
+    repo_packs packs;
+    repo_odb idle[REPO_IDLE]; /* that nobody uses now */
     size_t n_idle;
 } repo_layout;
 
@@ -44,13 +55,15 @@ void repo_layout_release(repo_layout *l);
 /* Whether everything still lies where it was found, and no pack came or went. */
 bool repo_layout_is_current(const repo_layout *l, const char *path);
 
-/* An object database of these places for one thread; give it back. Any thread. NULL: no memory, or no
- * descriptors. */
-git_odb *repo_layout_borrow(repo_layout *l);
-void repo_layout_return(repo_layout *l, git_odb *odb);
+/* An object database of these places for one thread; give it back. Any thread. odb NULL: no memory. */
+repo_odb repo_layout_borrow(repo_layout *l);
+void repo_layout_return(repo_layout *l, repo_odb odb);
 
-/* Whether this object is no file: what a link would open has not been looked at, and a pipe would be waited for. */
-bool repo_layout_refuses(const repo_layout *l, const git_oid *id);
+/* Opens a file of a folder of objects for reading. A link is followed where it stays within. MCP_ENOTFOUND;
+ * MCP_EACCESS: it leads elsewhere, or is no file (a pipe would be waited for); MCP_EIO, MCP_ELIMIT, MCP_ENOMEM. */
+int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, int *ret_fd,
+                          struct stat *st);
+bool repo_layout_is_within(const repo_layout *l, int fd);
 
 /* Whether the history may end where no commit has no parents. */
 bool repo_layout_is_shallow(const repo_layout *l);

@@ -1,10 +1,11 @@
 /* objects.c: objects of store.h: read, and taken apart. */
 #define _GNU_SOURCE
+#include "reader.h"
 #include "store.h"
 
 #include <time.h>
 
-enum { NEAR_BUDGET = 256 << 10, MAX_OBJECT = 256 << 20, MAX_TAGS = 16 };
+enum { NEAR_BUDGET = 256 << 10, MAX_TAGS = 16 };
 
 static int64_t now_ms(void)
 {
@@ -18,14 +19,21 @@ int repo_use_begin(repo_use *u, repo_layout *l, const mcp_request *req, bool nea
 {
     *u = (repo_use){.layout = l, .req = req, .near = near, .budget = NEAR_BUDGET};
     u->deadline = now_ms() + (int64_t)timeout_ms;
-    u->odb = repo_layout_borrow(l);
+    repo_odb o = repo_layout_borrow(l);
+    u->odb = o.odb;
+    u->reader = o.reader;
+    if (o.reader)
+        o.reader->use = o.reader->inflate.use = u;
     return u->odb ? MCP_OK : MCP_ENOMEM;
 }
 
 void repo_use_end(repo_use *u)
 {
-    repo_layout_return(u->layout, u->odb);
+    if (u->reader)
+        u->reader->use = u->reader->inflate.use = NULL;
+    repo_layout_return(u->layout, (repo_odb){u->odb, u->reader});
     u->odb = NULL;
+    u->reader = NULL;
 }
 
 int repo_use_check(const repo_use *u)
@@ -35,39 +43,62 @@ int repo_use_check(const repo_use *u)
     return now_ms() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
 }
 
-static int code_of(int git)
+/* The reader knows more than libgit2 hands on: but for a hash that is another one, and memory of its own. */
+static int code_of(repo_use *u, int git)
 {
-    return git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS ? MCP_ENOTFOUND : MCP_EIO;
+    int outcome = u->reader ? u->reader->outcome : MCP_OK;
+    if (git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS)
+        return MCP_ENOTFOUND;
+    if (outcome == MCP_OK || outcome == MCP_ENOTFOUND || outcome == MCP_EACCESS)
+        return MCP_EIO;
+    if (outcome == MCP_ELIMIT)
+        u->too_large = u->reader->too_large;
+    return outcome;
 }
 
 int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_object **ret)
 {
-    size_t size;
-    git_object_t found;
-    if (repo_layout_refuses(u->layout, id))
-        return MCP_EIO;
-    int rc = git_odb_read_header(&size, &found, u->odb, id);
+    if (u->reader)
+        u->reader->outcome = MCP_OK;
+    int rc = git_odb_read(ret, u->odb, id);
     if (rc < 0)
-        return code_of(rc);
-    if (type != GIT_OBJECT_ANY && found != type)
-        return MCP_ENOTFOUND;
-    if (size > MAX_OBJECT) {
-        u->too_large = size;
-        return MCP_ELIMIT;
-    }
-    if (u->near && size > u->budget)
-        return MCP_PENDING;
-    u->budget -= u->near ? size : 0;
-    rc = git_odb_read(ret, u->odb, id);
-    return rc < 0 ? code_of(rc) : MCP_OK;
+        return code_of(u, rc);
+    size_t size = git_odb_object_size(*ret);
+    if (type != GIT_OBJECT_ANY && git_odb_object_type(*ret) != type)
+        rc = MCP_ENOTFOUND;
+    else if (u->near && size > u->budget)
+        rc = MCP_PENDING;
+    u->budget -= u->near && rc == MCP_OK ? size : 0;
+    if (rc == MCP_OK)
+        return rc;
+    git_odb_object_free(*ret);
+    *ret = NULL;
+    return rc;
 }
 
-int repo_blob_size(const repo_use *u, const git_oid *id, size_t *ret)
+int repo_object_header(repo_use *u, const git_oid *id, git_object_t *type, size_t *size)
+{
+    if (u->reader)
+        u->reader->outcome = MCP_OK;
+    int rc = git_odb_read_header(size, type, u->odb, id);
+    return rc < 0 ? code_of(u, rc) : MCP_OK;
+}
+
+int repo_object_by_prefix(repo_use *u, const git_oid *prefix, size_t digits, git_oid *ret)
+{
+    if (u->reader)
+        u->reader->outcome = MCP_OK;
+    int rc = git_odb_exists_prefix(ret, u->odb, prefix, digits);
+    return rc < 0 ? code_of(u, rc) : MCP_OK;
+}
+
+int repo_blob_size(repo_use *u, const git_oid *id, size_t *ret)
 {
     git_object_t type;
-    if (repo_layout_refuses(u->layout, id) || git_odb_read_header(ret, &type, u->odb, id) < 0)
-        return MCP_EIO;
-    return type == GIT_OBJECT_BLOB ? MCP_OK : MCP_EIO;
+    int rc = repo_object_header(u, id, &type, ret);
+    if (rc == MCP_ENOTFOUND)
+        return MCP_EIO; /* it is named, and not there */
+    return rc == MCP_OK && type != GIT_OBJECT_BLOB ? MCP_EIO : rc;
 }
 
 mcp_str repo_object_text(git_odb_object *o)
@@ -267,10 +298,9 @@ int repo_peel(repo_use *u, git_oid *id, git_object_t *type)
     for (int i = 0; i < MAX_TAGS; i++) {
         size_t size;
         git_odb_object *o;
-        int rc = repo_layout_refuses(u->layout, id) ? GIT_ERROR
-                                                    : git_odb_read_header(&size, type, u->odb, id);
-        if (rc < 0)
-            return code_of(rc);
+        int rc = repo_object_header(u, id, type, &size);
+        if (rc != MCP_OK)
+            return rc;
         if (*type != GIT_OBJECT_TAG)
             return MCP_OK;
         if ((rc = repo_object(u, id, GIT_OBJECT_TAG, &o)) != MCP_OK)

@@ -10,8 +10,6 @@ enum {
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
     CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
-    WINDOW = 8 << 20, /* of a pack that is mapped at once, and of all packs */
-    MAPPED = 64 << 20,
 };
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
@@ -100,8 +98,10 @@ static int start_libgit2(void)
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
-    git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW); /* else whole packs stay mapped */
-    git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)MAPPED);
+    /* What the reader puts together has to have the id that it was asked for. libgit2's limits of packs (windows,
+     * number and size of objects) are of its own backends, which see nothing; neither does its validation of owners,
+     * which is of repositories that it opens. */
+    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
     return MCP_OK;
 }
 

@@ -214,10 +214,9 @@ static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
         if (!strchr("0123456789abcdef", rev.ptr[i]))
             return MCP_ENOTFOUND;
     memcpy(hex, rev.ptr, rev.len);
-    if (git_oid_fromstrn(&beginning, hex, rev.len) < 0 ||
-        git_odb_exists_prefix(id, u->odb, &beginning, rev.len) < 0)
+    if (git_oid_fromstrn(&beginning, hex, rev.len) < 0)
         return MCP_ENOTFOUND;
-    return MCP_OK;
+    return repo_object_by_prefix(u, &beginning, rev.len, id);
 }
 
 int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1])

@@ -1,6 +1,6 @@
 /* store.h: reading objects and references for one request, on whichever thread it runs.
  *
- * Objects come raw from libgit2's object database and are taken apart here (a tree, a commit and a tag are a
+ * Objects come raw from libgit2's object database, for which reader.h reads the files, and are taken apart here (a tree, a commit and a tag are a
  * few lines of text each), so that a large one is looked at and not copied. References are read here
  * too, beneath the descriptors of the layout: libgit2 would open them by name.
  */
@@ -18,11 +18,12 @@ enum { REPO_REF_MAX = 1024 };
 typedef struct repo_use {
     repo_layout *layout;
     git_odb *odb;
-    const mcp_request *req; /* NULL: cannot be cancelled */
-    bool near;              /* the server's thread: little is read */
-    size_t budget;          /* bytes that may still be read near */
-    int64_t deadline;       /* milliseconds of the monotonic clock */
-    size_t too_large;       /* what MCP_ELIMIT was about */
+    struct repo_reader *reader; /* what reads for it; NULL: something else */
+    const mcp_request *req;     /* NULL: cannot be cancelled */
+    bool near;                  /* the server's thread: little is read */
+    size_t budget;              /* bytes that may still be read near */
+    int64_t deadline;           /* milliseconds of the monotonic clock */
+    uint64_t too_large;         /* what MCP_ELIMIT was about */
 } repo_use;
 
 /* Borrows an object database. */
@@ -35,8 +36,12 @@ int repo_use_check(const repo_use *u);
 /* Any object; the caller's, git_odb_object_free(). `type`: GIT_OBJECT_ANY, or what it has to be (else
  * MCP_ENOTFOUND). */
 int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_object **ret);
-/* How large a blob is, without reading it. */
-int repo_blob_size(const repo_use *u, const git_oid *id, size_t *ret);
+/* What it is and how large, without reading it. */
+int repo_object_header(repo_use *u, const git_oid *id, git_object_t *type, size_t *size);
+/* The id that begins with so many digits. MCP_ENOTFOUND also where several do. */
+int repo_object_by_prefix(repo_use *u, const git_oid *prefix, size_t digits, git_oid *ret);
+/* How large a blob is; MCP_EIO: it is none, or not there. */
+int repo_blob_size(repo_use *u, const git_oid *id, size_t *ret);
 mcp_str repo_object_text(git_odb_object *o);
 
 /* ---- trees ------------------------------------------------------------------------------------------- */

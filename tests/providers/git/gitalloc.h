@@ -17,13 +17,17 @@ static struct {
     atomic_size_t fail_at; /* the call that fails, from 1; 0 is none */
     atomic_size_t live;    /* blocks that are not released */
     atomic_size_t bytes;   /* in them */
+    atomic_size_t peak;    /* the most bytes so far */
 } gitalloc;
 
 static void *gitalloc_count(void *p)
 {
     if (p) {
         atomic_fetch_add(&gitalloc.live, 1);
-        atomic_fetch_add(&gitalloc.bytes, malloc_usable_size(p));
+        size_t now_live = malloc_usable_size(p);
+        now_live += atomic_fetch_add(&gitalloc.bytes, now_live);
+        if (now_live > atomic_load(&gitalloc.peak))
+            atomic_store(&gitalloc.peak, now_live);
     }
     return p;
 }

@@ -14,9 +14,7 @@ enum {
     FOLDERS = 100,
     SLACK = 512 << 10,
     PRIVATE_SLACK = 4 << 20,
-    BASES =
-        16
-        << 20, /* what libgit2 keeps of each pack to put other objects together, and no option changes */
+    BASES = 4 << 20, /* what the reader of objects keeps to put others together */
 };
 
 static peer p;

@@ -1,0 +1,212 @@
+/* fuzz_git_pack.c: loose objects, packs and their indexes as whoever wrote the repository wants them to be. Whatever they
+ * are: reading ends, what is read is as long as its header says, and no more memory is asked for than is allowed.
+ *
+ * The input is parts, each with a letter in front and "|||" behind:
+ *   l  the bytes of a loose object's file        L  a loose object, deflated here
+ *   e  an entry of a pack: a byte for its type, a byte for its base, a byte that is added to its size; then its text,
+ *      deflated here
+ *   r  bytes that follow in the pack as they are
+ *   x  bytes of the index, from the place on that the first two say
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <unistd.h>
+
+#include <reader.h>
+#include <store.h>
+
+#include "../tests/providers/git/craft.h"
+
+enum { MAX_PARTS = 16, MOST = 64 << 20 };
+
+static char top[PATH_MAX], git[PATH_MAX];
+static size_t live;
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+static void *allocate(size_t size, void *user)
+{
+    size_t *block = malloc(size + 16);
+    (void)user;
+    if (!block)
+        return NULL;
+    *block = size;
+    if ((live += size) > MOST)
+        abort();
+    return block + 2;
+}
+
+static void release(void *ptr, void *user)
+{
+    size_t *block = ptr;
+    (void)user;
+    if (!block)
+        return;
+    live -= block[-2];
+    free(block - 2);
+}
+
+static void *resize(void *ptr, size_t size, void *user)
+{
+    size_t *block = ptr, before = block ? block[-2] : 0;
+    void *grown = allocate(size, user);
+    if (grown && before)
+        memcpy(grown, ptr, before < size ? before : size);
+    if (grown)
+        release(ptr, user);
+    return grown;
+}
+
+static const mcp_allocator alloc = {allocate, resize, release, NULL};
+
+/* ---- the repository ----------------------------------------------------------------------------------------- */
+
+static void remove_top(void)
+{
+    char command[PATH_MAX + 16];
+    snprintf(command, sizeof command, "rm -rf %s", top);
+    if (system(command) != 0)
+        abort();
+}
+
+static void make_top(void)
+{
+    static const char *const folders[] = {"", "/objects", "/objects/pack", "/objects/aa", "/refs"};
+    char path[PATH_MAX + 32];
+    snprintf(top, sizeof top, "%s/mcp-fuzz-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (!mkdtemp(top) || atexit(remove_top) != 0 || git_libgit2_init() < 0)
+        abort();
+    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
+    git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0);
+    snprintf(git, sizeof git, "%.*s/r", PATH_MAX - 3, top);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", git, folders[i]);
+        craft_need(mkdir(path, 0700) == 0);
+    }
+    snprintf(path, sizeof path, "%s/HEAD", git);
+    craft_file(path, "ref: refs/heads/main\n", 21);
+}
+
+static const git_oid loose_id = {{0xaa, 1}};
+
+static git_oid entry_id(size_t i)
+{
+    return (git_oid){{0xbb, (unsigned char)i}};
+}
+
+static void put_entry(craft_pack *p, mcp_str part)
+{
+    if (part.len < 3)
+        return;
+    const unsigned char *at = (const unsigned char *)part.ptr;
+    git_oid id = entry_id(p->n), base = entry_id(at[1] % 32);
+    uint64_t distance = p->n ? p->bytes.len - p->at[at[1] % p->n] : at[1];
+    craft_entry(p, &id, at[0] & 7, part.len - 3 + at[2], distance, &base);
+    craft_deflate(&p->bytes, part.ptr + 3, part.len - 3, 0);
+}
+
+static void put_loose(mcp_str part, bool deflated)
+{
+    craft_bytes file = {0};
+    if (deflated)
+        craft_deflate(&file, part.ptr, part.len, 0);
+    else
+        craft_put(&file, part.ptr, part.len);
+    craft_loose(git, &loose_id, file.ptr, file.len);
+    craft_free(&file);
+}
+
+static void put_index(mcp_str part)
+{
+    char path[PATH_MAX + 32];
+    if (part.len < 3)
+        return;
+    snprintf(path, sizeof path, "%s/objects/pack/pack-1.idx", git);
+    FILE *f = fopen(path, "r+b");
+    long at = (unsigned char)part.ptr[0] << 8 | (unsigned char)part.ptr[1];
+    craft_need(f && fseek(f, at, SEEK_SET) == 0);
+    craft_need(fwrite(part.ptr + 2, 1, part.len - 2, f) == part.len - 2 && fclose(f) == 0);
+}
+
+static size_t cut(mcp_str input, mcp_str part[MAX_PARTS])
+{
+    size_t n = 0;
+    while (input.len && n < MAX_PARTS) {
+        const char *end = memmem(input.ptr, input.len, "|||", 3);
+        size_t len = end ? (size_t)(end - input.ptr) : input.len;
+        if (len)
+            part[n++] = (mcp_str){input.ptr, len};
+        len += end ? 3 : 0;
+        input = (mcp_str){input.ptr + len, input.len - len};
+    }
+    return n;
+}
+
+static void put_all(mcp_str input)
+{
+    static craft_pack pack;
+    mcp_str part[MAX_PARTS];
+    size_t n = cut(input, part);
+    craft_pack_begin(&pack);
+    for (size_t i = 0; i < n; i++) {
+        mcp_str text = {part[i].ptr + 1, part[i].len - 1};
+        switch (*part[i].ptr) {
+        case 'l': put_loose(text, false); break;
+        case 'L': put_loose(text, true); break;
+        case 'e': put_entry(&pack, text); break;
+        case 'r': craft_put(&pack.bytes, text.ptr, text.len); break;
+        default:;
+        }
+    }
+    craft_pack_end(&pack, git);
+    for (size_t i = 0; i < n; i++)
+        if (*part[i].ptr == 'x')
+            put_index((mcp_str){part[i].ptr + 1, part[i].len - 1});
+}
+
+/* ---- what has to hold --------------------------------------------------------------------------------------- */
+
+static void look(repo_use *u, git_oid id)
+{
+    git_odb_object *o = NULL;
+    git_object_t type = GIT_OBJECT_ANY;
+    size_t size = 0;
+    int header = repo_object_header(u, &id, &type, &size);
+    int rc = repo_object(u, &id, GIT_OBJECT_ANY, &o);
+    if (rc == MCP_OK && (header != MCP_OK || size != git_odb_object_size(o) ||
+                         type != git_odb_object_type(o) || size > REPO_OBJECT_MAX))
+        abort();
+    git_odb_object_free(o);
+    (void)repo_object_by_prefix(u, &id, 10, &id);
+}
+
+static void look_at_all(repo_layout *l, bool near)
+{
+    repo_use u;
+    if (repo_use_begin(&u, l, NULL, near, 5000) != MCP_OK)
+        abort();
+    look(&u, loose_id);
+    for (size_t i = 0; i < MAX_PARTS; i++)
+        look(&u, entry_id(i));
+    repo_use_end(&u);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mcp_error error;
+    repo_layout *l;
+    if (!*top)
+        make_top();
+    put_all((mcp_str){(const char *)data, size});
+    if (repo_layout_open(git, NULL, &alloc, &l, &error) != MCP_OK)
+        abort();
+    look_at_all(l, true);
+    look_at_all(l, false);
+    repo_layout_release(l);
+    if (live)
+        abort();
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* reader_pack.h: objects of packs, for reader.c. */
+#ifndef REPO_READER_PACK_H
+#define REPO_READER_PACK_H
+
+#include "reader.h"
+
+/* What is read, in memory that libgit2 takes over. */
+typedef struct repo_reading {
+    char *ptr;
+    size_t len;
+    git_object_t type;
+} repo_reading;
+
+int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_object_t type);
+
+/* Whether an object of this size may be read by who reads now: MCP_OK, MCP_ELIMIT, MCP_PENDING. */
+int repo_reader_allows(repo_reader *r, uint64_t size);
+
+/* MCP_ENOTFOUND: no pack has it; or as store.h says. */
+int repo_pack_read(repo_reader *r, const git_oid *id, repo_reading *ret);
+int repo_pack_header(repo_reader *r, const git_oid *id, uint64_t *size, git_object_t *type);
+
+void repo_bases_free(repo_reader *r);
+
+#endif
