@@ -10,24 +10,30 @@ int sqlite_prepare(sqlite_conn *c, const char *sql, sqlite3_stmt **ret)
     return sqlite3_prepare_v3(c->db, sql, -1, 0, ret, NULL);
 }
 
+/* Of a table with very many columns it is longer than a statement of the schema may be. */
 int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
 {
+    enum { LONGEST = 1000000 };
     char *text = sqlite3_str_finish(sql);
+    int most = c->near ? -1 : LONGEST;
+    int before = sqlite3_limit(c->db, SQLITE_LIMIT_SQL_LENGTH, most);
     int rc = text ? sqlite_prepare(c, text, ret) : SQLITE_NOMEM;
+    sqlite3_limit(c->db, SQLITE_LIMIT_SQL_LENGTH, before);
     sqlite3_free(text);
     return rc;
 }
 
 /* "sqlite`" is what follows all names that begin with "sqlite_". */
-#define LIST(after)                                                                             \
-    "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name " after \
-    " ?1 AND (name < 'sqlite_' OR name >= 'sqlite`') "
+#define LIST(after)                                                                          \
+    "SELECT name, type, substr(sql, 1, 20) FROM main.sqlite_schema WHERE type IN ('table', " \
+    "'view') AND name " after " ?1 AND (name < 'sqlite_' OR name >= 'sqlite`') "
 #define NO_SHADOWS                                                                        \
     "AND name NOT IN (SELECT name FROM pragma_table_list WHERE schema = 'main' AND type " \
     "= 'shadow') "
 #define IN_ORDER "ORDER BY name LIMIT ?2"
 
-/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered. */
+/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered; and SQLite looks into
+ * every view and virtual table for it, in one go. */
 int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
 {
     static const char *const sql[2][2] = {
@@ -47,6 +53,8 @@ int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
         c->virtual_known = true;
         c->has_virtual = rc == SQLITE_ROW;
     }
+    if (c->has_virtual && c->near)
+        return sqlite_not_here(c);
     return sqlite_prepare(c, sql[c->has_virtual][from], ret);
 }
 
@@ -182,6 +190,24 @@ static int find_rowid(sqlite_conn *c, sqlite_table *t)
     return (rc & 0xff) == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
+bool sqlite_is_plain(const char *sql)
+{
+    static const char beginning[] = "CREATE TABLE";
+    int len = (int)sizeof beginning - 1;
+    return sql && sqlite3_strnicmp(sql, beginning, len) == 0 && isspace((unsigned char)sql[len]);
+}
+
+enum { COMPUTED = 1 << 20 }; /* bytes of a value that is computed, or computed with */
+
+/* Whether a read computes nothing: a column that is generated when it is read may take any time. */
+static bool is_stored(const sqlite_table *t)
+{
+    for (size_t i = 0; i < t->n_column; i++)
+        if (t->column[i].hidden == 2)
+            return false;
+    return true;
+}
+
 static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
 {
     bool ok = true;
@@ -193,9 +219,13 @@ static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
                                                  : SQLITE_IS_TABLE;
     if (!ok || !t->name)
         return SQLITE_NOMEM;
-    int rc = view ? sqlite_not_here(c) : SQLITE_OK; /* views of views are taken apart in one go */
+    int rc = sqlite_is_plain(t->sql) ? SQLITE_OK : sqlite_not_here(c);
     if (rc == SQLITE_OK)
         rc = load_columns(c, t);
+    if (rc == SQLITE_OK && !is_stored(t)) {
+        sqlite_limit_values(c, COMPUTED); /* all of a row's are one step */
+        rc = sqlite_not_here(c);
+    }
     if (view && (rc & 0xff) == SQLITE_ERROR)
         rc = SQLITE_OK;
     if (t->n_key > SQLITE_MAX_KEY) /* some of it would name other rows too */

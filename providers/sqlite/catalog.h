@@ -66,8 +66,13 @@ const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i);
 /* The column of a name as URIs have it; NULL: none. */
 const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
 
+/* Whether that is the schema's statement of an ordinary table, whatever else the schema says that it is: of a view, which
+ * SQLite takes apart with all views in it, or of a virtual table, whose module runs, it is not. */
+bool sqlite_is_plain(const char *sql);
+
 /* What is listed: neither what is SQLite's own nor the tables in which virtual ones keep theirs. The names
- * after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type). */
+ * after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type, the
+ * statement's beginning). */
 int sqlite_prepare_list(sqlite_conn *conn, bool from, sqlite3_stmt **ret);
 
 /* Prepares; SQLite's code. A statement that is NULL is one that did not get that far. */

@@ -183,6 +183,8 @@ int sqlite_put_cell(sqlite_row *r, const sqlite_column *c, int at)
 
 /* ---- as a resource ----------------------------------------------------------------------------------------- */
 
+enum { NEAR_PART = 256 << 10 }; /* bytes up to the end of what is read on the server's thread */
+
 typedef struct part {
     uint64_t offset, length; /* length 0: all of it */
 } part;
@@ -242,6 +244,20 @@ static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const p
                                   : mime_of_blob(bytes, len);
 }
 
+/* The way to an offset is a list of pages, which SQLite follows in one go and remembers: so piece by piece. */
+static int read_bytes(sqlite_conn *c, sqlite3_blob *blob, char *to, size_t from, size_t len)
+{
+    enum { PIECE = 1 << 20 };
+    char byte;
+    int rc = SQLITE_OK;
+    for (size_t at = PIECE; rc == SQLITE_OK && at < from; at += PIECE) {
+        rc = sqlite3_blob_read(blob, &byte, 1, (int)at);
+        if (rc == SQLITE_OK && !sqlite_spend(c, PIECE))
+            rc = SQLITE_INTERRUPT;
+    }
+    return rc == SQLITE_OK ? sqlite3_blob_read(blob, to, (int)len, (int)from) : rc;
+}
+
 static int read_blob(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, sqlite3_int64 rowid,
                      bool text, const part *p)
 {
@@ -250,8 +266,10 @@ static int read_blob(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, sqlit
     char *bytes = NULL;
     int rc = sqlite3_blob_open(c->db, "main", t->name, j->target.column.ptr, rowid, 0, &blob);
     if (rc == SQLITE_OK && clip(j, p, (size_t)sqlite3_blob_bytes(blob), &from, &len)) {
-        bytes = sqlite3_malloc64(len + 1);
-        rc = bytes ? sqlite3_blob_read(blob, bytes, (int)len, (int)from) : SQLITE_NOMEM;
+        rc = from + len > NEAR_PART ? sqlite_not_here(c) : SQLITE_OK;
+        bytes = rc == SQLITE_OK ? sqlite3_malloc64(len + 1) : NULL;
+        if (rc == SQLITE_OK)
+            rc = bytes ? read_bytes(c, blob, bytes, from, len) : SQLITE_NOMEM;
     }
     sqlite3_blob_close(blob);
     if (rc == SQLITE_OK && bytes)

@@ -13,13 +13,11 @@ enum { MOST = 100, LOOKED_AT = 500 };
 
 typedef struct completion {
     sqlite *s;
+    mcp_request *req;
     mcp_str name, value, table; /* of the request */
     sqlite3_str *values;        /* each with a NUL behind it */
     size_t count;
-    atomic_bool stop;
-    sqlite_conn *running;
-    int rc, code;
-    char text[256];
+    sqlite_far far;
 } completion;
 
 /* False: enough. */
@@ -161,7 +159,7 @@ static int complete_use(sqlite_conn *conn, void *user)
 /* ---- the request ------------------------------------------------------------------------------------------------ */
 
 /* The value with what it stands for: a table, a column's table, a row by the first part of its key. */
-static int put(mcp_request *req, const completion *c, const char *value)
+static int put(const completion *c, const char *value)
 {
     bool key = mcp_str_eq(c->name, MCP_STR("key"));
     sqlite_target t = {.kind = key ? SQLITE_KIND_ROW : SQLITE_KIND_TABLE, .n_key = key};
@@ -170,56 +168,29 @@ static int put(mcp_request *req, const completion *c, const char *value)
     sqlite3_str *uri = sqlite3_str_new(NULL);
     sqlite_uri_put(uri, c->s->prefix, &t);
     char *text = sqlite3_str_finish(uri);
-    int rc =
-        text ? mcp_reply_completion_for(req, mcp_str_from(value), mcp_str_from(text)) : MCP_ENOMEM;
+    int rc = text ? mcp_reply_completion_for(c->req, mcp_str_from(value), mcp_str_from(text))
+                  : MCP_ENOMEM;
     sqlite3_free(text);
     return rc;
 }
 
-/* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
-static int reply(mcp_request *req, completion *c)
+static void drop(void *user)
 {
-    int rc = c->rc == MCP_ENOMEM || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
+    completion *c = user;
+    sqlite3_free(sqlite3_str_finish(c->values));
+}
+
+/* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
+static int end(void *user)
+{
+    completion *c = user;
+    int rc = c->far.rc == MCP_ENOMEM || c->far.rc == MCP_ECANCELLED ? c->far.rc : MCP_OK;
     const char *p = sqlite3_str_value(c->values), *end = p + sqlite3_str_length(c->values);
     while (rc == MCP_OK && p && p < end) {
-        rc = put(req, c, p);
+        rc = put(c, p);
         p += strlen(p) + 1;
     }
-    sqlite3_free(sqlite3_str_finish(c->values));
-    return rc;
-}
-
-static void work(void *user)
-{
-    completion *c = user;
-    sqlite_bounds bounds = {.stop = &c->stop, .timeout_ms = c->s->timeout_ms};
-    c->rc =
-        sqlite_use_pooled(&c->s->file, &bounds, complete_use, c, &c->running, &c->code, c->text);
-}
-
-static void done(mcp_request *req, void *user)
-{
-    mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, reply(req, user));
-}
-
-static void on_cancel(mcp_request *req, void *user)
-{
-    completion *c = user;
-    (void)req;
-    atomic_store_explicit(&c->stop, true, memory_order_relaxed);
-    sqlite_interrupt(&c->s->file, &c->running);
-}
-
-static int complete_far(mcp_request *req, completion *c)
-{
-    c->rc = MCP_ECANCELLED; /* should it never be begun */
-    mcp_request_on_cancel(req, on_cancel, c);
-    int rc = mcp_request_work(req, work, done, c);
-    if (rc < 0) {
-        mcp_request_on_cancel(req, NULL, NULL);
-        sqlite3_free(sqlite3_str_finish(c->values));
-    }
+    drop(c);
     return rc;
 }
 
@@ -236,7 +207,6 @@ static int complete_formats(mcp_request *req, mcp_str value)
 int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {
-    static const sqlite_bounds near = {.near = true};
     sqlite *s = user;
     bool table = mcp_str_eq(name, MCP_STR("table"));
     if (mcp_str_eq(name, MCP_STR("format")))
@@ -248,12 +218,14 @@ int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
         return MCP_ENOMEM;
     memset(c, 0, sizeof *c);
     c->s = s;
+    c->req = req;
     c->name = name;
     c->value = value;
     c->table = mcp_json_string(mcp_json_get(context, "table"));
     if (!table && !c->table.len)
         return MCP_OK;
     c->values = sqlite3_str_new(NULL);
-    c->rc = sqlite_use(&s->file, &s->near, &near, complete_use, c, &c->code, c->text);
-    return c->rc == MCP_PENDING ? complete_far(req, c) : reply(req, c);
+    c->far =
+        (sqlite_far){.s = s, .req = req, .use = complete_use, .end = end, .drop = drop, .user = c};
+    return sqlite_far_run(&c->far, false);
 }

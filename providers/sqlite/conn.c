@@ -17,9 +17,14 @@
 #include <mcp/uri.h>
 
 enum {
-    TICK_OPS = 1000,        /* instructions of SQLite's machine between two looks at the bounds */
-    NEAR_TICKS = 20,        /* some hundred microseconds */
+    TICK_OPS = 100,         /* instructions of SQLite's machine between two looks at the bounds */
+    NEAR_TICKS = 200,       /* some hundred microseconds of instructions that are quick */
+    NEAR_NS = 5000000,      /* and of those that are not */
     NEAR_VALUE = 256 << 10, /* bytes of a value that is read on the server's thread */
+    NEAR_SQL = 32 << 10,    /* bytes of a statement that is parsed there, of the schema too */
+    NEAR_LOG = 8 << 20,     /* bytes of a -wal file that may have to be read from its start there */
+    LONGEST_SQL = 256 << 10,
+    SPENT = 64 << 10, /* bytes that functions look at between two looks at the bounds */
     CACHE_KIB = 1024,
     ATTEMPTS = 5,
 };
@@ -148,14 +153,37 @@ static int stopped(sqlite_conn *c)
     return sqlite_now() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
 }
 
+/* What the thread itself did counts, so that a machine with much to do sends no more to the workers; from the first look
+ * on, which a row by its key does not come to. */
+static int stopped_here(sqlite_conn *c)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    int64_t now = nanoseconds(t);
+    if (!c->near_from)
+        c->near_from = now;
+    bool long_enough = c->ticks > NEAR_TICKS || now - c->near_from > NEAR_NS;
+    return long_enough ? (c->reason = MCP_PENDING) : 0;
+}
+
 static int on_progress(void *user)
 {
     sqlite_conn *c = user;
+    c->ticks++;
     if (c->near)
-        return ++c->ticks > NEAR_TICKS ? (c->reason = MCP_PENDING) : 0;
+        return stopped_here(c);
     if (sqlite3_memory_used() > SOFT_MEMORY)
         return c->reason = MCP_ELIMIT;
     return stopped(c);
+}
+
+bool sqlite_spend(sqlite_conn *c, size_t bytes)
+{
+    c->spent += bytes;
+    if (c->spent < SPENT)
+        return true;
+    c->spent = 0;
+    return !(c->near ? stopped_here(c) : stopped(c));
 }
 
 /* Somebody else has the database for himself. */
@@ -175,13 +203,46 @@ static int on_busy(void *user, int tries)
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
+/* What a statement may be: of the schema, which is the file's, as of a query. */
+static void set_limits(sqlite_conn *c)
+{
+    static const struct {
+        int id, most;
+    } limits[] = {
+        {SQLITE_LIMIT_ATTACHED, 0},           {SQLITE_LIMIT_WORKER_THREADS, 0},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},      {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+        {SQLITE_LIMIT_EXPR_DEPTH, 500},       {SQLITE_LIMIT_COMPOUND_SELECT, 200},
+        {SQLITE_LIMIT_FUNCTION_ARG, 100},     {SQLITE_LIMIT_VDBE_OP, 100000},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, 1000},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        sqlite3_limit(c->db, limits[i].id, limits[i].most);
+}
+
+/* Whether something was too large for the server's thread: a value, or a statement of the schema, which SQLite then
+ * calls malformed. */
+static bool is_large_here(const sqlite_conn *c, int rc)
+{
+    return c->near && ((rc & 0xff) == SQLITE_TOOBIG ||
+                       ((rc & 0xff) == SQLITE_CORRUPT &&
+                        strstr(sqlite3_errmsg(c->db), sqlite3_errstr(SQLITE_TOOBIG))));
+}
+
+/* A schema that is too large for here is parsed elsewhere; the cache then has its default size. */
+static int set_cache(sqlite_conn *c)
+{
+    char sql[60];
+    snprintf(sql, sizeof sql, "PRAGMA cache_size=-%d", CACHE_KIB);
+    int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    return (c->near && c->reason == MCP_PENDING) || is_large_here(c, rc) ? SQLITE_OK : rc;
+}
+
 static int configure(sqlite_conn *c)
 {
     static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE};
     static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
                               SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
                               SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER};
-    char sql[200];
     int rc = SQLITE_OK;
     sqlite3_busy_handler(c->db, on_busy, c);
     sqlite3_progress_handler(c->db, TICK_OPS, on_progress, c);
@@ -189,16 +250,14 @@ static int configure(sqlite_conn *c)
         rc = sqlite3_db_config(c->db, on[i], 1, NULL);
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof off / sizeof *off; i++)
         rc = sqlite3_db_config(c->db, off[i], 0, NULL);
-    sqlite3_limit(c->db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(c->db, SQLITE_LIMIT_WORKER_THREADS, 0);
-    sqlite3_limit(c->db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-    sqlite3_limit(c->db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
+    set_limits(c);
     sqlite3_hard_heap_limit64(HARD_MEMORY);
-    snprintf(sql, sizeof sql,
-             "PRAGMA query_only=1; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; "
-             "PRAGMA mmap_size=0; PRAGMA cell_size_check=1",
-             CACHE_KIB);
-    return rc == SQLITE_OK ? sqlite3_exec(c->db, sql, NULL, NULL, NULL) : rc;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(c->db,
+                          "PRAGMA query_only=1; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; "
+                          "PRAGMA cell_size_check=1",
+                          NULL, NULL, NULL);
+    return rc == SQLITE_OK ? set_cache(c) : rc;
 }
 
 /* By "file:PATH?mode=ro", in which PATH is encoded. Nothing but the file is opened by this. */
@@ -219,15 +278,26 @@ static int open_database(sqlite_conn *c)
     return rc;
 }
 
+void sqlite_limit_values(sqlite_conn *c, size_t bytes)
+{
+    size_t most = c->near ? NEAR_VALUE : c->file->max_value;
+    if (!bytes || bytes > most)
+        bytes = most;
+    sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, bytes > INT32_MAX ? INT32_MAX : (int)bytes);
+}
+
 static void begin(sqlite_conn *c, const sqlite_bounds *b)
 {
     c->near = b->near;
     c->stop = b->stop;
     c->deadline = sqlite_now() + (int64_t)b->timeout_ms;
+    c->near_from = 0;
     c->ticks = 0;
+    c->spent = 0;
+    c->calls = 0;
     c->reason = 0;
-    size_t value = b->near ? NEAR_VALUE : c->file->max_value;
-    sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, value > INT32_MAX ? INT32_MAX : (int)value);
+    sqlite3_limit(c->db, SQLITE_LIMIT_SQL_LENGTH, b->near ? NEAR_SQL : LONGEST_SQL);
+    sqlite_limit_values(c, 0);
 }
 
 /* An empty one says as much as none: what is committed goes there before it goes to the file. */
@@ -273,7 +343,7 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
         rc = configure(c);
     }
     if (rc == SQLITE_OK)
-        rc = sqlite_functions_install(c->db);
+        rc = sqlite_functions_install(c->db, c);
     if (rc == SQLITE_OK)
         rc = sqlite_guard_install(c);
     if (rc == SQLITE_OK) {
@@ -321,6 +391,13 @@ static bool is_spent(const sqlite_conn *c)
     return c->young || (!c->immutable && !is_current(c));
 }
 
+/* The first one who reads a log reads all of it, in one go. */
+static bool has_long_log(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->wal, &st) == 0 && st.st_size > NEAR_LOG;
+}
+
 /* A journal that is no file: SQLite would open it, and a FIFO waits for a writer. */
 static bool is_trapped(const sqlite_file *f)
 {
@@ -334,13 +411,13 @@ static void drop(sqlite_conn **conn)
     *conn = NULL;
 }
 
-static int outcome(const sqlite_conn *c, int rc)
+static int outcome(sqlite_conn *c, int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_OK: return MCP_OK;
     case SQLITE_NOMEM: return MCP_ENOMEM;
     case SQLITE_NOTFOUND: return MCP_ENOTFOUND;
-    case SQLITE_INTERRUPT: return c && c->reason ? c->reason : MCP_ECANCELLED;
+    case SQLITE_INTERRUPT: return c && (c->reason || stopped(c)) ? c->reason : MCP_ECANCELLED;
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return c && c->reason ? c->reason : MCP_ETIMEOUT;
     default: return MCP_EREMOTE;
@@ -374,6 +451,9 @@ int sqlite_not_here(sqlite_conn *c)
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256])
 {
+    text[0] = 0;
+    if (bounds->near && has_long_log(f))
+        return MCP_PENDING;
     for (int i = 0; i < ATTEMPTS; i++) {
         int rc = SQLITE_OK;
         if (*conn && is_spent(*conn))
@@ -387,8 +467,8 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         rc = is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
         if (rc != SQLITE_OK && !text[0])
             tell_error(c, rc, text);
+        bool large_here = is_large_here(c, rc);
         bool usable = end_use(c);
-        bool large_here = bounds->near && (rc & 0xff) == SQLITE_TOOBIG;
         bool told = large_here || !c->immutable || c->reason || is_current(c);
         int ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
@@ -453,10 +533,20 @@ int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn
     return rc;
 }
 
-void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running)
+static void interrupt(sqlite_file *f, sqlite_conn *const *running, int64_t before)
 {
     pthread_mutex_lock(&f->lock);
-    if (*running)
+    if (*running && (*running)->deadline < before)
         sqlite3_interrupt((*running)->db);
     pthread_mutex_unlock(&f->lock);
+}
+
+void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running)
+{
+    interrupt(f, running, INT64_MAX);
+}
+
+void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running)
+{
+    interrupt(f, running, sqlite_now());
 }

@@ -57,12 +57,15 @@ struct sqlite_conn {
     unsigned clock;
 
     /* The present use. */
-    bool near;    /* on the server's thread: neither waits nor works long */
-    bool guarded; /* statements come from outside */
+    bool near;      /* on the server's thread: neither waits nor works long */
+    bool guarded;   /* statements come from outside */
+    unsigned calls; /* of functions that the statement has, views in it included; see guard.c */
     const atomic_bool *stop;
     int64_t deadline;
+    int64_t near_from; /* of the thread's time, when it was looked at first */
     unsigned ticks;
-    int reason; /* why it was interrupted: MCP_PENDING (too long for here), MCP_ECANCELLED, … */
+    size_t spent; /* by functions, since they looked at the bounds last */
+    int reason;   /* why it was interrupted: MCP_PENDING (too long for here), MCP_ECANCELLED, … */
 };
 
 int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc,
@@ -91,10 +94,19 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);
+/* The same where the time of the use is over: what does not look at its bounds looks at this. */
+void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running);
 
 /* For a use: what comes may take long, and nothing interrupts it. SQLITE_OK, or, on the server's thread, the code to
  * return so that a worker does it. */
 int sqlite_not_here(sqlite_conn *conn);
+
+/* For a function of SQL, or another step that is long: it looked at so many bytes. False: the use is over, and the
+ * function fails with SQLITE_INTERRUPT. */
+bool sqlite_spend(sqlite_conn *conn, size_t bytes);
+
+/* Until it is called again with 0 or the use ends: no value may be larger. Only makes less of what the use allows. */
+void sqlite_limit_values(sqlite_conn *conn, size_t bytes);
 
 void sqlite_conn_free(sqlite_conn *conn);
 void sqlite_cached_clear(sqlite_cached *cached);

@@ -303,7 +303,7 @@ static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
     put_text(w, "uri", text);
     sqlite3_free(text);
     mcp_json_key(w, "columns");
-    int rc = is_view(row) ? sqlite_not_here(c) : SQLITE_OK;
+    int rc = sqlite_is_plain(sqlite_text(row, 2).ptr) ? SQLITE_OK : sqlite_not_here(c);
     if (rc == SQLITE_OK)
         rc = each(c, w,
                   "SELECT name, type, pk FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1",

@@ -3,10 +3,9 @@
 #define _GNU_SOURCE
 #include "functions.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "pattern.h"
 
 /* A value as text or, a BLOB, as its bytes. */
 typedef struct bytes {
@@ -225,21 +224,173 @@ static void rtrim(sqlite3_context *to, int n, sqlite3_value **values)
     trim_sides(to, n, values, RIGHT);
 }
 
+/* ---- unhex ------------------------------------------------------------------------------------------------- */
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Pairs of digits, between which characters of the set may stand. Returns how many bytes they are; -1: they are none. */
+static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
+{
+    sqlite3_int64 n = 0;
+    for (size_t at = 0; at < in.len;) {
+        int high = hex_value(in.ptr[at]);
+        if (high >= 0) {
+            int low = at + 1 < in.len ? hex_value(in.ptr[at + 1]) : -1;
+            if (low < 0)
+                return -1;
+            out[n++] = (char)(high << 4 | low);
+            at += 2;
+            continue;
+        }
+        size_t len = length_at(in, at);
+        if (!has(ignored, in.ptr + at, len))
+            return -1;
+        at += len;
+    }
+    return n;
+}
+
+/* NULL where the text is none of hexadecimal digits. */
+static void unhex(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    set ignored = {.n = 0};
+    if (any_null(n, values))
+        return;
+    bytes in = text_of(values[0]), of = n > 1 ? text_of(values[1]) : (bytes){"", 0};
+    char *out = sqlite3_malloc64(in.len / 2 + 1);
+    if (!in.ptr || !of.ptr || !out || !make_set(&ignored, of)) {
+        sqlite3_free(out);
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    sqlite3_int64 made = unhex_into(out, in, &ignored);
+    sqlite3_free(ignored.character);
+    if (made < 0)
+        sqlite3_free(out);
+    else
+        sqlite3_result_blob64(to, out, (sqlite3_uint64)made, sqlite3_free);
+}
+
+/* ---- like and glob ------------------------------------------------------------------------------------------ */
+
+static bool spend(void *user, size_t compared)
+{
+    return !user || sqlite_spend(user, compared);
+}
+
+/* SQLite can be built so that BLOBs match nothing. */
+static bool is_blob_of_none(sqlite3_value **values)
+{
+    return (sqlite3_value_type(values[0]) == SQLITE_BLOB ||
+            sqlite3_value_type(values[1]) == SQLITE_BLOB) &&
+           sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS");
+}
+
+static bool is_too_long(sqlite3_context *to, sqlite3_value *pattern)
+{
+    sqlite3 *db = sqlite3_context_db_handle(to);
+    if (sqlite3_value_bytes(pattern) <= sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, -1))
+        return false;
+    sqlite3_result_error(to, "LIKE or GLOB pattern too complex", -1);
+    return true;
+}
+
+/* The one character behind ESCAPE takes its meaning from "%" and "_" too. False: there is an error, or NULL. */
+static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern *rules)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text)
+        return false;
+    rules->escape = sqlite_pattern_take(&text);
+    if (!rules->escape || *text) {
+        sqlite3_result_error(to, "ESCAPE expression must be a single character", -1);
+        return false;
+    }
+    if (rules->escape == rules->any)
+        rules->any = 0;
+    if (rules->escape == rules->one)
+        rules->one = 0;
+    return true;
+}
+
+/* values: the pattern, the text, perhaps what escapes. */
+static void match(sqlite3_context *to, int n, sqlite3_value **values, sqlite_pattern rules)
+{
+    if (is_blob_of_none(values)) {
+        sqlite3_result_int(to, 0);
+        return;
+    }
+    if (is_too_long(to, values[0]) || (n > 2 && !set_escape(to, values[2], &rules)))
+        return;
+    const char *text = (const char *)sqlite3_value_text(values[1]);
+    const char *pattern = (const char *)sqlite3_value_text(values[0]);
+    if (any_null(2, values))
+        return;
+    if (!text || !pattern) {
+        sqlite3_result_error_nomem(to);
+        return;
+    }
+    rules.spend = spend;
+    rules.user = sqlite3_user_data(to);
+    sqlite_matched matched = sqlite_pattern_match(&rules, pattern, text);
+    if (matched == SQLITE_MATCHED_STOPPED)
+        sqlite3_result_error_code(to, SQLITE_INTERRUPT);
+    else
+        sqlite3_result_int(to, matched == SQLITE_MATCHED);
+}
+
+static void glob(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    match(to, n, values, (sqlite_pattern){.any = '*', .one = '?', .set = '['});
+}
+
+static void like(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    match(to, n, values, (sqlite_pattern){.any = '%', .one = '_', .fold = true});
+}
+
+/* ---- refused ------------------------------------------------------------------------------------------------ */
+
+static void refused(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    (void)n, (void)values;
+    sqlite3_result_error(to, "json_patch() is not available here", -1);
+}
+
 /* ---- installing --------------------------------------------------------------------------------------------- */
 
-int sqlite_functions_install(sqlite3 *db)
+typedef struct function {
+    const char *name;
+    int n;
+    void (*call)(sqlite3_context *to, int n, sqlite3_value **values);
+} function;
+
+static int install(sqlite3 *db, sqlite_conn *conn, const function *all, size_t n)
 {
-    static const struct {
-        const char *name;
-        int n;
-        void (*call)(sqlite3_context *to, int n, sqlite3_value **values);
-    } functions[] = {{"instr", 2, instr}, {"replace", 3, replace}, {"trim", 1, trim},
-                     {"trim", 2, trim},   {"ltrim", 1, ltrim},     {"ltrim", 2, ltrim},
-                     {"rtrim", 1, rtrim}, {"rtrim", 2, rtrim}};
     enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].n, FLAGS, NULL,
-                                        functions[i].call, NULL, NULL, NULL);
+    for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+        rc = sqlite3_create_function_v2(db, all[i].name, all[i].n, FLAGS, conn, all[i].call, NULL,
+                                        NULL, NULL);
+    return rc;
+}
+
+int sqlite_functions_install(sqlite3 *db, sqlite_conn *conn)
+{
+    static const function functions[] = {
+        {"instr", 2, instr}, {"replace", 3, replace}, {"trim", 1, trim},
+        {"trim", 2, trim},   {"ltrim", 1, ltrim},     {"ltrim", 2, ltrim},
+        {"rtrim", 1, rtrim}, {"rtrim", 2, rtrim},     {"like", 2, like},
+        {"like", 3, like},   {"glob", 2, glob},       {"json_patch", 2, refused}};
+    static const function of_3_41[] = {{"unhex", 1, unhex}, {"unhex", 2, unhex}};
+    int rc = install(db, conn, functions, sizeof functions / sizeof *functions);
+    if (rc == SQLITE_OK && sqlite3_libversion_number() >= 3041000)
+        rc = install(db, conn, of_3_41, sizeof of_3_41 / sizeof *of_3_41);
     return rc;
 }

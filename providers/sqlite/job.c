@@ -86,7 +86,7 @@ static void log_failure(const sqlite_job *j)
     if (!host || !host->log)
         return;
     snprintf(line, sizeof line, "%.250s: %.250s", j->s->file.path,
-             j->sql_text[0] ? j->sql_text : mcp_error_text(j->rc));
+             j->far.text[0] ? j->far.text : mcp_error_text(j->far.rc));
     host->log(host->user, "warning", line);
 }
 
@@ -107,19 +107,19 @@ static int too_large(const sqlite_job *j)
 static int failed_in_sqlite(const sqlite_job *j)
 {
     char text[400];
-    if ((j->sql_code & 0xff) == SQLITE_TOOBIG)
+    if ((j->far.code & 0xff) == SQLITE_TOOBIG)
         return too_large(j);
     log_failure(j);
     if (j->as_tool)
-        return mcp_reply_tool_error(j->req, "%s", j->sql_text);
+        return mcp_reply_tool_error(j->req, "%s", j->far.text);
     snprintf(text, sizeof text, "The database %.100s cannot be read now: %.200s", j->s->name,
-             j->sql_text);
+             j->far.text);
     return fail(j, MCP_CODE_INTERNAL, text);
 }
 
 static int failed(const sqlite_job *j)
 {
-    switch (j->rc) {
+    switch (j->far.rc) {
     case MCP_EREMOTE: return failed_in_sqlite(j);
     case MCP_PENDING: /* nobody but this thread could go on */
     case MCP_ETIMEOUT: log_failure(j); return fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
@@ -127,7 +127,7 @@ static int failed(const sqlite_job *j)
         log_failure(j);
         return fail(j, MCP_CODE_INTERNAL, "It needs too much memory: sort or group fewer rows");
     case MCP_ENOTFOUND: log_failure(j); return MCP_ENOTFOUND;
-    default: return j->rc;
+    default: return j->far.rc;
     }
 }
 
@@ -145,7 +145,7 @@ static int reply_json(const sqlite_job *j)
 
 static int reply(const sqlite_job *j)
 {
-    if (j->rc != MCP_OK)
+    if (j->far.rc != MCP_OK)
         return failed(j);
     if (!j->found)
         return MCP_ENOTFOUND;
@@ -171,12 +171,11 @@ static void reset(sqlite_job *j)
         mcp_json_writer_reset(j->json);
 }
 
-static int finish(sqlite_job *j)
+static void drop(void *user)
 {
-    int rc = reply(j);
+    sqlite_job *j = user;
     mcp_json_writer_free(j->json);
     sqlite3_free(j->bytes);
-    return rc;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------- */
@@ -190,47 +189,23 @@ static int run(sqlite_conn *conn, void *user)
     return j->json ? j->run(conn, j) : SQLITE_NOMEM;
 }
 
-static void work(void *user)
+static int end(void *user)
 {
     sqlite_job *j = user;
-    sqlite_bounds bounds = {.stop = &j->stop, .timeout_ms = j->s->timeout_ms};
-    j->rc = sqlite_use_pooled(&j->s->file, &bounds, run, j, &j->running, &j->sql_code, j->sql_text);
-}
-
-static void done(mcp_request *req, void *user)
-{
-    mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, finish(user));
-}
-
-static void on_cancel(mcp_request *req, void *user)
-{
-    sqlite_job *j = user;
-    (void)req;
-    atomic_store_explicit(&j->stop, true, memory_order_relaxed);
-    sqlite_interrupt(&j->s->file, &j->running);
-}
-
-static int run_far(sqlite_job *j)
-{
-    j->rc = MCP_ECANCELLED; /* should it never be begun */
-    j->sql_text[0] = 0;
-    mcp_request_on_cancel(j->req, on_cancel, j);
-    int rc = mcp_request_work(j->req, work, done, j);
-    if (rc < 0) {
-        mcp_request_on_cancel(j->req, NULL, NULL);
-        mcp_json_writer_free(j->json);
-        sqlite3_free(j->bytes);
-    }
+    int rc = reply(j);
+    drop(j);
     return rc;
 }
 
 int sqlite_job_start(sqlite_job *j, bool far)
 {
-    static const sqlite_bounds bounds = {.near = true};
-    if (!far)
-        j->rc = sqlite_use(&j->s->file, &j->s->near, &bounds, run, j, &j->sql_code, j->sql_text);
-    return far || j->rc == MCP_PENDING ? run_far(j) : finish(j);
+    j->far.s = j->s;
+    j->far.req = j->req;
+    j->far.use = run;
+    j->far.end = end;
+    j->far.drop = drop;
+    j->far.user = j;
+    return sqlite_far_run(&j->far, far);
 }
 
 /* ---- as the engine calls it ------------------------------------------------------------------------------ */

@@ -22,10 +22,7 @@ typedef struct listing {
     common_buffer
         texts; /* of each table: URI, name, URI of its rows, name of its rows, each with a NUL */
     const common_buffer *from; /* texts, or what is kept */
-    atomic_bool stop;
-    sqlite_conn *running;
-    int rc, code;
-    char text[256];
+    sqlite_far far;
 } listing;
 
 /* ---- positions ------------------------------------------------------------------------------------------------ */
@@ -229,7 +226,7 @@ static int reply_queries(listing *l)
 
 static int reply(listing *l)
 {
-    int rc = l->rc;
+    int rc = l->far.rc;
     if (rc == MCP_OK && !l->at) {
         rc = reply_database(l);
         l->at = AT_ROWS; /* of nothing: before all tables */
@@ -239,52 +236,30 @@ static int reply(listing *l)
         rc = reply_tables(l);
     if (rc == MCP_OK)
         rc = reply_queries(l);
-    common_buffer_free(&l->texts);
     if (rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_ENOTFOUND)
         return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
                               "The database %.100s cannot be read now: %.200s", l->s->name,
-                              rc == MCP_EREMOTE ? l->text : mcp_error_text(rc));
+                              rc == MCP_EREMOTE ? l->far.text : mcp_error_text(rc));
     return rc;
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------------------- */
 
-static void work(void *user)
+static void drop(void *user)
 {
     listing *l = user;
-    sqlite_bounds bounds = {.stop = &l->stop, .timeout_ms = l->s->timeout_ms};
-    l->rc = sqlite_use_pooled(&l->s->file, &bounds, collect, l, &l->running, &l->code, l->text);
+    common_buffer_free(&l->texts);
 }
 
-static void done(mcp_request *req, void *user)
+static int end(void *user)
 {
-    mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, reply(user));
-}
-
-static void on_cancel(mcp_request *req, void *user)
-{
-    listing *l = user;
-    (void)req;
-    atomic_store_explicit(&l->stop, true, memory_order_relaxed);
-    sqlite_interrupt(&l->s->file, &l->running);
-}
-
-static int list_far(listing *l)
-{
-    l->rc = MCP_ECANCELLED; /* should it never be begun */
-    mcp_request_on_cancel(l->req, on_cancel, l);
-    int rc = mcp_request_work(l->req, work, done, l);
-    if (rc < 0) {
-        mcp_request_on_cancel(l->req, NULL, NULL);
-        common_buffer_free(&l->texts);
-    }
+    int rc = reply(user);
+    drop(user);
     return rc;
 }
 
 int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
-    static const sqlite_bounds near = {.near = true};
     sqlite *s = user;
     listing *l = mcp_request_alloc(req, sizeof *l);
     if (!l)
@@ -298,7 +273,7 @@ int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
         return rc;
     common_buffer_init(&l->texts, &s->alloc);
     if (l->at == AT_QUERY)
-        return reply(l);
-    l->rc = sqlite_use(&s->file, &s->near, &near, collect, l, &l->code, l->text);
-    return l->rc == MCP_PENDING ? list_far(l) : reply(l);
+        return end(l);
+    l->far = (sqlite_far){.s = s, .req = req, .use = collect, .end = end, .drop = drop, .user = l};
+    return sqlite_far_run(&l->far, false);
 }

@@ -58,7 +58,7 @@ static mcp_str default_name(const char *path)
 static int check_use(sqlite_conn *c, void *user)
 {
     (void)user;
-    return sqlite3_exec(c->db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL);
+    return sqlite3_exec(c->db, "SELECT 1 FROM main.sqlite_schema LIMIT 1", NULL, NULL, NULL);
 }
 
 /* Whether it is a database. One that is locked right now is believed to be. */

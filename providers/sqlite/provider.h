@@ -1,9 +1,7 @@
 /* provider.h: what the parts of the provider share: a mounted database, and one request for it.
  *
- * A read becomes a job: it is tried on the server's thread with little time and without waiting, and goes
- * to a worker when that does not do. What a job does (rows.c, cell.c, describe.c, query.c) is the same
- * on both, touches nothing but its job and its connection, and may begin anew: whatever it writes is
- * reset before.
+ * A read becomes a job, which far.h runs. What a job does (rows.c, cell.c, describe.c, query.c) is the same on the
+ * server's thread and on a worker.
  */
 #ifndef SQLITE_PROVIDER_H
 #define SQLITE_PROVIDER_H
@@ -11,6 +9,7 @@
 #include "buffer.h"
 #include "catalog.h"
 #include "conn.h"
+#include "far.h"
 #include "queries.h"
 #include "sqlite.h"
 #include "uri.h"
@@ -69,12 +68,7 @@ struct sqlite_job {
     bool is_text;
     const char *mime;
 
-    /* Running. */
-    bool near_only; /* there are no workers, or it is not worth one */
-    atomic_bool stop;
-    sqlite_conn *running;
-    int rc, sql_code;
-    char sql_text[256];
+    sqlite_far far;
     char room[]; /* for target's texts */
 };
 

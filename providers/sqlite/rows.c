@@ -10,6 +10,7 @@
 
 enum {
     DEFAULT_LIMIT = 100,
+    NEAR_ROW = 1 << 20, /* bytes of all values of a row that is read on the server's thread */
     LONGEST_IN_ROW = 256 << 10, /* bytes of a text */
     LONGEST_IN_ROWS = 16 << 10,
 };
@@ -87,6 +88,8 @@ static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *
 static int fetch_row(sqlite_row *r)
 {
     sqlite_job *j = r->job;
+    if (r->conn->near) /* all columns are one step */
+        sqlite_limit_values(r->conn, NEAR_ROW / (r->table->n_column + 1));
     int rc = sqlite_bind_key(r->stmt, r->table, &j->target);
     if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW &&
         sqlite_is_spelled_so(r->stmt, &j->target)) {

@@ -152,7 +152,7 @@ static void test_functions(void **state)
     (void)state;
     for (int i = 0; i < 2; i++)
         assert_int_equal(sqlite3_open(":memory:", &db[i]), SQLITE_OK);
-    assert_int_equal(sqlite_functions_install(db[1]), SQLITE_OK);
+    assert_int_equal(sqlite_functions_install(db[1], NULL), SQLITE_OK);
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
         char sql[100];
         sqlite3_stmt *stmt[2];

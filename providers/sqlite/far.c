@@ -1,0 +1,76 @@
+/* far.c: see far.h. */
+#include "far.h"
+
+#include "provider.h"
+
+enum { LATE_MS = 100 }; /* how often it is looked whether the time is over */
+
+static void on_time(void *user)
+{
+    sqlite_far *f = user;
+    const mcp_host *host = mcp_server_host(f->s->server);
+    sqlite_interrupt_late(&f->s->file, &f->running);
+    f->timer = host->timer_start(host->user, LATE_MS, on_time, f);
+}
+
+/* From when on the time counts is not known here: there may be a queue. */
+static void set_timer(sqlite_far *f)
+{
+    const mcp_host *host = mcp_server_host(f->s->server);
+    if (host && host->timer_start)
+        f->timer = host->timer_start(host->user, f->s->timeout_ms + LATE_MS, on_time, f);
+}
+
+static void work(void *user)
+{
+    sqlite_far *f = user;
+    sqlite_bounds bounds = {.stop = &f->stop, .timeout_ms = f->s->timeout_ms};
+    f->rc =
+        sqlite_use_pooled(&f->s->file, &bounds, f->use, f->user, &f->running, &f->code, f->text);
+}
+
+static void leave(sqlite_far *f)
+{
+    const mcp_host *host = mcp_server_host(f->s->server);
+    mcp_request_on_cancel(f->req, NULL, NULL);
+    if (f->timer)
+        host->timer_stop(host->user, f->timer);
+    f->timer = NULL;
+}
+
+static void done(mcp_request *req, void *user)
+{
+    sqlite_far *f = user;
+    leave(f);
+    mcp_reply_finish(req, f->end(f->user));
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    sqlite_far *f = user;
+    (void)req;
+    atomic_store_explicit(&f->stop, true, memory_order_relaxed);
+    sqlite_interrupt(&f->s->file, &f->running);
+}
+
+static int run_far(sqlite_far *f)
+{
+    f->rc = MCP_ECANCELLED; /* should it never be begun */
+    f->text[0] = 0;
+    mcp_request_on_cancel(f->req, on_cancel, f);
+    set_timer(f);
+    int rc = mcp_request_work(f->req, work, done, f);
+    if (rc != MCP_PENDING) {
+        leave(f);
+        f->drop(f->user);
+    }
+    return rc;
+}
+
+int sqlite_far_run(sqlite_far *f, bool far)
+{
+    static const sqlite_bounds near = {.near = true};
+    if (!far)
+        f->rc = sqlite_use(&f->s->file, &f->s->near, &near, f->use, f->user, &f->code, f->text);
+    return far || f->rc == MCP_PENDING ? run_far(f) : f->end(f->user);
+}

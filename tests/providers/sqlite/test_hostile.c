@@ -1,0 +1,269 @@
+/* Files that a stranger made to keep a server busy: what takes long, or might, happens on workers and ends in time, and
+ * others are answered meanwhile. */
+#define _GNU_SOURCE
+#include "database.h"
+
+#include <mcp/io.h>
+
+static peer p;
+
+static void begin(mcp_sqlite_options o)
+{
+    memset(&p, 0, sizeof p);
+    assert_int_equal(mcp_loop_new(NULL, &p.loop, NULL), MCP_OK);
+    if (peer_open(&p, &o, mcp_loop_host(p.loop), NULL) != MCP_OK)
+        fail_msg("%s", p.error.text);
+}
+
+/* Whether the answer came at once, without a worker. */
+static bool answered_here(const char *method, const char *params)
+{
+    size_t before = p.replies;
+    int64_t from = now();
+    p.len = 0;
+    ask(&p, method, params);
+    assert_in_range(now() - from, 0, 1000);
+    return p.replies > before;
+}
+
+static void wait_for_it(const char *params, const char *has)
+{
+    assert_true(run_until(&p, &p.len, 1, 20000));
+    if (!strstr(p.reply, has))
+        fail_msg("%.100s lacks %s: %.1000s", params, has, p.reply);
+}
+
+static void check_here(const char *method, const char *params, const char *has)
+{
+    if (!answered_here(method, params))
+        fail_msg("%s went to a worker", params);
+    wait_for_it(params, has);
+}
+
+static void check_far(const char *method, const char *params, const char *has)
+{
+    if (answered_here(method, params))
+        fail_msg("%s was answered on the server's thread: %.300s", params, p.reply);
+    wait_for_it(params, has);
+}
+
+/* ---- what computes ------------------------------------------------------------------------------------------- */
+
+enum { COLUMNS = 60, LONG = 200000, PATTERN = 900 };
+
+/* A pattern that compares all of itself at each place of the text, in each of very many columns. */
+static void make_slow(void)
+{
+    static char sql[100 * COLUMNS];
+    int at = sprintf(sql,
+                     "CREATE TABLE slow(id INTEGER PRIMARY KEY, a, b);"
+                     "INSERT INTO slow VALUES (1, printf('%%.*c', %d, 'a'), '*' || "
+                     "printf('%%.*c', %d, 'a') || 'b'), (2, 'a', 'a');"
+                     "CREATE VIEW seen AS SELECT a GLOB b AS g FROM slow;",
+                     LONG, PATTERN);
+    for (int i = 0; i < COLUMNS; i++)
+        at += sprintf(sql + at, "ALTER TABLE slow ADD COLUMN g%d AS (a GLOB b);", i);
+    run_sql(sql);
+}
+
+/* Others are answered while it runs, and it ends when its time is over, wherever it was then. */
+static void test_slow_columns(void **state)
+{
+    static const char *const asked[] = {URI("slow/row/1"), URI("slow/rows"), URI("slow/cell/g3/1"),
+                                        URI("slow/rows?g1=1"), URI("seen/rows")};
+    (void)state;
+    make_slow();
+    begin((mcp_sqlite_options){.timeout_ms = 150});
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int64_t from = now();
+        assert_false(answered_here(READ, asked[i]));
+        peer_send(&p, 2, READ, URI("item/row/1"));
+        assert_non_null(strstr(p.reply, "Ada"));
+        p.len = 0;
+        wait_for_it(asked[i], "took too long");
+        assert_in_range(now() - from, 100, 3000);
+    }
+    check_far(READ, URI("slow/row/2"), "\\\"g59\\\":1");
+    peer_close(&p);
+}
+
+/* One call of a function is one step of a query. */
+static void test_slow_calls(void **state)
+{
+    static const char *const asked[] = {
+        SQL("SELECT a GLOB b FROM slow"),
+        SQL("SELECT replace(a, 'a', 'x') LIKE '%' || replace(substr(b, 2), 'a', 'X') FROM slow "
+            "WHERE "
+            "id = 1"),
+        SQL("SELECT count(*) FROM slow AS x, slow AS y WHERE x.a GLOB y.b"),
+        SQL("SELECT sum(a GLOB b) OVER () FROM slow")};
+    (void)state;
+    make_slow();
+    begin((mcp_sqlite_options){.timeout_ms = 100});
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int64_t from = now();
+        assert_false(answered_here(CALL, asked[i]));
+        wait_for_it(asked[i], "took too long");
+        assert_in_range(now() - from, 50, 2000);
+    }
+    peer_close(&p);
+}
+
+/* Where nothing jumps nobody looks at the clock: such statements have an end. */
+static void test_straight(void **state)
+{
+    static char sql[40000];
+    int at = sprintf(sql, "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 0");
+    (void)state;
+    for (int i = 0; i < 1001; i++)
+        at += sprintf(sql + at, i % 40 ? "+abs(id)" : ",abs(id)");
+    sprintf(sql + at, " FROM item\"}");
+    begin((mcp_sqlite_options){0});
+    check_far(CALL, sql, "in more than 1000 places");
+    check_far(CALL, SQL("SELECT * FROM dbstat WHERE aggregate = 1"), "isError");
+    peer_close(&p);
+}
+
+/* ---- what is not what it says --------------------------------------------------------------------------------- */
+
+/* What computes, and what other code than the tables' own reads, is not read on the server's thread, whatever the schema
+ * calls it; the tables beside it are. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    run_sql(
+        "CREATE TABLE made(id INTEGER PRIMARY KEY, a, v AS (a + 1), s AS (a + 2) STORED);"
+        "INSERT INTO made(id, a) VALUES (1, 1);"
+        "CREATE TABLE kept(id INTEGER PRIMARY KEY, a, s AS (a + 2) STORED);"
+        "INSERT INTO kept(id, a) VALUES (1, 1);"
+        "CREATE VIRTUAL TABLE docs USING fts5(body); INSERT INTO docs VALUES ('word');"
+        "CREATE VIRTUAL TABLE box USING rtree(id, x1, x2); INSERT INTO box VALUES (1, 1, 2);"
+        "CREATE VIEW short AS SELECT name FROM item;"
+        "CREATE INDEX by_length ON item(length(name)) WHERE upper(name) > 'A';"
+        "PRAGMA writable_schema = 1;"
+        "UPDATE sqlite_schema SET sql = replace(sql, 'CREATE VIRTUAL TABLE', 'CREATE/**/VIRTUAL "
+        "TABLE'), rootpage = 2 WHERE name = 'docs'");
+    begin((mcp_sqlite_options){0});
+    check_far(READ, URI("made/row/1"), "\\\"v\\\":2,\\\"s\\\":3");
+    check_far(READ, URI("made"), "virtual");
+    check_far(READ, URI("docs/row/1"), "word");
+    check_far(READ, URI("docs"), "body");
+    check_far(READ, URI("box/row/1"), "\\\"id\\\":1");
+    check_far(READ, URI("short"), "view");
+    check_far(READ, URI(""), "docs");
+    check_far(LIST, "", "docs");
+    check_here(READ, URI("kept/row/1"), "\\\"s\\\":3");
+    check_here(READ, URI("item/row/1"), "Ada");
+    check_here(READ, URI("item"), "by_length");
+    peer_close(&p);
+}
+
+/* ---- what is large ------------------------------------------------------------------------------------------------ */
+
+static void test_large(void **state)
+{
+    static char sql[10000];
+    int at = sprintf(sql, "CREATE TABLE wide(id INTEGER PRIMARY KEY");
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        at += sprintf(sql + at, ", c%d", i);
+    at += sprintf(sql + at, "); INSERT INTO wide VALUES (1");
+    for (int i = 0; i < 60; i++)
+        at += sprintf(sql + at, ", zeroblob(30000)");
+    sprintf(sql + at, "); CREATE TABLE blob(id INTEGER PRIMARY KEY, b BLOB);"
+                      "INSERT INTO blob VALUES (1, zeroblob(5000000)), (2, x'00ff')");
+    run_sql(sql);
+    begin((mcp_sqlite_options){0});
+    check_far(READ, URI("wide/row/1"), "30000");
+    check_far(READ, URI("blob/cell/b/1?offset=4999998&length=10"), "\"blob\":\"AAA=\"");
+    check_far(READ, URI("blob/cell/b/1?offset=0&length=300000"), "\"blob\":");
+    check_here(READ, URI("blob/cell/b/1?offset=0&length=3"), "\"blob\":\"AAAA\"");
+    check_here(READ, URI("blob/cell/b/2"), "\"blob\":\"AP8=\"");
+    peer_close(&p);
+}
+
+/* A schema that takes long to parse is parsed on workers, each time; what it says is served, and changes are told. */
+static void check_schema(void)
+{
+    begin((mcp_sqlite_options){0});
+    check_far(READ, URI("item/row/1"), "Ada");
+    check_far(READ, URI("item/row/1"), "Ada");
+    check_far(LIST, "", "shop/item/rows");
+    peer_send(&p, 2, "subscriptions/listen",
+              "\"notifications\":{\"resourceSubscriptions\":[\"sqlite://shop/item/row/1\"]}");
+    p.updates = 0;
+    run_sql("UPDATE item SET name = 'Eva'");
+    assert_true(run_until(&p, &p.updates, 1, 5000));
+    check_far(READ, URI("item/row/1"), "Eva");
+    peer_close(&p);
+}
+
+static void test_long_statement(void **state)
+{
+    static char sql[60000];
+    int at = sprintf(sql, "CREATE TABLE zz(a /* ");
+    (void)state;
+    memset(sql + at, 'x', 40000);
+    strcpy(sql + at + 40000, " */)");
+    run_sql(sql);
+    check_schema();
+}
+
+static void test_many_tables(void **state)
+{
+    static char sql[400000];
+    int at = sprintf(sql, "BEGIN;");
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        at += sprintf(sql + at, "CREATE TABLE z%d(a, b, c, UNIQUE(a, b));", i);
+    strcpy(sql + at, "COMMIT");
+    run_sql(sql);
+    check_schema();
+}
+
+/* The first reader of a log reads all of it. */
+static void test_long_log(void **state)
+{
+    char name[128];
+    (void)state;
+    run_sql("PRAGMA journal_mode = WAL");
+    begin((mcp_sqlite_options){0});
+    check_here(READ, URI("item/row/1"), "Ada");
+    snprintf(name, sizeof name, "%s-wal", path);
+    fclose(fopen(name, "w"));
+    assert_int_equal(truncate(name, 64 << 20), 0);
+    check_far(READ, URI("item/row/1"), "Ada");
+    assert_int_equal(truncate(name, 0), 0);
+    check_here(READ, URI("item/row/1"), "Ada");
+    peer_close(&p);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    make_database("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES "
+                  "(1, 'Ada')");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_database();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_slow_columns, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slow_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_straight, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kinds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_statement, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_tables, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_log, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
