@@ -179,13 +179,43 @@ static void pump(FILE *trace, stream streams[3])
     }
 }
 
-static pid_t start(const ctl *c, const int in[2], const int out[2], const int err[2])
+/* ---- signals ---------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t the_server, the_end; /* its process; the signal that should end both */
+
+/* What a terminal sends goes to all its processes, the server too; what somebody sends to us is passed on. It ends
+ * when the server does: at a second signal we do. */
+static void on_signal(int number, siginfo_t *info, void *context)
 {
+    (void)context;
+    if (info->si_code != SI_KERNEL && the_server > 0)
+        kill((pid_t)the_server, number);
+    if (number != SIGHUP)
+        the_end = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+        if (numbers[i] != SIGHUP) /* which may come often: mcpd reads its configuration again */
+            action.sa_flags |= (int)SA_RESETHAND;
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
+static pid_t start(const ctl *c, const int in[2], const int out[2], const int err[2],
+                   const sigset_t *mask)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     pid_t pid = fork();
     if (pid)
         return pid;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        signal(numbers[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
-    signal(SIGPIPE, SIG_DFL);
     execvp(c->server[0], (char *const *)(uintptr_t)c->server);
     dprintf(2, "mcpctl: cannot start %s: %s\n", c->server[0], strerror(errno));
     _exit(127);
@@ -203,19 +233,24 @@ int run_trace(ctl *c)
     if (!trace || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
         return EXIT_LOCAL;
     signal(SIGPIPE, SIG_IGN);
-    /* A signal is for the server too, which ends by it; then so do we. */
-    signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
-    pid_t pid = start(c, in, out, err);
+    sigset_t caught, before;
+    sigemptyset(&caught);
+    sigaddset(&caught, SIGINT), sigaddset(&caught, SIGTERM), sigaddset(&caught, SIGHUP);
+    sigprocmask(SIG_BLOCK, &caught, &before); /* until it is known where they go */
+    pid_t pid = start(c, in, out, err, &before);
+    the_server = pid;
+    catch_signals();
+    sigprocmask(SIG_SETMASK, &before, NULL);
     close(in[0]), close(out[1]), close(err[1]);
     stream streams[3] = {{.from = 0, .to = in[1], .sent = true, .open = pid > 0},
                          {.from = out[0], .to = 1, .open = pid > 0},
                          {.from = err[0], .to = 2, .is_stderr = true, .open = pid > 0}};
     pump(trace, streams);
-    if (pid > 0)
-        waitpid(pid, &status, 0);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
     if (trace != stderr)
         fclose(trace);
     if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
         return EXIT_CONNECT;
-    return EXIT_OK;
+    return the_end ? 128 + (int)the_end : EXIT_OK;
 }

@@ -277,3 +277,22 @@ FILES
     run "$MCPCTL" ls --trust -s s
     [ "$status" -eq 3 ]
 }
+
+@test "trace: signals reach the server, by whose end it ends" {
+    until_there() { for _ in {1..100}; do [ -e "$1" ] && return; sleep 0.05; done; return 1; }
+    # Ctrl-C on a terminal goes to both, and once.
+    { until_there started; printf '\003'; until_there ended; } |
+        SHELL=/bin/bash timeout 10 script -qec "$(printf '%q ' "$MCPCTL" trace messages -- bash -c 'trap "echo >>ended; exit" INT; touch started; while :; do sleep 0.02; done')" /dev/null && false
+    [ "$(wc -l <ended)" -eq 1 ]
+    # What somebody sends is passed on: a hangup leaves the server as it is.
+    rm started
+    "$MCPCTL" trace messages -- bash -c 'trap "touch hup" HUP; trap "touch term; exit" TERM; touch started; while :; do sleep 0.02; done' 3>&- </dev/null &
+    local pid=$! code=0
+    until_there started
+    kill -HUP $pid
+    until_there hup
+    kill -TERM $pid
+    wait $pid || code=$?
+    [ "$code" -eq 143 ]
+    [ -e term ]
+}
