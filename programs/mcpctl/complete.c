@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "completion.h"
+#include "editor.h"
 #include "terminal.h"
 
 /* ---- asking the server ------------------------------------------------------------------------------ */
@@ -46,35 +47,76 @@ int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user)
     return code;
 }
 
-static int show_proposals(ctl *c, const mcp_json *result, void *user)
+/* What TAB works with. */
+typedef struct asking {
+    ctl *c;
+    const completion_query *q;
+    words *out;
+} asking;
+
+static int take_proposals(ctl *c, const mcp_json *result, void *user)
 {
+    asking *a = user;
     mcp_json_iter it = {0};
     const mcp_json *values = mcp_json_get(mcp_json_get(result, "completion"), "values");
-    (void)c, (void)user;
+    (void)c;
     for (const mcp_json *v; (v = mcp_json_next(values, &it, NULL)) != NULL;)
-        terminal_show(mcp_json_string(v), 4);
+        words_add(a->out, text_dup(mcp_json_string(v)));
     return EXIT_OK;
+}
+
+static void ask_for(asking *a, const char *value)
+{
+    completion_query ask = *a->q;
+    ask.value = value;
+    ask.quietly = true;
+    completion_ask(a->c, &ask, take_proposals, a);
+}
+
+/* Those that begin with what is typed: the server may propose others too. */
+static void propose(void *user, const char *line, size_t cursor, words *ret, size_t *from)
+{
+    asking a = *(asking *)user;
+    words all = {0};
+    char *typed = text_dup((mcp_str){line, cursor});
+    a.out = &all;
+    *from = 0;
+    if (typed && !line[cursor])
+        ask_for(&a, typed);
+    for (size_t i = 0; typed && i < all.count; i++)
+        if (strncmp(all.items[i], typed, cursor) == 0)
+            words_add(ret, strdup(all.items[i]));
+    words_clear(&all);
+    free(typed);
+}
+
+static void show_proposals(asking *a, const char *value)
+{
+    words all = {0};
+    a->out = &all;
+    ask_for(a, value);
+    for (size_t i = 0; i < all.count; i++)
+        terminal_show(mcp_str_from(all.items[i]), 4);
+    words_clear(&all);
 }
 
 char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required)
 {
     bool helps = session_offers(c, "completions");
     char label[512];
+    asking a = {.c = c, .q = q};
     snprintf(label, sizeof(label), "%.*s%s%s: ", (int)q->argument.len, q->argument.ptr,
              required ? "" : " (may be empty)", helps ? " [? shows proposals]" : "");
-    if (about.len)
-        terminal_show(about, 0);
+    terminal_show(about, 0);
     for (;;) {
-        char *line = terminal_ask(label, false);
+        char *line = editor_ask(&(editor_options){
+            .prompt = label, .propose = helps ? propose : NULL, .user = &a, .whole = true});
         size_t len = line ? strlen(line) : 0;
         if (!line || (len && (line[len - 1] != '?' || !helps)) || (!len && !required))
             return line;
         if (len) {
             line[len - 1] = 0;
-            completion_query ask = *q;
-            ask.value = line;
-            ask.quietly = true;
-            completion_ask(c, &ask, show_proposals, NULL);
+            show_proposals(&a, line);
         }
         free(line);
     }

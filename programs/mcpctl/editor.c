@@ -116,9 +116,10 @@ static char *quoted(const char *text, size_t len)
 /* As if it had been typed. */
 static void insert(editor *e, const char *text, size_t len, bool last)
 {
-    char *more = quoted(text, len);
+    bool whole = e->options.whole;
+    char *more = whole ? text_dup((mcp_str){text, len}) : quoted(text, len);
     size_t n = more ? strlen(more) : 0;
-    if (more && last && (!len || !strchr("=/", text[len - 1])))
+    if (more && last && !whole && (!len || !strchr("=/", text[len - 1])))
         more[n++] = ' ', more[n] = 0;
     free(e->pending);
     e->pending = more;
@@ -146,9 +147,11 @@ static void on_tab(editor *e)
     size_t cursor = (size_t)(info->cursor - info->buffer), from = cursor;
     char *line = text_dup((mcp_str){info->buffer, (size_t)(info->lastchar - info->buffer)});
     words w = {0};
-    if (line)
+    if (line && e->options.propose)
         e->options.propose(e->options.user, line, cursor, &w, &from);
-    size_t typed = line ? typed_length(line + from, cursor - from) : 0;
+    size_t typed = !line              ? 0
+                   : e->options.whole ? cursor - from
+                                      : typed_length(line + from, cursor - from);
     size_t common = w.count ? common_length(&w) : 0;
     if (w.count == 1) {
         insert(e, w.items[0] + typed, strlen(w.items[0]) - typed, true);
@@ -351,6 +354,56 @@ const char *editor_read(editor *e, bool *interrupted)
     free(e->line);
     e->line = text_dup((mcp_str){line, strcspn(line, "\n")});
     return e->line;
+}
+
+/* ---- one line ---------------------------------------------------------------------------------------- */
+
+/* One editor for all such questions, which stays: its end would throw away what was typed ahead. */
+static editor *questions_editor(const editor_options *with)
+{
+    static editor *one;
+    if (!one)
+        one = editor_new(with);
+    if (one)
+        one->options = *with;
+    return one;
+}
+
+static char *safe_text(const char *text)
+{
+    char *safe = NULL;
+    size_t size;
+    FILE *f = open_memstream(&safe, &size);
+    if (f) {
+        text_put(f, mcp_str_from(text), TEXT_LINE);
+        fclose(f);
+    }
+    return safe;
+}
+
+char *editor_ask(const editor_options *with)
+{
+    editor *before = the_editor, *e = questions_editor(with);
+    char *prompt = safe_text(with->prompt), *line = NULL;
+    bool interrupted;
+    if (e && e->plain) {
+        line = terminal_ask(with->prompt, false);
+    } else if (e && prompt) {
+        e->options.prompt = prompt;
+        the_editor = e;
+        const char *typed = editor_read(e, &interrupted);
+        line = typed ? strdup(typed) : NULL;
+        if (!typed)
+            fputc('\n', stderr);
+    }
+    the_editor = before;
+    free(prompt);
+    return line;
+}
+
+char *terminal_edit(const char *prompt)
+{
+    return editor_ask(&(editor_options){.prompt = prompt});
 }
 
 void editor_remember(editor *e, const char *line)

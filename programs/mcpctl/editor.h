@@ -16,6 +16,7 @@ typedef struct editor_options {
     /* Time passes while nobody types. */
     void (*idle)(void *user);
     void *user;
+    bool whole; /* proposals are whole lines and not words: inserted as they are */
 } editor_options;
 
 /* Never fails: without libedit, or when stdin or stderr is no terminal, lines are read plainly.
@@ -29,5 +30,8 @@ const char *editor_lacks(const editor *e);
  * instead. */
 const char *editor_read(editor *e, bool *interrupted);
 void editor_remember(editor *e, const char *line);
+
+/* terminal.h has terminal_edit(); this is the same with TAB. NULL: the end, or a signal. */
+char *editor_ask(const editor_options *options);
 
 #endif

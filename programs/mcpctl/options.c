@@ -217,6 +217,16 @@ const option options[] = {
      .at = AT(yes),
      .only = "call|shell",
      .help = "Call without asking."},
+    {.name = "answer",
+     .kind = OPTION_LIST,
+     .at = AT(answers),
+     .argument = "NAME=VALUE",
+     .only = "call|prompt|read|shell",
+     .help =
+         "Fill in this field of a form that the server asks for, NAME:=JSON in any case as JSON; "
+         "or "
+         "@FILE with a JSON object of fields (may be repeated). Without a terminal this answers "
+         "the form, where each required field has a value; on one the others are asked for."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
      .at = AT(sampler),
@@ -404,5 +414,6 @@ void ctl_clear(ctl *c)
     c->args = NULL;
     texts_clear(&c->set.config);
     texts_clear(&c->set.headers);
+    texts_clear(&c->set.answers);
     texts_clear(&c->set.globs);
 }

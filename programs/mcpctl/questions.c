@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "arguments.h"
+#include "form.h"
 #include "session.h"
 #include "terminal.h"
 
@@ -24,145 +24,6 @@ void question_take(mcp_client *client, mcp_question *question, void *user)
         mcp_question_fail(question, 0, "too many questions at one time");
 }
 
-/* ---- forms ------------------------------------------------------------------------------------------ */
-
-static void show_choices(const mcp_json *schema)
-{
-    const mcp_json *items = mcp_json_get(schema, "items");
-    const mcp_json *from = items ? items : schema;
-    const mcp_json *titled = mcp_json_get(from, "oneOf");
-    if (!titled)
-        titled = mcp_json_get(from, "anyOf");
-    const mcp_json *plain = mcp_json_get(from, "enum"), *names = mcp_json_get(from, "enumNames");
-    const mcp_json *list = titled ? titled : plain;
-    mcp_json_iter it = {0};
-    size_t i = 0;
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL; i++) {
-        mcp_str value = mcp_json_string(titled ? mcp_json_get(v, "const") : v);
-        mcp_str title = mcp_json_string(titled ? mcp_json_get(v, "title") : mcp_json_at(names, i));
-        fputs("      ", stderr);
-        text_put(stderr, value, TEXT_LINE);
-        if (title.len)
-            fputs("  ", stderr), text_put(stderr, title, TEXT_LINE);
-        fputc('\n', stderr);
-    }
-    if (list && items)
-        fputs("      (several: separated by commas)\n", stderr);
-}
-
-static void put_default(FILE *to, const mcp_json *value)
-{
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_str text = mcp_json_string(value);
-    mcp_json_add_value(w, value);
-    if (!mcp_json_is(value, MCP_JSON_STRING))
-        mcp_json_writer_finish(w, &text);
-    if (text.len)
-        fwrite(text.ptr, 1, text.len, to);
-    mcp_json_writer_free(w);
-}
-
-/* "name (may be empty) [default]: " */
-static char *make_label(mcp_str name, const mcp_json *schema, bool required)
-{
-    char *label = NULL;
-    size_t size;
-    const mcp_json *fallback = mcp_json_get(schema, "default");
-    mcp_str title = mcp_json_string(mcp_json_get(schema, "title"));
-    FILE *f = open_memstream(&label, &size);
-    if (!f)
-        return NULL;
-    fprintf(f, "  %.*s", (int)(title.len ? title.len : name.len), title.len ? title.ptr : name.ptr);
-    if (mcp_json_is(mcp_json_get(schema, "type"), MCP_JSON_STRING)) {
-        mcp_str type = mcp_json_string(mcp_json_get(schema, "type"));
-        if (!mcp_str_eq(type, MCP_STR("string")))
-            fprintf(f, " (%.*s)", (int)type.len, type.ptr);
-    }
-    if (fallback)
-        fputs(" [", f), put_default(f, fallback), fputc(']', f);
-    else if (!required)
-        fputs(" (may be empty)", f);
-    fputs(": ", f);
-    fclose(f);
-    return label;
-}
-
-/* Asks for one field and adds it. False: no more input. An empty line leaves it out: then its
- * default counts. */
-static bool ask_field(mcp_json_writer *w, const mcp_json *root, mcp_str name,
-                      const mcp_json *schema, bool required)
-{
-    mcp_str about = mcp_json_string(mcp_json_get(schema, "description"));
-    if (about.len)
-        terminal_show(about, 4);
-    show_choices(schema);
-    char *label = make_label(name, schema, required), *line = NULL;
-    bool optional = !required || mcp_json_get(schema, "default");
-    do {
-        free(line);
-        line = label ? terminal_ask(label, false) : NULL;
-    } while (line && !*line && !optional);
-    if (line && *line) {
-        bool yes = strcmp(line, "y") == 0 || strcmp(line, "yes") == 0;
-        bool no = strcmp(line, "n") == 0 || strcmp(line, "no") == 0;
-        mcp_json_key_str(w, name);
-        if ((yes || no) && schema_types(root, schema) == 1u << MCP_JSON_BOOL)
-            mcp_json_add_bool(w, yes);
-        else
-            add_typed(w, root, schema, line);
-    }
-    free(label);
-    bool ok = line != NULL;
-    free(line);
-    return ok;
-}
-
-static bool is_required(const mcp_json *schema, mcp_str name)
-{
-    mcp_json_iter it = {0};
-    const mcp_json *list = mcp_json_get(schema, "required");
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
-        if (mcp_str_eq(mcp_json_string(v), name))
-            return true;
-    return false;
-}
-
-/* The filled form as JSON, to be freed; NULL: no more input. */
-static char *fill_form(const mcp_json *schema)
-{
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    const mcp_json *fields = mcp_json_get(schema, "properties");
-    mcp_json_iter it = {0};
-    mcp_str name;
-    bool ok = true;
-    mcp_json_begin_object(w);
-    for (const mcp_json *v; ok && (v = mcp_json_next(fields, &it, &name)) != NULL;)
-        ok = ask_field(w, schema, name, v, is_required(schema, name));
-    mcp_json_end(w);
-    if (ok)
-        return take_written("the answer", w);
-    mcp_json_writer_free(w);
-    return NULL;
-}
-
-typedef enum verdict { YES, NO, AGAIN, NEITHER } verdict;
-
-static verdict ask_verdict(const char *question)
-{
-    char *line = terminal_ask(question, false);
-    char answer = line ? line[0] : 0;
-    free(line);
-    switch (answer) {
-    case 'y':
-    case 'Y': return YES;
-    case 'n':
-    case 'N': return NO;
-    case 'e':
-    case 'E': return AGAIN;
-    default: return NEITHER;
-    }
-}
-
 static void announce(const ctl *c, mcp_question *q, const char *wants)
 {
     const mcp_json *info = mcp_client_server_info(c->session->client);
@@ -172,34 +33,6 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
     terminal_show(mcp_question_message(q), 4);
 }
 
-/* Whether the question is answered; false: once more. */
-static bool answer_form(mcp_question *q)
-{
-    mcp_error error = {0};
-    char *content = fill_form(mcp_question_schema(q));
-    if (!content) {
-        mcp_question_cancel(q);
-        return true;
-    }
-    fputs("  ", stderr);
-    text_put_json(stderr, mcp_str_from(content));
-    fputc('\n', stderr);
-    verdict v = ask_verdict("Send this? [y]es, [n]o and say so, [e]dit: ");
-    bool done = true;
-    if (v == YES && mcp_question_accept(q, content, &error) != MCP_OK) {
-        say("that does not fit: %s", error.text);
-        done = false;
-    } else if (v == NO) {
-        mcp_question_decline(q);
-    } else if (v == NEITHER) {
-        mcp_question_cancel(q);
-    } else if (v == AGAIN) {
-        done = false;
-    }
-    free(content);
-    return done;
-}
-
 /* ---- addresses -------------------------------------------------------------------------------------- */
 
 static void answer_url(mcp_question *q)
@@ -207,9 +40,9 @@ static void answer_url(mcp_question *q)
     hint("it wants you to open this address, which mcpctl does not do:");
     terminal_show(mcp_question_url(q), 4);
     hint("look at it first: what is entered there goes to whoever it belongs to");
-    switch (ask_verdict("Have you opened it? [y]es, [n]o and say so: ")) {
-    case YES: mcp_question_accept(q, NULL, NULL); break;
-    case NO: mcp_question_decline(q); break;
+    switch (terminal_choose("Have you opened it? [y]es, [n]o and say so: ", "yn")) {
+    case 'y': mcp_question_accept(q, NULL, NULL); break;
+    case 'n': mcp_question_decline(q); break;
     default: mcp_question_cancel(q);
     }
 }
@@ -312,9 +145,9 @@ static void answer(ctl *c, mcp_question *q)
 {
     switch (mcp_question_kind_of(q)) {
     case MCP_QUESTION_FORM:
-        announce(c, q, " asks:");
-        while (!answer_form(q)) {
-        }
+        if (terminal_can_ask() || !c->set.quiet)
+            announce(c, q, " asks:");
+        form_answer(c, q);
         break;
     case MCP_QUESTION_URL:
         announce(c, q, " asks:");

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "form.h"
 #include "servers.h"
 #include "terminal.h"
 
@@ -386,7 +387,7 @@ static int make_client(ctl *c)
             mcp_client_options, .name = "mcpctl", .version = MCP_VERSION_STRING, .title = "mcpctl",
             .revision = c->set.revision, .timeout_ms = ms, .probe_ms = ms && ms < 3000 ? ms : 0,
             .max_pages = SIZE_MAX, /* on_page() counts them */
-            .user = s, .elicit_form = can_ask ? question_take : NULL,
+            .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
             .elicit_url = can_ask ? question_take : NULL,
             .sample = c->set.sampler ? question_take : NULL, .log = s->verbose ? on_log : NULL,
             .tool_refused = on_tool_refused, .trace = on_trace),
@@ -416,7 +417,9 @@ int session_open(ctl *c)
 {
     c->session->verbose = c->set.verbose;
     c->session->quiet = c->set.quiet;
-    int code = server_find(c, &c->session->server);
+    int code = answers_load(c, &c->session->answers);
+    if (code == EXIT_OK)
+        code = server_find(c, &c->session->server);
     if (code == EXIT_OK)
         code = open_trace(c);
     if (code == EXIT_OK)
@@ -467,6 +470,8 @@ void session_close(session *s)
     session_end(s);
     server_free(s->server);
     s->server = NULL;
+    answers_free(s->answers, s->quiet || s->interrupted);
+    s->answers = NULL;
     if (s->trace && s->trace != stderr)
         fclose(s->trace);
     s->trace = NULL;

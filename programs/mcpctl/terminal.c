@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "terminal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
@@ -56,6 +57,18 @@ char *terminal_ask(const char *prompt, bool secret)
         return line;
     free(line);
     return NULL;
+}
+
+char terminal_choose(const char *question, const char *letters)
+{
+    for (;;) {
+        char *line = terminal_ask(question, false);
+        char letter = line ? (char)tolower((unsigned char)line[0]) : 0;
+        bool ended = !line;
+        free(line);
+        if (ended || (letter && strchr(letters, letter)))
+            return letter;
+    }
 }
 
 bool terminal_ask_yes(const char *question)

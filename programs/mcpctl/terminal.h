@@ -11,6 +11,11 @@ bool terminal_can_ask(void);
 /* One line without its newline, to be freed; NULL: the end of input, or a signal. `secret`: what is
  * typed is not shown. The prompt is shown safely. */
 char *terminal_ask(const char *prompt, bool secret);
+/* The same for a value: with the keys of a line editor, where libedit is installed (editor.c). */
+char *terminal_edit(const char *prompt);
+/* One of the letters: what an answer begins with, in capitals or not; another is asked again. 0: the end of input, or
+ * a signal. */
+char terminal_choose(const char *question, const char *letters);
 /* Whether the answer begins with y; an empty one is a no. */
 bool terminal_ask_yes(const char *question);
 

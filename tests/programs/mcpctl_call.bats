@@ -6,7 +6,7 @@ load support/mcpctl
 @test "tools" {
     run "$MCPCTL" tools -- "$workshop"
     [ "${lines[0]}" = add ]
-    [ "${#lines[@]}" -eq 9 ]
+    [ "${#lines[@]}" -eq 10 ]
     run "$MCPCTL" tools --long -- "$workshop"
     [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
     run "$MCPCTL" tools --json -- "$workshop"
@@ -125,17 +125,64 @@ WORDS
 
 @test "questions of the server: a form" {
     # name is too short the first time; age has a default; the last one is a no that is edited first
-    TYPED='y\nA\n\ng\nyes\ny\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
-    [[ $output == *'Who are you?\x1b[2J'*"[30]"*"g  Green"*"does not fit"* ]]
+    TYPED='y\nA\nAb\n\ng\nyes\nwhat\ne\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
+    [[ $output == *'Who are you?\x1b[2J'*"  name: expected at least 2 character"*"[30]"*"g  Green"*"Send this?"*"Send this?"*"Send this?"* ]]
     [[ $output == *'got {"form":{"action":"accept","content":{"name":"Ada","age":30}}}'* ]]
-    [[ $output != *"$esc"* ]]
+    [[ $output != *"$esc[2J"* ]]
     TYPED='Ada\n31\nr\nno\nn\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
-    [[ $output == *'"colour":"r","sure":false'*'got {"form":{"action":"decline"}}'* ]]
+    [[ $output == *'    colour = "r"'*'    sure = false'*'got {"form":{"action":"decline"}}'* ]]
     TYPED='Ada\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'got {"form":{"action":"cancel"}}'* ]]
     run "$MCPCTL" call --yes ask -- "$workshop"
     [ "$status" -eq 6 ]
     [[ $output == *"on a terminal"* ]]
+}
+
+@test "a form: all that is sent is shown, what does not fit is asked again with the reason, titles are values too" {
+    TYPED='\n1.1.2026\n2026-11-22\nhuge\nlarge\n10\n\nHead, wing\nhead,b,t\nTail, h\ny\n' \
+        run on_terminal "$MCPCTL" call --yes fill -- "$workshop"
+    echo "$output"
+    # An optional text shows no choices and no default, and is left out.
+    [[ $output == *"Fill in"*"  Note (note, optional): "* && $output != *null* && $output != *$'\n      \n'* ]]
+    [[ $output == *"The day (when, date)"*"  when: "*date*"s  Small"*"  size: 'huge' is none of the choices"*"n (integer) [3]"*"  n: expected at most 9"*"  parts: 'wing' is none of the choices"*"  parts: expected at most 2"*"this is the answer:"* ]]
+    local answer=${output##*this is the answer:}
+    [[ $answer == *'    when = "2026-11-22"'*'    size = "l"'*'    n = 3'*'    parts = ["t","h"]'*"Send this?"* && ${answer%%Send this*} != *note* ]]
+    [[ $output == *'"content":{"when":"2026-11-22","size":"l","n":3,"parts":["t","h"]}'* ]]
+    # A required field cannot be left out, and the end of input is no answer.
+    TYPED='\n\n' run on_terminal "$MCPCTL" call --yes fill -- "$workshop"
+    [[ $output == *"  when: it is required"*'got {"form":{"action":"cancel"}}'* ]]
+}
+
+@test "a form: --answer without a terminal" {
+    apart "$MCPCTL" call --yes fill --answer when=2026-11-22 --answer size=Large -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == *'"action":"accept","content":{"when":"2026-11-22","size":"l","n":3}'* ]]
+    [[ $stderr == *'this is the answer:'*'when = "2026-11-22"'*'size = "l"'*'n = 3'* ]]
+    echo '{"when":"2026-11-22","size":"s","parts":["h"]}' >answers
+    apart "$MCPCTL" call --yes --quiet fill --answer @answers --answer n:=9 -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == *'"content":{"when":"2026-11-22","size":"s","n":9,"parts":["h"]}'* && -z $stderr ]]
+    # What does not fit or is missing is named, and nothing is sent.
+    apart "$MCPCTL" call --yes fill --answer size=huge --answer n:=10 -- "$workshop"
+    [ "$status" -eq 6 ]
+    [[ -z $output && $stderr == *"--answer 'when=VALUE'"*"'size' does not fit: 'huge' is none of the choices"*"'n' does not fit: expected"* ]]
+    apart "$MCPCTL" call --yes fill --answer when=2026-11-22 --answer size=s --answer sise=l -- "$workshop"
+    [[ $status == 0 && $stderr == *"no form asked for what --answer sise=l gives"* ]]
+    for wrong in nothing @/nonexistent; do
+        run "$MCPCTL" call --yes fill --answer $wrong -- "$workshop"
+        [ "$status" -eq 2 ]
+    done
+    # On a terminal the others are asked for, and the whole is reviewed all the same.
+    TYPED='\n2026-11-22\n\n\ny\n' run on_terminal "$MCPCTL" call --yes fill --answer size=s -- "$workshop"
+    [[ $output == *"Send this?"*'"content":{"when":"2026-11-22","size":"s","n":3}'* ]]
+}
+
+@test "what is typed as a value is edited like a line" {
+    # ^A X ^E: libedit's keys; and the server's proposals by TAB
+    TYPED='da\001A\005\t\n30\n\n\ny\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
+    [[ $output == *'"content":{"name":"Ada","age":30}'* ]]
+    TYPED='Gr\t\n\n' run on_terminal "$MCPCTL" prompt greet -- "$workshop"
+    [[ $output == *'Greet {"name":"Grace'* ]]
 }
 
 @test "questions of the server: an address is shown as a whole and not opened" {

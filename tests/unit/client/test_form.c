@@ -37,6 +37,8 @@ static const struct {
      "{\"a\":\"y\"}", NULL},
     {"{\"type\":\"object\",\"properties\":{\"m\":{\"type\":\"string\",\"format\":\"email\"}}}",
      "{\"m\":\"nobody\"}", NULL},
+    /* an answer has no null: it stands for "none" */
+    {"{\"properties\":{\"a\":{\"default\":null},\"b\":{\"default\":1}}}", "{}", "{\"b\":1}"},
     /* what cannot be understood checks nothing, and its defaults count where they can be seen */
     {"{}", "{\"a\":1}", "{\"a\":1}"},
     {"{\"properties\":7}", "{}", "{}"},
