@@ -51,7 +51,9 @@ static int take_decoded(mcp_request *req, const char *header, mcp_str *value)
     if (rc != MCP_OK || !mcp__mirror_is_encoded(*value, &text))
         return rc;
     char *bytes = mcp_request_alloc(req, text.len + 1);
-    size_t len = bytes ? mcp__base64_decode(bytes, text) : SIZE_MAX;
+    if (!bytes)
+        return MCP_ENOMEM;
+    size_t len = mcp__base64_decode(bytes, text);
     *value = (mcp_str){bytes, len};
     return len != SIZE_MAX ? MCP_OK : mismatch(req, header, "has malformed Base64");
 }
