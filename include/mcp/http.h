@@ -117,9 +117,14 @@ typedef struct mcp_http_options {
     /* How the program calls one of these options, for the texts of refusals: "--max-body" for "max_body". NULL, or
      * NULL returned: by the name that it has here. The text is static or lives as long as the endpoint. */
     const char *(*option_name)(void *user, const char *member);
+    /* Where HTTP+SSE, the transport of 2024-11-05, is served too ("/sse"), for clients that know nothing else: GET opens
+     * a stream, whose first event names the path with a session id to POST to; what the server says goes on the
+     * stream, and the session ends with it. Whatever limits sessions and protects the endpoint does here too.
+     * MCP_EINVAL of mcp_http_new(): not a path, or that of the endpoint. NULL: nowhere. */
+    const char *sse_path;
 } mcp_http_options;
 
-/* MCP_EINVAL (no random), MCP_ENOMEM. The server outlives it. */
+/* MCP_EINVAL (no random; sse_path), MCP_ENOMEM. The server outlives it. */
 MCP_API int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
                          mcp_error *error);
 /* Connections have to be freed before. NULL is allowed. */

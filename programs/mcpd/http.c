@@ -17,6 +17,8 @@ typedef struct endpoint {
     mcp_files *const *watching; /* *watching NULL: no files are served */
 } endpoint;
 
+static const char sse_path[] = "/sse";
+
 static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
 {
     const endpoint *e = user;
@@ -77,6 +79,11 @@ static void tell(const settings *s, const mcp_listener *listener)
     snprintf(line, sizeof line, "serving %.180s at %s", what ? what : "", where);
     free(what);
     log_notice(line);
+    if (s->http_sse) {
+        where[strlen(where) - strlen("/mcp")] = 0;
+        snprintf(line, sizeof line, "serving HTTP+SSE of 2024-11-05 at %s%s", where, sse_path);
+        log_notice(line);
+    }
 }
 
 static int listen_at(const settings *s, const char *address, endpoint *e, mcp_loop *loop,
@@ -94,6 +101,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .log = log_wants_requests() ? log_request : NULL,
         .user = e,
         .option_name = option_name,
+        .sse_path = s->http_sse ? sse_path : NULL,
         .max_connections = (size_t)s->max_connections,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,

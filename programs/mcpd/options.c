@@ -147,6 +147,12 @@ static const option table[] = {
          "Serve over HTTP at ADDR, path /mcp, instead of standard input and output: "
          "127.0.0.1:8642, [::1]:8642 (port 0: any), unix:PATH (may be repeated). Other machines "
          "get in only at an address that is not of the loopback."},
+    {.name = "http-sse",
+     .kind = OPTION_FLAG,
+     .at = AT(http_sse),
+     .unkept = true,
+     .help = "With --http: serve HTTP+SSE, the transport of 2024-11-05, at the path /sse too, for "
+             "clients that know no other."},
     {.name = "stdio",
      .kind = OPTION_FLAG,
      .at = AT(stdio),

@@ -35,7 +35,7 @@ typedef struct settings {
     bool resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *print_config;
     texts http, allow_host, allow_origin;
-    bool stdio;
+    bool http_sse, stdio;
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_body, heartbeat;
     bool version, help, help_man, help_schema;

@@ -87,9 +87,13 @@ static int own_options(mcp_http *http)
     mcp_http_options *o = &http->options;
     o->path = copy_text(http, o->path);
     o->challenge = copy_text(http, o->challenge);
+    bool sse = o->sse_path != NULL;
+    if (sse)
+        o->sse_path = copy_text(http, o->sse_path);
     int hosts = copy_list(http, &o->allow_hosts, o->n_allow_hosts);
     int origins = copy_list(http, &o->allow_origins, o->n_allow_origins);
-    bool ok = o->path && o->challenge && hosts == MCP_OK && origins == MCP_OK;
+    bool ok =
+        o->path && o->challenge && (o->sse_path || !sse) && hosts == MCP_OK && origins == MCP_OK;
     return ok ? MCP_OK : MCP_ENOMEM;
 }
 
@@ -114,6 +118,10 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     uint64_t seed[4] = {0};
     if (!server || !given.random)
         return mcp__fail(error, MCP_EINVAL, 0, "an HTTP endpoint needs a server and \"random\"");
+    if (given.sse_path &&
+        (given.sse_path[0] != '/' ||
+         mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
+        return mcp__fail(error, MCP_EINVAL, 0, "\"sse_path\" has to be a path of its own");
     int rc = given.random(given.user, seed, sizeof(seed));
     if (rc < 0)
         return mcp__fail(error, rc, 0, "there is no randomness for session ids");
@@ -172,6 +180,7 @@ void mcp_http_free(mcp_http *http)
     free_list(http, http->options.allow_origins, http->options.n_allow_origins);
     mcp__release(&a, (char *)(uintptr_t)http->options.path);
     mcp__release(&a, (char *)(uintptr_t)http->options.challenge);
+    mcp__release(&a, (char *)(uintptr_t)http->options.sse_path);
     mcp__release(&a, http);
 }
 
@@ -241,7 +250,9 @@ static void drain_connection(mcp_http_connection *c)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
     case MCP__HTTP_STREAMING:
-        if (!mcp__list_empty(&c->in_getters))
+        if (c->session && c->session->duplex)
+            mcp__http_wake(c->http, &c->session->peer->timer); /* answers come on it */
+        else if (!mcp__list_empty(&c->in_getters))
             mcp__http_sse_end(c, 0);
         else if (c->stream_only && c->peer)
             mcp_channel_close(c->peer->channel, c->http->now);

@@ -7,7 +7,7 @@
  *
  * http.c life and time, parse.c bytes to requests, connection.c a connection's life; headers.c media.c
  * origin.c what a request says of itself, route.c what is refused before its body, post.c which era a
- * message is in; modern.c legacy.c session.c stream.c the rules of each; respond.c sse.c what is written,
+ * message is in; modern.c legacy.c session.c stream.c duplex.c the rules of each; respond.c sse.c what is written,
  * store.c events kept for replay, metrics.c counters, timer.c what is due.
  */
 #ifndef MCP_SRC_HTTP_H
@@ -151,6 +151,10 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_BAD_REVISION,
     MCP__HTTP_NO_SESSION,
     MCP__HTTP_NEEDS_SESSION,
+    MCP__HTTP_GET_FIRST, /* these of HTTP+SSE */
+    MCP__HTTP_NO_STREAM,
+    MCP__HTTP_UNREAD,
+    MCP__HTTP_NOT_MODERN,
     MCP__HTTP_MANY_CONNECTIONS,
     MCP__HTTP_MANY_PER_ADDRESS,
     MCP__HTTP_MANY_SESSIONS,
@@ -195,6 +199,8 @@ void mcp__http_sse_message(mcp_http_connection *c, mcp_str message);
 /* With the id "stream-event"; retry is said when it is not 0. */
 void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event, uint64_t retry,
                          mcp_str message);
+/* With a type and without an id: HTTP+SSE. */
+void mcp__http_sse_typed(mcp_http_connection *c, mcp_str type, mcp_str data);
 void mcp__http_sse_comment(mcp_http_connection *c);
 /* The last bytes of the stream; the request ends. */
 void mcp__http_sse_end(mcp_http_connection *c, int code);
@@ -217,6 +223,7 @@ typedef enum mcp__http_target {
     MCP__HTTP_HEALTHZ,
     MCP__HTTP_METRICS,
     MCP__HTTP_PREFLIGHT,
+    MCP__HTTP_DUPLEX, /* HTTP+SSE */
 } mcp__http_target;
 
 typedef struct mcp__http_peer mcp__http_peer;
@@ -308,6 +315,9 @@ typedef struct mcp__http_message {
     bool batch, modern, initialize, listen, response, invalid;
 } mcp__http_message;
 
+/* Reads the body; false: it was refused. The document is the caller's. */
+bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m);
+
 /* ---- modern.c: exchanges without a session ------------------------------------------------------------------------- */
 
 /* A channel that is looked after. */
@@ -372,10 +382,14 @@ struct mcp__http_session {
     size_t n_streams; /* of those, event streams */
     int64_t idle_since;
     bool stored; /* something is in the event store */
+    bool duplex; /* HTTP+SSE: all on the stream 0, with which it ends */
+    bool over;   /* its stream ended; it goes at its next tick */
 };
 
-/* MCP_OK; MCP_ELIMIT, MCP_ENOMEM, or what random() said. */
-int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__http_session **ret);
+/* A session of who makes this request. */
+mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
+                                          const mcp_channel_options *options,
+                                          mcp__http_session **ret);
 void mcp__http_session_free(mcp__http_session *session);
 /* The session that the request names and may use, or NULL. */
 mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
@@ -403,6 +417,13 @@ void mcp__http_stream_begin(mcp__http_stream *stream);
 /* Opens the event stream of c, which asked with GET, at "stream-event" (NULL: the stream 0). */
 void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *session, mcp_str last_event);
 
+/* ---- duplex.c: HTTP+SSE ---------------------------------------------------------------------------------------- */
+
+void mcp__http_duplex_open(mcp_http_connection *c);
+void mcp__http_duplex_post(mcp_http_connection *c);
+/* What there is to do for such a session; true: it is gone. */
+bool mcp__http_duplex_due(mcp__http_session *session);
+
 /* ---- store.c -------------------------------------------------------------------------------------------------------- */
 
 /* NULL: no memory. */
@@ -425,7 +446,7 @@ typedef struct mcp__http_metrics {
     uint64_t duration[MCP__HTTP_BUCKETS + 1];
     uint64_t duration_sum, duration_count;
     uint64_t bytes_in, bytes_out;
-    uint64_t sessions_begun, sessions_evicted, sessions_expired;
+    uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t accepted, refused;
     size_t streams;
 } mcp__http_metrics;

@@ -5,15 +5,15 @@
 
 void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
 {
+    static const mcp_channel_options options = {.size = sizeof(options),
+                                                .send = mcp__http_session_send,
+                                                .end_stream = mcp__http_session_end_stream};
     mcp_http *http = c->http;
     mcp__http_session *s = NULL;
-    int rc = http->draining ? MCP_ESTATE : mcp__http_session_new(http, c, &s);
-    if (rc != MCP_OK) {
+    mcp__http_refusal why = mcp__http_session_begin(c, &options, &s);
+    if (why) {
         mcp_json_free(m->doc);
-        mcp__http_refuse(c, rc == MCP_ELIMIT   ? MCP__HTTP_MANY_SESSIONS
-                            : rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY
-                            : rc == MCP_ESTATE ? MCP__HTTP_DRAINING
-                                               : MCP__HTTP_NO_RANDOM);
+        mcp__http_refuse(c, why);
         return;
     }
     mcp__http_legacy_post(c, s, m);

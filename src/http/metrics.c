@@ -133,6 +133,9 @@ void mcp__http_put_metrics(mcp_http *http, mcp__buf *b)
     put(b, "mcp_streams", "gauge", "Open event streams.", m->streams);
     put(b, "mcp_sessions", "gauge", "Legacy sessions.", http->n_sessions);
     put(b, "mcp_sessions_total", "counter", "Legacy sessions begun.", m->sessions_begun);
+    if (http->options.sse_path)
+        put(b, "mcp_http_sse_sessions_total", "counter", "Of those, over HTTP+SSE (2024-11-05).",
+            m->duplex_begun);
     put(b, "mcp_sessions_evicted_total", "counter", "Sessions that made room for others.",
         m->sessions_evicted);
     put(b, "mcp_sessions_expired_total", "counter", "Sessions ended for idleness.",

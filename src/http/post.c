@@ -169,20 +169,27 @@ static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
     c->traceparent[trace.len] = 0;
 }
 
-void mcp__http_post(mcp_http_connection *c)
+bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
 {
     mcp_http *http = c->http;
     mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = http->options.max_body};
     mcp_error error = {0};
-    mcp__http_message m = {0};
-    if (mcp_json_parse(mcp__http_body(c), &limits, http->allocator, &m.doc, &error) != MCP_OK) {
+    if (mcp_json_parse(mcp__http_body(c), &limits, http->allocator, &m->doc, &error) != MCP_OK) {
         refuse_text(c, &error);
-        return;
+        return false;
     }
-    look_at_all(&m);
-    c->metric = (uint8_t)mcp__http_metric_of(m.method);
+    look_at_all(m);
+    c->metric = (uint8_t)mcp__http_metric_of(m->method);
     if (http->options.log)
-        keep_traceparent(c, &m);
+        keep_traceparent(c, m);
+    return true;
+}
+
+void mcp__http_post(mcp_http_connection *c)
+{
+    mcp__http_message m = {0};
+    if (!mcp__http_read_message(c, &m))
+        return;
     const mcp__revision *named = mcp__revision_find(mcp__http_header(&c->head, MCP__HTTP_REVISION));
     if (m.modern || (named && named->modern))
         modern(c, &m);

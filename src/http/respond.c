@@ -18,9 +18,11 @@ static const struct refusal {
     int status;
     bool final; /* nothing more can be understood, or wanted, of this connection */
     bool has_limit;
-    bool anonymous; /* never with an id: nothing of the request is looked at, or it is no request */
-    int code;       /* of the JSON-RPC error, where it is a special one */
-    size_t limit;   /* of the option that %zu stands for */
+    bool
+        anonymous; /* never with an id: it is no answer to the message, which perhaps is no request */
+    bool plain;    /* text, no JSON-RPC error: a client that gets one tries no older transport */
+    int code;      /* of the JSON-RPC error, where it is a special one */
+    size_t limit; /* of the option that %zu stands for */
     const char *option;
     const char *text;
 } refusals[MCP__HTTP_REFUSALS] = {
@@ -71,6 +73,13 @@ static const struct refusal {
     [MCP__HTTP_NO_SESSION] = {404, .text = "there is no such session: initialize a new one"},
     [MCP__HTTP_NEEDS_SESSION] = {400, .text = "this needs a session: send initialize first, then "
                                               "its Mcp-Session-Id"},
+    [MCP__HTTP_GET_FIRST] = {405, .anonymous = true, .plain = true,
+                             .text = "this is HTTP+SSE of 2024-11-05: GET opens a stream, which "
+                                     "says where to send messages"},
+    [MCP__HTTP_NO_STREAM] = {404, .text = "there is no such stream: open a new one with GET"},
+    [MCP__HTTP_UNREAD] = {429, .text = "the event stream of this session is not being read"},
+    [MCP__HTTP_NOT_MODERN] = {400, .text = "this is HTTP+SSE of 2024-11-05: messages of newer "
+                                           "revisions without a session go to the MCP endpoint"},
     [MCP__HTTP_MANY_CONNECTIONS] = {503, true, LIMIT(max_connections),
                                     .text = "there are %zu connections already"},
     [MCP__HTTP_MANY_PER_ADDRESS] = {503, true, LIMIT(max_per_address),
@@ -285,6 +294,8 @@ static const char *allowed(const mcp_http_connection *c, mcp__http_refusal why)
 {
     if (why == MCP__HTTP_POST_ONLY)
         return "POST";
+    if (why == MCP__HTTP_NOT_ALLOWED && c->target == MCP__HTTP_DUPLEX)
+        return "GET, POST";
     if (refusals[why].status != 405)
         return NULL;
     return c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
@@ -307,7 +318,9 @@ void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
     if (body.failed || text.failed)
         answer.type = NULL; /* the status says it, without words */
     else
-        answer.body = mcp__buf_view(&body);
+        answer.body = mcp__buf_view(r->plain ? &text : &body);
+    if (answer.type && r->plain)
+        answer.type = "text/plain; charset=utf-8";
     answer.allow = allowed(c, why);
     if (r->status == 401)
         answer.challenge = c->http->options.challenge;

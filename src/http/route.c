@@ -74,19 +74,23 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
     mcp_str path = mcp__http_text(&c->head, c->head.path);
     if (mcp_str_eq(path, mcp_str_from(o->path)))
         c->target = MCP__HTTP_ENDPOINT;
+    else if (o->sse_path && mcp_str_eq(path, mcp_str_from(o->sse_path)))
+        c->target = MCP__HTTP_DUPLEX;
     else if (is_health(c))
         c->target = MCP__HTTP_HEALTHZ;
     else if (!o->no_metrics && mcp_str_eq(path, MCP_STR("/metrics")))
         c->target = MCP__HTTP_METRICS;
     else
         return MCP__HTTP_NO_PATH;
-    bool reads = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
-    if (c->target != MCP__HTTP_ENDPOINT)
-        return reads ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
-    if (c->http_method == HTTP_OPTIONS && c->cors)
+    bool messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
+    bool ours = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
+    if (messages)
+        ours = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
+               (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
+    if (messages && c->http_method == HTTP_OPTIONS && c->cors) {
         c->target = MCP__HTTP_PREFLIGHT;
-    bool ours = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
-                c->http_method == HTTP_DELETE || c->target == MCP__HTTP_PREFLIGHT;
+        ours = true;
+    }
     return ours ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
 }
 
@@ -126,7 +130,9 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
         return MCP__HTTP_BAD_TYPE;
     if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
         return MCP__HTTP_BAD_CODING;
-    return c->head.accepts & MCP__HTTP_JSON ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
+    /* nothing is answered to a message of HTTP+SSE */
+    bool takes = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
+    return takes ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
 }
 
 mcp__http_refusal mcp__http_route(mcp_http_connection *c)
@@ -169,6 +175,12 @@ void mcp__http_dispatch(mcp_http_connection *c)
     case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
     case MCP__HTTP_PREFLIGHT: mcp__http_respond(c, &preflight); break;
+    case MCP__HTTP_DUPLEX:
+        if (c->http_method == HTTP_POST)
+            mcp__http_duplex_post(c);
+        else
+            mcp__http_duplex_open(c);
+        break;
     case MCP__HTTP_ENDPOINT:
         if (c->http_method == HTTP_POST)
             mcp__http_post(c);

@@ -42,7 +42,9 @@ static int set_id(mcp__http_session *s)
     return rc < 0 ? rc : MCP_OK;
 }
 
-int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__http_session **ret)
+/* MCP_OK; MCP_ELIMIT, MCP_ENOMEM, or what random() said. */
+static int session_new(mcp_http *http, const mcp_http_connection *c,
+                       const mcp_channel_options *options, mcp__http_session **ret)
 {
     int rc = make_room(http);
     if (rc != MCP_OK)
@@ -57,11 +59,8 @@ int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__htt
     mcp__list_init(&s->general.link);
     s->general.session = s;
     rc = set_id(s);
-    mcp_channel_options options = {.size = sizeof(options),
-                                   .send = mcp__http_session_send,
-                                   .end_stream = mcp__http_session_end_stream};
     if (rc == MCP_OK)
-        rc = mcp__http_peer_new(http, &options, c, &s->peer);
+        rc = mcp__http_peer_new(http, options, c, &s->peer);
     if (rc == MCP_OK) {
         s->peer->session = s;
         rc = mcp__map_add(&http->sessions, (mcp_str){s->id, 32}, s);
@@ -77,6 +76,20 @@ int mcp__http_session_new(mcp_http *http, const mcp_http_connection *c, mcp__htt
     mcp__list_append(&http->busy_sessions, &s->link);
     *ret = s;
     return MCP_OK;
+}
+
+mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
+                                          const mcp_channel_options *options,
+                                          mcp__http_session **ret)
+{
+    if (c->http->draining)
+        return MCP__HTTP_DRAINING;
+    switch (session_new(c->http, c, options, ret)) {
+    case MCP_OK: return MCP__HTTP_FINE;
+    case MCP_ELIMIT: return MCP__HTTP_MANY_SESSIONS;
+    case MCP_ENOMEM: return MCP__HTTP_NO_MEMORY;
+    default: return MCP__HTTP_NO_RANDOM;
+    }
 }
 
 /* A connection that waits for something of a session which ends. */
@@ -144,6 +157,10 @@ void mcp__http_session_detach(mcp_http_connection *c)
     }
     if (--s->attached == 0)
         set_busy(s, false);
+    if (s->duplex) {
+        s->over = true;
+        mcp__http_wake(s->http, &s->peer->timer);
+    }
 }
 
 void mcp__http_session_writable(mcp__http_session *s)
@@ -163,6 +180,8 @@ void mcp__http_session_writable(mcp__http_session *s)
 
 void mcp__http_session_due(mcp__http_session *s)
 {
+    if (s->duplex && mcp__http_duplex_due(s))
+        return;
     mcp_http *http = s->http;
     uint64_t idle = http->options.session_idle_ms;
     int64_t due = INT64_MAX;

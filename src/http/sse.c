@@ -63,6 +63,13 @@ void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event
     put_event(c, (mcp_str){head, (size_t)len}, message);
 }
 
+void mcp__http_sse_typed(mcp_http_connection *c, mcp_str type, mcp_str data)
+{
+    char head[64];
+    int len = snprintf(head, sizeof(head), "event: %.*s\n", (int)type.len, type.ptr);
+    put_event(c, (mcp_str){head, (size_t)len}, data);
+}
+
 void mcp__http_sse_comment(mcp_http_connection *c)
 {
     chunk_begin(c, 3);

@@ -163,6 +163,18 @@ ask() {
     finish
 }
 
+@test "HTTP+SSE of 2024-11-05 where it is asked for" {
+    serve --http 127.0.0.1:0
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/sse")" = 404 ]
+    finish
+    serve --http 127.0.0.1:0 --http-sse
+    grep -Fq "serving HTTP+SSE of 2024-11-05 at $base/sse" "$log"
+    [[ "$(curl -sSN -m 0.5 "$base/sse")" =~ ^event:\ endpoint$'\n'data:\ /sse\?sessionId=[0-9a-f]{32} ]]
+    "${MCPCTL:-mcpctl}" ls -s "$base/sse" | grep -Fq hello.txt
+    "${MCPCTL:-mcpctl}" ls -s "$base/mcp" | grep -Fq hello.txt
+    finish
+}
+
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null

@@ -64,7 +64,8 @@ static void listen_at(world *w, const char *address, bool tls)
     mcp_error error = {0};
     mcp_http_options http = {.size = sizeof(http),
                              .authenticate = w->login ? authenticate : NULL,
-                             .handshake_ms = w->handshake_ms};
+                             .handshake_ms = w->handshake_ms,
+                             .sse_path = "/sse"};
 
     snprintf(cert, sizeof(cert), "%s/cert.pem", w->folder);
     snprintf(key, sizeof(key), "%s/key.pem", w->folder);
@@ -225,6 +226,24 @@ static void test_every_revision(void **state)
         open_world(&w, "127.0.0.1:0", false);
         open_client(&w, revisions[i], (mcp_http_client_options){0});
         use_it(&w, revisions[i]);
+        close_world(&w);
+    }
+}
+
+/* HTTP+SSE, which the client finds by itself; the revision is agreed on as ever. */
+static void test_http_sse(void **state)
+{
+    static const char *const agreed[] = {"2024-11-05", "2025-11-25"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(agreed); i++) {
+        world w = {0};
+        char url[96];
+        open_world(&w, "127.0.0.1:0", false);
+        snprintf(url, sizeof(url), "http://%s/sse", mcp_listener_address(w.listener));
+        open_client(&w, i ? NULL : agreed[i], (mcp_http_client_options){.url = url});
+        assert_int_equal(mcp_client_wait(w.client, 0, NULL, NULL), MCP_OK);
+        use_it(&w, agreed[i]);
         close_world(&w);
     }
 }
@@ -491,6 +510,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_revision),
+        cmocka_unit_test(test_http_sse),
         cmocka_unit_test(test_unix_socket),
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_stuck_handshake),
