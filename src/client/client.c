@@ -64,6 +64,7 @@ static void on_tick(mcp_channel *channel, int64_t now)
     mcp__client_sweep(client);
     mcp__client_answer(client);
     mcp__client_begin(client);
+    mcp__client_start_tick(client);
     if (client->state == MCP__CLIENT_READY) {
         tell_roots(client);
         mcp__client_resync(client);
@@ -82,6 +83,8 @@ static int64_t on_deadline(const mcp_channel *channel)
     const mcp_client *client = client_of(channel);
     if (client->attention || (client->state == MCP__CLIENT_IDLE && wants_start(client)))
         return channel->now;
+    if (client->state == MCP__CLIENT_STARTING)
+        return client->fall_back_at;
     if (client->state != MCP__CLIENT_READY)
         return INT64_MAX;
     int64_t calls = mcp__client_calls_due(client), listen = mcp__listen_due(client);
@@ -157,7 +160,7 @@ static void init(mcp_client *client)
         mcp__buf_init(bufs[i], client->allocator, 0);
     mcp__map_init(&client->tools, client->allocator, (uintptr_t)client, 0);
     mcp__map_init(&client->watched, client->allocator, (uintptr_t)client, 1);
-    client->listen.ack_by = client->listen.retry_at = INT64_MAX;
+    client->listen.ack_by = client->listen.retry_at = client->fall_back_at = INT64_MAX;
 }
 
 int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_error *error)

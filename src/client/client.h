@@ -158,9 +158,12 @@ struct mcp_client {
     bool wanted; /* mcp_client_start() was called */
     mcp_result_fn *start_fn;
     void *start_user;
-    const mcp__revision *trying; /* of the request that is out */
-    int64_t handshake;           /* that request's id */
-    bool handshake_only;         /* the server is known to be of the legacy era */
+    const mcp__revision *trying; /* of the request that was sent last */
+    int64_t probe,
+        handshake; /* the ids of server/discover and initialize that are out; 0: none is */
+    int64_t start_began;
+    int64_t fall_back_at; /* when initialize is sent although the probe is out; INT64_MAX: never */
+    bool handshake_only;  /* the server is known to be of the legacy era */
     unsigned probes;
     int start_rc; /* how the last start ended */
     mcp_error start_error;
@@ -220,6 +223,8 @@ void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp_
 
 /* Starts when that is wanted and possible. Only while the channel is being called. */
 void mcp__client_begin(mcp_client *client);
+/* Time has passed during a start. */
+void mcp__client_start_tick(mcp_client *client);
 /* Ends a start that is not through. */
 void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result,
                               const mcp_error *error);

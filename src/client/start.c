@@ -5,8 +5,9 @@
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
  * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
- * The surprising thing: a probe that timed out is not cancelled, since a legacy server wants to
- * see nothing before initialize; its late answer is dropped by the channel.
+ * The surprising thing: on a stream initialize is sent while server/discover is still out. A server that is silent may be a
+ * legacy one, or a modern one that takes long to start, which answers both when it is up; then a DiscoverResult counts,
+ * and what becomes of initialize does not.
  */
 #include "client/client.h"
 
@@ -21,10 +22,22 @@ static void fall_back(mcp_client *client);
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* Nobody waits for the answers to what is still out. */
+static void forget_requests(mcp_client *client)
+{
+    if (client->channel && client->probe)
+        mcp__channel_forget(client->channel, client->probe);
+    if (client->channel && client->handshake)
+        mcp__channel_forget(client->channel, client->handshake);
+    client->probe = client->handshake = 0;
+    client->fall_back_at = INT64_MAX;
+}
+
 static void report(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error)
 {
     mcp_result_fn *fn = client->start_fn;
     client->start_fn = NULL;
+    forget_requests(client);
     client->wanted = false;
     client->probes = 0;
     client->start_rc = rc;
@@ -242,14 +255,31 @@ static uint64_t probe_ms(const mcp_client *client)
     return client->only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
+/* Whether what came after initialize was sent shows all the same that the server is modern, and one that we can speak with. */
+static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *result)
+{
+    if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
+        return choose(client, mcp_json_get(mcp_json_get(result, "data"), "supported"));
+    return rc == MCP_OK && choose(client, mcp_json_get(result, "supportedVersions"));
+}
+
 static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void *user)
 {
     mcp_client *client = user;
-    (void)channel;
     mcp_error error = {0};
+    int64_t id = client->probe;
+    (void)channel;
+    client->probe = 0;
+    client->fall_back_at = INT64_MAX;
+    if (client->handshake) {
+        if (!is_late_proof(client, rc, result))
+            return; /* initialize decides */
+        forget_requests(client);
+        client->trying = mcp__revision_newest(true);
+    }
     int judged = mcp__client_judge(client, client->trying, probe_ms(client), rc, result, &error);
     if (rc == MCP_ETIMEOUT)
-        mcp__client_give_up(client, client->handshake, NULL);
+        mcp__client_give_up(client, id, NULL);
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
         on_unsupported(client, result);
     else if (!client->only && is_foreign(client, rc, result))
@@ -260,20 +290,44 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
         mcp__client_start_failed(client, judged, result, &error);
 }
 
+/* A silent server on a stream: it may be a legacy one. The probe stays out. */
+void mcp__client_start_tick(mcp_client *client)
+{
+    if (client->state != MCP__CLIENT_STARTING || client->channel->now < client->fall_back_at)
+        return;
+    client->fall_back_at = INT64_MAX;
+    fall_back(client);
+}
+
+/* How long a request of the start may take: all of them together as long as one call. */
+static uint64_t time_left(const mcp_client *client)
+{
+    uint64_t ms = client->options.timeout_ms;
+    int64_t spent = mcp__client_now(client) - client->start_began;
+    if (client->transport.exchanges || ms == MCP_NO_TIMEOUT)
+        return ms;
+    return ms > (uint64_t)spent ? ms - (uint64_t)spent : 1;
+}
+
 static int send_probe(mcp_client *client, const mcp__revision *r)
 {
+    bool alone = client->only || client->transport.exchanges;
+    forget_requests(client);
     client->trying = r;
     client->probes++;
-    const mcp__sending s = {
-        .revision = r, .method = MCP_STR("server/discover"), .timeout_ms = probe_ms(client)};
+    const mcp__sending s = {.revision = r,
+                            .method = MCP_STR("server/discover"),
+                            .timeout_ms = alone ? probe_ms(client) : time_left(client)};
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__buf_lit(&b, "{\"_meta\":{");
     mcp__client_put_meta(client, r, &b);
     mcp__buf_lit(&b, "}}");
     int rc = b.failed;
     if (rc == MCP_OK)
-        rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_probe, client, &client->handshake);
+        rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_probe, client, &client->probe);
     mcp__channel_give_buf(client->channel, &b);
+    if (rc == MCP_OK && !alone && probe_ms(client) < s.timeout_ms)
+        client->fall_back_at = mcp__client_now(client) + (int64_t)probe_ms(client);
     return rc;
 }
 
@@ -319,9 +373,16 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     mcp_client *client = user;
     mcp_error error = {0};
     const mcp__revision *r = NULL;
+    int64_t id = client->handshake;
     (void)channel;
+    client->handshake = 0;
     if (rc == MCP_ETIMEOUT)
-        mcp__client_give_up(client, client->handshake, NULL);
+        mcp__client_give_up(client, id, NULL);
+    if (is_late_proof(client, rc, result)) {
+        client->handshake_only = false;
+        on_unsupported(client, result);
+        return;
+    }
     if (try_older_transport(client, rc)) {
         client->state = MCP__CLIENT_IDLE; /* at the next tick */
         client->wanted = client->handshake_only = true;
@@ -356,7 +417,7 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
     const mcp__sending s = {.revision = r,
                             .method = MCP_STR("initialize"),
                             .handshake = true,
-                            .timeout_ms = client->options.timeout_ms};
+                            .timeout_ms = time_left(client)};
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__buf_lit(&b, "{\"protocolVersion\":\"");
     mcp__buf_str(&b, mcp_str_from(r->name));
@@ -389,6 +450,7 @@ void mcp__client_begin(mcp_client *client)
     bool modern = !client->handshake_only && (!client->only || client->only->modern);
     const mcp__revision *newest = client->only ? client->only : mcp__revision_newest(true);
     client->state = MCP__CLIENT_STARTING;
+    client->start_began = mcp__client_now(client);
     int rc = modern ? send_probe(client, newest) : send_initialize(client, first_legacy(client));
     if (rc != MCP_OK)
         fail(client, rc);

@@ -2,7 +2,7 @@
  *
  * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass when
  * nothing else happens. In an answer `$` stands for the id of the request; several messages stand on lines
- * of their own. Over exchanges (fake_open_http()) a line "!404 text" ends the exchange with that HTTP
+ * of their own; one that begins with "@1" answers request 1. Over exchanges (fake_open_http()) a line "!404 text" ends the exchange with that HTTP
  * status and text as its body, "!404s" the same of a request with a session.
  */
 #ifndef MCP_TESTS_FAKE_SERVER_H
@@ -176,7 +176,12 @@ static void fake_answer(fake *f, size_t i)
     while (message) {
         const char *end = strchr(message, '\n');
         mcp_str line = {message, end ? (size_t)(end - message) : strlen(message)};
-        fake_deliver_on(f, f->exchange[i], line, (mcp_str){id, strcspn(id, ",}")});
+        mcp_str of = {id, strcspn(id, ",}")};
+        if (line.ptr[0] == '@') { /* the late answer to another one */
+            of = (mcp_str){line.ptr + 1, 1};
+            line = mcp__str_sub(line, 2);
+        }
+        fake_deliver_on(f, f->exchange[i], line, of);
         message = end ? end + 1 : NULL;
     }
 }

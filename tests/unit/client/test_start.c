@@ -12,7 +12,8 @@
            "\"serverInfo\":{\"name\":\"s\",\"version\":\"2\"},\"instructions\":\"be kind\"}")
 #define UNSUPPORTED(list) \
     ERROR("-32022", ",\"message\":\"no\",\"data\":{\"supported\":" list ",\"requested\":\"x\"}")
-#define HANDSHAKE "server/discover initialize notifications/initialized "
+#define LATE(answer) "@1" answer /* to the first request */
+#define HANDSHAKE    "server/discover initialize notifications/initialized "
 
 static const struct line {
     const char *name;
@@ -195,6 +196,40 @@ static const struct line {
      MCP_EREMOTE,
      "go away",
      "server/discover initialize "},
+    {"a modern server that starts slowly answers both at last",
+     NULL,
+     {{"initialize", LATE(DISCOVERED) "\n" ERROR("-32601", ",\"message\":\"what?\"")}},
+     MCP_OK,
+     "2026-07-28",
+     "server/discover initialize "},
+    {"the same, of another version",
+     NULL,
+     {{"server/discover", NULL},
+      {"server/discover", DISCOVERED},
+      {"initialize", LATE(UNSUPPORTED("[\"2026-07-28\"]")) "\n" ERROR("-32601", "")}},
+     MCP_OK,
+     "2026-07-28",
+     "server/discover initialize server/discover "},
+    {"a modern server that says what it speaks when it refuses initialize",
+     NULL,
+     {{"server/discover", NULL},
+      {"server/discover", DISCOVERED},
+      {"initialize", UNSUPPORTED("[\"2026-07-28\"]")}},
+     MCP_OK,
+     "2026-07-28",
+     "server/discover initialize server/discover "},
+    {"a legacy server that starts slowly answers both at last",
+     NULL,
+     {{"initialize", LATE(ERROR("-32601", "")) "\n" INITIALIZED("2025-03-26")}},
+     MCP_OK,
+     "2025-03-26",
+     HANDSHAKE},
+    {"one that answers everything with an object",
+     NULL,
+     {{"initialize", LATE(RESULT("{}")) "\n" INITIALIZED("2025-03-26")}},
+     MCP_OK,
+     "2025-03-26",
+     HANDSHAKE},
     {"silence for ever",
      NULL,
      {{NULL, NULL}},
@@ -338,6 +373,22 @@ static void test_short_time(void **state)
     fake_close(&f);
 }
 
+/* All of a start takes as long as one call may. */
+static void test_one_time(void **state)
+{
+    (void)state;
+    static const fake_reply silent[FAKE_REPLIES] = {{"server/discover", NULL}};
+    fake f;
+    fake_open(&f, silent, MCP_OPTIONS(mcp_client_options, .timeout_ms = 5000, .probe_ms = 2000));
+    int64_t begin = f.now;
+    assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_ETIMEOUT);
+    assert_string_equal(f.methods, "server/discover initialize ");
+    assert_int_equal(f.now - begin, 5000);
+    fake_close(&f);
+}
+
 static void test_disconnected(void **state)
 {
     (void)state;
@@ -416,10 +467,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eras),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_options),    cmocka_unit_test(test_waiting_calls),
-        cmocka_unit_test(test_short_time), cmocka_unit_test(test_disconnected),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_eras),         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_options),      cmocka_unit_test(test_waiting_calls),
+        cmocka_unit_test(test_short_time),   cmocka_unit_test(test_one_time),
+        cmocka_unit_test(test_disconnected), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
