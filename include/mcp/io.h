@@ -235,7 +235,7 @@ typedef struct mcp_http_client_options {
     bool no_http_sse;      /* do not fall back to HTTP+SSE */
     uint64_t connect_ms;   /* for a connection; 10,000 */
     uint64_t answer_ms;    /* for what has no time-out of its own: notifications, answers; 30,000 */
-    uint64_t close_ms;     /* for the end of a session; 1,000 */
+    uint64_t close_ms;     /* for last messages and for the end of a session, each; 1,000 */
     uint64_t retry_ms;     /* before a stream is resumed when the server does not say; 1,000 */
     uint64_t max_retry_ms; /* the longest wait after failures; 60,000 */
     size_t max_exchanges;  /* requests at one time, and as many notifications and answers; 64 */
@@ -250,8 +250,8 @@ MCP_API int mcp_http_connect(mcp_loop *loop, mcp_client *client,
 /* After MCP_PENDING of `challenge`: MCP_OK sends again what waits for it, a negative code fails that. Not
  * from within `challenge` and request_headers. */
 MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
-/* Closes what is open, ends the session (DELETE, at most close_ms), tells the client and frees the object;
- * runs the loop meanwhile, so it may not come from a callback. To be called before the client is freed.
+/* Closes what is open, sends what the server is still to know (notifications and answers, at most close_ms), ends the
+ * session (DELETE, at most close_ms), tells the client and frees the object; runs the loop meanwhile, so it may not come from a callback. To be called before the client is freed.
  * NULL is allowed. */
 MCP_API void mcp_http_client_close(mcp_http_client *http);
 

@@ -268,6 +268,49 @@ void mcp_http_client_authorized(mcp_http_client *http, int rc)
     mcp__http_note(http);
 }
 
+static bool is_last_word(const mcp__exchange *e)
+{
+    return e->asked == MCP__ASKED_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
+}
+
+static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__exchange *e))
+{
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+        if (is_wanted(mcp__container(l, mcp__exchange, link))) {
+            uv_run(&http->drive.loop->uv, UV_RUN_ONCE);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the server is to know and nobody waits for: notifications/initialized, cancellations, answers to it. They have
+ * close_ms. */
+static void say_last_words(mcp_http_client *http)
+{
+    int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
+
+    uv_run(&http->drive.loop->uv, UV_RUN_NOWAIT); /* the engine has its turn */
+    if (http->mode == MCP__HTTP_OVER || !http->drive.channel)
+        return;
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        bool carries = e == http->stream && http->mode == MCP__HTTP_SSE_OPEN;
+        if (!is_last_word(e) && !carries)
+            mcp__exchange_drop(e);
+        else if (e->stage == MCP__SENT && !carries)
+            e->due = MCP__MIN(e->due, due);
+    }
+    mcp__http_note(http);
+    while (mcp__http_now(http) < due && runs_until_gone(http, is_last_word))
+        ;
+}
+
+static bool is_goodbye(const mcp__exchange *e)
+{
+    return e->asked == MCP__ASKED_END;
+}
+
 /* 2025-11-25, basic/transports, "Session Management". */
 static void end_session(mcp_http_client *http)
 {
@@ -276,13 +319,8 @@ static void end_session(mcp_http_client *http)
     if (!mcp__exchange_new(http, MCP__ASKED_END))
         return;
     /* Others were dropped; this one ends by itself in close_ms. */
-    bool open = true;
-    while (open) {
-        uv_run(&http->drive.loop->uv, UV_RUN_ONCE);
-        open = false;
-        for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
-            open |= mcp__container(l, mcp__exchange, link)->asked == MCP__ASKED_END;
-    }
+    while (runs_until_gone(http, is_goodbye))
+        ;
 }
 
 static void timer_closed(uv_handle_t *handle)
@@ -318,6 +356,7 @@ void mcp_http_client_close(mcp_http_client *http)
     if (!http)
         return;
     http->closing = true;
+    say_last_words(http);
     drop_all(http);
     end_session(http);
     mcp__http_over(http, "the connection was closed");

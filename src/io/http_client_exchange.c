@@ -100,7 +100,7 @@ static uint64_t timeout_of(const mcp__exchange *e)
     const mcp_http_client_options *o = &e->http->options;
 
     switch (e->asked) {
-    case MCP__ASKED_TAKE: return o->answer_ms;
+    case MCP__ASKED_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
     case MCP__ASKED_END: return o->close_ms;
     default: return 0; /* the engine keeps time, and streams last */
     }
@@ -268,7 +268,7 @@ static void refused(mcp__exchange *e, const mcp__answer *answer)
 static void taken(mcp__exchange *e)
 {
     mcp_http_client *http = e->http;
-    bool opens = e->initialized && http->mode == MCP__STREAMABLE;
+    bool opens = e->initialized && http->mode == MCP__STREAMABLE && !http->closing;
 
     mcp__exchange_drop(e);
     if (opens)

@@ -90,6 +90,35 @@ static void test_session_lost(void **state)
     close_fixture(&f);
 }
 
+/* What was said just before the end is not lost: the server would wait for it. */
+static void test_last_words(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_session(&f, "", (mcp_http_client_options){0});
+    size_t before = f.server.n_requests;
+    close_fixture(&f); /* nothing ran since notifications/initialized was sent */
+    assert_int_equal(f.server.n_requests, before + 2);
+    assert_string_equal(request(&f, before)->method, "POST");
+    assert_string_equal(request(&f, before)->body, initialized().text);
+    expect_header(&f, before, "Mcp-Session-Id", "s1");
+    assert_string_equal(request(&f, before + 1)->method, "DELETE");
+    assert_false(has_get(&f));
+}
+
+static void test_last_words_in_vain(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_session(&f, "", (mcp_http_client_options){.no_stream = true, .close_ms = 50});
+    f.server.handle = silence;
+    int64_t begin = mcp_loop_now(f.loop);
+    close_fixture(&f);
+    assert_true(mcp_loop_now(f.loop) - begin < 2000);
+}
+
 static void test_delete_in_vain(void **state)
 {
     fixture f;
@@ -302,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_session),        cmocka_unit_test(test_session_lost),
+        cmocka_unit_test(test_last_words),     cmocka_unit_test(test_last_words_in_vain),
         cmocka_unit_test(test_delete_in_vain), cmocka_unit_test(test_stream),
         cmocka_unit_test(test_stream_lost),    cmocka_unit_test(test_http_sse),
         cmocka_unit_test(test_no_http_sse),    cmocka_unit_test(test_no_memory),
