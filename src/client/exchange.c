@@ -190,6 +190,8 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     }
     mcp_channel *channel = client->channel;
     const mcp_json *error = error_in(client, &e, &doc);
+    if (error && client->options.trace) /* a message, though its status said the same */
+        client->options.trace(client, false, exchange, e.body, client->options.user);
     /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of authorization. */
     bool ended = (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;

@@ -460,6 +460,17 @@ static void test_trace(void **state)
     fake_run(&f);
     assert_string_equal(f.result, "> < > <!< ");
     fake_close(&f);
+    /* An error is a message too when it comes with a status of its own; what is no message is none. */
+    static const fake_reply refusing[FAKE_REPLIES] = {
+        MODERN,
+        {"m", "!400 " ERROR("-32021", ",\"message\":\"needs sampling!\"")},
+        {"m", "!500 oh no!"}};
+    fake_open_http(&f, refusing, MCP_OPTIONS(mcp_client_options, .trace = on_trace));
+    mcp_client_call(f.client, "m", NULL, NULL, NULL);
+    mcp_client_call(f.client, "m", NULL, NULL, NULL);
+    fake_run(&f);
+    assert_string_equal(f.result, "> < > > <!");
+    fake_close(&f);
 }
 
 /* ---- without memory ------------------------------------------------------------------------------------------------- */
