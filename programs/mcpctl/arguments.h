@@ -24,6 +24,10 @@ char *arguments_make(const ctl *c, const char *const *words, size_t count, const
  * gets a warning and is no obstacle. */
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema);
 
+/* missing.c: adds what a tool requires and was not given: the default of its schema, or what the person types when
+ * asked. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED when the person ended the questions. */
+int arguments_complete(ctl *c, const char *tool, const mcp_json *schema, char **arguments);
+
 /* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: it does not say. `root` is
  * where its references lead. */
 unsigned schema_types(const mcp_json *root, const mcp_json *schema);

@@ -177,7 +177,12 @@ static int call_tool(ctl *c, const mcp_json *tool)
     char *arguments = arguments_make(c, c->args + 1, c->n_args - 1, schema);
     if (!arguments)
         return EXIT_USAGE;
-    int code = arguments_check(c, name, arguments, schema);
+    int code = c->set.force ? EXIT_OK : arguments_complete(c, name, schema, &arguments);
+    if (code != EXIT_OK) {
+        free(arguments);
+        return code;
+    }
+    code = arguments_check(c, name, arguments, schema);
     if (code == EXIT_USAGE && c->set.force)
         code = EXIT_OK;
     else if (code == EXIT_USAGE)

@@ -65,24 +65,24 @@ static int take_proposals(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-static void ask_for(asking *a, const char *value)
+static void ask_for(const asking *a, const char *value, words *ret)
 {
+    asking to = *a;
     completion_query ask = *a->q;
     ask.value = value;
     ask.quietly = true;
-    completion_ask(a->c, &ask, take_proposals, a);
+    to.out = ret;
+    completion_ask(a->c, &ask, take_proposals, &to);
 }
 
 /* Those that begin with what is typed: the server may propose others too. */
 static void propose(void *user, const char *line, size_t cursor, words *ret, size_t *from)
 {
-    asking a = *(asking *)user;
     words all = {0};
     char *typed = text_dup((mcp_str){line, cursor});
-    a.out = &all;
     *from = 0;
     if (typed && !line[cursor])
-        ask_for(&a, typed);
+        ask_for(user, typed, &all);
     for (size_t i = 0; typed && i < all.count; i++)
         if (strncmp(all.items[i], typed, cursor) == 0)
             words_add(ret, strdup(all.items[i]));
@@ -90,11 +90,10 @@ static void propose(void *user, const char *line, size_t cursor, words *ret, siz
     free(typed);
 }
 
-static void show_proposals(asking *a, const char *value)
+static void show_proposals(const asking *a, const char *value)
 {
     words all = {0};
-    a->out = &all;
-    ask_for(a, value);
+    ask_for(a, value, &all);
     for (size_t i = 0; i < all.count; i++)
         terminal_show(mcp_str_from(all.items[i]), 4);
     words_clear(&all);

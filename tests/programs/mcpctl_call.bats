@@ -6,7 +6,7 @@ load support/mcpctl
 @test "tools" {
     run "$MCPCTL" tools -- "$workshop"
     [ "${lines[0]}" = add ]
-    [ "${#lines[@]}" -eq 10 ]
+    [ "${#lines[@]}" -eq 11 ]
     run "$MCPCTL" tools --long -- "$workshop"
     [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
     run "$MCPCTL" tools --json -- "$workshop"
@@ -72,6 +72,35 @@ WORDS
     run "$MCPCTL" call --yes ad -- "$workshop"
     [ "$status" -eq 2 ]
     [[ $output == *"did you mean 'add'?"* ]]
+}
+
+@test "call: an argument that is missing is asked for on a terminal, and named elsewhere" {
+    apart "$MCPCTL" call --yes book -- "$workshop"
+    [ "$status" -eq 2 ]
+    [[ -z $output && $stderr == *"arguments are missing"*"day=string  When"*"seats=integer"*"NAME=VALUE"*"--args"* && $stderr != *class=* && $stderr != *--force* ]]
+    apart "$MCPCTL" call --yes book --args '{"day":"2026-11-22"}' -- "$workshop"
+    [[ $status == 2 && $stderr == *"an argument is missing"* && $stderr != *day=* ]]
+    # One at a time, with its type and default, checked at once; an optional one that is left open is not sent.
+    TYPED='soon\n2026-11-22\nmany\n2\nc\n\n\ny\n' run on_terminal "$MCPCTL" call book -- "$workshop"
+    echo "$output"
+    [[ $output == *"day (date): "*"  day: expected a date"*"seats (integer): "*"  seats: expected integer"*"class [b]: "*"'c' is none of the choices"*"note [none]: "* ]]
+    [[ $output == *'arguments {"day":"2026-11-22","seats":2,"class":"b"}'*"Call it?"*'called with {"day":"2026-11-22","seats":2,"class":"b"}'* ]]
+    TYPED='2\n\nx\n' run on_terminal "$MCPCTL" call --yes book day=2026-11-22 -- "$workshop"
+    [[ $output != *"day ("* && $output == *'called with {"day":"2026-11-22","seats":2,"class":"b","note":"x"}'* ]]
+    TYPED='' run on_terminal "$MCPCTL" call --yes book -- "$workshop"
+    [[ $output == *"day (date): "* && $output != *"called with"* ]]
+    # --force asks nothing and adds nothing.
+    run "$MCPCTL" call --yes --force --quiet book seats=2 -- "$workshop"
+    [[ ${lines[-1]} == 'called with {"seats":2}' ]]
+}
+
+@test "call: a required argument with a default gets it, and that is shown" {
+    apart "$MCPCTL" call --yes book day=2026-11-22 seats=1 -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = 'called with {"day":"2026-11-22","seats":1,"class":"b"}' ]
+    [[ $stderr == *'by default class="b"'* ]]
+    apart "$MCPCTL" call --quiet book day=2026-11-22 seats=1 -- "$workshop"
+    [[ $stderr == *'arguments {"day":"2026-11-22","seats":1,"class":"b"}'* ]]
 }
 
 @test "call: is shown and asked about" {
