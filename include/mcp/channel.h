@@ -73,6 +73,8 @@ typedef struct mcp_channel_options {
     /* What counts as one caller where nobody authenticates: an address, say; copied. NULL: not known. Only for
      * limits: nothing is bound to it. */
     const char *caller;
+    /* The caller is on this machine: only the limits per caller that the program set hold for it. */
+    bool local;
 } mcp_channel_options;
 
 /* What `send` is being called with. */

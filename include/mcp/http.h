@@ -168,8 +168,10 @@ typedef struct mcp_http_connection_options {
     /* Close it; mcp_http_connection_free() follows later, not from within. Required. */
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
     void *user;
-    const char *peer;    /* "127.0.0.1:4711", for logs; copied */
-    const char *address; /* without the port, for max_per_address and limits per caller; copied */
+    const char *peer; /* "127.0.0.1:4711", for logs; copied */
+    /* Without the port, for max_per_address and limits per caller; copied. One of the loopback, as trusted_host,
+     * means that the caller is on this machine (mcp_channel_options.local). */
+    const char *address;
     bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
     /* The transport shakes hands first, and says mcp_http_handshake_done(). */
     bool handshake;

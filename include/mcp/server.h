@@ -61,7 +61,7 @@ typedef struct mcp_server_options {
      * NULL: the system's. */
     int (*random)(void *user, void *bytes, size_t len);
     int64_t (*clock)(void *user);
-    void *user; /* for these two */
+    void *user; /* for these two, and option_name */
 
     const struct mcp_host *host; /* lends worker threads and timers; may be set later */
     const mcp_allocator *allocator;
@@ -71,10 +71,18 @@ typedef struct mcp_server_options {
     uint64_t handler_timeout_ms;
     /* How often one caller may call tools (500 a second, 2000 at once) and ask for completions (200 a second,
      * 1000 at once); what is more gets an error with data.retryAfterMs. A caller is a principal; where nobody
-     * authenticates, what the transport takes for one (mcp_channel_options.caller); else all together. */
+     * authenticates, what the transport takes for one (mcp_channel_options.caller); else all together. A limit
+     * that is not set here does not hold for callers on this machine (mcp_channel_options.local). Without a
+     * burst what may come at once is four seconds' worth of what is set. */
     uint32_t calls_per_second, calls_burst;
     uint32_t completions_per_second, completions_burst;
     bool no_rate_limits;
+    /* The same for tasks/get, tasks/result and tasks/list: 500 a second, 2000 at once. */
+    uint32_t polls_per_second, polls_burst;
+    /* How the program calls one of these options, for the texts of errors: "--calls-per-second" for
+     * "calls_per_second". NULL, or NULL returned: by the name that it has here. The text is static or lives as
+     * long as the server. */
+    const char *(*option_name)(void *user, const char *member);
 } mcp_server_options;
 
 /* MCP_OK; MCP_EINVAL (a required field is missing, a text is not UTF-8), MCP_ENOMEM. The server is

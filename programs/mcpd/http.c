@@ -25,23 +25,6 @@ static int authenticate(void *user, mcp_str authorization, char *principal, size
     return tokens_check(*e->known, authorization, principal, room);
 }
 
-/* What the endpoint's options are called here. */
-static const char *option_name(void *user, const char *member)
-{
-    static const char *const names[][2] = {
-        {"allow_hosts", "--allow-host"},
-        {"allow_origins", "--allow-origin"},
-        {"max_connections", "--max-connections"},
-        {"max_body", "--max-body"},
-    };
-    (void)user;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(member, names[i][0]) == 0)
-            return names[i][1];
-    }
-    return NULL;
-}
-
 static void add_gauge(const char *name, const char *help, size_t value,
                       void (*add)(void *arg, mcp_str text), void *arg)
 {
@@ -100,7 +83,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .metrics = metrics,
         .log = log_wants_requests() ? log_request : NULL,
         .user = e,
-        .option_name = option_name,
+        .option_name = options_of_member,
         .sse_path = s->http_sse ? sse_path : NULL,
         .max_connections = (size_t)s->max_connections,
         .max_body = (size_t)s->max_body,

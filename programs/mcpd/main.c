@@ -44,13 +44,16 @@ static int fail(const mcp_error *error)
 
 static int make_server(const settings *s, const mcp_host *host, mcp_server **ret, mcp_error *error)
 {
-    return mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = s->name ? s->name : "mcpd",
-                                      .version = MCP_VERSION_STRING,
-                                      .page_size = (size_t)s->page_size,
-                                      .no_subscribe = s->no_subscribe || s->no_watch,
-                                      .no_list_changed = s->no_list_changed || s->no_watch,
-                                      .declare_prompts = s->prompts, .host = host),
-                          ret, error);
+    return mcp_server_new(
+        MCP_OPTIONS(
+            mcp_server_options, .name = s->name ? s->name : "mcpd", .version = MCP_VERSION_STRING,
+            .page_size = (size_t)s->page_size, .no_subscribe = s->no_subscribe || s->no_watch,
+            .no_list_changed = s->no_list_changed || s->no_watch, .declare_prompts = s->prompts,
+            .host = host, .calls_per_second = (uint32_t)s->calls_per_second,
+            .completions_per_second = (uint32_t)s->completions_per_second,
+            .polls_per_second = (uint32_t)s->polls_per_second, .no_rate_limits = s->no_rate_limits,
+            .option_name = options_of_member),
+        ret, error);
 }
 
 static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret, mcp_error *error)

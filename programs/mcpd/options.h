@@ -38,6 +38,8 @@ typedef struct settings {
     bool http_sse, stdio;
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_body, heartbeat;
+    uint64_t calls_per_second, completions_per_second, polls_per_second;
+    bool no_rate_limits;
     bool version, help, help_man, help_schema;
     const char *config, *completion;
     bool check_config, doctor, json, list_modules;
@@ -49,6 +51,9 @@ typedef struct settings {
     texts files;     /* those of them that are files and folders, not a module's */
     texts kept;      /* options as they came, for the configuration of a host */
 } settings;
+
+/* What an option of the libraries is called here, "--max-body" for "max_body"; NULL: it has none. */
+const char *options_of_member(void *user, const char *member);
 
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
 int options_parse(int argc, char **argv, settings *ret);

@@ -15,6 +15,12 @@ static void wake(mcp_channel *channel, void *user)
     mcp__http_wake(peer->http, &peer->timer);
 }
 
+/* An address of the loopback, as text. */
+static bool is_local(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret)
 {
@@ -26,6 +32,7 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp
     options.user = peer;
     options.principal = c->principal;
     options.caller = c->address ? c->address->text : NULL;
+    options.local = c->trusted || (options.caller && is_local(options.caller));
     options.max_message = http->options.max_body;
     options.max_reply = http->options.max_reply;
     peer->http = http;

@@ -499,7 +499,7 @@ static int connect_channel(stdio *s, mcp_server *server)
     return mcp_server_connect(server,
                               MCP_OPTIONS(mcp_channel_options, .send = send_line, .wake = wake,
                                           .user = s, .principal = s->options.principal,
-                                          .shared_stream = true,
+                                          .shared_stream = true, .local = true,
                                           .max_message = s->options.max_message),
                               &s->channel, s->error);
 }

@@ -1,4 +1,4 @@
-/* rate.c: how often a caller may call tools and ask for completions.
+/* rate.c: how often a caller may call tools, ask for completions and poll tasks.
  *
  * A caller is a principal; without one, what the transport says of the peer (an address); without that
  * either, everybody together. A bucket is one point in time for each kind: when it would be full again
@@ -87,42 +87,62 @@ static int64_t take(int64_t *full, const mcp__rate_limit *limit, int64_t now)
     return 0;
 }
 
+/* What the limits are about, in the order of mcp__rate. */
+static const struct {
+    const char *what, *option;
+    mcp__rate_limit standard;
+} kinds[MCP__RATES] = {
+    {"tool calls", "calls_per_second", {.per_second = 500, .burst = 2000}},
+    {"completions", "completions_per_second", {.per_second = 200, .burst = 1000}},
+    {"questions about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
+};
+
+static int refuse(mcp_request *req, mcp__rate which, int64_t ms)
+{
+    const mcp_server_options *o = &req->server->options;
+    const char *option = kinds[which].option;
+    const char *name = o->option_name ? o->option_name(o->user, option) : NULL;
+    char data[64];
+    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
+    return mcp_reply_fail_data(
+        req, MCP__INTERNAL_ERROR, data,
+        "too many %s: one caller may make %" PRIu32 " a second (%s); try again in %" PRId64 " ms",
+        kinds[which].what, req->server->callers.limits[which].per_second, name ? name : option, ms);
+}
+
 int mcp__rate_take(mcp_request *req, mcp__rate which)
 {
-    static const char *const names[] = {"tool calls", "completions"};
     const mcp__rate_limit *limit = &req->server->callers.limits[which];
-    if (req->server->options.no_rate_limits)
+    if (req->server->options.no_rate_limits ||
+        (req->in.channel->options.local && !limit->for_local))
         return MCP_OK;
     bucket *b = bucket_of(req);
     if (!b)
         return MCP_ENOMEM;
     int64_t now = MCP__MIN(MCP__MAX(req->in.channel->now, 0), INT64_MAX / 2000) * 1000;
     int64_t early = take(&b->full[which], limit, now);
-    if (early == 0)
-        return MCP_OK;
-    char data[64];
-    int64_t ms = (early + 999) / 1000;
-    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
-    return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, data,
-                               "Internal error: more than %" PRIu32
-                               " %s a second of one caller: try again in "
-                               "%" PRId64 " ms",
-                               limit->per_second, names[which], ms);
+    return early ? refuse(req, which, (early + 999) / 1000) : MCP_OK;
 }
 
-static mcp__rate_limit limit_of(uint32_t per_second, uint32_t burst, mcp__rate_limit standard)
+static void set_limit(mcp__callers *callers, mcp__rate which, uint32_t per_second, uint32_t burst)
 {
-    return (mcp__rate_limit){per_second ? per_second : standard.per_second,
-                             burst ? burst : standard.burst};
+    mcp__rate_limit limit = kinds[which].standard;
+    if (per_second)
+        limit =
+            (mcp__rate_limit){per_second, (uint32_t)MCP__MIN(UINT32_MAX, 4ull * per_second), true};
+    if (burst) {
+        limit.burst = burst;
+        limit.for_local = true;
+    }
+    callers->limits[which] = limit;
 }
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o)
 {
     mcp__callers *callers = &server->callers;
-    callers->limits[MCP__RATE_CALLS] =
-        limit_of(o->calls_per_second, o->calls_burst, (mcp__rate_limit){500, 2000});
-    callers->limits[MCP__RATE_COMPLETIONS] =
-        limit_of(o->completions_per_second, o->completions_burst, (mcp__rate_limit){200, 1000});
+    set_limit(callers, MCP__RATE_CALLS, o->calls_per_second, o->calls_burst);
+    set_limit(callers, MCP__RATE_COMPLETIONS, o->completions_per_second, o->completions_burst);
+    set_limit(callers, MCP__RATE_POLLS, o->polls_per_second, o->polls_burst);
     mcp__list_init(&callers->recent);
     mcp__map_init(&callers->by_name, &server->allocator, (uintptr_t)server, (uintptr_t)callers);
 }

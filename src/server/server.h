@@ -144,10 +144,16 @@ void mcp__closers_run(mcp_server *server, mcp__closer **closers);
 
 /* ---- rate.c: how often a caller may ask ------------------------------------------------------------------- */
 
-typedef enum mcp__rate { MCP__RATE_CALLS = 0, MCP__RATE_COMPLETIONS, MCP__RATES } mcp__rate;
+typedef enum mcp__rate {
+    MCP__RATE_CALLS = 0,
+    MCP__RATE_COMPLETIONS,
+    MCP__RATE_POLLS, /* of tasks */
+    MCP__RATES
+} mcp__rate;
 
 typedef struct mcp__rate_limit {
     uint32_t per_second, burst;
+    bool for_local; /* the program set it: it holds for callers on this machine too */
 } mcp__rate_limit;
 
 typedef struct mcp__callers {

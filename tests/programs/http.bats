@@ -175,6 +175,26 @@ ask() {
     finish
 }
 
+@test "calls on this machine have no limit but the one that is asked for" {
+    local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_resources","arguments":{}}}'
+    ask_often() { # nine calls; how many have a result
+        local -a urls
+        for _ in {1..9}; do urls+=("$base/mcp"); done
+        curl -sS -H 'Content-Type: application/json' -d "$body" "${urls[@]}" > answers
+        grep -o '"result"' answers | wc -l
+    }
+    serve --http 127.0.0.1:0 --resource-tools
+    [ "$(ask_often)" = 9 ]
+    finish
+    serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1
+    [ "$(ask_often)" -ge 4 ]
+    [[ "$(< answers)" == *"one caller may make 1 a second (--calls-per-second); try again in "*'"retryAfterMs":'* ]]
+    finish
+    serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1 --no-rate-limits
+    [ "$(ask_often)" = 9 ]
+    finish
+}
+
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null

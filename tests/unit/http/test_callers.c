@@ -55,6 +55,30 @@ static int calls(const char *address, int n, bool modern)
     return good;
 }
 
+static int every(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_text(req, "done");
+}
+
+/* A server whose limits nobody set. */
+static void rig_server(mcp_server **server)
+{
+    static const mcp_tool tool = {.size = sizeof(tool), .name = "every", .call = every};
+    r = (rig){.now = 1000};
+    r.allocator = failalloc_allocator(&r.memory);
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "s", .version = "1",
+                                                .allocator = &r.allocator),
+                                    server, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_server_add_tool(*server, &tool, NULL, NULL), MCP_OK);
+    assert_int_equal(mcp_http_new(*server,
+                                  MCP_OPTIONS(mcp_http_options, .random = rig_random, .user = &r,
+                                              .allocator = &r.allocator),
+                                  &r.http, NULL),
+                     MCP_OK);
+}
+
 static void test_addresses(void **state)
 {
     (void)state;
@@ -70,8 +94,43 @@ static void test_addresses(void **state)
     rig_end(&r);
 }
 
+/* Callers of this machine, who share one address, meet no limit that nobody set. */
+static void test_loopback(void **state)
+{
+    static const struct {
+        const char *address;
+        bool trusted, limited;
+    } cases[] = {{"127.0.0.1", false, false},  {"127.3.2.1", false, false}, {"::1", false, false},
+                 {"unix", true, false},        {"10.0.0.1", false, true},   {"::10", false, true},
+                 {"1270.example", false, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mcp_server *server;
+        rig_server(&server);
+        wire w = {.rig = &r};
+        assert_int_equal(mcp_http_accept(r.http,
+                                         MCP_OPTIONS(mcp_http_connection_options,
+                                                     .write = wire_write, .close = wire_close,
+                                                     .user = &w, .address = cases[i].address,
+                                                     .trusted_host = cases[i].trusted),
+                                         r.now, &w.c, NULL),
+                         MCP_OK);
+        int good = 0;
+        for (int k = 0; k < 2100; k++) {
+            call(&w, true);
+            good += strstr(wire_text(&w), "\"result\"") != NULL;
+        }
+        assert_int_equal(good, cases[i].limited ? 2000 : 2100);
+        wire_end(&w);
+        mcp_http_free(r.http);
+        mcp_server_free(server);
+        assert_int_equal(r.memory.live, 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_addresses),
+                                       cmocka_unit_test(test_loopback)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ struct rig {
     mcp_server *server;
     rig_handler *handler;
     int64_t now;
+    bool local; /* peers are on this machine */
     mcp_request *kept[1000];
     size_t n_kept, n_cancelled;
     char sent[256 * 1024];
@@ -131,7 +132,7 @@ static inline int rig_connect(rig *r, const char *principal, const char *caller,
     return mcp_server_connect(r->server,
                               MCP_OPTIONS(mcp_channel_options, .send = rig_send, .user = r,
                                           .principal = principal, .caller = caller,
-                                          .max_in_flight = 500),
+                                          .local = r->local, .max_in_flight = 500),
                               ret, NULL);
 }
 

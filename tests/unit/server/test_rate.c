@@ -57,9 +57,9 @@ static void test_burst_and_refill(void **state)
     mcp_channel *c = peer("p", NULL);
     assert_int_equal(calls(c, 10), 3);
     rig_call_tool(&r, c, 1, "t");
-    assert_has(rig_sent(&r), "\"error\":{\"code\":-32603,\"message\":\"Internal error: more than 4 "
-                             "tool calls a second of one caller: try again in 250 ms\","
-                             "\"data\":{\"retryAfterMs\":250}}");
+    assert_has(rig_sent(&r), "\"error\":{\"code\":-32603,\"message\":\"too many tool calls: one "
+                             "caller may make 4 a second (calls_per_second); try again in 250 "
+                             "ms\",\"data\":{\"retryAfterMs\":250}}");
     r.now += 100;
     rig_call_tool(&r, c, 1, "t");
     assert_has(rig_sent(&r), "{\"retryAfterMs\":150}");
@@ -71,7 +71,8 @@ static void test_burst_and_refill(void **state)
     assert_int_equal(calls(c, 10), 3);
     assert_int_equal(completions(c, 5), 2);
     complete(c);
-    assert_has(rig_sent(&r), "more than 1 completions a second");
+    assert_has(rig_sent(&r), "too many completions: one caller may make 1 a second ("
+                             "completions_per_second)");
     /* Nothing else is limited. */
     for (int i = 0; i < 20; i++) {
         rig_say(&r, c,
@@ -120,6 +121,83 @@ static void test_defaults(void **state)
     begin(&(mcp_server_options){.no_rate_limits = true, .calls_burst = 1});
     c = peer(NULL, NULL);
     assert_int_equal(calls(c, 5000), 5000);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static mcp_channel *local_peer(void)
+{
+    r.local = true;
+    return peer("p", NULL);
+}
+
+/* Who is on this machine meets only what the program set. */
+static void test_local(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){0});
+    mcp_channel *c = local_peer();
+    assert_int_equal(calls(c, 5000), 5000);
+    assert_int_equal(completions(c, 2000), 2000);
+    mcp_channel_free(c);
+    rig_close(&r);
+    begin(&(mcp_server_options){.calls_per_second = 3, .completions_burst = 2});
+    c = local_peer();
+    assert_int_equal(calls(c, 20), 12); /* four seconds' worth */
+    assert_int_equal(completions(c, 20), 2);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static const char *option_name(void *user, const char *member)
+{
+    (void)user;
+    return strcmp(member, "calls_per_second") == 0 ? "--calls" : NULL;
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){
+        .calls_burst = 1, .completions_burst = 1, .option_name = option_name});
+    mcp_channel *c = peer(NULL, NULL);
+    assert_int_equal(calls(c, 1), 1);
+    rig_call_tool(&r, c, 1, "t");
+    assert_has(rig_sent(&r), "500 a second (--calls); try again");
+    assert_int_equal(completions(c, 1), 1);
+    complete(c);
+    assert_has(rig_sent(&r), "(completions_per_second); try again");
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+/* Questions about tasks have a limit of their own, whether there is such a task or not. */
+static void test_polls(void **state)
+{
+    static const char *const methods[] = {"tasks/get", "tasks/result", "tasks/list"};
+    (void)state;
+    begin(&(mcp_server_options){.polls_per_second = 1, .polls_burst = 3, .calls_burst = 1});
+    assert_int_equal(mcp_server_set_tasks(
+                         r.server, &(mcp_task_settings){.size = sizeof(mcp_task_settings)}, NULL),
+                     MCP_OK);
+    mcp_channel *c = peer("p", NULL);
+    rig_say(
+        &r, c,
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    assert_has(rig_sent(&r), "\"result\"");
+    rig_say(&r, c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    size_t limited = 0;
+    for (int i = 0; i < 6; i++) {
+        char message[256];
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{\"taskId\":\"t\"}}",
+                 i + 1, methods[i % 3]);
+        rig_say(&r, c, message);
+        limited += strstr(rig_sent(&r), "too many questions about tasks: one caller may make 1 a "
+                                        "second (polls_per_second)") != NULL;
+        assert_int_equal(limited, i < 3 ? 0 : i - 2);
+    }
     mcp_channel_free(c);
     rig_close(&r);
 }
@@ -187,9 +265,15 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_burst_and_refill),  cmocka_unit_test(test_who_is_one_caller),
-        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_burst_and_refill),
+        cmocka_unit_test(test_who_is_one_caller),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,23 @@
+/* members.c: what the libraries' options are called here, for the texts of their errors. */
+#include <string.h>
+
+#include "options.h"
+
+const char *options_of_member(void *user, const char *member)
+{
+    static const char *const names[][2] = {
+        {"allow_hosts", "--allow-host"},
+        {"allow_origins", "--allow-origin"},
+        {"max_connections", "--max-connections"},
+        {"max_body", "--max-body"},
+        {"calls_per_second", "--calls-per-second"},
+        {"completions_per_second", "--completions-per-second"},
+        {"polls_per_second", "--polls-per-second"},
+    };
+    (void)user;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(member, names[i][0]) == 0)
+            return names[i][1];
+    }
+    return NULL;
+}
