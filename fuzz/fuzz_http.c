@@ -1,5 +1,5 @@
-/* HTTP: the bytes of a connection, in pieces of the size that the first byte says and as a whole, which must be
- * answered alike. Then time passes, and the connection goes by half or at once.
+/* HTTP: the bytes of two connections, in pieces of the size that the first byte says and as a whole, which must be
+ * answered alike. Then time passes, and the connections go by half or at once. A byte 0x1e changes to the other one.
  *
  * Session ids are predictable here, so that an input can begin a session and go on with it. */
 #include <stdlib.h>
@@ -8,11 +8,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-typedef struct run {
-    unsigned char random;
+enum { CONNECTIONS = 2, OTHER_ONE = 0x1e };
+
+/* What came of one connection. */
+typedef struct wire {
+    mcp_http_connection *c;
     char *out;
     size_t len, cap;
     int closed; /* how, plus 1 */
+} wire;
+
+typedef struct run {
+    unsigned char random;
+    wire wires[CONNECTIONS];
 } run;
 
 static void must(bool condition)
@@ -23,7 +31,7 @@ static void must(bool condition)
 
 /* Bytes that wait behind the request for /metrics were received or not, as the pieces fell: its figures and their
  * length are left out of the comparison. */
-static void forget_metrics(run *r)
+static void forget_metrics(wire *r)
 {
     static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
     static const char *const figures[] = {"Content-Length: ", "mcp_received_bytes_total "};
@@ -103,24 +111,24 @@ static int fill(void *user, void *bytes, size_t len)
 static void take(mcp_http_connection *c, mcp_str bytes, void *user)
 {
     (void)c;
-    run *r = user;
-    must(!r->closed);
-    if (r->len + bytes.len > r->cap) {
-        r->cap = (r->len + bytes.len) * 2;
-        r->out = realloc(r->out, r->cap);
-        must(r->out != NULL);
+    wire *w = user;
+    must(!w->closed);
+    if (w->len + bytes.len > w->cap) {
+        w->cap = (w->len + bytes.len) * 2;
+        w->out = realloc(w->out, w->cap);
+        must(w->out != NULL);
     }
     if (bytes.len)
-        memcpy(r->out + r->len, bytes.ptr, bytes.len);
-    r->len += bytes.len;
+        memcpy(w->out + w->len, bytes.ptr, bytes.len);
+    w->len += bytes.len;
 }
 
 static void end(mcp_http_connection *c, mcp_http_close how, void *user)
 {
     (void)c;
-    run *r = user;
-    must(r->closed < (int)how + 1); /* only ever firmer */
-    r->closed = (int)how + 1;
+    wire *w = user;
+    must(w->closed < (int)how + 1); /* only ever firmer */
+    w->closed = (int)how + 1;
 }
 
 static void feed(mcp_http_connection *c, const uint8_t *data, size_t size, size_t piece)
@@ -135,20 +143,36 @@ static void feed(mcp_http_connection *c, const uint8_t *data, size_t size, size_
     }
 }
 
+static void feed_all(run *r, const uint8_t *data, size_t size, size_t piece)
+{
+    for (size_t which = 0;; which = (which + 1) % CONNECTIONS) {
+        const uint8_t *other = size ? memchr(data, OTHER_ONE, size) : NULL;
+        size_t n = other ? (size_t)(other - data) : size;
+        feed(r->wires[which].c, data, n, piece);
+        if (!other)
+            break;
+        data += n + 1;
+        size -= n + 1;
+    }
+}
+
 static void run_once(run *r, const uint8_t *data, size_t size, size_t piece, bool half)
 {
     mcp_server *server = new_server();
     mcp_http *http;
-    mcp_http_connection *c;
     must(mcp_http_new(server,
                       MCP_OPTIONS(mcp_http_options, .random = fill, .user = r, .cors = true,
-                                  .max_body = 4096, .max_header_bytes = 2048, .max_sessions = 2),
+                                  .max_body = 4096, .max_header_bytes = 2048, .max_sessions = 2,
+                                  .sse_path = "/sse"),
                       &http, NULL) == MCP_OK);
-    must(mcp_http_accept(
-             http, MCP_OPTIONS(mcp_http_connection_options, .write = take, .close = end, .user = r),
-             0, &c, NULL) == MCP_OK);
-    feed(c, data, size, piece);
-    must(r->len == 0 || memcmp(r->out, "HTTP/1.1 ", 9) == 0);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        must(mcp_http_accept(http,
+                             MCP_OPTIONS(mcp_http_connection_options, .write = take, .close = end,
+                                         .user = &r->wires[i]),
+                             0, &r->wires[i].c, NULL) == MCP_OK);
+    feed_all(r, data, size, piece);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        must(r->wires[i].len == 0 || memcmp(r->wires[i].out, "HTTP/1.1 ", 9) == 0);
     mcp_server_resource_updated(server, "a:b");
     for (int64_t now = 50; now < 100000; now = now * 3 / 2) {
         mcp_http_tick(http, now);
@@ -156,12 +180,25 @@ static void run_once(run *r, const uint8_t *data, size_t size, size_t piece, boo
             finish();
     }
     mcp_http_drain(http, 100000);
-    if (half)
-        mcp_http_receive_end(c, 100000);
-    mcp_http_connection_free(c, 100000);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        if (half)
+            mcp_http_receive_end(r->wires[i].c, 100000);
+        mcp_http_connection_free(r->wires[i].c, 100000);
+    }
     finish();
     mcp_http_free(http);
     mcp_server_free(server);
+}
+
+static void compare(wire *a, wire *b)
+{
+    must(a->closed == b->closed);
+    forget_metrics(a);
+    forget_metrics(b);
+    must(a->len == b->len);
+    must(a->len == 0 || memcmp(a->out, b->out, a->len) == 0);
+    free(a->out);
+    free(b->out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -172,12 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool half = data[0] & 1;
     run_once(&whole, data + 1, size - 1, size, half);
     run_once(&parts, data + 1, size - 1, (size_t)data[0] / 2 + 1, half);
-    must(whole.closed == parts.closed);
-    forget_metrics(&whole);
-    forget_metrics(&parts);
-    must(whole.len == parts.len);
-    must(whole.len == 0 || memcmp(whole.out, parts.out, whole.len) == 0);
-    free(whole.out);
-    free(parts.out);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        compare(&whole.wires[i], &parts.wires[i]);
     return 0;
 }
