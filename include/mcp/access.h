@@ -45,6 +45,10 @@ MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
  * too. A URI may be spelled in any way. */
 MCP_API bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name);
 
+/* Whether there are access rules at all. Where there are none, mcp_request_may() says yes to everything and need not be
+ * called. */
+MCP_API bool mcp_request_restricted(const mcp_request *req);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,13 +16,12 @@
 #include <unistd.h>
 
 #include "content.h"
+#include "folder.h"
 #include "pieces.h"
 #include "text.h"
 
 enum {
     INLINE_BYTES = 256 << 10,
-    DEFAULT_ENTRIES = 1000,
-    MAX_ENTRIES = 10000,
     MAX_DEPTH = 64,
 };
 
@@ -39,7 +38,7 @@ typedef struct job {
     struct stat st;
     atomic_bool stop; /* read by the worker */
     common_buffer out;
-    bool cut; /* of a folder: there are more entries */
+    files_folder folder;
     int rc;
 } job;
 
@@ -53,10 +52,13 @@ typedef struct number {
 } number;
 
 static const number numbers[] = {
-    {"offset", FILES_BYTES, false, 0, MAX_NUMBER}, {"length", FILES_BYTES, true, 1, MAX_NUMBER},
-    {"line", FILES_LINES, false, 1, MAX_NUMBER},   {"lines", FILES_LINES, true, 1, MAX_NUMBER},
-    {"tail", FILES_TAIL, true, 1, MAX_NUMBER},     {"depth", FILES_TREE, false, 1, MAX_DEPTH},
-    {"limit", FILES_TREE, true, 1, MAX_ENTRIES},
+    {"offset", FILES_BYTES, false, 0, MAX_NUMBER},
+    {"length", FILES_BYTES, true, 1, MAX_NUMBER},
+    {"line", FILES_LINES, false, 1, MAX_NUMBER},
+    {"lines", FILES_LINES, true, 1, MAX_NUMBER},
+    {"tail", FILES_TAIL, true, 1, MAX_NUMBER},
+    {"depth", FILES_TREE, false, 1, MAX_DEPTH},
+    {"limit", FILES_TREE, true, 1, FILES_FOLDER_MAX_LINES},
 };
 
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
@@ -164,64 +166,12 @@ static int failed(const job *j)
     }
 }
 
-/* ---- folders --------------------------------------------------------------------------------- */
-
-static int emit_line(const files_entry *e, void *user)
-{
-    job *j = user;
-    int rc = files_put_line(j->f, e, &j->out);
-    return rc == MCP_OK && j->out.len > j->f->max_read ? MCP_ELIMIT : rc;
-}
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool stopped(void *user)
 {
     return atomic_load_explicit(&((job *)user)->stop, memory_order_relaxed);
 }
-
-static int read_folder(job *j)
-{
-    files_walk_result result = {0};
-    files_walk_options options = {.max = j->part.count ? (size_t)j->part.count : DEFAULT_ENTRIES,
-                                  .stop = stopped,
-                                  .user = j,
-                                  .alloc = &j->f->alloc};
-    size_t depth = j->part.from ? (size_t)j->part.from : 1;
-    int rc = files_dir_page(&j->f->roots, j->target.root, j->target.rel, depth, &options, emit_line,
-                            j, &result);
-    j->cut = result.more;
-    return rc;
-}
-
-static int append_cut(job *j)
-{
-    char line[200];
-    if (!j->cut)
-        return MCP_OK;
-    int n = snprintf(line, sizeof line,
-                     "# There are more entries. Ask for more with ?limit= (at most %d), or list a "
-                     "folder in it.\n",
-                     MAX_ENTRIES);
-    return common_buffer_append(&j->out, line, (size_t)n);
-}
-
-/* On the server's thread: drops the lines, KIND tab SIZE tab URI, of what the caller may not see. */
-static void drop_unseen(job *j)
-{
-    size_t to = 0;
-    for (size_t at = 0, len; at < j->out.len; at += len) {
-        const char *line = j->out.ptr + at, *lf = memchr(line, '\n', j->out.len - at);
-        len = lf ? (size_t)(lf - line) + 1 : j->out.len - at;
-        const char *tab = memrchr(line, '\t', len);
-        if (tab && lf &&
-            !mcp_request_may(j->req, MCP_ITEM_RESOURCE, (mcp_str){tab + 1, (size_t)(lf - tab) - 1}))
-            continue;
-        memmove(j->out.ptr + to, line, len);
-        to += len;
-    }
-    j->out.len = to;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_file(job *j)
 {
@@ -240,12 +190,16 @@ static int read_file(job *j)
     }
 }
 
+static void read_something(job *j)
+{
+    j->rc = S_ISDIR(j->st.st_mode) ? files_folder_write(&j->folder, &j->out) : read_file(j);
+}
+
 static void read_work(void *user)
 {
     job *j = user;
-    j->rc = S_ISDIR(j->st.st_mode) ? read_folder(j) : read_file(j);
-    if (j->rc == MCP_OK && S_ISDIR(j->st.st_mode))
-        j->rc = append_cut(j);
+    j->folder.asking.here = false;
+    read_something(j);
 }
 
 /* How many bytes will be looked at, at the most. */
@@ -320,8 +274,6 @@ static void keep(job *j, const files_cached *content)
 static int reply(job *j)
 {
     bool folder = S_ISDIR(j->st.st_mode);
-    if (folder)
-        drop_unseen(j);
     files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
     content.text = folder || common_text_check(content.bytes);
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
@@ -333,19 +285,33 @@ static int reply(job *j)
     return reply_content(j->req, &content);
 }
 
+static void give_back(job *j)
+{
+    close(j->fd);
+    common_asking_free(&j->folder.asking);
+    common_buffer_free(&j->out);
+}
+
 /* Replies and gives back what the job holds. */
 static int finish(job *j)
 {
     int rc = j->rc == MCP_OK ? reply(j) : failed(j);
-    close(j->fd);
-    common_buffer_free(&j->out);
+    give_back(j);
     return rc;
 }
 
+static int read_later(job *j);
+
 static void read_done(mcp_request *req, void *user)
 {
+    job *j = user;
+    int rc;
     mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, finish(user));
+    if (!common_asking_again(&j->folder.asking, &j->rc))
+        rc = finish(j);
+    else if ((rc = read_later(j)) >= 0)
+        return;
+    mcp_reply_finish(req, rc);
 }
 
 static void on_cancel(mcp_request *req, void *user)
@@ -361,8 +327,7 @@ static int read_later(job *j)
     int rc = mcp_request_work(j->req, read_work, read_done, j);
     if (rc < 0) {
         mcp_request_on_cancel(j->req, NULL, NULL);
-        close(j->fd);
-        common_buffer_free(&j->out);
+        give_back(j);
     }
     return rc;
 }
@@ -405,6 +370,17 @@ static bool answered(const job *j, int rc)
     return rc != MCP_OK || (j->as_tool && j->fd < 0);
 }
 
+static void set_folder(job *j)
+{
+    j->folder = (files_folder){.f = j->f,
+                               .target = &j->target,
+                               .depth = (size_t)j->part.from,
+                               .max = (size_t)j->part.count,
+                               .stop = stopped,
+                               .user = j};
+    common_asking_init(&j->folder.asking, j->req, &j->f->alloc);
+}
+
 int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as_tool)
 {
     const char *query = memchr(uri.ptr, '?', uri.len);
@@ -428,13 +404,14 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
     if (answered(j, rc))
         return rc;
     common_buffer_init(&j->out, &f->alloc);
+    set_folder(j);
     if (!part_fits(j)) {
         close(j->fd);
         return misfit(j);
     }
     if (takes_long(j))
         return read_later(j);
-    read_work(j);
+    read_something(j);
     return finish(j);
 }
 

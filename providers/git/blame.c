@@ -299,6 +299,21 @@ static int follow(blaming *b)
 
 /* ---- the answer ----------------------------------------------------------------------------------------------- */
 
+/* What only those learn who may read the commit. */
+static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
+                       const repo_target *t)
+{
+    mcp_json_writer *w = j->json;
+    if (r->at != r->final)
+        mcp_json_key(w, "lineThere"), mcp_json_add_uint(w, r->at);
+    mcp_json_key(w, "commit"), mcp_json_add_str(w, t->rev);
+    if (r->unfinished) /* this commit has it, and maybe an older one */
+        mcp_json_key(w, "orOlder"), mcp_json_add_bool(w, true);
+    mcp_json_key(w, "author"), repo_put_person(w, &c->author);
+    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
+    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
+}
+
 static int put_range(blaming *b, const range *r)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -313,14 +328,8 @@ static int put_range(blaming *b, const range *r)
     mcp_json_begin_object(w);
     mcp_json_key(w, "line"), mcp_json_add_uint(w, r->final);
     mcp_json_key(w, "lines"), mcp_json_add_uint(w, r->n);
-    if (r->at != r->final)
-        mcp_json_key(w, "lineThere"), mcp_json_add_uint(w, r->at);
-    mcp_json_key(w, "commit"), mcp_json_add_string(w, hex);
-    if (r->unfinished) /* this commit has it, and maybe an older one */
-        mcp_json_key(w, "orOlder"), mcp_json_add_bool(w, true);
-    mcp_json_key(w, "author"), repo_put_person(w, &c.author);
-    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c.message));
-    mcp_json_key(w, "uri"), repo_put_uri(w, b->j->r, &t);
+    if (repo_job_may(b->j, &t))
+        put_commit(b->j, r, &c, &t);
     mcp_json_end(w);
     repo_commit_free(&c);
     return MCP_OK;

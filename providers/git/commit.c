@@ -3,7 +3,8 @@
 
 enum { REFS_LIMIT = 1000, MAX_REFS_LIMIT = 10000 };
 
-static void put_commit_uri(repo_job *j, repo_kind kind, const git_oid *id, const git_oid *other)
+static void put_commit_link(repo_job *j, const char *key, repo_kind kind, const git_oid *id,
+                            const git_oid *other)
 {
     char hex[2][GIT_OID_HEXSZ + 1];
     repo_target t = {
@@ -13,19 +14,22 @@ static void put_commit_uri(repo_job *j, repo_kind kind, const git_oid *id, const
         git_oid_tostr(hex[1], sizeof hex[1], other);
         t.other = (mcp_str){hex[1], GIT_OID_HEXSZ};
     }
-    repo_put_uri(j->json, j->r, &t);
+    repo_put_link(j, key, &t);
 }
 
+/* Those that the caller may read. */
 static void put_parents(repo_job *j, const repo_commit *c)
 {
     mcp_json_writer *w = j->json;
     mcp_json_key(w, "parents"), mcp_json_begin_array(w);
     for (size_t i = 0; i < c->n_parents; i++) {
         git_oid parent = repo_commit_parent(c, i);
+        if (!repo_job_may_commit(j, &parent))
+            continue;
         mcp_json_begin_object(w);
         mcp_json_key(w, "id"), repo_put_id(w, &parent);
-        mcp_json_key(w, "uri"), put_commit_uri(j, REPO_KIND_COMMIT, &parent, NULL);
-        mcp_json_key(w, "diff"), put_commit_uri(j, REPO_KIND_DIFF, &parent, &c->id);
+        put_commit_link(j, "uri", REPO_KIND_COMMIT, &parent, NULL);
+        put_commit_link(j, "diff", REPO_KIND_DIFF, &parent, &c->id);
         mcp_json_end(w);
     }
     mcp_json_end(w);
@@ -53,7 +57,7 @@ int repo_run_commit(repo_job *j)
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
     mcp_json_key(w, "committer"), repo_put_person(w, &c.committer);
     mcp_json_key(w, "message"), repo_put_long_text(w, j->r, c.message);
-    mcp_json_key(w, "tree"), put_commit_uri(j, REPO_KIND_FILE, &id, NULL);
+    put_commit_link(j, "tree", REPO_KIND_FILE, &id, NULL);
     put_parents(j, &c);
     mcp_json_end(w);
     repo_commit_free(&c);
@@ -62,21 +66,18 @@ int repo_run_commit(repo_job *j)
 
 /* ---- branches and tags ---------------------------------------------------------------------------------- */
 
-static int put_ref(repo_job *j, const repo_ref *ref)
+static int put_ref(repo_job *j, const repo_ref *ref, const repo_target *t)
 {
     mcp_json_writer *w = j->json;
-    const char *name = repo_ref_short(&j->use, ref->name);
     git_oid target = ref->id;
     git_object_t type;
-    repo_target t = {
-        .kind = REPO_KIND_FILE, .rev = mcp_str_from(name), .other = {"", 0}, .path = {"", 0}};
     int rc = repo_peel(&j->use, &target, &type);
     mcp_json_begin_object(w);
     mcp_json_key(w, "name"), repo_put_text(w, mcp_str_from(strchr(ref->name, '/') + 1));
     mcp_json_key(w, "id"), repo_put_id(w, &ref->id);
     if (rc == MCP_OK && type == GIT_OBJECT_COMMIT)
-        mcp_json_key(w, "commit"), put_commit_uri(j, REPO_KIND_COMMIT, &target, NULL);
-    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, &t);
+        put_commit_link(j, "commit", REPO_KIND_COMMIT, &target, NULL);
+    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
     mcp_json_end(w);
     return repo_use_check(&j->use);
 }
@@ -93,12 +94,17 @@ static int put_refs(repo_job *j, const common_buffer *refs, uint64_t limit)
     while (rc == MCP_OK && !more && repo_refs_next(refs, &at, &ref)) {
         if (after.ptr && strcmp(ref.name, after.ptr) <= 0)
             continue;
+        const char *name = repo_ref_short(&j->use, ref.name);
+        repo_target t = {
+            .kind = REPO_KIND_FILE, .rev = mcp_str_from(name), .other = {"", 0}, .path = {"", 0}};
+        if (!repo_job_may(j, &t))
+            continue;
         if (n++ == limit) {
             more = true;
             continue;
         }
         last = ref.name;
-        rc = put_ref(j, &ref);
+        rc = put_ref(j, &ref, &t);
     }
     mcp_json_end(j->json);
     if (more) {

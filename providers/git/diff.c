@@ -284,9 +284,23 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     return rc;
 }
 
+/* A side that the caller may not read is not there, and none is where its difference may not be read. */
+static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str rev)
+{
+    repo_target t = {
+        .kind = REPO_KIND_FILE, .rev = rev, .other = {"", 0}, .path = {d->path.ptr, d->path.len}};
+    repo_target difference = d->j->target;
+    difference.path = t.path;
+    return e && repo_job_may(d->j, &t) && repo_job_may(d->j, &difference) ? e : NULL;
+}
+
 /* What a file became that is a link now is not the file: git takes it away and makes the other. */
 static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 {
+    a = seen_side(d, a, d->j->target.rev);
+    b = seen_side(d, b, d->j->target.other);
+    if (!a && !b)
+        return MCP_OK;
     if (!a || !b || (a->mode & 0170000) == (b->mode & 0170000))
         return put_file(d, a, b);
     int rc = put_file(d, a, NULL);
@@ -366,7 +380,8 @@ static int find_side(differing *d, mcp_str rev, repo_entry *e, bool *has, bool *
     if (rc != MCP_OK)
         return rc;
     rc = repo_find(&d->j->use, rev, path, e, fixed);
-    *has = rc == MCP_OK;
+    repo_target t = {.kind = REPO_KIND_FILE, .rev = rev, .other = {"", 0}, .path = path};
+    *has = rc == MCP_OK && (e->mode == REPO_MODE_TREE || repo_job_may(d->j, &t));
     e->name = path;
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }

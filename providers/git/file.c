@@ -49,10 +49,8 @@ static const char *type_of(unsigned mode)
 }
 
 /* The target of an entry; its path is in `room`. */
-static void put_entry(repo_job *j, const repo_entry *e, char *room)
+static repo_target target_of(const repo_job *j, const repo_entry *e, char *room)
 {
-    char mode[16];
-    mcp_json_writer *w = j->json;
     repo_target t = {.kind = REPO_KIND_FILE, .rev = j->target.rev, .other = {"", 0}};
     size_t len = j->target.path.len;
     memcpy(room, j->target.path.ptr, len);
@@ -60,13 +58,20 @@ static void put_entry(repo_job *j, const repo_entry *e, char *room)
         room[len++] = '/';
     memcpy(room + len, e->name.ptr, e->name.len);
     t.path = (mcp_str){room, len + e->name.len};
+    return t;
+}
+
+static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
+{
+    char mode[16];
+    mcp_json_writer *w = j->json;
     snprintf(mode, sizeof mode, "%06o", e->mode);
     mcp_json_begin_object(w);
     mcp_json_key(w, "name"), repo_put_text(w, e->name);
     mcp_json_key(w, "type"), mcp_json_add_string(w, type_of(e->mode));
     mcp_json_key(w, "mode"), mcp_json_add_string(w, mode);
     mcp_json_key(w, "id"), repo_put_id(w, &e->id);
-    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, &t);
+    mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
     mcp_json_end(w);
 }
 
@@ -99,12 +104,15 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     while (!more && repo_tree_next(&rest, &e)) {
         if (!is_behind(&e, j->target.param[REPO_PARAM_AFTER]))
             continue;
+        repo_target t = target_of(j, &e, room);
+        if (!repo_job_may(j, &t))
+            continue;
         if (n++ == limit) {
             more = true;
             continue;
         }
         last = e;
-        put_entry(j, &e, room);
+        put_entry(j, &e, &t);
     }
     mcp_json_end(j->json);
     if (more)
@@ -162,7 +170,30 @@ int repo_run_file(repo_job *j)
 static void put_link(repo_job *j, const char *key, repo_target t)
 {
     t.other = t.path = (mcp_str){"", 0};
-    mcp_json_key(j->json, key), repo_put_uri(j->json, j->r, &t);
+    repo_put_link(j, key, &t);
+}
+
+/* Where HEAD stands, as far as the caller may read it by its names. */
+static void put_head(repo_job *j, const char *full, const git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1] = "";
+    mcp_json_writer *w = j->json;
+    bool branch = strncmp(full, "refs/heads/", 11) == 0;
+    repo_target t = {.kind = REPO_KIND_FILE, .other = {"", 0}, .path = {"", 0}};
+    mcp_json_key(w, "head"), mcp_json_begin_object(w);
+    t.rev = branch ? mcp_str_from(full + 11) : t.path;
+    if (branch && repo_job_may(j, &t))
+        mcp_json_key(w, "branch"), repo_put_text(w, t.rev);
+    t.kind = REPO_KIND_COMMIT;
+    t.rev = id ? mcp_str_from(git_oid_tostr(hex, sizeof hex, id)) : t.path;
+    if (!id || repo_job_may(j, &t)) {
+        mcp_json_key(w, "commit");
+        if (id)
+            repo_put_id(w, id);
+        else
+            mcp_json_add_null(w); /* there is no commit yet */
+    }
+    mcp_json_end(w);
 }
 
 int repo_run_repository(repo_job *j)
@@ -176,15 +207,7 @@ int repo_run_repository(repo_job *j)
         return rc;
     mcp_json_begin_object(w);
     mcp_json_key(w, "name"), repo_put_text(w, mcp_str_from(j->r->name));
-    mcp_json_key(w, "head"), mcp_json_begin_object(w);
-    if (strncmp(full, "refs/heads/", 11) == 0)
-        mcp_json_key(w, "branch"), repo_put_text(w, mcp_str_from(full + 11));
-    mcp_json_key(w, "commit");
-    if (rc == MCP_OK)
-        repo_put_id(w, &id);
-    else
-        mcp_json_add_null(w); /* there is no commit yet */
-    mcp_json_end(w);
+    put_head(j, full, rc == MCP_OK ? &id : NULL);
     put_link(j, "tree", (repo_target){.kind = REPO_KIND_FILE, .rev = head});
     put_link(j, "log", (repo_target){.kind = REPO_KIND_LOG, .rev = head});
     put_link(j, "branches", (repo_target){.kind = REPO_KIND_BRANCHES, .rev = none});

@@ -167,6 +167,7 @@ static int finish(repo_job *j)
 {
     int rc = reply(j);
     clear(j);
+    common_asking_free(&j->asking);
     repo_layout_release(j->use.layout);
     return rc;
 }
@@ -185,7 +186,12 @@ static void run(repo_job *j, bool near)
                     : MCP_ENOMEM;
     if (j->rc != MCP_OK)
         return;
+    j->asking.here = near;
+    j->deadline = j->asking.turn && !near ? j->deadline : j->use.deadline;
+    j->use.deadline = j->deadline; /* of all turns together */
     j->rc = j->run(j);
+    if (j->asking.rc != MCP_OK)
+        j->rc = j->asking.rc;
     repo_use_end(&j->use);
 }
 
@@ -194,9 +200,17 @@ static void work(void *user)
     run(user, false);
 }
 
+static int run_far(repo_job *j);
+
 static void done(mcp_request *req, void *user)
 {
-    mcp_reply_finish(req, finish(user));
+    repo_job *j = user;
+    int rc;
+    if (!common_asking_again(&j->asking, &j->rc))
+        rc = finish(j);
+    else if ((rc = run_far(j)) >= 0)
+        return;
+    mcp_reply_finish(req, rc);
 }
 
 static int run_far(repo_job *j)
@@ -205,6 +219,7 @@ static int run_far(repo_job *j)
     int rc = mcp_request_work(j->req, work, done, j);
     if (rc < 0) {
         clear(j);
+        common_asking_free(&j->asking);
         repo_layout_release(j->use.layout);
     }
     return rc;
@@ -250,6 +265,15 @@ static int check_query(repo_job *j, mcp_str rest)
                   len < 100 ? (int)len : 100, mark);
 }
 
+/* The history of a path, and of its lines, tells of what is there. */
+static bool may_see_path(repo_job *j)
+{
+    repo_target t = {
+        .kind = REPO_KIND_FILE, .rev = j->target.rev, .other = {"", 0}, .path = j->target.path};
+    bool of_path = j->target.kind == REPO_KIND_LOG || j->target.kind == REPO_KIND_BLAME;
+    return !of_path || !t.path.len || repo_job_may(j, &t);
+}
+
 int repo_read(mcp_request *req, mcp_str uri, void *user)
 {
     repo *r = user;
@@ -274,7 +298,8 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     if (rc != MCP_OK)
         return rc;
     j->run = runs[j->target.kind];
-    return start(j);
+    common_asking_init(&j->asking, req, &r->alloc);
+    return may_see_path(j) ? start(j) : MCP_ENOTFOUND;
 }
 
 int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)

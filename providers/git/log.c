@@ -140,7 +140,8 @@ static int visit(logging *l, const repo_step *step)
     if (rc != MCP_OK)
         return rc;
     rc = follow(l, step, &c, &is_listed);
-    if (rc == MCP_OK && is_listed && l->looked_at >= l->skip)
+    if (rc == MCP_OK && is_listed && l->looked_at >= l->skip &&
+        repo_job_may_commit(l->j, &step->id))
         l->listed[l->n_listed++] = step->id;
     l->looked_at++;
     remember_time(l, step);

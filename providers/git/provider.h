@@ -7,6 +7,7 @@
 #ifndef REPO_PROVIDER_H
 #define REPO_PROVIDER_H
 
+#include "asking.h"
 #include "git.h"
 #include "store.h"
 #include "uri.h"
@@ -36,6 +37,8 @@ typedef struct repo_job {
     mcp_str uri; /* as it was asked for; of the request */
     repo_target target;
     repo_use use;
+    common_asking asking;
+    int64_t deadline;
 
     /* What came of it. */
     int rc;
@@ -57,6 +60,10 @@ int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3
 /* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
 bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret);
+
+/* Whether the caller may read that too, so that it may be shown or told of. */
+bool repo_job_may(repo_job *job, const repo_target *target);
+bool repo_job_may_commit(repo_job *job, const git_oid *id);
 
 /* What a job may do. */
 int repo_run_repository(repo_job *job);
@@ -88,6 +95,8 @@ void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text);
 void repo_put_id(mcp_json_writer *w, const git_oid *id);
 /* A URI of this repository. */
 void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *target);
+/* The same as a member, if the caller may read it. */
+void repo_put_link(repo_job *job, const char *key, const repo_target *target);
 /* {"name", "email", "time"} */
 void repo_put_person(mcp_json_writer *w, const repo_person *p);
 /* The first line, of a very long one the beginning. */

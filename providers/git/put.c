@@ -65,20 +65,69 @@ void repo_put_id(mcp_json_writer *w, const git_oid *id)
     mcp_json_add_str(w, (mcp_str){hex, GIT_OID_HEXSZ});
 }
 
+typedef struct spelled {
+    char small[2048];
+    char *text;
+    mcp_str uri;
+} spelled;
+
+/* False: no memory. */
+static bool spell(const repo *r, const repo_target *t, spelled *ret)
+{
+    size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
+    ret->text = room <= sizeof ret->small ? ret->small : common_alloc(&r->alloc, room);
+    if (!ret->text)
+        return false;
+    memcpy(ret->text, r->prefix, prefix);
+    ret->uri = (mcp_str){ret->text, prefix + repo_uri_put(ret->text + prefix, t)};
+    return true;
+}
+
+static void spelled_free(const repo *r, spelled *s)
+{
+    if (s->text != s->small)
+        common_release(&r->alloc, s->text);
+}
+
 void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *t)
 {
-    char small[2048];
-    size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
-    char *uri = room <= sizeof small ? small : common_alloc(&r->alloc, room);
-    if (!uri) {
+    spelled s;
+    if (!spell(r, t, &s)) {
         mcp_json_add_null(w);
         return;
     }
-    memcpy(uri, r->prefix, prefix);
-    size_t len = prefix + repo_uri_put(uri + prefix, t);
-    mcp_json_add_str(w, (mcp_str){uri, len});
-    if (uri != small)
-        common_release(&r->alloc, uri);
+    mcp_json_add_str(w, s.uri);
+    spelled_free(r, &s);
+}
+
+bool repo_job_may(repo_job *j, const repo_target *t)
+{
+    spelled s;
+    if (!j->asking.needed)
+        return true;
+    if (!spell(j->r, t, &s)) {
+        j->asking.rc = MCP_ENOMEM;
+        return false;
+    }
+    bool may = common_asking_may(&j->asking, s.uri);
+    spelled_free(j->r, &s);
+    return may;
+}
+
+bool repo_job_may_commit(repo_job *j, const git_oid *id)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+    git_oid_tostr(hex, sizeof hex, id);
+    return repo_job_may(j, &(repo_target){.kind = REPO_KIND_COMMIT,
+                                          .rev = {hex, GIT_OID_HEXSZ},
+                                          .other = {"", 0},
+                                          .path = {"", 0}});
+}
+
+void repo_put_link(repo_job *j, const char *key, const repo_target *t)
+{
+    if (repo_job_may(j, t))
+        mcp_json_key(j->json, key), repo_put_uri(j->json, j->r, t);
 }
 
 /* As its author's clock showed it. */

@@ -9,7 +9,9 @@ static peer p;
 static const char script[] =
     "mkdir -p docs/sub prompts; echo 'MARK(plan)' >docs/plan.txt; echo 'MARK(open)' >docs/open.md; "
     "echo 'MARK(key)' >docs/sub/a.key; "
+    "mkdir docs/many; (cd docs/many; seq -f hidden%05.0f.key 400 | xargs touch; touch x.md y.md); "
     "git init -q -b main app; cd app; mkdir -p sub; echo 'MARK(secret)' >secret.key; "
+    "cp -r ../docs/many .; "
     "echo 'MARK(open)' >open.md; echo 'MARK(deep)' >sub/deep.key; git add .; git commit -q -m "
     "first; "
     "git tag v1; echo 'MARK(secret2)' >>secret.key; echo 'MARK(open2)' >>open.md; "
@@ -252,12 +254,74 @@ static void test_completions(void **state)
     check_both(completions, COUNT(completions));
 }
 
+/* ---- what is shown beside ------------------------------------------------------------------------------ */
+
+static const row listings[] = {
+    {NO_KEY, READ, URI("git://app/HEAD/"), {"open.md", "sub", "!secret", "!next"}},
+    {NO_KEY, READ, URI("git://app/HEAD?limit=2"), {"many", "open.md", "!sub", "after=open.md"}},
+    {NO_KEY, READ, URI("git://app/HEAD?limit=1&after=open.md"), {"sub", "!secret", "!next"}},
+    {NO_KEY, READ, URI("git://app/HEAD/sub"), {"\\\"entries\\\":[]", "!deep", "!next"}},
+    {NO_KEY, READ, URI("git://app/HEAD/many"), {"x.md", "y.md", "!hidden", "!next"}},
+    {NO_KEY, READ, URI("git://app/HEAD/many?limit=1"), {"x.md", "!y.md", "!hidden", "after=x.md"}},
+    {NO_KEY, READ, URI("git://app/HEAD/many?limit=1&after=x.md"), {"y.md", "!hidden", "!next"}},
+    {{DENY("git://app/v1/**")}, READ, URI("git://app/-/tags"), {"\\\"tags\\\":[]", "!v1"}},
+    {{DENY("git://app/main/**")}, READ, URI("git://app/-/branches"), {"[]", "!main"}},
+    {{DENY("git://app/main/**")}, READ, URI("git://app/"), {"git://app/HEAD/", "!main"}},
+    {{DENY("git://app/-/log/**")}, READ, URI("git://app/"), {"-/tags", "!-/log"}},
+    {{DENY("git://app/-/commit/**"), ALLOW("git://app/-/commit/HEAD")},
+     READ,
+     URI("git://app/-/commit/HEAD"),
+     {"second", "\\\"parents\\\":[]"}},
+    {{DENY("git://app/-/diff/**")}, READ, URI("git://app/-/commit/HEAD"), {"parents", "!diff"}},
+    {{DENY("git://app/-/commit/**")},
+     READ,
+     URI("git://app/-/log/HEAD"),
+     {"[]", "!second", "!first"}},
+    {{DENY("git://app/-/commit/**")},
+     READ,
+     URI("git://app/-/blame/HEAD/open.md"),
+     {"\\\"line\\\":1", "!second", "!Ada", "!commit"}},
+    {NO_KEY, READ, URI("git://app/-/diff/v1/HEAD"), {"MARK(open2)", "!secret"}},
+    {NO_KEY, READ, URI("git://app/-/diff/v1/HEAD/open.md"), {"MARK(open2)"}},
+    {{DENY("git://app/HEAD/secret.key")},
+     READ,
+     URI("git://app/-/diff/v1/HEAD/secret.key"),
+     {"-MARK(secret)", "deleted", "!MARK(secret2)"}},
+    {{DENY("git://app/*/secret.key")}, READ, URI("git://app/-/diff/v1/HEAD/secret.key"), NOT_HERE},
+    {{DENY("git://app/*/secret.key")}, READ, URI("git://app/-/diff/v1/HEAD"), {"open2", "!secret"}},
+    {{DENY("git://app/-/diff/*/*/secret.key")},
+     READ,
+     URI("git://app/-/diff/v1/HEAD"),
+     {"open2", "!secret"}},
+    {{DENY("git://app/*/secret.key")}, READ, URI("git://app/-/blame/v1/secret.key"), {NOT_FOUND}},
+    {{DENY("git://app/*/secret.key")}, READ, URI("git://app/-/log/v1/secret.key"), {NOT_FOUND}},
+    {NO_KEY, READ, URI("file://$T/docs/sub"), {"\"text\":\"\"", "!key", "!more"}},
+    {NO_KEY, READ, URI("file://$T/docs/many"), {"x.md", "y.md", "!hidden", "!more"}},
+    {NO_KEY, READ, URI("file://$T/docs/many?limit=2"), {"x.md", "y.md", "!hidden", "!more"}},
+    {NO_KEY,
+     READ,
+     URI("file://$T/docs/many?limit=1"),
+     {"x.md", "!y.md", "!hidden", "more entries"}},
+    {NO_KEY, READ, URI("file://$T/docs?depth=2"), {"many/y.md", "sub", "!key", "!more"}},
+    {{DENY("file://$T/docs/plan.txt"), DENY("file://$T/docs/sub**")},
+     READ,
+     URI("file://$T/docs?limit=2"),
+     {"many", "open.md", "!plan", "!more"}},
+};
+
+static void test_listings(void **state)
+{
+    (void)state;
+    check_both(listings, COUNT(listings));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_subscriptions),
         cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_listings),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
