@@ -51,17 +51,12 @@ static int read_all(int fd, size_t most, char **ret, size_t *len, mcp_error *err
     }
 }
 
-int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
-              mcp_error *error)
+int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error)
 {
     *error = (mcp_error){0};
     *ret = NULL;
     *len = 0;
-    int fd = open_file(path, trust, error);
-    if (fd < 0)
-        return error->code;
     int rc = read_all(fd, most, ret, len, error);
-    close(fd);
     if (rc == MCP_OK)
         return MCP_OK;
     free(*ret);
@@ -71,5 +66,19 @@ int file_load(const char *path, file_trust trust, size_t most, char **ret, size_
         snprintf(error->text, sizeof(error->text), "it has more than %zu bytes", most);
     else if (!error->text[0])
         snprintf(error->text, sizeof(error->text), "%s", mcp_error_text(rc));
+    return rc;
+}
+
+int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
+              mcp_error *error)
+{
+    *error = (mcp_error){0};
+    *ret = NULL;
+    *len = 0;
+    int fd = open_file(path, trust, error);
+    if (fd < 0)
+        return error->code;
+    int rc = file_read(fd, most, ret, len, error);
+    close(fd);
     return rc;
 }

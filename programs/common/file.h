@@ -13,5 +13,7 @@ typedef enum file_trust {
  * MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
+/* The same of a descriptor, from where it stands; it stays open. */
+int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
 
 #endif

@@ -189,3 +189,15 @@ size_t jsonc_find(mcp_str json, mcp_str pointer, bool key)
     }
     return found;
 }
+
+bool jsonc_member(mcp_str json, size_t object, const char *name, size_t *begin, size_t *end)
+{
+    walk w = {.text = json.ptr, .len = json.len, .at = object};
+    size_t key_at;
+    if (peek(&w) != '{' || !enter(&w, mcp_str_from(name), &key_at))
+        return false;
+    *begin = w.at;
+    skip_value(&w);
+    *end = w.at;
+    return true;
+}

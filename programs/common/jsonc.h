@@ -21,6 +21,10 @@ int jsonc_read(const char *path, file_trust trust, mcp_json_doc **ret, size_t *l
  * its key, where it is a member. Where the pointer leads nowhere: as far as it goes. */
 size_t jsonc_find(mcp_str json, mcp_str pointer, bool key);
 
+/* Where the value of a member begins and ends, of the object that begins at `object` in JSON text, which parses.
+ * False: there is none whose name is written so. */
+bool jsonc_member(mcp_str json, size_t object, const char *name, size_t *begin, size_t *end);
+
 /* Line and column of an offset, from 1; columns are characters. */
 void jsonc_position(mcp_str text, size_t offset, size_t *line, size_t *column);
 

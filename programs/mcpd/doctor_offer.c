@@ -112,8 +112,12 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
     } else {
         printf("\nas %s:\n", principal);
     }
+    bool resources = false, tools = false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
         const mcp_json *result = ask(&a, lists[l].method);
+        bool any = mcp_json_count(mcp_json_get(result, lists[l].array)) > 0;
+        resources = resources || (any && l < 2);
+        tools = tools || (any && strcmp(lists[l].one, "tool") == 0);
         if (!result && mcp_json_get(mcp_json_root(a.answer), "error")) /* it is not offered */
             result = NULL;
         else if (!result)
@@ -123,6 +127,11 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
         else
             print_list(l, result);
     }
+    if (resources && !tools)
+        doctor_find(FINDING_WARNING, "hosts",
+                    "%s sees resources and no tools, and most hosts show tools only: "
+                    "--resource-tools offers the resources as tools",
+                    principal);
     if (w)
         mcp_json_end(w);
     mcp_json_free(a.answer);

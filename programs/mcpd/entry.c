@@ -1,8 +1,8 @@
 /* entry.c: the entry for a host's configuration file.
  *
- * JSON goes to stdout alone, so that it can be piped into a file or jq; what a person needs to
+ * The entry goes to stdout alone, so that it can be piped into a file or jq; what a person needs to
  * know besides goes to stderr. A host starts servers in a folder of its own choosing, so every
- * path is made absolute.
+ * path is made absolute. Most hosts show tools only, so the entry asks for the resource tools.
  */
 #define _GNU_SOURCE
 #include "entry.h"
@@ -15,29 +15,7 @@
 
 #include <mcp/json.h>
 
-typedef struct host {
-    const char *name;
-    const char *key; /* the member that holds the servers */
-    bool has_type;   /* "type": "stdio" is required */
-    const char *where;
-    const char *where_http; /* when the server is at an address; NULL: the same */
-} host;
-
-static const host hosts[] = {
-    {"claude", "mcpServers", false,
-     "Claude Desktop: merge it into claude_desktop_config.json (Settings, Developer, Edit Config;\n"
-     "on Linux ~/.config/Claude/, on macOS ~/Library/Application Support/Claude/), then start it "
-     "again.\n"
-     "Claude Code: merge it into .mcp.json in the project's folder.",
-     "Claude Code: merge it into .mcp.json in the project's folder.\n"
-     "Claude Desktop's file takes commands alone: for it, print the entry without --http."},
-    {"vscode", "servers", true,
-     "VS Code: merge it into .vscode/mcp.json of the workspace, or into the user's mcp.json\n"
-     "(command \"MCP: Open User Configuration\").",
-     NULL},
-    {"cursor", "mcpServers", false,
-     "Cursor: merge it into ~/.cursor/mcp.json, or into .cursor/mcp.json of the project.", NULL},
-};
+#include "config.h"
 
 /* Whether some component is "..". */
 static bool climbs(const char *path)
@@ -92,71 +70,61 @@ static char *own_path(void)
     return path;
 }
 
-/* One string as JSON; false when it is not UTF-8, which JSON cannot hold. */
-static bool print_string(const char *text)
+/* ---- what the host is to start ----------------------------------------------------------------------- */
+
+/* Takes the text, which free() releases. False: there is none, or no memory. */
+static bool add_word(entry *e, char *word)
 {
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_str json;
-    mcp_json_add_string(w, text);
-    int rc = w ? mcp_json_writer_finish(w, &json) : MCP_ENOMEM;
-    if (rc == MCP_OK)
-        printf("%.*s", (int)json.len, json.ptr);
-    else
-        fprintf(stderr, "mcpd: cannot be written as JSON: '%s': %s\n", text, mcp_error_text(rc));
-    mcp_json_writer_free(w);
-    return rc == MCP_OK;
+    char **grown = word ? realloc(e->words, (e->count + 1) * sizeof *grown) : NULL;
+    if (!grown) {
+        free(word);
+        return false;
+    }
+    e->words = grown;
+    e->words[e->count++] = word;
+    return true;
 }
 
-static bool print_freed(char *text)
+static bool add_path(entry *e, const char *name, const char *path)
 {
-    bool ok = text && print_string(text);
-    free(text);
-    return ok;
+    return add_word(e, strdup(name)) && add_word(e, absolute_path(path));
 }
 
-static bool print_path(const char *name, const char *path, const char *before)
+static bool add_source(entry *e, const source *s, modules *m)
 {
-    printf("%s\"--%s\", ", before, name);
-    return print_freed(absolute_path(path));
-}
-
-static bool print_source(const source *s, modules *m)
-{
-    return print_freed(source_is_module(s) ? modules_absolute(m, s->text, NULL)
+    return add_word(e, source_is_module(s) ? modules_absolute(m, s->text, NULL)
                                            : absolute_path(s->text));
 }
 
-/* What the command line said; what the configuration file says is in there. Several sources are a line each. */
-static bool print_arguments(const settings *s, modules *m)
+/* Whether somebody decided about the resource tools. */
+static bool has_decided(const settings *line, const settings *now)
 {
-    bool ok = true, lines = s->sources.count > 1;
-    const char *before = lines ? "\n        " : "";
-    const char *next = lines ? ",\n        " : ", ";
-    if (s->config)
-        ok = print_path("config", s->config, before), before = next;
-    for (size_t i = 0; ok && i < s->kept.count; i++, before = next)
-        printf("%s", before), ok = print_string(s->kept.items[i]);
-    if (ok && s->prompts)
-        ok = print_path("prompts", s->prompts, before), before = next;
-    for (size_t i = 0; ok && i < s->modules.count; i++, before = next)
-        ok = print_path("module", s->modules.items[i], before);
-    for (size_t i = 0; ok && i < s->sources.count; i++, before = next)
-        printf("%s", before), ok = print_source(&s->sources.items[i], m);
-    printf("%s", lines ? "\n      " : "");
+    bool decided = now->resource_tools;
+    for (size_t i = 0; i < line->kept.count; i++)
+        decided = decided || strcmp(line->kept.items[i], "--no-resource-tools") == 0;
+    return decided;
+}
+
+/* What the command line said; what the configuration file says is in there. */
+static bool add_words(entry *e, const settings *line, const settings *now, modules *m)
+{
+    bool ok = add_word(e, own_path());
+    if (ok && line->config)
+        ok = add_path(e, "--config", line->config);
+    for (size_t i = 0; ok && i < line->kept.count; i++)
+        ok = add_word(e, strdup(line->kept.items[i]));
+    if (ok && !has_decided(line, now))
+        ok = add_word(e, strdup("--resource-tools"));
+    if (ok && line->prompts)
+        ok = add_path(e, "--prompts", line->prompts);
+    for (size_t i = 0; ok && i < line->modules.count; i++)
+        ok = add_path(e, "--module", line->modules.items[i]);
+    for (size_t i = 0; ok && i < line->sources.count; i++)
+        ok = add_source(e, &line->sources.items[i], m);
     return ok;
 }
 
-static bool print_stdio(const settings *line, modules *m, const host *h)
-{
-    if (h->has_type)
-        printf("      \"type\": \"stdio\",\n");
-    printf("      \"command\": ");
-    bool ok = print_freed(own_path());
-    printf(",\n      \"args\": [");
-    ok = ok && print_arguments(line, m);
-    printf("]");
-    return ok;
-}
+/* ---- where the host reaches it ----------------------------------------------------------------------- */
 
 /* An address that a host can name: of a socket that is not a file, with a port that is known before it listens. */
 static const char *address_of(const settings *now)
@@ -170,10 +138,14 @@ static const char *address_of(const settings *now)
 }
 
 /* A host on this machine gets everywhere by the loopback. */
-static bool print_http(const settings *now, bool tokens)
+static bool make_url(entry *e, const settings *now)
 {
     const char *address = address_of(now);
-    char url[300];
+    if (!e->host->url) {
+        fprintf(stderr, "mcpd: %s takes commands alone: print its entry without --http\n",
+                e->host->title);
+        return false;
+    }
     if (!address) {
         fprintf(stderr, "mcpd: a host needs an address with a port to reach it over HTTP\n");
         return false;
@@ -181,31 +153,195 @@ static bool print_http(const settings *now, bool tokens)
     const char *port = strrchr(address, ':');
     bool any = *address == ':' || strncmp(address, "0.0.0.0:", 8) == 0 ||
                strncmp(address, "[::]:", 5) == 0;
-    snprintf(url, sizeof url, "http%s://%.*s%s/mcp", now->tls_cert ? "s" : "",
-             any ? 9 : (int)(port - address), any ? "127.0.0.1" : address, port);
-    printf("      \"type\": \"http\",\n      \"url\": ");
-    bool ok = print_string(url);
-    if (tokens)
-        printf(",\n      \"headers\": {\"Authorization\": \"Bearer TOKEN\"}");
+    if (asprintf(&e->url, "http%s://%.*s%s/mcp", now->tls_cert ? "s" : "",
+                 any ? 9 : (int)(port - address), any ? "127.0.0.1" : address, port) < 0)
+        e->url = NULL;
+    return e->url != NULL;
+}
+
+bool entry_make(const char *name, const settings *line, const settings *now, bool tokens,
+                modules *m, entry *ret)
+{
+    bool http = now->http.count && !now->stdio;
+    *ret = (entry){.host = host_find(name), .name = now->name ? now->name : "mcpd"};
+    ret->tokens = http && tokens;
+    bool ok = http ? make_url(ret, now) : add_words(ret, line, now, m);
+    if (!ok)
+        entry_clear(ret);
     return ok;
 }
 
-int entry_print(const settings *line, const settings *now, bool tokens, modules *m)
+void entry_clear(entry *e)
 {
-    const host *h = hosts;
-    while (strcmp(h->name, now->print_config) != 0)
-        h++; /* the parser lets no other name through */
-    bool http = now->http.count && !now->stdio;
-    printf("{\n  \"%s\": {\n    ", h->key);
-    bool ok = print_string(now->name ? now->name : "mcpd");
-    printf(": {\n");
-    ok = ok && (http ? print_http(now, tokens) : print_stdio(line, m, h));
-    printf("\n    }\n  }\n}\n");
-    fflush(stdout); /* what follows is about it, also where both are one pipe */
+    for (size_t i = 0; i < e->count; i++)
+        free(e->words[i]);
+    free(e->words);
+    free(e->url);
+    *e = (entry){0};
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------------------- */
+
+static void put_words(mcp_json_writer *w, const entry *e, size_t from)
+{
+    mcp_json_begin_array(w);
+    for (size_t i = from; i < e->count; i++)
+        mcp_json_add_string(w, e->words[i]);
+    mcp_json_end(w);
+}
+
+static void put_command(mcp_json_writer *w, const entry *e)
+{
+    const known_host *h = e->host;
+    if (h->type)
+        mcp_json_key(w, "type"), mcp_json_add_string(w, h->type);
+    mcp_json_key(w, "command");
+    if (h->one_list) {
+        put_words(w, e, 0);
+    } else {
+        mcp_json_add_string(w, e->words[0]);
+        mcp_json_key(w, "args"), put_words(w, e, 1);
+    }
+    if (h->more_key)
+        mcp_json_key(w, h->more_key), mcp_json_add_raw(w, mcp_str_from(h->more_value));
+}
+
+static void put_url(mcp_json_writer *w, const entry *e)
+{
+    const known_host *h = e->host;
+    if (h->url_type)
+        mcp_json_key(w, "type"), mcp_json_add_string(w, h->url_type);
+    mcp_json_key(w, h->url), mcp_json_add_string(w, e->url);
+    if (e->tokens) {
+        mcp_json_key(w, "headers");
+        mcp_json_add_raw(w, MCP_STR("{\"Authorization\":\"Bearer TOKEN\"}"));
+    }
+    if (h->more_key && !h->more_of_commands)
+        mcp_json_key(w, h->more_key), mcp_json_add_raw(w, mcp_str_from(h->more_value));
+}
+
+static void put_file(mcp_json_writer *w, const entry *e)
+{
+    mcp_json_begin_object(w);
+    mcp_json_key(w, e->host->key);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, e->name);
+    mcp_json_begin_object(w);
+    if (e->url)
+        put_url(w, e);
+    else
+        put_command(w, e);
+    mcp_json_end(w);
+    mcp_json_end(w);
+    mcp_json_end(w);
+}
+
+/* ---- as TOML ---------------------------------------------------------------------------------------------- */
+
+/* Whether a key needs no quotes. */
+static bool is_bare(const char *key)
+{
+    return *key &&
+           key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")] ==
+               0;
+}
+
+/* The escapes of JSON are those of TOML, which wants one more. */
+static bool put_string(FILE *to, const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json;
+    mcp_json_add_string(w, text);
+    bool ok = w && mcp_json_writer_finish(w, &json) == MCP_OK;
+    for (size_t i = 0; ok && i < json.len; i++)
+        if (json.ptr[i] == 0x7f)
+            fputs("\\u007F", to);
+        else
+            putc(json.ptr[i], to);
+    mcp_json_writer_free(w);
+    return ok;
+}
+
+static bool put_table(FILE *to, const entry *e)
+{
+    bool ok = true;
+    fprintf(to, "[%s.", e->host->key);
+    if (is_bare(e->name))
+        fputs(e->name, to);
+    else
+        ok = put_string(to, e->name);
+    fputs(e->url ? "]\nurl = " : "]\ncommand = ", to);
+    ok = ok && put_string(to, e->url ? e->url : e->words[0]);
+    if (e->tokens)
+        fputs("\nbearer_token_env_var = \"MCPD_TOKEN\"", to);
+    if (!e->url)
+        fputs("\nargs = [", to);
+    for (size_t i = 1; ok && i < e->count; i++) {
+        fputs(i > 1 ? ", " : "", to);
+        ok = put_string(to, e->words[i]);
+    }
+    fputs(e->url ? "\n" : "]\n", to);
+    return ok;
+}
+
+static bool put_json(FILE *to, const entry *e)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str json;
+    put_file(w, e);
+    bool ok = w && mcp_json_writer_finish(w, &json) == MCP_OK;
     if (ok)
-        fprintf(stderr, "%s\n", http && h->where_http ? h->where_http : h->where);
-    if (ok && http)
-        fprintf(stderr, "mcpd has to be running already%s.\n",
-                tokens ? "; put a token of its own in place of TOKEN" : "");
-    return ok ? 0 : 1;
+        config_pretty(to, json);
+    mcp_json_writer_free(w);
+    return ok;
+}
+
+char *entry_text(const entry *e)
+{
+    char *made = NULL;
+    size_t size;
+    FILE *to = open_memstream(&made, &size);
+    bool ok = to && (e->host->toml ? put_table(to, e) : put_json(to, e));
+    if (to && fclose(to) != 0)
+        ok = false;
+    if (ok)
+        return made;
+    free(made);
+    fprintf(stderr, "mcpd: the entry cannot be written: a name in it is no UTF-8\n");
+    return NULL;
+}
+
+/* ---- for people --------------------------------------------------------------------------------------------- */
+
+void entry_say_rest(const entry *e)
+{
+    if (!e->url)
+        return;
+    fprintf(stderr,
+            "mcpd has to be running already, with --resource-tools if the host shows tools only");
+    if (e->tokens)
+        fprintf(stderr, e->host->toml ? "; the variable MCPD_TOKEN has its token"
+                                      : "; put a token of its own in place of TOKEN");
+    fprintf(stderr, ".\n");
+}
+
+int entry_print(const entry *e)
+{
+    char *text = entry_text(e), *file = host_usual_file(e->host);
+    if (!text) {
+        free(file);
+        return 1;
+    }
+    fputs(text, stdout);
+    fflush(stdout); /* what follows is about it, also where both are one pipe */
+    if (file)
+        fprintf(stderr,
+                "%s: merge it into %s; mcpd --install %s instead of --print-config does that.\n",
+                e->host->title, file, e->host->name);
+    if (e->host->note)
+        fprintf(stderr, "%s\n", e->host->note);
+    entry_say_rest(e);
+    free(text);
+    free(file);
+    return 0;
 }

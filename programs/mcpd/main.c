@@ -21,6 +21,7 @@
 #include "effective.h"
 #include "entry.h"
 #include "http.h"
+#include "install.h"
 #include "log.h"
 #include "offer.h"
 #include "reload.h"
@@ -153,9 +154,16 @@ static int prepare(program *p, mcp_error *error)
 
 static int print_what(const program *p)
 {
-    if (strcmp(p->now.print_config, "mcpd") == 0)
+    if (p->now.print_config && strcmp(p->now.print_config, "mcpd") == 0)
         return effective_print(&p->offer);
-    return entry_print(&p->line, &p->now, p->known != NULL, p->offer.modules);
+    entry e;
+    const char *host = p->now.install ? p->now.install : p->now.print_config;
+    if (!entry_make(host, &p->line, &p->now, p->known != NULL, p->offer.modules, &e))
+        return 1;
+    int status =
+        p->now.install ? install_entry(&e, p->now.install_file, p->now.yes) : entry_print(&e);
+    entry_clear(&e);
+    return status;
 }
 
 static int serve(program *p)
@@ -166,7 +174,7 @@ static int serve(program *p)
         status = 1; /* it was said what */
     else if (rc == MCP_OK && p->now.check_config)
         printf("%s: nothing is wrong with it\n", p->line.config);
-    else if (rc == MCP_OK && p->now.print_config)
+    else if (rc == MCP_OK && (p->now.print_config || p->now.install))
         status = print_what(p);
     else if (rc == MCP_OK)
         rc = run_loop(p, &error);
@@ -187,6 +195,8 @@ static int refuse(const settings *line, const settings *s)
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;
     }
+    if ((line->install_file || line->yes) && !line->install)
+        return say("--install-file and --yes need --install"), 2;
     if (!s->http.count && (line->token_file || line->tls_cert || line->tls_key))
         return say("--token-file, --tls-cert and --tls-key need --http"), 2;
     return 0;

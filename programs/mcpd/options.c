@@ -10,6 +10,7 @@
 #include <common/text.h>
 #include <mcp/base.h>
 
+#include "hosts.h"
 #include "modules.h"
 
 const char program_name[] = "mcpd";
@@ -272,14 +273,39 @@ static const option table[] = {
      .kind = OPTION_CHOICE,
      .at = AT(print_config),
      .argument = "HOST",
-     .choices = "claude|vscode|cursor|mcpd",
+     .choices = HOST_NAMES "|mcpd",
      .unkept = true,
      .line_only = true,
      .help =
-         "Print the entry for the configuration file of HOST (claude, vscode or cursor), made of "
-         "the other options and the sources, and end. mcpd: print all that is in force as a file "
-         "for "
-         "--config, without secrets."},
+         "Print the entry for the configuration file of HOST, made of the other options and the "
+         "sources, and end. HOST is one of claude, claude-code, claude-desktop, codex, copilot, "
+         "cursor, gemini, kiro, lmstudio, opencode, vscode, windsurf and zed. The entry has "
+         "--resource-tools unless --no-resource-tools is given. mcpd: print all that is in force "
+         "as a file for --config, without secrets."},
+    {.name = "install",
+     .kind = OPTION_CHOICE,
+     .at = AT(install),
+     .argument = "HOST",
+     .choices = HOST_NAMES,
+     .unkept = true,
+     .line_only = true,
+     .help =
+         "Put that entry into the configuration file of HOST, and end: shows the change, asks, "
+         "and keeps a copy of the file beside it. Of claude-code it is .mcp.json in the present "
+         "folder, of the others the user's own file."},
+    {.name = "install-file",
+     .kind = OPTION_TEXT,
+     .at = AT(install_file),
+     .argument = "FILE",
+     .unkept = true,
+     .line_only = true,
+     .help = "With --install: put it into FILE, for example that of a project."},
+    {.name = "yes",
+     .kind = OPTION_FLAG,
+     .at = AT(yes),
+     .unkept = true,
+     .line_only = true,
+     .help = "With --install: write without asking."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,
@@ -434,7 +460,8 @@ void options_help(FILE *to)
                 "  mcpd --http 127.0.0.1:8642 ~/project\n"
                 "  mcpd --prompts ~/prompts ~/project\n"
                 "  mcpd sqlite:shop.db git:src ~/project\n"
-                "  mcpd --print-config claude ~/project\n");
+                "  mcpd --print-config claude ~/project\n"
+                "  mcpd --install cursor ~/project\n");
 }
 
 void options_completion(FILE *to, const char *shell)

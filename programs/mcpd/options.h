@@ -33,7 +33,9 @@ typedef struct settings {
     texts include, exclude;
     uint64_t page_size, max_read, watch_budget;
     bool resource_tools, no_watch, no_subscribe, no_list_changed;
-    const char *name, *instructions, *log_level, *log_format, *print_config;
+    const char *name, *instructions, *log_level, *log_format, *print_config, *install,
+        *install_file;
+    bool yes;
     texts http, allow_host, allow_origin;
     bool http_sse, stdio;
     const char *token_file, *tls_cert, *tls_key;

@@ -118,7 +118,7 @@ END
 
 @test "every option that the file can have is in the schema, which is the committed one" {
     "$MCPD" --help-schema | diff - "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json"
-    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|json|list-modules|version|help|completion'); do
+    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|json|list-modules|install|yes|version|help|completion'); do
         jq -e --arg key "${option#--}" '.properties[$key].description' \
             "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json" >/dev/null || { echo "$option"; return 1; }
     done
@@ -209,6 +209,10 @@ END
     printf '{"sorces": []}' >c.json
     run -1 --separate-stderr "$MCPD" --config c.json --doctor --json
     jq -e '.ok == false and any(.findings[]; .text | endswith("did you mean \"sources\"?"))' <<<"$output"
+    run -0 --separate-stderr "$MCPD" --doctor docs
+    [[ "$output" == *"warning hosts: stdio sees resources and no tools"*"--resource-tools"* ]]
+    run -0 --separate-stderr "$MCPD" --doctor --resource-tools docs
+    [[ "$output" != *"warning hosts"* ]]
     run -0 --separate-stderr "$MCPD" --http 0.0.0.0:0 --doctor docs
     [[ "$output" == *"warning http: 0.0.0.0:0: everybody who gets there is served"* ]]
 }

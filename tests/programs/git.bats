@@ -99,7 +99,7 @@ reads() { # URI...: messages
     for within in 'a %26 %25b' './a %26 %25b/wt/..'; do
         run -0 --separate-stderr "$MCPD" --print-config claude 'git:a & %b/wt?within='"$within&max_read=2048"
         mapfile -t args < <(jq -r '.mcpServers.mcpd.args[]' <<<"$output")
-        [ "${args[0]}" = "git:$PWD/a & %b/wt?within=$PWD/a %26 %25b&max_read=2048" ] || { echo "$output"; return 1; }
+        [ "${args[-1]}" = "git:$PWD/a & %b/wt?within=$PWD/a %26 %25b&max_read=2048" ] || { echo "$output"; return 1; }
         cd elsewhere
         run -0 legacy "${args[@]}" -- "${messages[@]}"
         [ "$(jq -r '.[0].result.contents[0].text' <<<"$output")" = one ] || { echo "$output"; return 1; }

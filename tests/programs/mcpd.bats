@@ -59,7 +59,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     run -2 --separate-stderr "$MCPD" --max-read 10X "$T"
     [[ "$stderr" == *"K, M or G"* ]]
     run -2 --separate-stderr "$MCPD" --print-config emacs "$T"
-    [[ "$stderr" == *"claude vscode cursor"* ]]
+    [[ "$stderr" == *"claude claude-code"*"vscode windsurf zed mcpd"* ]]
     run -2 --separate-stderr "$MCPD" --hidden=yes "$T"
     [[ "$stderr" == *"takes no value"* ]]
 }
@@ -119,7 +119,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     touch "$BATS_TEST_TMPDIR/--hidden/x"
     cd "$BATS_TEST_TMPDIR"
     run -0 --separate-stderr "$MCPD" --print-config claude -- --hidden
-    [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"$BATS_TEST_TMPDIR/--hidden\"]" ]
+    [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"--resource-tools\",\"$BATS_TEST_TMPDIR/--hidden\"]" ]
 }
 
 # ---- the configuration of hosts ------------------------------------------------------------------------
@@ -129,12 +129,12 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     for host in claude cursor; do
         run -0 --separate-stderr "$MCPD" --print-config $host --hidden --max-read=64K . src
         [ "$(jq -r '.mcpServers.mcpd.command | test("^/.*mcpd$")' <<< "$output")" = true ]
-        [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"--hidden\",\"--max-read=64K\",\"$T\",\"$T/src\"]" ]
+        [ "$(jq -c '.mcpServers.mcpd.args' <<< "$output")" = "[\"--hidden\",\"--max-read=64K\",\"--resource-tools\",\"$T\",\"$T/src\"]" ]
         [ -n "$stderr" ]
     done
     run -0 --separate-stderr "$MCPD" --name files --print-config vscode "$T/"
     [ "$(jq -r '.servers.files.type' <<< "$output")" = stdio ]
-    [ "$(jq -c '.servers.files.args' <<< "$output")" = "[\"--name\",\"files\",\"$T\"]" ]
+    [ "$(jq -c '.servers.files.args' <<< "$output")" = "[\"--name\",\"files\",\"--resource-tools\",\"$T\"]" ]
 }
 
 @test "--print-config: what it prints can be started" {
@@ -150,7 +150,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 @test "--print-config: names that JSON has to escape, and a source that is not there" {
     mkdir "$T/a \"b\" \\ é"
     run -0 --separate-stderr "$MCPD" --print-config claude "$T/a \"b\" \\ é"
-    [ "$(jq -r '.mcpServers.mcpd.args[0]' <<< "$output")" = "$T/a \"b\" \\ é" ]
+    [ "$(jq -r '.mcpServers.mcpd.args[-1]' <<< "$output")" = "$T/a \"b\" \\ é" ]
     run -1 --separate-stderr "$MCPD" --print-config claude "$T/none"
     [ -z "$output" ]
 }

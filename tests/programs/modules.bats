@@ -168,7 +168,7 @@ END
     cp "$NOTES" here.so
     run -0 --separate-stderr "$MCPD" --print-config claude --hidden --module here.so 'notes:a,b?name=x' .
     [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = \
-        "[\"--hidden\",\"--module\",\"$PWD/here.so\",\"notes:a,b?name=x\",\"$PWD\"]" ]
+        "[\"--hidden\",\"--resource-tools\",\"--module\",\"$PWD/here.so\",\"notes:a,b?name=x\",\"$PWD\"]" ]
 }
 
 @test "an installed tree that was moved finds its modules" {

@@ -92,7 +92,7 @@ modern() { # METHOD MEMBERS OPTIONS...: the reply
 @test "--print-config names the folder by its absolute path" {
     cd "$BATS_TEST_TMPDIR"
     out=$("$MCPD" --print-config cursor --prompts prompts tree 2> /dev/null)
-    [ "$(jq -c .mcpServers.mcpd.args <<< "$out")" = "[\"--prompts\",\"$P\",\"$T\"]" ]
+    [ "$(jq -c .mcpServers.mcpd.args <<< "$out")" = "[\"--resource-tools\",\"--prompts\",\"$P\",\"$T\"]" ]
 }
 
 # start OPTIONS...: a server that goes on; its input is descriptor 7, its output the file $out

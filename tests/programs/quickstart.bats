@@ -51,6 +51,7 @@ entry() { # the command of the entry that was printed, as the array $command
     "$MCPCTL" ls -- "${command[@]}" | grep -q 'my%20project/README.md$'
     printf '%s\n' "$output" | sed -n 's/^\$ //p' >"$BATS_TEST_TMPDIR/typed"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/typed")" -eq 4 ]
+    [[ "$output" == *"/mcpd --install cursor "* && "$output" == *--resource-tools* ]]
     while read -r line; do
         env -i HOME="$HOME" PATH=/usr/bin:/bin bash -c "$line" </dev/null >/dev/null 2>&1
     done <"$BATS_TEST_TMPDIR/typed"

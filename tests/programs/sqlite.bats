@@ -80,7 +80,7 @@ read_text() { # URI OPTION...: the text of a resource
 
 @test "--print-config makes the path absolute and keeps the options" {
     run -0 --separate-stderr "$MCPD" --print-config claude 'sqlite:shop.db?name=x'
-    [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = "[\"sqlite:$PWD/shop.db?name=x\"]" ]
+    [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = "[\"--resource-tools\",\"sqlite:$PWD/shop.db?name=x\"]" ]
 }
 
 @test "nothing is written, whatever is asked; no file is made" {

@@ -1,0 +1,285 @@
+# mcpd --print-config and --install: what each host's entry looks like, and that its file keeps everything else.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p home/.config/{Claude,Code/User} home/.codeium home/.kiro served
+    echo hello >served/hello.txt
+    export HOME=$PWD/home XDG_CONFIG_HOME='' CODEX_HOME='' COPILOT_HOME=''
+    hosts=$("$MCPD" --completion bash | grep -o 'claude-code .* zed' | head -1)
+    program=$(realpath "$MCPD")
+}
+
+# files: what lies below the home folder, and .mcp.json
+files() { find home .mcp.json -type f 2>/dev/null | sort | tr '\n' ' '; }
+
+install() { "$MCPD" --install "$@" --yes served </dev/null; }
+
+# seen FILE: its text, and all that the home folder has
+seen() {
+    find home -mindepth 1 -printf '%p %i %m %s %T@\n' | sort
+    [ ! -f "$1" ] || md5sum "$1"
+}
+
+# untouched FILE COMMAND...: it fails, tells what to paste, and leaves the file and its folder as they were
+untouched() {
+    local file=$1 before
+    shift
+    before=$(seen "$file")
+    run -1 --separate-stderr "$@"
+    [ "$(seen "$file")" = "$before" ]
+    [[ "$output" == *"$program"* && "$output" == *--resource-tools* ]] || { echo "$output"; return 1; }
+}
+
+@test "each host has its entry, in the form of its own documentation" {
+    [ "$(wc -w <<<"$hosts")" -eq 12 ]
+    args="[\"--resource-tools\",\"$PWD/served\"]"
+    while IFS='|' read -r host form; do
+        run -0 --separate-stderr "$MCPD" --print-config "$host" served
+        diff <(jq -cn --arg c "$program" --argjson a "$args" "$form") <(jq -c . <<<"$output") || { echo "$host"; return 1; }
+        [ -n "$stderr" ]
+    done <<'END'
+claude|{mcpServers: {mcpd: {command: $c, args: $a}}}
+claude-code|{mcpServers: {mcpd: {type: "stdio", command: $c, args: $a}}}
+claude-desktop|{mcpServers: {mcpd: {command: $c, args: $a}}}
+copilot|{mcpServers: {mcpd: {type: "local", command: $c, args: $a, tools: ["*"]}}}
+cursor|{mcpServers: {mcpd: {command: $c, args: $a}}}
+gemini|{mcpServers: {mcpd: {command: $c, args: $a}}}
+kiro|{mcpServers: {mcpd: {command: $c, args: $a}}}
+lmstudio|{mcpServers: {mcpd: {command: $c, args: $a}}}
+opencode|{mcp: {mcpd: {type: "local", command: ([$c] + $a), enabled: true}}}
+vscode|{servers: {mcpd: {type: "stdio", command: $c, args: $a}}}
+windsurf|{mcpServers: {mcpd: {command: $c, args: $a}}}
+zed|{context_servers: {mcpd: {command: $c, args: $a, source: "custom"}}}
+END
+    run -0 --separate-stderr "$MCPD" --print-config codex --name 'a "b"' served
+    diff - <(printf '%s\n' "$output") <<END
+[mcp_servers."a \\"b\\""]
+command = "$program"
+args = ["--name", "a \\"b\\"", "--resource-tools", "$PWD/served"]
+END
+}
+
+@test "each host has its entry over HTTP, or says that it has none" {
+    echo 'ada:token-of-ada' >tokens
+    chmod 600 tokens
+    while IFS='|' read -r host form; do
+        run -0 --separate-stderr "$MCPD" --print-config "$host" --http 127.0.0.1:99 --token-file tokens served
+        diff <(jq -cn --arg u http://127.0.0.1:99/mcp --argjson h '{"Authorization":"Bearer TOKEN"}' "$form") \
+            <(jq -c '.[].mcpd' <<<"$output") || { echo "$host"; return 1; }
+    done <<'END'
+claude-code|{type: "http", url: $u, headers: $h}
+copilot|{type: "http", url: $u, headers: $h, tools: ["*"]}
+cursor|{url: $u, headers: $h}
+gemini|{httpUrl: $u, headers: $h}
+kiro|{url: $u, headers: $h}
+lmstudio|{url: $u, headers: $h}
+opencode|{type: "remote", url: $u, headers: $h, enabled: true}
+vscode|{type: "http", url: $u, headers: $h}
+windsurf|{serverUrl: $u, headers: $h}
+zed|{url: $u, headers: $h}
+END
+    run -0 --separate-stderr "$MCPD" --print-config codex --http 127.0.0.1:99 --token-file tokens served
+    [ "$output" = $'[mcp_servers.mcpd]\nurl = "http://127.0.0.1:99/mcp"\nbearer_token_env_var = "MCPD_TOKEN"' ]
+    run -1 --separate-stderr "$MCPD" --print-config claude-desktop --http 127.0.0.1:99 served
+    [[ -z "$output" && "$stderr" == *"takes commands alone"* ]]
+}
+
+@test "the resource tools are asked for once, and not against the user's will" {
+    for options in --resource-tools '--resource-tools --hidden'; do
+        [ "$("$MCPD" --print-config cursor $options served 2>/dev/null | grep -o -e --resource-tools | wc -l)" -eq 1 ]
+    done
+    printf '{"sources": ["served"], "resource-tools": true}' >c.json
+    [ "$("$MCPD" --print-config cursor --config c.json 2>/dev/null | jq -c .mcpServers.mcpd.args)" = "[\"--config\",\"$PWD/c.json\"]" ]
+}
+
+@test "--install: into a new file of each host, of the user alone, once" {
+    for host in $hosts; do
+        run -0 --separate-stderr install "$host"
+        [[ "$output" == *"a new file:"*"+ "*"$program"*$'\nwritten' ]] || { echo "$host: $output"; return 1; }
+    done
+    while read -r file key; do
+        [ "$(stat -c %a "$file")" = 600 ]
+        jq -e --arg key "$key" '.[$key].mcpd.command | length > 0' "$file" >/dev/null || { echo "$file"; return 1; }
+    done <<'END'
+.mcp.json mcpServers
+home/.config/Claude/claude_desktop_config.json mcpServers
+home/.copilot/mcp-config.json mcpServers
+home/.cursor/mcp.json mcpServers
+home/.gemini/settings.json mcpServers
+home/.kiro/settings/mcp.json mcpServers
+home/.lmstudio/mcp.json mcpServers
+home/.config/opencode/opencode.json mcp
+home/.config/Code/User/mcp.json servers
+home/.codeium/windsurf/mcp_config.json mcpServers
+home/.config/zed/settings.json context_servers
+END
+    [ "$(stat -c %a home/.codex/config.toml)" = 600 ]
+    [ "$(files | wc -w)" -eq 12 ]
+    # and what was written can be started anywhere
+    mapfile -t command < <(jq -r '.mcpServers.mcpd | .command, .args[]' home/.cursor/mcp.json)
+    (cd / && XDG_STATE_HOME=$BATS_TEST_TMPDIR/state "$MCPCTL" ls -- "${command[@]}") | grep -q '/served/hello.txt$'
+    for host in $hosts; do
+        [ "$host" = codex ] || [[ "$(install "$host")" == *"has this entry already" ]]
+    done
+    [ "$(files | wc -w)" -eq 12 ]
+    XDG_CONFIG_HOME=$PWD/elsewhere CODEX_HOME=$PWD/codex run -0 install codex
+    [ -f codex/config.toml ]
+}
+
+@test "--install: everything else stays, byte for byte; a copy is kept, and the permissions" {
+    mkdir home/.config/zed
+    file=home/.config/zed/settings.json
+    n=0
+    while IFS= read -r text; do
+        printf '%b' "$text" >$file
+        cp $file before
+        chmod 640 $file
+        install zed >out 2>&1
+        # Something was put in, in one place: what stood before it, and behind.
+        same=$(cmp before $file | sed 's/.* byte \([0-9]*\),.*/\1/')
+        rest=$(($(wc -c <before) - same + 1))
+        cmp <(tail -c $rest before) <(tail -c $rest $file)
+        cmp before "$file.before-mcpd$([ $n -eq 0 ] || echo "-$((n + 1))")"
+        [ "$(stat -c %a $file)" = 640 ]
+        [ "$(stat -c %a $file.before-mcpd)" = 640 ]
+        run -0 install zed
+        [[ "$output" == *"has this entry already"* ]] || { cat $file; return 1; }
+        n=$((n + 1))
+    done <<'END'
+{}
+{\n}
+{"theme":"One"}
+// Zed settings\n{\n  // of Ada\n  "theme": "One", /* dark { */\n  "tabs": [1,\n 2,],\n}\n
+{\n\t"context_servers": {},\n\t"x": "}\\"{"\n}
+{\n  "context_servers": { // mine\n    "other": {"command": "x", "args": [],},\n  }, "y": {"context_servers": {}}\n}
+\n\n  { "y": {"mcpd": 1}, "context_servers":\n{\n/* none */ } }
+{\r\n  "a": 1\r\n}\r\n
+END
+    [ $n -eq 8 ]
+}
+
+@test "--install: an entry of that name gives way alone, and both are shown" {
+    mkdir home/.cursor
+    file=home/.cursor/mcp.json
+    printf '{\n  "mcpServers": {\n    "a": {"command": "a"}, // first\n    "mcpd": {"command": "old", "env": {"X": "}"}},\n    "z": {"command": "z"}\n  }\n}\n' >$file
+    run -0 --separate-stderr install cursor
+    [[ "$output" == *$'line 4:\n- {"command": "old", "env": {"X": "}"}}\n+ {\n+       "command": '* ]]
+    [ "$(sed 's|//.*||' $file | jq -c '[.mcpServers | .a, .z, .mcpd.args[0], (keys_unsorted)]')" = \
+        '[{"command":"a"},{"command":"z"},"--resource-tools",["a","mcpd","z"]]' ]
+    grep -q '// first$' $file
+    run -0 install cursor --name other
+    [ "$(sed 's|//.*||' $file | jq -c '.mcpServers | keys')" = '["a","mcpd","other","z"]' ]
+}
+
+@test "--install: what cannot be edited safely is left alone, with a reason and what to paste" {
+    mkdir home/.cursor
+    file=home/.cursor/mcp.json
+    while IFS='|' read -r text why; do
+        printf '%b\n' "$text" >$file
+        untouched $file install cursor
+        [[ "$stderr" == *"$why"* && "$stderr" == *"put this there yourself"* ]] || { echo "$text: $stderr"; return 1; }
+    done <<'END'
+{"a": 1|it is not JSON
+{\n  "a": nope}|line 2, column 8
+[]|no object
+{"mcpServers": []}|mcpServers in it is no object
+{"a": 1, "a": 2}|twice
+{"mcpServers": {"mcpd": 1}, "mcpServers": {}}|twice
+{"mcp\\u0053ervers": {}}|cannot be edited safely
+{"mcpServers": {"mcp\\u0064": {}}}|cannot be edited safely
+{"a": "\0"}|NUL
+END
+    rm $file
+    echo '{}' >home/target
+    ln -s ../target $file
+    untouched home/target install cursor
+    [[ "$stderr" == *"symbolic link"* ]]
+    rm $file
+    mkfifo $file
+    untouched none install cursor
+    rm $file
+    mkdir $file
+    untouched none install cursor
+    rm -r home/.codeium
+    untouched none install windsurf
+    [[ "$stderr" == *"is Windsurf installed?"* ]]
+}
+
+@test "--install: TOML gets a table at its end, and one that may be there already is not doubled" {
+    mkdir home/.codex
+    file=home/.codex/config.toml
+    printf '# mcp_servers of Ada\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "o"' >before
+    cp before $file
+    run -0 --separate-stderr install codex
+    diff - $file <<END
+$(cat before)
+
+[mcp_servers.mcpd]
+command = "$program"
+args = ["--resource-tools", "$PWD/served"]
+END
+    cmp before $file.before-mcpd
+    while IFS='|' read -r text why; do
+        printf '%b\n' "$text" >$file
+        untouched $file install codex
+        [[ "$stderr" == *"$why"* ]] || { echo "$text: $stderr"; return 1; }
+    done <<'END'
+[mcp_servers.mcpd]|it has a server mcpd
+  [mcp_servers.mcpd.env]|it has a server mcpd
+[mcp_servers."mcpd"]|cannot be edited safely
+[ mcp_servers . mcpd ]|cannot be edited safely
+[mcp_servers]|cannot be edited safely
+["mcp\\u005fservers".mcpd]|cannot be edited safely
+mcp_servers = {}|cannot be edited safely
+mcp_servers.mcpd.command = "x"|cannot be edited safely
+END
+    printf '[mcp_servers.mcpd2]\n' >$file
+    run -0 install codex
+}
+
+# on_terminal SCRIPT COMMAND...: types what SCRIPT prints when it is asked
+on_terminal() {
+    local script=$1 line
+    shift
+    printf -v line '%q ' "$@"
+    : >shown
+    { for ((i = 0; i < 500; i++)); do
+        ! grep -q 'Write it?' shown || break
+        sleep 0.02
+    done; eval "$script"; } | SHELL=/bin/bash script -qefc "$line" shown
+}
+
+@test "--install asks, and writes only after yes; a file that changed meanwhile is left alone" {
+    mkdir home/.cursor
+    file=home/.cursor/mcp.json
+    echo '{}' >$file
+    run -2 "$MCPD" --install cursor served </dev/null
+    [[ "$output" == *"--yes writes without asking"* ]]
+    for answer in n '' nope; do
+        run -1 on_terminal "echo '$answer'" "$MCPD" --install cursor served
+        [[ "$output" == *"+ "*"nothing was written"* ]]
+        [ "$(files)" = "$file " ] && [ "$(cat $file)" = '{}' ]
+    done
+    run -1 on_terminal "echo '{ }' >$file; echo y" "$MCPD" --install cursor served
+    [[ "$output" == *"it changed meanwhile; nothing was written"* ]]
+    [ "$(cat $file)" = '{ }' ]
+    run -0 on_terminal 'echo y' "$MCPD" --install cursor served
+    jq -e .mcpServers.mcpd $file
+    [ -z "$(find home -name '.mcpd-*')" ]
+}
+
+@test "--install-file, and words that do not go together" {
+    echo '{"mcpServers": {}}' >mine.json
+    run -0 install claude-code --install-file mine.json
+    jq -e .mcpServers.mcpd mine.json
+    [ ! -e .mcp.json ]
+    run -2 install claude
+    [[ "$output" == *"claude-code or claude-desktop"* ]]
+    run -2 "$MCPD" --yes served
+    run -2 "$MCPD" --install nohost served
+    run -1 "$MCPD" --install cursor --yes none
+    [ ! -e home/.cursor ]
+}
