@@ -62,20 +62,20 @@ enum {
     COMMON_TOOL_NAME = 128,
 };
 
-/* The schema of their options. `tool` says what the tool's name is, `more` are members of their own with a comma at the
+/* The schema of their options. `more` are members of their own with a comma at the
  * end, `queries` is COMMON_QUERIES_SCHEMA(). */
-#define COMMON_DATABASE_SCHEMA(tool, more, queries)                                             \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                      \
-    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"                      \
-    "\"description\":\"Rows in one answer; default 1000\"},"                                    \
-    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"                \
-    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"                        \
-    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"                 \
-    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"          \
-    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"                   \
-    "\"description\":\"How long one request may take; default 5000\"}," more                    \
-    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"                                          \
-    "\"description\":\"Name of the tool for queries; default " tool "; empty: none\"}," queries \
-    "}}"
+#define COMMON_DATABASE_SCHEMA(more, queries)                                            \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"               \
+    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"               \
+    "\"description\":\"Rows in one answer; default 1000\"},"                             \
+    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"         \
+    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"                 \
+    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"          \
+    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"   \
+    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"            \
+    "\"description\":\"How long one request may take; default 5000\"}," more             \
+    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"                                   \
+    "\"description\":\"Name of the tool for queries; default query_MODULE_NAME; empty: " \
+    "none\"}," queries "}}"
 
 #endif

@@ -28,7 +28,7 @@ typedef struct mcp_postgres_options {
     uint64_t connections; /* at the most, beside one that watches; 4 */
     uint64_t poll_ms;     /* how often it is looked whether the schema changed; 2000 */
     bool superuser; /* run statements from outside even when the role may read the server's files */
-    const char *tool;        /* name of the tool for queries; default "query_NAME"; "": none */
+    const char *tool; /* name of the tool for queries; default "query_postgres_NAME"; "": none */
     const mcp_json *queries; /* saved queries, as mcp_postgres_schema has them; NULL: none */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
@@ -37,7 +37,7 @@ typedef struct mcp_postgres_options {
 /* Mounts the database. The server needs a host with timers, descriptors and workers. A server that does not
  * answer now is no failure: it is asked again when something is needed; one that refuses the role or has
  * no such database is. MCP_EINVAL (the connection string, a saved query), MCP_EACCESS, MCP_EEXIST (the
- * name is taken), MCP_EUNSUPPORTED (no such host), MCP_ENOMEM; error->text says which and why, and never what stands in the
+ * name or that of the tool is taken), MCP_EUNSUPPORTED (no such host), MCP_ENOMEM; error->text says which and why, and never what stands in the
  * connection string. */
 int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, mcp_error *error);
 

@@ -265,7 +265,6 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
 /* ---- options as JSON ---------------------------------------------------------------------------------------------- */
 
 const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
-    "query_NAME",
     "\"connections\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
     "\"description\":\"Connections at the most, beside one that watches; default 4\"},"
     "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"

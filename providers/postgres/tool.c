@@ -1,25 +1,10 @@
-/* tool.c: the tool that runs a query. Each database has its own, so that it can be named, allowed and left out. */
+/* tool.c: the tool that runs a query. */
 #include "provider.h"
 
-#include <ctype.h>
-#include <stdio.h>
+#include "query_tool.h"
 
-enum { DEFAULT_ROWS = 100 };
-
-static const char input_schema[] =
-    "{\"type\":\"object\",\"required\":[\"sql\"],\"additionalProperties\":false,\"properties\":{"
-    "\"sql\":{\"type\":\"string\",\"maxLength\":65536,\"description\":\"One statement in "
-    "PostgreSQL's SQL that reads: SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW\"},"
-    "\"parameters\":{\"type\":\"array\",\"maxItems\":64,\"items\":{\"type\":[\"string\",\"number\","
-    "\"boolean\",\"null\"]},\"description\":\"Values for $1, $2, ...\"},"
-    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Rows at the most; default "
-    "100\"}}}";
-
-static const char output_schema[] =
-    "{\"type\":\"object\",\"required\":[\"columns\",\"rows\",\"truncated\"],\"properties\":{"
-    "\"columns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-    "\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}},"
-    "\"truncated\":{\"type\":\"boolean\",\"description\":\"There are more rows\"}}}";
+_Static_assert((int)COMMON_QUERY_VALUES <= (int)POSTGRES_MAX_VALUES,
+               "a statement has room for all parameters");
 
 /* A value as PostgreSQL reads it; NULL: SQL's. False: no memory, or a NUL in it. */
 static bool text_of(postgres_job *j, const mcp_json *value, const char **ret)
@@ -41,23 +26,38 @@ static bool text_of(postgres_job *j, const mcp_json *value, const char **ret)
     return *ret != NULL;
 }
 
-static void run(postgres_job *j)
+/* False: the job has ended. */
+static bool set_values(postgres_job *j, const mcp_json *values)
 {
-    const mcp_json *values = mcp_json_get(j->own, "parameters");
-    mcp_str sql = mcp_json_string(mcp_json_get(j->own, "sql"));
-    const char *text = sql.ptr ? mcp_request_strdup(j->req, sql) : NULL;
     size_t n = mcp_json_count(values);
-    if (!text) {
-        postgres_job_finish(j, MCP_ENOMEM);
-        return;
-    }
-    for (size_t i = 0; i < n && i < POSTGRES_MAX_VALUES; i++)
+    for (size_t i = 0; i < n; i++)
         if (!text_of(j, mcp_json_at(values, i), &j->op.value[i])) {
             postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "Parameter %zu contains NUL", i + 1);
-            return;
+            return false;
         }
-    j->op.n_value = (int)(n < POSTGRES_MAX_VALUES ? n : POSTGRES_MAX_VALUES);
-    postgres_run_outside(j, (mcp_str){text, sql.len});
+    j->op.n_value = (int)n;
+    return true;
+}
+
+static void run(postgres_job *j)
+{
+    char why[200];
+    mcp_json_doc *doc;
+    const mcp_json *values;
+    mcp_str sql = mcp_json_string(mcp_json_get(j->own, "sql"));
+    const char *text = sql.ptr ? mcp_request_strdup(j->req, sql) : NULL;
+    int rc = text ? common_query_tool_values(j->own, &j->s->alloc, false, &doc, &values, why)
+                  : MCP_ENOMEM;
+    if (rc == MCP_EINVAL)
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
+    else if (rc != MCP_OK)
+        postgres_job_finish(j, rc);
+    if (rc != MCP_OK)
+        return;
+    bool ok = set_values(j, values);
+    mcp_json_free(doc);
+    if (ok)
+        postgres_run_outside(j, (mcp_str){text, sql.len});
 }
 
 static int call(mcp_request *req, const mcp_json *arguments, void *user)
@@ -66,36 +66,27 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     postgres_job *j = postgres_job_new(user, req, (mcp_str){"", 0}, &rc);
     if (!j)
         return rc;
-    int64_t limit = mcp_json_int(mcp_json_get(arguments, "limit"), DEFAULT_ROWS);
-    j->limit = limit < (int64_t)j->s->max_rows ? (size_t)limit : j->s->max_rows;
+    j->limit = common_query_tool_limit(arguments, j->s->max_rows);
     j->as_tool = true;
     j->own = arguments;
     return postgres_job_start(j, run);
 }
 
-/* "query_shop": of the name what a tool's name may have. */
-static void default_name(const postgres *s, char name[129])
+int postgres_tool_add(postgres *s, const char *name, mcp_error *error)
 {
-    snprintf(name, 129, "query_%.100s", s->name);
-    for (char *p = name; *p; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-' && *p != '.')
-            *p = '_';
-}
-
-int postgres_tool_add(postgres *s, const char *given, mcp_error *error)
-{
-    char name[129], title[200], about[400];
-    default_name(s, name);
-    snprintf(title, sizeof title, "Query the PostgreSQL database %.80s", s->name);
-    snprintf(about, sizeof about,
-             "Runs one read-only SQL statement in the database %.80s and returns columns and rows. "
-             "Read the resource %.150s?format=text for the schema first.",
-             s->name, s->prefix);
-    return mcp_server_add_tool(
-        s->server,
-        MCP_OPTIONS(mcp_tool, .name = given ? given : name, .title = title, .description = about,
-                    .input_schema = input_schema, .output_schema = output_schema,
-                    .read_only = MCP_HINT_YES, .destructive = MCP_HINT_NO,
-                    .idempotent = MCP_HINT_YES, .open_world = MCP_HINT_NO, .call = call),
-        s, error);
+    return common_query_tool_add(
+        &(common_query_tool){
+            .given = name,
+            .module = "postgres",
+            .database = s->name,
+            .prefix = s->prefix,
+            .product = "PostgreSQL",
+            .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
+            .places = "$1, $2 (their types are those that the statement gives them)",
+            .json = "values of any type as the text of a JSON array, [1, null]",
+            .tables = "SELECT table_schema, table_name, column_name, data_type FROM "
+                      "information_schema.columns",
+            .call = call,
+            .user = s},
+        s->server, &s->alloc, error);
 }

@@ -175,6 +175,7 @@ static void drop(void *user)
 {
     sqlite_job *j = user;
     mcp_json_writer_free(j->json);
+    mcp_json_free(j->doc);
     sqlite3_free(j->bytes);
 }
 

@@ -30,7 +30,6 @@ static void release(void *user)
 {
     sqlite *s = user;
     mcp_allocator alloc = s->alloc;
-    sqlite_tool_leave(s);
     sqlite_watch_free(s);
     common_queries_free(&s->queries, &alloc);
     sqlite_conn_free(s->near);
@@ -141,14 +140,14 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
         rc =
             common_queries_register(&s->queries, server, &s->alloc, sqlite_read_template, s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
-        rc = sqlite_tool_join(s, o.tool ? o.tool : "query", error);
+        rc = sqlite_tool_add(s, o.tool, error);
     return rc;
 }
 
 /* ---- options as JSON ---------------------------------------------------------------------------------------------- */
 
 const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
-    "query", "",
+    "",
     COMMON_QUERIES_SCHEMA(
         ":NAME",
         "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"));

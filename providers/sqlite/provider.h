@@ -16,7 +16,6 @@
 #include "value.h"
 
 typedef struct sqlite_watch sqlite_watch;
-typedef struct sqlite_tool sqlite_tool;
 
 /* The page of a list that was collected last; see list.c. */
 enum { SQLITE_MOST_KEPT = 512 << 10 };
@@ -40,7 +39,6 @@ typedef struct sqlite {
     uint64_t timeout_ms;
     common_queries queries;
     sqlite_watch *watch; /* made for the first who wants to know */
-    sqlite_tool *tool;   /* shared by the databases of a server */
 } sqlite;
 
 typedef struct sqlite_job sqlite_job;
@@ -53,7 +51,8 @@ struct sqlite_job {
     sqlite_target target;
     const common_query *saved;
     mcp_str sql;               /* of the tool */
-    const mcp_json *arguments; /* of the tool: parameters */
+    const mcp_json *arguments; /* of the tool: parameters, of its arguments or of `doc` */
+    mcp_json_doc *doc;
     size_t limit;
 
     /* What came of it. */
@@ -145,9 +144,7 @@ int sqlite_put_result(sqlite_conn *conn, sqlite_job *job, sqlite3_stmt *stmt);
 /* Prepares a statement from outside. `ret` stays NULL after failing the job. SQLite's code. */
 int sqlite_prepare_query(sqlite_conn *conn, sqlite_job *job, mcp_str sql, sqlite3_stmt **ret);
 
-/* Joins the tool of the server, or makes it. */
-int sqlite_tool_join(sqlite *s, const char *name, mcp_error *error);
-void sqlite_tool_leave(sqlite *s);
+int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error);
 
 /* ---- watching (watch.c) ------------------------------------------------------------------------------------ */
 

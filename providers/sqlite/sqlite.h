@@ -25,16 +25,16 @@ typedef struct mcp_sqlite_options {
                                 of each value that a query looks at or makes */
     uint64_t max_read;   /* bytes of one cell that one read returns; 10 MiB */
     uint64_t timeout_ms; /* how long one request may take; 5000 */
-    const char *tool;    /* name of the tool for queries; default "query"; "": none */
+    const char *tool;    /* name of the tool for queries; default "query_sqlite_NAME"; "": none */
     const mcp_json *queries; /* saved queries, as mcp_sqlite_schema has them; NULL: none */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_sqlite_options;
 
 /* Checks that the database is there and is one, then mounts it. Watching uses the server's host (timers
- * and descriptors), whatever may take long its workers. Several databases of one server share a tool.
- * MCP_EINVAL (no database, a saved query is wrong), MCP_ENOTFOUND, MCP_EACCESS, MCP_EEXIST (the name is
- * taken), MCP_ENOMEM; error->text says which and why. */
+ * and descriptors), whatever may take long its workers.
+ * MCP_EINVAL (no database, a saved query is wrong), MCP_ENOTFOUND, MCP_EACCESS, MCP_EEXIST (the name
+ * or that of the tool is taken), MCP_ENOMEM; error->text says which and why. */
 int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error);
 
 /* JSON Schema of the same options as JSON, without path and name; and a mount with them. */

@@ -76,7 +76,7 @@ const all = {
     resources: ['code', 'code/main.c', 'docs', 'docs/page.md', 'sqlite://shop/', 'sqlite://shop/$query/cheap',
         'sqlite://shop/item', 'sqlite://shop/item/rows', 'sqlite://shop/wage', 'sqlite://shop/wage/rows'],
     prompts: ['hello', 'other'],
-    tools: ['count', 'query', 'wait'],
+    tools: ['count', 'query_sqlite_shop', 'wait'],
 };
 const guests = { resources: ['docs', 'docs/page.md', 'sqlite://shop/item', 'sqlite://shop/item/rows'], prompts: ['hello'], tools: [] };
 

@@ -186,14 +186,14 @@ describe('mcpd FOLDER git:A git:B sqlite:FILE postgres:DATABASE', { concurrency:
             it('has the tools of all of them', async () => {
                 const tools = await peer.tools();
                 assert.deepEqual(tools.map(t => t.name).sort(),
-                    ['find_resources', 'list_resources', 'query', 'query_shop', 'read_resource', 'search_resources']);
+                    ['find_resources', 'list_resources', 'query_postgres_shop', 'query_sqlite_shop', 'read_resource', 'search_resources']);
                 for (const tool of tools) assert.equal(tool.annotations.readOnlyHint, true, tool.name);
                 const sql = 'SELECT name FROM customer WHERE id = ';
                 const rows = async (name, text) =>
-                    (await peer.call(name, { sql: text, parameters: [1] })).structuredContent.rows;
-                assert.deepEqual(await rows('query', `${sql}?1`), [['Ada']]);
-                assert.deepEqual(await rows('query_shop', `${sql}$1`), [['Ida']]);
-                for (const name of ['query', 'query_shop'])
+                    (await peer.call(name, { sql: text, parameters: ['1'] })).structuredContent.rows;
+                assert.deepEqual(await rows('query_sqlite_shop', `${sql}?1`), [['Ada']]);
+                assert.deepEqual(await rows('query_postgres_shop', `${sql}$1`), [['Ida']]);
+                for (const name of ['query_sqlite_shop', 'query_postgres_shop'])
                     assert.equal((await peer.call(name, { sql: 'DELETE FROM customer' })).isError, true, name);
                 const found = await peer.call('search_resources', { query: 'Grüße' });
                 assert.deepEqual(found.structuredContent.files.map(f => f.uri), [sources.uri('readme.md')]);

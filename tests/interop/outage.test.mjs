@@ -103,7 +103,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
         for (const peer of peers) peer.events.length = 0;
         await provoke(n => sources.postgres(`UPDATE sale SET total = ${n}`),
             () => peers.every(peer => peer.events.some(updated)), 'a row in PostgreSQL');
-        const result = await peers[0].call('query_shop', { sql: 'SELECT count(*) FROM customer' });
+        const result = await peers[0].call('query_postgres_shop', { sql: 'SELECT count(*) FROM customer' });
         assert.deepEqual(result.structuredContent.rows, [[3]]);
         const uris = (await peers[0].page()).resources.map(r => r.uri);
         assert.deepEqual(uris.sort(), sources.uris.toSorted());

@@ -67,10 +67,10 @@ describe('mcpd sqlite:FILE', { concurrency: 3 }, () => {
             it('answers queries that read, and no others', async () => {
                 const [tool] = await peer.tools();
                 assert.equal(tool.annotations.readOnlyHint, true);
-                const good = await peer.call('query', { sql: 'SELECT name FROM customer WHERE id = ?', parameters: [2] });
+                const good = await peer.call('query_sqlite_shop', { sql: 'SELECT name FROM customer WHERE id = ?', parameters: ['2'] });
                 assert.deepEqual(good.structuredContent, { columns: ['name'], rows: [['Grace']], truncated: false });
                 for (const bad of ['DELETE FROM customer', 'SELECT 1; SELECT 2', 'PRAGMA writable_schema = 1', "ATTACH 'x' AS x"])
-                    assert.equal((await peer.call('query', { sql: bad })).isError, true, bad);
+                    assert.equal((await peer.call('query_sqlite_shop', { sql: bad })).isError, true, bad);
             });
 
             it('says what is not there', async () => {

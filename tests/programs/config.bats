@@ -424,7 +424,7 @@ END
         is '[true,false]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
         result resources/read '{"uri":"git://repository/-/branches"}'
         result tools/list '{}'
-        is '["query_away"]' '[.tools[].name]'
+        is '["query_postgres_away"]' '[.tools[].name]'
         [ $era = legacy ] || result server/discover '{}' # which is asked again
         [ $era = legacy ] || is '[true,false]' '[.instructions | contains("- postgres: away", "shop.db")]'
         printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
@@ -434,7 +434,7 @@ END
         result resources/list '{}'
         is '[false,true]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
         result tools/list '{}'
-        is '["query"]' '[.tools[].name]'
+        is '["query_sqlite_shop"]' '[.tools[].name]'
         hush
     done
 }

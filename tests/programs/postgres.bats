@@ -42,7 +42,7 @@ setup() {
         [[ "$output" == *"$uri"* ]] || { echo "$output"; return 1; }
     done
     run -0 mcpctl tools -- mcpd "${sources[@]}"
-    [[ "$output" == *query_shop* && "$output" == *query_other* ]]
+    [[ "$output" == *query_sqlite_small* && "$output" == *query_postgres_shop* && "$output" == *query_postgres_other* ]]
 }
 
 @test "what cannot be served is refused: which and why, and never a secret" {

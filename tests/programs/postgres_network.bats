@@ -70,7 +70,7 @@ row=postgres://shop/public/customer/row/1
             run --separate-stderr mcpd $command "$source" </dev/null
             clean || { echo "$command $source"; return 1; }
         done
-        run --separate-stderr mcpctl call --yes query_shop 'sql=SELECT oops' -- mcpd "$source"
+        run --separate-stderr mcpctl call --yes query_postgres_shop 'sql=SELECT oops' -- mcpd "$source"
         clean
         run --separate-stderr mcpctl --trace trace read postgres://shop/none -- mcpd "$source"
         clean

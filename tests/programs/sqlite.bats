@@ -53,8 +53,7 @@ read_text() { # URI OPTION...: the text of a resource
     [ "$(jq -r '.[0].result.resources | map(.uri | sub("file:.*"; "file:")) | unique_by(.[0:10]) | length' <<<"$output")" -ge 2 ]
     [ "$(jq -r '.[0].result.resources[0].uri' <<<"$output")" = sqlite://shop/ ]
     [ "$(jq -r '.[0].result.resources[-1].uri' <<<"$output")" = sqlite://the%20other/short/rows ]
-    [ "$(jq -c '.[1].result.tools | map(.name)' <<<"$output")" = '["query"]' ]
-    [ "$(jq -c '.[1].result.tools[0].inputSchema.properties.database.enum' <<<"$output")" = '["shop","the other"]' ]
+    [ "$(jq -c '.[1].result.tools | map(.name)' <<<"$output")" = '["query_sqlite_shop","query_sqlite_the_other"]' ]
 }
 
 @test "what cannot be served is refused: which, why, exit 1" {
@@ -89,7 +88,7 @@ read_text() { # URI OPTION...: the text of a resource
     for sql in "DROP TABLE item" "PRAGMA journal_mode = DELETE" "ATTACH 'x.db' AS x" "VACUUM INTO 'y.db'" \
         "SELECT 1; DELETE FROM item" "PRAGMA writable_schema = 1" "SELECT load_extension('x')"; do
         run -0 legacy sqlite:shop.db -- \
-            "$(request tools/call "$(jq -nc --arg sql "$sql" '{name: "query", arguments: {sql: $sql}}')")"
+            "$(request tools/call "$(jq -nc --arg sql "$sql" '{name: "query_sqlite_shop", arguments: {sql: $sql}}')")"
         [ "$(jq '.[0].result.isError' <<<"$output")" = true ]
     done
     read_text sqlite://shop/item/rows sqlite:shop.db
@@ -113,7 +112,7 @@ read_text() { # URI OPTION...: the text of a resource
     writer=$!
     messages=()
     for i in {1..200}; do
-        messages+=("$(request tools/call '{"name":"query","arguments":{"sql":"SELECT a = b FROM pair"}}' "$i")")
+        messages+=("$(request tools/call '{"name":"query_sqlite_shop","arguments":{"sql":"SELECT a = b FROM pair"}}' "$i")")
     done
     run -0 legacy sqlite:shop.db -- "${messages[@]}"
     wait $writer

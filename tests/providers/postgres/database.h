@@ -80,6 +80,9 @@ static inline void check_exchange(peer *p, const exchange *e)
 
 #define COMPLETE "completion/complete"
 #define URI(u)   "\"uri\":\"postgres://shop/" u "\""
-#define SQL(s)   "\"name\":\"query_shop\",\"arguments\":{\"sql\":\"" s "\"}"
+#define SQL(s)   "\"name\":\"query_postgres_shop\",\"arguments\":{\"sql\":\"" s "\"}"
+/* With more arguments, as JSON. */
+#define SQL_WITH(s, more) \
+    "\"name\":\"query_postgres_shop\",\"arguments\":{\"sql\":\"" s "\"," more "}"
 
 #endif

@@ -21,8 +21,7 @@ static const exchange tried[] = {
     {READ, URI("public/customer/cell/photo/1"), {"iVBORw0KGgo="}},
     {READ, URI("$query/top?status=paid"), {"[[2,20]]"}},
     {CALL,
-     "\"name\":\"query_shop\",\"arguments\":{\"sql\":\"SELECT name FROM customer WHERE id = "
-     "$1\",\"parameters\":[1]}",
+     SQL_WITH("SELECT name FROM customer WHERE id = $1", "\"parameters_json\":\"[1]\""),
      {"Ada"}},
     {COMPLETE,
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"

@@ -64,6 +64,9 @@ static inline void check_exchange(peer *p, const exchange *e)
 }
 
 #define URI(u) "\"uri\":\"sqlite://shop/" u "\""
-#define SQL(s) "\"name\":\"query\",\"arguments\":{\"sql\":\"" s "\"}"
+#define SQL(s) "\"name\":\"query_sqlite_shop\",\"arguments\":{\"sql\":\"" s "\"}"
+/* With more arguments, as JSON. */
+#define SQL_WITH(s, more) \
+    "\"name\":\"query_sqlite_shop\",\"arguments\":{\"sql\":\"" s "\"," more "}"
 
 #endif

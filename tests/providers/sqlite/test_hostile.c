@@ -113,7 +113,7 @@ static void test_slow_calls(void **state)
 static void test_straight(void **state)
 {
     static char sql[40000];
-    int at = sprintf(sql, "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 0");
+    int at = sprintf(sql, "\"name\":\"query_sqlite_shop\",\"arguments\":{\"sql\":\"SELECT 0");
     (void)state;
     for (int i = 0; i < 1001; i++)
         at += sprintf(sql + at, i % 40 ? "+abs(id)" : ",abs(id)");

@@ -209,35 +209,40 @@ static const exchange exchanges[] = {
      COMPLETE("{table}/cell/{column}{/key*}{?offset,length}", "column", "n") TABLE("customer"),
      {"[\"name\"]"}},
     /* the tool */
-    {"tools/list", "", {"\"name\":\"query\"", "\"readOnlyHint\":true", "\"enum\":[\"shop\"]"}},
+    {"tools/list",
+     "",
+     {"\"name\":\"query_sqlite_shop\"", "\"readOnlyHint\":true", "SELECT name, sql FROM"}},
     {CALL,
      SQL("SELECT id, name FROM customer WHERE id IN (1, 2) ORDER BY id"),
      {"\"structuredContent\":{\"columns\":[\"id\",\"name\"],\"rows\":[[1,\"Ada\"],[2,\"Bob\"]],"
       "\"truncated\":false}"}},
+    {CALL, SQL_WITH("SELECT ?1, ?2", "\"parameters\":[\"1\",\"é\"]"), {"[[\"1\",\"é\"]]"}},
+    {CALL, SQL_WITH("SELECT name FROM customer WHERE id = ?", "\"parameters\":[\"1\"]"), {"Ada"}},
     {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT ?1, :b, "
-     "@c\",\"parameters\":{\"1\":0,\"b\":null,\"c\":\"é\"}}",
+     SQL_WITH("SELECT name FROM customer LIMIT ?", "\"parameters\":[\"1\"]"),
+     {"\"truncated\":false"}},
+    {CALL,
+     SQL_WITH("SELECT ?1, :b, @c",
+              "\"parameters_json\":\"{\\\"1\\\":0,\\\"b\\\":null,\\\"c\\\":\\\"é\\\"}\""),
      {"[[0,null,\"é\"]]"}},
     {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT :a, :b, @c, "
-     "$d\",\"parameters\":{\"a\":1,\"b\":null,\"c\":\"é\",\"d\":1.5}}",
+     SQL_WITH(
+         "SELECT :a, :b, @c, $d",
+         "\"parameters_json\":\"{\\\"a\\\":1,\\\"b\\\":null,\\\"c\\\":\\\"é\\\",\\\"d\\\":1.5}\""),
      {"[[1,null,\"é\",1.5]]"}},
     {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT ?, "
-     "?\",\"parameters\":[true,18446744073709551615]}",
+     SQL_WITH("SELECT ?, ?", "\"parameters_json\":\"[true, 18446744073709551615]\""),
      {"[[1,18446744073709552000.0]]"}},
+    {CALL, SQL_WITH("SELECT ?", "\"parameters_json\":\"[[1]]\""), {"isError", "Parameter 1"}},
+    {CALL, SQL_WITH("SELECT ?", "\"parameters_json\":\"[1\""), {"isError", "is not JSON"}},
+    {CALL, SQL_WITH("SELECT ?", "\"parameters_json\":\"5\""), {"isError", "an array or an object"}},
     {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT ?\",\"parameters\":[[1]]}",
-     {"isError", "Parameter 1"}},
+     SQL_WITH("SELECT ?", "\"parameters\":[\"1\"],\"parameters_json\":\"[1]\""),
+     {"isError", "not in both"}},
+    {CALL, SQL_WITH("SELECT ?", "\"parameters\":[1]"), {"isError", "/parameters/0"}},
+    {CALL, SQL("SELECT ?"), {"isError", "Parameter 1"}},
     {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 1\",\"database\":\"shop\"}",
-     {"[[1]]"}},
-    {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 1\",\"database\":\"other\"}",
-     {"isError", "/database"}},
-    {CALL,
-     "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT id FROM customer ORDER BY "
-     "id\",\"limit\":2}",
+     SQL_WITH("SELECT id FROM customer ORDER BY id", "\"limit\":2"),
      {"\"rows\":[[-3],[1]],\"truncated\":true"}},
     {CALL, SQL("SELECT x'00ff'"), {"{\"type\":\"blob\",\"size\":2,\"base64\":\"AP8=\"}"}},
     {CALL, SQL("SELECT CAST(x'ff' AS TEXT)"), {"{\"type\":\"blob\",\"size\":1"}},
@@ -598,17 +603,37 @@ static void test_two_databases(void **state)
     assert_non_null(strstr(p.error.text, "?name="));
     other.name = "second";
     assert_int_equal(mcp_sqlite_mount(p.server, &other, &p.error), MCP_OK);
-    check_exchange(&p, &(exchange){"tools/list",
-                                   "",
-                                   {"\"enum\":[\"shop\",\"second\"]", "[\"sql\",\"database\"]"}});
-    check_exchange(&p, &(exchange){READ, "\"uri\":\"sqlite://second/customer/row/1\"", {"Ada"}});
-    check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError"}});
     check_exchange(
-        &p, &(exchange){
-                CALL,
-                "\"name\":\"query\",\"arguments\":{\"sql\":\"SELECT 1\",\"database\":\"second\"}",
-                {"[[1]]"}});
+        &p, &(exchange){"tools/list", "", {"\"query_sqlite_shop\"", "\"query_sqlite_second\""}});
+    check_exchange(&p, &(exchange){READ, "\"uri\":\"sqlite://second/customer/row/1\"", {"Ada"}});
+    check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"[[1]]"}});
+    check_exchange(
+        &p, &(exchange){CALL,
+                        "\"name\":\"query_sqlite_second\",\"arguments\":{\"sql\":\"SELECT 1\"}",
+                        {"[[1]]"}});
     peer_close(&p);
+}
+
+/* Two names that are one as a tool's, and a name that was chosen twice. */
+static void test_tool_names(void **state)
+{
+    static const struct {
+        const char *name[2], *tool[2];
+    } sources[] = {{{"a b", "a_b"}, {NULL, NULL}}, {{"a", "b"}, {"look", "look"}}};
+    static peer p;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        mcp_sqlite_options o = {.name = sources[i].name[0], .tool = sources[i].tool[0]};
+        mcp_sqlite_options other = {.size = sizeof other,
+                                    .path = path,
+                                    .name = sources[i].name[1],
+                                    .tool = sources[i].tool[1]};
+        assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
+        assert_int_equal(mcp_sqlite_mount(p.server, &other, &p.error), MCP_EEXIST);
+        assert_non_null(strstr(p.error.text, "another source has the tool"));
+        assert_non_null(strstr(p.error.text, "?tool="));
+        peer_close(&p);
+    }
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------ */
@@ -703,6 +728,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_queries, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_databases, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tool_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flat, setup, teardown),
         cmocka_unit_test_setup_teardown(test_schema_changes, setup, teardown),
     };
