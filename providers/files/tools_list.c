@@ -31,14 +31,15 @@ const char files_find_input[] =
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":256,\"description\":\"Part of the "
     "name, whatever the case: readme; with a slash, part of the path: src/main; with * ? or [ a "
     "glob for all of it: *.md, src/**/*.c\"},"
-    "\"kind\":{\"enum\":[\"file\",\"folder\"],\"description\":\"Only these\"}," LIMIT CURSOR
-    "},\"additionalProperties\":false}";
+    "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\"],\"description\":\"Only "
+    "these\"}," LIMIT CURSOR "},\"additionalProperties\":false}";
 
 const char files_list_output[] =
     "{\"type\":\"object\",\"required\":[\"entries\"],\"properties\":{"
     "\"entries\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"kind\",\"uri\"]"
     ","
-    "\"properties\":{\"kind\":{\"enum\":[\"file\",\"folder\"]},\"uri\":{\"type\":\"string\"},"
+    "\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\"]},\"uri\":{"
+    "\"type\":\"string\"},"
     "\"size\":{\"type\":\"integer\",\"description\":\"Bytes\"}}}},"
     "\"cursor\":{\"type\":\"string\",\"description\":\"There is more: call again with it\"}}}";
 
