@@ -35,9 +35,18 @@ int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name
 
 /* ---- templates --------------------------------------------------------------------------------------------- */
 
-static bool put_with_nul(common_buffer *to, const char *a, const char *b, const char *c)
+bool common_template_name(common_buffer *to, const char *prefix, const char *name, const char *what)
 {
-    return common_put(to, a) && common_put(to, b) && common_put(to, c) &&
+    const char *end = strstr(prefix, "://");
+    size_t len = end ? (size_t)(end - prefix) : 0;
+    return common_buffer_append(to, prefix, len) == MCP_OK && common_put(to, ".") &&
+           common_put(to, name) && common_put(to, ".") && common_put(to, what) &&
+           common_buffer_append(to, "", 1) == MCP_OK;
+}
+
+static bool put_uri(common_buffer *to, const char *prefix, const char *rest)
+{
+    return common_put(to, prefix) && common_put(to, rest) &&
            common_buffer_append(to, "", 1) == MCP_OK;
 }
 
@@ -53,7 +62,7 @@ int common_templates_add(const common_templates *all, mcp_server *server,
         const common_template *t = &all->template[i];
         uri.len = full.len = 0;
         rc = MCP_ENOMEM;
-        if (put_with_nul(&uri, prefix, t->rest, "") && put_with_nul(&full, name, ".", t->name))
+        if (put_uri(&uri, prefix, t->rest) && common_template_name(&full, prefix, name, t->name))
             rc = mcp_server_add_template(
                 server,
                 MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = full.ptr,

@@ -26,9 +26,14 @@ int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name
 
 /* ---- templates --------------------------------------------------------------------------------------------- */
 
+/* Appends MODULE.NAME.WHAT and NUL: no two sources have the same module and name, so that no two templates have the same
+ * name, whatever else is served. `prefix` is the source's, MODULE://NAME/. False: no memory. */
+bool common_template_name(common_buffer *to, const char *prefix, const char *name,
+                          const char *what);
+
 typedef struct common_template {
     const char *rest; /* behind the prefix */
-    const char *name; /* behind "SOURCE." */
+    const char *name; /* WHAT, see above */
     const char *title, *description, *mime;
 } common_template;
 

@@ -8,6 +8,8 @@
 
 #include "mounting.h"
 #include "pieces.h"
+#include "replies.h"
+#include "table_text.h"
 
 int common_query_refuse(mcp_error *error, const char *name, const char *format, ...)
 {
@@ -191,10 +193,20 @@ int common_queries_load(common_queries *all, const mcp_allocator *alloc, const c
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, char why[300])
+static bool has_format(const common_query *q)
 {
+    return common_query_parameter(q, MCP_STR("format")) != NULL;
+}
+
+bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
+                        char why[300])
+{
+    const mcp_str *format = has_format(q) ? NULL : common_pieces_value(given, n, "format");
+    if (!common_table_format(format, text, why))
+        return false;
     for (size_t i = 0; i < n; i++)
-        if (!common_query_parameter(q, given[i].name)) {
+        if (!common_query_parameter(q, given[i].name) &&
+            !(format && mcp_str_eq(given[i].name, MCP_STR("format")))) {
             snprintf(why, 300, "The query %.100s has no parameter %.100s", q->name,
                      given[i].name.ptr);
             return false;
@@ -227,6 +239,8 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     const common_parameter *p = common_query_parameter(user, name);
     int rc = MCP_OK;
     (void)context;
+    if (!p && mcp_str_eq(name, MCP_STR("format")))
+        return common_reply_formats(req, value);
     for (size_t i = 0; p && rc == MCP_OK && i < p->n_choice; i++)
         if (strncmp(p->choice[i], value.ptr ? value.ptr : "", value.len) == 0)
             rc = mcp_reply_completion(req, mcp_str_from(p->choice[i]));
@@ -257,39 +271,54 @@ static bool describe(common_buffer *to, const common_query *q)
 
 static bool put_template(common_buffer *to, const common_query *q)
 {
+    const char *end = has_format(q) ? "}" : ",format}";
     bool ok = common_put(to, q->uri);
     for (size_t i = 0; i < q->n_parameter; i++)
         ok = ok && common_put(to, i ? "," : "{?") && common_put(to, q->parameter[i].name);
-    return ok && common_put(to, "}") && common_buffer_append(to, "", 1) == MCP_OK;
+    return ok && common_put(to, end) && common_buffer_append(to, "", 1) == MCP_OK;
+}
+
+static bool put_name(common_buffer *to, const common_query *q, const char *name, const char *prefix)
+{
+    common_buffer what;
+    common_buffer_init(&what, &to->alloc);
+    bool ok = common_put(&what, "query.") && common_put(&what, q->name) &&
+              common_buffer_append(&what, "", 1) == MCP_OK &&
+              common_template_name(to, prefix, name, what.ptr);
+    common_buffer_free(&what);
+    return ok;
 }
 
 static int add_template(common_query *q, mcp_server *server, const mcp_allocator *alloc,
-                        mcp_error *error)
+                        const char *name, const char *prefix, mcp_error *error)
 {
-    common_buffer uri, about;
+    common_buffer uri, about, full;
     int rc = MCP_ENOMEM;
     common_buffer_init(&uri, alloc);
     common_buffer_init(&about, alloc);
-    if (put_template(&uri, q) && describe(&about, q))
+    common_buffer_init(&full, alloc);
+    if (put_template(&uri, q) && describe(&about, q) && put_name(&full, q, name, prefix))
         rc = mcp_server_add_template(
             server,
-            MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = q->name,
-                        .title = q->title, .description = about.ptr,
+            MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = full.ptr,
+                        .title = q->title ? q->title : q->name, .description = about.ptr,
                         .mime_type = "application/json", .read = read_query, .complete = complete),
             q, error);
     common_buffer_free(&uri);
     common_buffer_free(&about);
+    common_buffer_free(&full);
     return rc;
 }
 
 int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
-                            mcp_read_fn *read, void *user, mcp_error *error)
+                            const char *name, const char *prefix, mcp_read_fn *read, void *user,
+                            mcp_error *error)
 {
     int rc = MCP_OK;
     all->read = read;
     all->user = user;
     for (size_t i = 0; rc == MCP_OK && i < all->n; i++)
         if (all->query[i].n_parameter)
-            rc = add_template(&all->query[i], server, alloc, error);
+            rc = add_template(&all->query[i], server, alloc, name, prefix, error);
     return rc;
 }

@@ -70,12 +70,16 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);
 const common_parameter *common_query_parameter(const common_query *q, mcp_str name);
-/* Whether these are values for its parameters; else `why` says what is wrong. */
-bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, char why[300]);
+/* Whether these are values for its parameters, or for `format`, where it has no parameter of that name: *text is what
+ * that says (table_text.h). Else `why` says what is wrong. */
+bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
+                        char why[300]);
 
-/* Registers a template for each that has parameters. They are read with `read`. */
+/* Registers a template for each that has parameters, named as common_template_name() does, "query.QUERY" being WHAT. They
+ * are read with `read`. */
 int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
-                            mcp_read_fn *read, void *user, mcp_error *error);
+                            const char *name, const char *prefix, mcp_read_fn *read, void *user,
+                            mcp_error *error);
 /* The entry of the list; none is made of a query that needs parameters. */
 int common_query_reply(mcp_request *req, const common_query *q);
 

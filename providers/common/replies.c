@@ -2,6 +2,9 @@
 #include "replies.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "table_text.h"
 
 /* With what was written as data; frees the writer. */
 static int fail_with(mcp_request *req, int code, mcp_json_writer *w, const char *text)
@@ -56,4 +59,29 @@ int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as
     mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
     put_data(w, t);
     return fail_with(req, MCP_CODE_INTERNAL, w, text);
+}
+
+int common_reply_table(mcp_request *req, const mcp_allocator *alloc, mcp_str json, bool text,
+                       bool row)
+{
+    common_buffer table;
+    common_buffer_init(&table, alloc);
+    int rc = text ? common_table_text(&table, json, row, alloc) : MCP_EPARSE;
+    if (rc == MCP_OK)
+        rc = mcp_reply_str(req, (mcp_str){table.ptr, table.len}, COMMON_TABLE_MIME);
+    else if (rc == MCP_EPARSE)
+        rc = mcp_reply_str(req, json, "application/json");
+    common_buffer_free(&table);
+    return rc;
+}
+
+int common_reply_formats(mcp_request *req, mcp_str value)
+{
+    static const char *const formats[] = {"json", "text"};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < 2; i++)
+        if (value.len <= strlen(formats[i]) &&
+            (!value.len || memcmp(formats[i], value.ptr, value.len) == 0))
+            rc = mcp_reply_completion(req, mcp_str_from(formats[i]));
+    return rc;
 }

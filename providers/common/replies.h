@@ -9,6 +9,13 @@
 int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool, mcp_str uri,
                       int code, const char *text);
 
+/* Replies with a row or rows: as JSON, or with `text` as a table (table_text.h). */
+int common_reply_table(mcp_request *req, const mcp_allocator *alloc, mcp_str json, bool text,
+                       bool row);
+
+/* Completes a parameter `format`. */
+int common_reply_formats(mcp_request *req, mcp_str value);
+
 /* What is more than one read returns, and is to be read in parts. */
 typedef struct common_too_large {
     mcp_str uri;       /* as it was asked for */

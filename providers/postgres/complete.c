@@ -1,6 +1,8 @@
 /* complete.c: names of schemas, tables, columns and functions, and beginnings of keys, from the live catalogue. */
 #include "provider.h"
 
+#include "replies.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,17 +190,6 @@ static void run_completion(postgres_job *j)
     postgres_job_finish(j, MCP_OK);
 }
 
-static int complete_formats(mcp_request *req, mcp_str value)
-{
-    static const char *const formats[] = {"json", "text"};
-    int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < 2; i++)
-        if (value.len <= strlen(formats[i]) &&
-            (!value.len || memcmp(formats[i], value.ptr, value.len) == 0))
-            rc = mcp_reply_completion(req, mcp_str_from(formats[i]));
-    return rc;
-}
-
 /* NULL: no memory, or a NUL in it, which nothing begins with. */
 static const char *text_of(mcp_request *req, mcp_str text)
 {
@@ -210,7 +201,7 @@ int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_j
 {
     int rc;
     if (mcp_str_eq(name, MCP_STR("format")))
-        return complete_formats(req, value);
+        return common_reply_formats(req, value);
     postgres_job *j = postgres_job_new(user, req, (mcp_str){"", 0}, &rc);
     if (!j)
         return rc;

@@ -118,7 +118,7 @@ static void end_text(postgres_job *j, int rc)
     else if (!j->rows && j->target.kind != POSTGRES_KIND_DATABASE)
         postgres_job_missing(j);
     else
-        postgres_job_finish(j, text ? mcp_reply_str(j->req, mcp_str_from(text), "application/sql")
+        postgres_job_finish(j, text ? mcp_reply_str(j->req, mcp_str_from(text), "text/plain")
                                     : MCP_ENOMEM);
 }
 
@@ -332,10 +332,10 @@ static void put_resources(postgres_job *j, bool keyed)
     mcp_json_key(j->json, "resources");
     mcp_json_begin_object(j->json);
     put_uri(j, "text", &t, "?format=text");
-    put_uri(j, "rows", &t, "/rows{?limit,offset}");
+    put_uri(j, "rows", &t, "/rows{?limit,offset,format}");
     put_uri(j, "rowsWhere", &t, "/rows?COLUMN=VALUE");
     if (keyed) {
-        put_uri(j, "row", &t, "/row{/key*}");
+        put_uri(j, "row", &t, "/row{/key*}{?format}");
         put_uri(j, "cell", &t, "/cell/{column}{/key*}{?offset,length}");
     }
     mcp_json_end(j->json);

@@ -8,6 +8,7 @@
 
 #include "pieces.h"
 #include "replies.h"
+#include "table_text.h"
 
 enum {
     OVERHEAD = 8 << 20, /* of a message around its values, and what a socket holds of the next */
@@ -147,8 +148,9 @@ void postgres_job_reply_json(postgres_job *j)
     else if (rc != MCP_OK)
         postgres_job_finish(j, rc);
     else
-        postgres_job_finish(j, j->as_tool ? mcp_reply_structured(j->req, text)
-                                          : mcp_reply_str(j->req, text, "application/json"));
+        postgres_job_finish(
+            j, j->as_tool ? mcp_reply_structured(j->req, text)
+                          : common_reply_table(j->req, &j->s->alloc, text, j->as_text, j->is_row));
 }
 
 void postgres_job_too_large(postgres_job *j, uint64_t size)
@@ -225,6 +227,15 @@ bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64
         return true;
     postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
                       name, (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+bool postgres_job_format(postgres_job *j)
+{
+    char why[300];
+    if (common_table_format(postgres_uri_param(&j->target, "format"), &j->as_text, why))
+        return true;
+    postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     return false;
 }
 

@@ -16,11 +16,11 @@ static const common_template templates[] = {
      "Tables, views and functions of a schema; format=text: as SQL", "application/json"},
     {"{schema}/{table}{?format}", "table", "Table or view",
      "Columns, keys, indexes, comments; format=text: as SQL", "application/json"},
-    {"{schema}/{table}/rows{?limit,offset}", "rows", "Rows of a table",
+    {"{schema}/{table}/rows{?limit,offset,format}", "rows", "Rows of a table",
      "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
-     "which a column has a value",
+     "which a column has a value; format=text: as a Markdown table",
      "application/json"},
-    {"{schema}/{table}/row{/key*}", "row", "Row by its key",
+    {"{schema}/{table}/row{/key*}{?format}", "row", "Row by its key",
      "One row by its primary key (several parts: in their order)", "application/json"},
     {"{schema}/{table}/cell/{column}{/key*}{?offset,length}", "cell", "Value of one column",
      "The text or the bytes of one value; of a large one length bytes from offset on", NULL},
@@ -255,8 +255,8 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
                                                       postgres_read_template, postgres_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
-        rc = common_queries_register(&s->queries, server, &s->alloc, postgres_read_template, s,
-                                     error);
+        rc = common_queries_register(&s->queries, server, &s->alloc, s->name, s->prefix,
+                                     postgres_read_template, s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
         rc = postgres_tool_add(s, o.tool, error);
     return rc;

@@ -49,6 +49,7 @@ struct postgres_job {
     postgres_sql text; /* of an answer that is text, and of URIs */
     mcp_json_writer *json;
     bool as_tool;
+    bool as_text, is_row; /* shown as a table (table_text.h), of one row */
 
     /* What the present statement is for. */
     void (*next)(postgres_job *j, int rc);
@@ -103,6 +104,9 @@ bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 /* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
 bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,
                          uint64_t fallback, uint64_t *ret);
+
+/* Sets as_text to what ?format= says. False after failing the job. */
+bool postgres_job_format(postgres_job *j);
 
 /* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
 bool postgres_job_only(postgres_job *j, const char *const *names);

@@ -174,8 +174,9 @@ static const char *row_sql(postgres_job *j)
 
 static void read_row(postgres_job *j)
 {
-    static const char *const none[] = {NULL};
-    if (!postgres_job_only(j, none))
+    static const char *const names[] = {"format", NULL};
+    j->is_row = true;
+    if (!postgres_job_only(j, names) || !postgres_job_format(j))
         return;
     const char *sql = set_key(j) ? row_sql(j) : "";
     if (!sql) {
@@ -196,7 +197,7 @@ void postgres_run_row(postgres_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------------------------- */
 
-/* "limit" and "offset" are columns too, in quotes: ?%22limit%22=1. */
+/* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
 static const postgres_column *column_of(const postgres_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -225,7 +226,7 @@ static bool put_conditions(postgres_job *j)
     j->op.n_value = 0;
     for (size_t i = 0; i < j->target.n_param; i++) {
         const mcp_uri_pair *p = &j->target.param[i];
-        if (is_number_param(p->name))
+        if (is_number_param(p->name) || mcp_str_eq(p->name, MCP_STR("format")))
             continue;
         const postgres_column *c = column_of(j->table, p->name);
         if (!c) {
@@ -320,7 +321,8 @@ static void end_page(postgres_job *j, int rc)
 static void read_page(postgres_job *j)
 {
     uint64_t limit, usual = j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT;
-    if (!postgres_job_number(j, "limit", 1, j->s->max_rows, usual, &limit) ||
+    if (!postgres_job_format(j) ||
+        !postgres_job_number(j, "limit", 1, j->s->max_rows, usual, &limit) ||
         !postgres_job_number(j, "offset", 0, MAX_OFFSET, 0, &j->offset))
         return;
     j->limit = (size_t)limit;

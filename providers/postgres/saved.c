@@ -13,7 +13,7 @@ void postgres_run_saved(postgres_job *j)
         postgres_job_missing(j);
         return;
     }
-    if (!common_query_takes(q, j->target.param, j->target.n_param, why)) {
+    if (!common_query_takes(q, j->target.param, j->target.n_param, &j->as_text, why)) {
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
         return;
     }

@@ -5,6 +5,8 @@
  */
 #include "provider.h"
 
+#include "replies.h"
+
 #include <stdio.h>
 
 #include "text.h"
@@ -194,23 +196,13 @@ static int end(void *user)
     return rc;
 }
 
-static int complete_formats(mcp_request *req, mcp_str value)
-{
-    static const char *const formats[] = {"json", "text"};
-    int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < 2; i++)
-        if (value.len <= strlen(formats[i]) && strncmp(formats[i], value.ptr, value.len) == 0)
-            rc = mcp_reply_completion(req, mcp_str_from(formats[i]));
-    return rc;
-}
-
 int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {
     sqlite *s = user;
     bool table = mcp_str_eq(name, MCP_STR("table"));
     if (mcp_str_eq(name, MCP_STR("format")))
-        return complete_formats(req, value);
+        return common_reply_formats(req, value);
     if (!table && !mcp_str_eq(name, MCP_STR("key")) && !mcp_str_eq(name, MCP_STR("column")))
         return MCP_OK;
     completion *c = mcp_request_alloc(req, sizeof *c);

@@ -35,7 +35,7 @@ static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     }
     j->found = j->found || size > 0;
     j->is_text = true;
-    j->mime = "application/sql";
+    j->mime = "text/plain";
     j->len = size;
     int failed = sqlite3_str_errcode(out);
     j->bytes = sqlite3_str_finish(out);
@@ -186,11 +186,11 @@ static int put_resources(const sqlite_conn *c, const sqlite_job *j, const sqlite
     mcp_json_begin_object(w);
     int rc = put_uri(c, j, "text", "%s", "?format=text");
     if (rc == SQLITE_OK)
-        rc = put_uri(c, j, "rows", "%s", "/rows{?limit,offset}");
+        rc = put_uri(c, j, "rows", "%s", "/rows{?limit,offset,format}");
     if (rc == SQLITE_OK)
         rc = put_uri(c, j, "rowsWhere", "%s", "/rows?COLUMN=VALUE");
     if (rc == SQLITE_OK && sqlite_table_has_key(t))
-        rc = put_uri(c, j, "row", "/row%s", "{/key*}");
+        rc = put_uri(c, j, "row", "/row%s", "{/key*}{?format}");
     if (rc == SQLITE_OK && sqlite_table_has_key(t))
         rc = put_uri(c, j, "cell", "/cell%s", "/{column}{/key*}{?offset,length}");
     mcp_json_end(w);

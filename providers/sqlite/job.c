@@ -6,6 +6,7 @@
 
 #include "pieces.h"
 #include "replies.h"
+#include "table_text.h"
 
 /* ---- from the URI on --------------------------------------------------------------------------------- */
 
@@ -60,6 +61,15 @@ bool sqlite_job_number(sqlite_job *j, const char *name, uint64_t min, uint64_t m
         return true;
     sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu", name,
                     (unsigned long long)min, (unsigned long long)max);
+    return false;
+}
+
+bool sqlite_job_format(sqlite_job *j)
+{
+    char why[300];
+    if (common_table_format(sqlite_uri_param(&j->target, "format"), &j->as_text, why))
+        return true;
+    sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     return false;
 }
 
@@ -140,7 +150,7 @@ static int reply_json(const sqlite_job *j)
     if (rc != MCP_OK)
         return rc;
     return j->as_tool ? mcp_reply_structured(j->req, text)
-                      : mcp_reply_str(j->req, text, "application/json");
+                      : common_reply_table(j->req, &j->s->alloc, text, j->as_text, j->is_row);
 }
 
 static int reply(const sqlite_job *j)

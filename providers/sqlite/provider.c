@@ -12,11 +12,11 @@ static const common_template templates[] = {
      "All tables and views with their columns; format=text: as SQL", "application/json"},
     {"{table}{?format}", "table", "Table or view",
      "Columns, indexes, foreign keys; format=text: as SQL", "application/json"},
-    {"{table}/rows{?limit,offset}", "rows", "Rows of a table",
+    {"{table}/rows{?limit,offset,format}", "rows", "Rows of a table",
      "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
-     "which a column has a value",
+     "which a column has a value; format=text: as a Markdown table",
      "application/json"},
-    {"{table}/row{/key*}", "row", "Row by its key",
+    {"{table}/row{/key*}{?format}", "row", "Row by its key",
      "One row by its primary key (several parts: in their order), or by its rowid where there is "
      "none",
      "application/json"},
@@ -137,8 +137,8 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
                                                       sqlite_read_template, sqlite_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
-        rc =
-            common_queries_register(&s->queries, server, &s->alloc, sqlite_read_template, s, error);
+        rc = common_queries_register(&s->queries, server, &s->alloc, s->name, s->prefix,
+                                     sqlite_read_template, s, error);
     if (rc == MCP_OK && (!o.tool || *o.tool))
         rc = sqlite_tool_add(s, o.tool, error);
     return rc;

@@ -62,6 +62,7 @@ struct sqlite_job {
     bool too_large; /* `size` bytes of a value, or 0 where it is not known */
     sqlite3_int64 size;
     mcp_json_writer *json; /* the answer, or else: */
+    bool as_text, is_row;  /* shown as a table (table_text.h), of one row */
     char *bytes;           /* sqlite3_free() */
     size_t len;
     bool is_text;
@@ -98,6 +99,9 @@ int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
 /* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
 bool sqlite_job_number(sqlite_job *job, const char *name, uint64_t min, uint64_t max,
                        uint64_t fallback, uint64_t *ret);
+
+/* Sets as_text to what ?format= says. False after failing the job. */
+bool sqlite_job_format(sqlite_job *job);
 
 /* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
 bool sqlite_job_only(sqlite_job *job, const char *const *names);

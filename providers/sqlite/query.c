@@ -234,7 +234,7 @@ int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
     j->saved = common_queries_find(&j->s->queries, j->target.table);
     if (!j->saved)
         return SQLITE_OK;
-    if (!common_query_takes(j->saved, j->target.param, j->target.n_param, why))
+    if (!common_query_takes(j->saved, j->target.param, j->target.n_param, &j->as_text, why))
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     int rc = sqlite_prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
     bool ok = stmt != NULL;

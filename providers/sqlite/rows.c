@@ -191,15 +191,16 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
 
 int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
 {
-    static const char *const none[] = {NULL};
-    if (!sqlite_job_only(j, none))
+    static const char *const names[] = {"format", NULL};
+    j->is_row = true;
+    if (!sqlite_job_only(j, names) || !sqlite_job_format(j))
         return SQLITE_OK;
     return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_anew(c, j);
 }
 
 /* ---- pages of rows ------------------------------------------------------------------------------------------- */
 
-/* "limit" and "offset" are columns too, in quotes: ?%22limit%22=1. */
+/* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
 static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -223,7 +224,7 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
     memset(ret, 0, sizeof *ret);
     for (size_t i = 0; i < j->target.n_param; i++) {
         mcp_str name = j->target.param[i].name;
-        if (is_number_param(name))
+        if (is_number_param(name) || mcp_str_eq(name, MCP_STR("format")))
             continue;
         ret->column[i] = column_of(t, name);
         ret->rowid[i] =
@@ -235,7 +236,8 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
             return false;
         }
     }
-    return sqlite_job_number(j, "limit", 1, j->s->max_rows,
+    return sqlite_job_format(j) &&
+           sqlite_job_number(j, "limit", 1, j->s->max_rows,
                              j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT,
                              &ret->limit) &&
            sqlite_job_number(j, "offset", 0, MAX_OFFSET, 0, &ret->offset);

@@ -44,9 +44,9 @@ describe('mcpd sqlite:FILE', { concurrency: 3 }, () => {
             it('expands templates to rows and cells', async () => {
                 const templates = await peer.templates();
                 const template = end => templates.find(t => t.uriTemplate.endsWith(end)).uriTemplate;
-                const row = peer.expand(template('/row{/key*}'), { table: 'odd name/%é?#', key: ['x/y z', '1'] });
+                const row = peer.expand(template('/row{/key*}{?format}'), { table: 'odd name/%é?#', key: ['x/y z', '1'] });
                 assert.deepEqual(await json(row), { a: 'x/y z', b: 1, note: 'found' });
-                const rows = peer.expand(template('/rows{?limit,offset}'), { table: 'customer', limit: '1', offset: '1' });
+                const rows = peer.expand(template('/rows{?limit,offset,format}'), { table: 'customer', limit: '1', offset: '1' });
                 const page = await json(rows);
                 assert.deepEqual(page.rows, [[2, 'Grace', null]]);
                 assert.deepEqual((await json(page.next)).rows, [[20, 'Barbara', null]]);
@@ -56,7 +56,7 @@ describe('mcpd sqlite:FILE', { concurrency: 3 }, () => {
             });
 
             it('completes tables, and keys of a table', async () => {
-                const uri = 'sqlite://shop/{table}/row{/key*}';
+                const uri = 'sqlite://shop/{table}/row{/key*}{?format}';
                 const ask = (name, value, known) => peer.complete({
                     ref: { type: 'ref/resource', uri }, argument: { name, value }, ...(known && { context: { arguments: known } }),
                 });

@@ -45,6 +45,22 @@ setup() {
     [[ "$output" == *query_sqlite_small* && "$output" == *query_postgres_shop* && "$output" == *query_postgres_other* ]]
 }
 
+@test "databases of two modules have the same name: templates and tools have one of their own" {
+    sqlite3 shop.db "CREATE TABLE sale(id INTEGER PRIMARY KEY, total REAL); INSERT INTO sale VALUES (1, 4711)"
+    sources=(sqlite:shop.db postgres:shop)
+    run -0 mcpctl template --json -- mcpd "${sources[@]}"
+    [ "$(jq '[.resourceTemplates[].name] | length - (unique | length)' <<<"$output")" = 0 ]
+    [ "$(jq -c '[.resourceTemplates[].name | select(endswith(".rows"))]' <<<"$output")" = '["sqlite.shop.rows","postgres.shop.rows"]' ]
+    run -0 mcpctl template --read sqlite.shop.rows table=sale -- mcpd "${sources[@]}"
+    [[ "$output" == *4711* ]]
+    run -0 mcpctl template --read postgres.shop.rows schema=public table=sale -- mcpd "${sources[@]}"
+    [[ "$output" == *'"status"'* && "$output" != *4711* ]]
+    run -0 mcpctl call --yes query_sqlite_shop 'sql=SELECT total FROM sale' -- mcpd "${sources[@]}"
+    [[ "$output" == *4711* ]]
+    run -0 mcpctl call --yes query_postgres_shop 'sql=SELECT status FROM sale' -- mcpd "${sources[@]}"
+    [[ "$output" == *open* ]]
+}
+
 @test "what cannot be served is refused: which and why, and never a secret" {
     for case in 'postgres:dbname=none|none' 'postgres:dbname=shop user=x|x' 'postgres:password=s3cret user|cannot be read' \
         'postgres:shop?max_rows=0|max_rows' 'postgres:shop?colour=red|unknown property'; do

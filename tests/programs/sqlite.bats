@@ -68,6 +68,8 @@ read_text() { # URI OPTION...: the text of a resource
     done
     run -1 --separate-stderr "$MCPD" sqlite:shop.db sqlite:./shop.db </dev/null
     [[ "$stderr" == *'another database has its name'*'?name='* ]]
+    run -1 --separate-stderr "$MCPD" 'sqlite:shop.db?name=a b' 'sqlite:shop.db?name=a_b' </dev/null
+    [[ "$stderr" == *'another source has the tool query_sqlite_a_b'*'?name='*'?tool='* ]]
 }
 
 @test "options limit" {
@@ -143,11 +145,11 @@ read_text() { # URI OPTION...: the text of a resource
 {"sources": [{"module": "sqlite", "source": "shop.db"}],
  "access": [{"effect": "deny", "resources": ["sqlite://shop/secret", "sqlite://shop/secret/**", "sqlite://shop/item/row/2"]}]}
 END
-    table='{"ref":{"type":"ref/resource","uri":"sqlite://shop/{table}/row{/key*}"},"argument":{"name":"%s","value":""},"context":{"arguments":{"table":"%s"}}}'
+    table='{"ref":{"type":"ref/resource","uri":"sqlite://shop/{table}/row{/key*}{?format}"},"argument":{"name":"%s","value":""},"context":{"arguments":{"table":"%s"}}}'
     messages=("$(request resources/list '{}')" "$(request completion/complete "$(printf "$table" table '')" 2)"
         "$(request completion/complete "$(printf "$table" key secret)" 3)" "$(request completion/complete "$(printf "$table" key item)" 4)")
     n=4
-    for uri in secret 'secret?format=text' secret/rows 'secret/rows?limit=1' 'secret/rows?id=1' secret/row/1 secret/row/01 %73ecret/row/1 \
+    for uri in secret 'secret?format=text' secret/rows 'secret/rows?limit=1' 'secret/rows?id=1' 'secret/rows?format=text' 'secret/row/1?format=text' 'item/row/2?format=text' secret/row/1 secret/row/01 %73ecret/row/1 \
         secret/cell/word/1 'secret/cell/word/1?offset=0' item/row/2 item/row/02 item/row/%202; do
         n=$((n + 1))
         messages+=("$(request resources/read "{\"uri\":\"sqlite://shop/$uri\"}" $n)")

@@ -233,7 +233,7 @@ static const row completions[] = {
      {"main", "v1"}},
     {{DENY("**/customer"), DENY("**/customer/**")},
      COMPLETE,
-     OF("sqlite://shop/{table}/row{/key*}", "table", "", ""),
+     OF("sqlite://shop/{table}/row{/key*}{?format}", "table", "", ""),
      {"sale", "!customer"}},
     {{DENY("**/customer"), DENY("**/customer/**")},
      COMPLETE,

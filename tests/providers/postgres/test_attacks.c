@@ -208,7 +208,7 @@ static const exchange attempts[] = {
 
 #define KEYS(of, value)                                                              \
     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/" \
-    "row{/key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"" value                \
+    "row{/key*}{?format}\"},\"argument\":{\"name\":\"key\",\"value\":\"" value       \
     "\"},\"context\":{\"arguments\":{"                                               \
     "\"schema\":\"public\",\"table\":\"" of "\"}}"
 

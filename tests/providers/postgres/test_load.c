@@ -35,7 +35,8 @@ static const exchange pages[] = {
     {READ, URI("public/sale/rows?status=open"), {"[1,1,"}},
     {COMPLETE,
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"
-     "key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":{"
+     "key*}{?format}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":"
+     "{"
      "\"schema\":\"public\",\"table\":\"customer\"}}",
      {"[\"2\",\"20\"]"}},
 };

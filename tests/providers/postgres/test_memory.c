@@ -25,7 +25,8 @@ static const exchange tried[] = {
      {"Ada"}},
     {COMPLETE,
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"
-     "key*}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":{"
+     "key*}{?format}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":"
+     "{"
      "\"schema\":\"public\",\"table\":\"customer\"}}",
      {"[\"2\",\"20\"]"}},
     {COMPLETE,

@@ -67,7 +67,7 @@ static const exchange tried[] = {
     {CALL, SQL("SELECT * FROM whole ORDER BY t"), {"twelve"}},
     {"completion/complete",
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"sqlite://shop/{table}/row{/"
-     "key*}\"},\"argument\":{\"name\":"
+     "key*}{?format}\"},\"argument\":{\"name\":"
      "\"key\",\"value\":\"1\"},\"context\":{\"arguments\":{\"table\":\"whole\"}}",
      {"values"}},
     {"subscriptions/listen",

@@ -32,6 +32,9 @@ static const char schema[] =
     "(9007199254740993), ('a' || char(0) || 'b');"
     "INSERT INTO named VALUES ('a', 0.5), ('x''00''', 1), ('héllo wörld/%', 2), (x'0102', 3);"
     "INSERT INTO made(a) VALUES (1);"
+    "CREATE TABLE formats(id INTEGER PRIMARY KEY, format); INSERT INTO formats VALUES (1, 'x'), "
+    "(2, "
+    "'y');"
     "INSERT INTO docs VALUES ('hello world');"
     "INSERT INTO box VALUES (1, 2, 3);";
 
@@ -49,7 +52,7 @@ static const exchange exchanges[] = {
     /* what cannot be asked for: what, where, and what could be */
     {READ,
      URI("customer/row/1?x=1"),
-     {"-32602", "x cannot be asked for here: nothing",
+     {"-32602", "x cannot be asked for here, only format",
       "\"data\":{\"uri\":\"sqlite://shop/customer/row/1?x=1\"}"}},
     {READ,
      URI("customer/cell/name/1?offset=0&x=1"),
@@ -63,13 +66,13 @@ static const exchange exchanges[] = {
     {READ,
      URI("?format=text"),
      {"CREATE TABLE customer(id", "CREATE INDEX order_status", "CREATE VIEW open_orders",
-      "application/sql"}},
+      "text/plain"}},
     {READ, URI("?format=xml"), {"-32602", "json or text"}},
     {READ, URI("?other=1"), {"-32602"}},
     {READ,
      URI("order"),
      {"\\\"onDelete\\\":\\\"CASCADE\\\"", "\\\"default\\\":\\\"'open'\\\"", "\\\"partial\\\":true",
-      "\\\"columns\\\":[\\\"status\\\"]", "sqlite://shop/order/row{/key*}"}},
+      "\\\"columns\\\":[\\\"status\\\"]", "sqlite://shop/order/row{/key*}{?format}"}},
     {READ,
      URI("order?format=text"),
      {"CREATE TABLE \\\"order\\\"", "CREATE INDEX", "!customer(id,"}},
@@ -177,7 +180,8 @@ static const exchange exchanges[] = {
     /* templates, all of which can be read and completed */
     {"resources/templates/list",
      "",
-     {"sqlite://shop/{table}/rows{?limit,offset}", "sqlite://shop/{table}/row{/key*}",
+     {"sqlite://shop/{table}/rows{?limit,offset,format}",
+      "sqlite://shop/{table}/row{/key*}{?format}",
       "sqlite://shop/{table}/cell/{column}{/key*}{?offset,length}"}},
 #define COMPLETE(t, n, v)                                           \
     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"sqlite://shop/" t \
@@ -190,24 +194,43 @@ static const exchange exchanges[] = {
     {"completion/complete", COMPLETE("{table}{?format}", "table", "zz"), {"\"values\":[]"}},
     {"completion/complete", COMPLETE("{table}{?format}", "format", "t"), {"\"values\":[\"text\"]"}},
     {"completion/complete",
-     COMPLETE("{table}/row{/key*}", "key", "2") TABLE("customer"),
+     COMPLETE("{table}/row{/key*}{?format}", "key", "2") TABLE("customer"),
      {"[\"2\",\"20\",\"21\"]"}},
     {"completion/complete",
-     COMPLETE("{table}/row{/key*}", "key", "") TABLE("customer"),
+     COMPLETE("{table}/row{/key*}{?format}", "key", "") TABLE("customer"),
      {"[\"-3\",\"1\",\"2\",\"20\",\"21\"]"}},
     {"completion/complete",
-     COMPLETE("{table}/row{/key*}", "key", "-") TABLE("customer"),
+     COMPLETE("{table}/row{/key*}{?format}", "key", "-") TABLE("customer"),
      {"[\"-3\"]"}},
     {"completion/complete",
-     COMPLETE("{table}/row{/key*}", "key", "h") TABLE("named"),
+     COMPLETE("{table}/row{/key*}{?format}", "key", "h") TABLE("named"),
      {"[\"héllo wörld/%\"]"}},
     {"completion/complete",
-     COMPLETE("{table}/row{/key*}", "key", "1") TABLE("none"),
+     COMPLETE("{table}/row{/key*}{?format}", "key", "1") TABLE("none"),
      {"\"values\":[]"}},
-    {"completion/complete", COMPLETE("{table}/row{/key*}", "key", "1"), {"\"values\":[]"}},
+    {"completion/complete", COMPLETE("{table}/row{/key*}{?format}", "key", "1"), {"\"values\":[]"}},
     {"completion/complete",
      COMPLETE("{table}/cell/{column}{/key*}{?offset,length}", "column", "n") TABLE("customer"),
      {"[\"name\"]"}},
+    /* as text */
+    {READ,
+     URI("customer/row/1?format=text"),
+     {"\"mimeType\":\"text/markdown\"", "| id | 1 |\\n| name | Ada |\\n"}},
+    {READ, URI("customer/row/1?format=json"), {"application/json", "{\\\"id\\\":1,"}},
+    {READ, URI("customer/row/99?format=text"), {NOT_FOUND}},
+    {READ, URI("customer/row/1?format=csv"), {"-32602", "format must be json or text"}},
+    {READ,
+     URI("customer/rows?format=text&id=1&limit=1"),
+     {"text/markdown", "| id | name | email |\\n", "| --- | --- | --- |\\n", "| 1 | Ada |",
+      "!Next"}},
+    {READ,
+     URI("customer/rows?limit=1&format=text"),
+     {"\\n\\nNext page: sqlite://shop/customer/rows?format=text&limit=1&offset=1\\n"}},
+    {READ, URI("customer/rows?format=x"), {"-32602", "format must be json or text"}},
+    {READ, URI("formats/rows?%22format%22=x&format=text"), {"| 1 | x |", "!| 2 |"}},
+    {"completion/complete",
+     COMPLETE("{table}/rows{?limit,offset,format}", "format", "t"),
+     {"[\"text\"]"}},
     /* the tool */
     {"tools/list",
      "",
@@ -445,7 +468,7 @@ static void test_pages(void **state)
             assert_true(pages < 100);
         } while (cursor[0]);
         assert_string_equal(seen, "z");
-        assert_int_equal(entries, 1 + 2 * 12 + 2);
+        assert_int_equal(entries, 1 + 2 * 13 + 2);
         run_sql("DROP TABLE \"!aaa\"; DROP TABLE zzz");
         peer_close(&p);
     }
@@ -492,8 +515,8 @@ static void test_saved(void **state)
           "$query/all%2Fof%20them\"", "!query/one"}},
         {"resources/templates/list",
          "",
-         {"sqlite://my%20shop/$query/top{?status,from}", "Which (default open)",
-          "$query/one{?id}"}},
+         {"sqlite://my%20shop/$query/top{?status,from,format}", "Which (default open)",
+          "$query/one{?id,format}"}},
         {READ,
          "\"uri\":\"sqlite://my%20shop/$query/top\"",
          {"\\\"columns\\\":[\\\"id\\\"],\\\"rows\\\":[[1],[3]],\\\"truncated\\\":false"}},
@@ -515,7 +538,7 @@ static void test_saved(void **state)
          {"\"truncated\":true"}},
         {"completion/complete",
          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"sqlite://my%20shop/$query/"
-         "top{?status,from}\"},"
+         "top{?status,from,format}\"},"
          "\"argument\":{\"name\":\"status\",\"value\":\"d\"}",
          {"[\"done\"]"}},
     };
