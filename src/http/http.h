@@ -246,6 +246,7 @@ struct mcp_http_connection {
     uint8_t metric; /* which JSON-RPC method, for the counters */
     bool complete;  /* the parser saw the end of a request */
     bool whole;     /* all of the body is there */
+    bool unkept;    /* the body is read and forgotten */
     bool shaking;   /* the transport's handshake is not through */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
     bool counted;     /* as one of its session's event streams */
@@ -294,8 +295,6 @@ void mcp__http_parser_settings(llhttp_settings_t *settings);
 void mcp__http_parse_input(mcp_http_connection *c);
 /* Answers before the request is complete; whatever follows is thrown away. */
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why);
-/* A refused body as long as that is read, to keep the connection and to answer with its id. */
-enum { MCP__HTTP_SWALLOW = 64 << 10 };
 /* The body in one piece. */
 mcp_str mcp__http_body(mcp_http_connection *c);
 

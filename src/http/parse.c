@@ -11,6 +11,8 @@
 enum {
     INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */
     BODY_KEPT = 64 << 10,   /* of the buffer, between requests */
+    SWALLOW = 64 << 10,     /* a refused body as long as that is read, to keep the connection */
+    ID_WITHIN = 8 << 10,    /* and one as long as that is kept, to answer with its id */
 };
 
 static mcp_http_connection *of(llhttp_t *parser)
@@ -111,7 +113,7 @@ static bool expects_body(const llhttp_t *parser)
 static bool worth_reading(const mcp_http_connection *c)
 {
     return !expects_body(&c->parser) ||
-           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= MCP__HTTP_SWALLOW &&
+           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= SWALLOW &&
             !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
 }
 
@@ -134,6 +136,7 @@ static int on_headers_complete(llhttp_t *parser)
         return stop(c, why);
     }
     c->refusal = (uint8_t)why;
+    c->unkept = why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_WITHIN);
     if (!why && expects_body(parser) && parser->http_minor >= 1 &&
         mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
         mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
@@ -151,10 +154,10 @@ static void keep_body(mcp_http_connection *c)
 static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = of(parser);
-    if (c->refusal && !mcp__http_refusal_reads((mcp__http_refusal)c->refusal))
+    if (c->unkept)
         return 0;
+    size_t max = c->refusal ? ID_WITHIN : c->http->options.max_body;
     size_t before = c->body.len + c->body_span.len;
-    size_t max = c->refusal ? MCP__HTTP_SWALLOW : c->http->options.max_body;
     if (len > max || before > max - len)
         return stop(c, MCP__HTTP_LONG_BODY);
     if (before == 0) {

@@ -80,6 +80,41 @@ static void test_rows(void **state)
     rig_end(&r);
 }
 
+/* Of a stranger nothing long is kept: a body is read to its end, and forgotten as it comes. */
+static void test_long(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t len;
+        bool known;
+    } cases[] = {{8 << 10, true}, {(8 << 10) + 1, false}, {64 << 10, false}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        static const char begin[] = "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}";
+        rig r;
+        wire w;
+        char head[256], space[512];
+        rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+        wire_open(&w, &r);
+        snprintf(head, sizeof(head), "POST /mcp HTTP/1.1\n{{std}}Content-Length: %zu\n\n",
+                 cases[i].len);
+        wire_send(&w, head);
+        memset(space, ' ', sizeof(space));
+        size_t calls = r.memory.calls;
+        wire_bytes(&w, begin, strlen(begin));
+        for (size_t left = cases[i].len - strlen(begin); left;) {
+            size_t n = left < sizeof(space) ? left : sizeof(space);
+            assert_true(cases[i].known || r.memory.calls == calls);
+            wire_bytes(&w, space, n);
+            left -= n;
+        }
+        wire_expect(&w, cases[i].known ? "HTTP/1.1 401 ~\"id\":5,~"
+                                       : "HTTP/1.1 401 ~\"2.0\",\"error\"~");
+        assert_int_equal(w.closed, 0);
+        wire_end(&w);
+        rig_end(&r);
+    }
+}
+
 /* Without memory the status says it alone, or the connection ends. */
 static void test_memory(void **state)
 {
@@ -112,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_long),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
