@@ -75,6 +75,13 @@ typedef struct mcp_channel_options {
     const char *caller;
     /* The caller is on this machine: only the limits per caller that the program set hold for it. */
     bool local;
+
+    /* For a program that looks into its own server: entries in one page of a list at the most; 0, or more than the
+     * server's page_size: that. */
+    size_t page_size;
+    /* The same: whether resources/list goes through what is mounted at `prefix` (mcp_server_mount()); `user` is the
+     * channel's. The same answer for all pages. NULL: through all. */
+    bool (*list_mount)(const char *prefix, void *user);
 } mcp_channel_options;
 
 /* What `send` is being called with. */

@@ -42,6 +42,9 @@ MCP_API const mcp_json *mcp_request_params(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);
 /* What the client declared: of this request (modern) or of its session (legacy). May be NULL. */
 MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
+/* What the client says about itself, an Implementation ("name", "version", …): in this request (modern) or when its
+ * session began (legacy). NULL: nothing. It is a claim that nobody checked. 2026-07-28, basic, "_meta". */
+MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
 /* Who asks, as the transport said; NULL: nobody in particular. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
 /* True once the peer cancelled, its stream ended, the channel was closed or the time was over

@@ -227,6 +227,11 @@ typedef struct mcp_tool {
     mcp_task_support task_support;
     /* Instead of the server's handler_timeout_ms; UINT64_MAX: for ever. */
     uint64_t timeout_ms;
+    /* Whether the tool is listed for the client of this request, which mcp_request_client_info() names; `user` is the
+     * tool's. NULL: for every client. A matter of taste and not of access (mcp/access.h): a client that calls the tool
+     * all the same is answered. Lists of tools are then cached for each client alone. It must give the same answer for
+     * the same client, and be quick. */
+    bool (*offered)(const mcp_request *req, void *user);
 } mcp_tool;
 
 /* MCP_EINVAL: also when a schema cannot be compiled or an x-mcp-header in it is not allowed

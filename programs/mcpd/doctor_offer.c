@@ -215,6 +215,7 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
     if (loop)
         mcp_loop_drain(loop, 2000);
     mcp_prompts_free(prompts);
+    offer_leave(o);
     mcp_server_free(server);
     mcp_loop_free(loop);
     return rc;

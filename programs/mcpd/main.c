@@ -179,6 +179,7 @@ static int serve(program *p)
     else if (rc == MCP_OK)
         rc = run_loop(p, &error);
     mcp_prompts_free(p->prompts);
+    offer_leave(&p->offer);
     mcp_server_free(p->server);
     mcp_loop_free(p->loop);
     error.code = rc;

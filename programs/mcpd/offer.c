@@ -32,8 +32,8 @@ static int mount_files(offer *o, mcp_server *server, mcp_error *error)
                     .n_include = s->include.count, .exclude = s->exclude.items,
                     .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
                     .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
-                    .tools = s->resource_tools, .data_home = home,
-                    .data_dirs = getenv("XDG_DATA_DIRS"), .handle = &o->watching),
+                    .data_home = home, .data_dirs = getenv("XDG_DATA_DIRS"),
+                    .handle = &o->watching),
         error);
     free(home);
     return rc;
@@ -104,6 +104,14 @@ static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error
     return rc == MCP_OK ? mount_placed(s, module, server, s->text, s->options, s->name, error) : rc;
 }
 
+/* ---- tools ---------------------------------------------------------------------------------------- */
+
+static bool offered(const mcp_request *req, void *user)
+{
+    const offer *o = user;
+    return o->now->resource_tools || mcp_bridge_tools_only(req, NULL);
+}
+
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
 /* Says where in the configuration file the source stands that cannot be had. */
@@ -146,11 +154,26 @@ static int mount_sources(offer *o, mcp_server *server, mcp_error *error)
     return rc;
 }
 
+/* The resources as tools: for everybody, or for clients that show tools alone. */
+static int add_tools(offer *o, mcp_server *server, mcp_error *error)
+{
+    search_source files;
+    int rc = MCP_OK;
+    if (!o->bridge)
+        rc = mcp_bridge_new(server, MCP_OPTIONS(mcp_bridge_options, .offered = offered, .user = o),
+                            &o->bridge, error);
+    if (o->watching)
+        files = mcp_files_search(o->watching);
+    return rc == MCP_OK ? mcp_bridge_add_tools(o->bridge, &files, o->watching != NULL, error) : rc;
+}
+
 static int build(mcp_server *server, void *user, mcp_error *error)
 {
     offer *o = user;
     o->watching = NULL;
     int rc = mount_sources(o, server, error);
+    if (rc == MCP_OK && !o->now->no_resource_tools)
+        rc = add_tools(o, server, error);
     return rc == MCP_OK ? commands_add(o->config, server, error) : rc;
 }
 
@@ -201,6 +224,12 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     o->rules = rules;
     o->notes = said;
     return MCP_OK;
+}
+
+void offer_leave(offer *o)
+{
+    mcp_bridge_free(o->bridge);
+    o->bridge = NULL;
 }
 
 void offer_clear(offer *o)

@@ -2,6 +2,7 @@
 #ifndef MCPD_OFFER_H
 #define MCPD_OFFER_H
 
+#include <bridge.h>
 #include <files.h>
 
 #include "access.h"
@@ -16,11 +17,14 @@ typedef struct offer {
     access_rules *rules;
     notes *notes;
     mcp_files *watching; /* NULL: no files are served */
+    mcp_bridge *bridge;  /* of the server; NULL: it was not needed yet */
 } offer;
 
 /* Offers all of it, instead of what it offered before. On failure everything stays as it was, and what is wrong was
  * told or stands in *error. */
 int offer_make(offer *o, mcp_server *server, mcp_error *error);
+/* Before the server goes. */
+void offer_leave(offer *o);
 void offer_clear(offer *o);
 
 /* What the module is to open: a relative path of a configuration file begins at its folder. NULL: no memory; free()

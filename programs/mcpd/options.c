@@ -83,9 +83,15 @@ static const option table[] = {
     {.name = "resource-tools",
      .kind = OPTION_FLAG,
      .at = AT(resource_tools),
-     .help =
-         "Offer folders and files as the tools list_resources, find_resources (by name), "
-         "search_resources (by content) and read_resource too, for hosts that know only tools."},
+     .help = "Offer the resources of all sources as the tools list_resources, find_resources (by "
+             "name), "
+             "search_resources (by content) and read_resource to every host. Default: to those "
+             "that are "
+             "known to show tools alone."},
+    {.name = "no-resource-tools",
+     .kind = OPTION_FLAG,
+     .at = AT(no_resource_tools),
+     .help = "Offer the resources as tools to no host."},
     {.name = "no-watch",
      .kind = OPTION_FLAG,
      .at = AT(no_watch),

@@ -32,7 +32,7 @@ typedef struct settings {
     bool hidden, no_ignore;
     texts include, exclude;
     uint64_t page_size, max_read, watch_budget;
-    bool resource_tools, no_watch, no_subscribe, no_list_changed;
+    bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *print_config, *install,
         *install_file;
     bool yes;

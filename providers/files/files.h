@@ -2,13 +2,13 @@
  * for programs; everything else in this folder is its own business.
  *
  * Mounted at "file:" for all sources together, because a URI tells which source it belongs to.
- * With it come the templates for parts of files and folders (bytes, lines, tail, depth) and,
- * when asked for, two tools that do the same for hosts that know only tools.
+ * With it come the templates for parts of files and folders (bytes, lines, tail, depth).
  */
 #ifndef MCP_FILES_H
 #define MCP_FILES_H
 
 #include <mcp/mcp.h>
+#include <search.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +32,6 @@ typedef struct mcp_files_options {
     size_t max_read;     /* bytes that one read returns at the most; 10 MiB */
     size_t watch_budget; /* folders watched at once; 8192, or a quarter of the system's limit */
     bool no_watch;       /* watch nothing: subscriptions are refused, lists announced by nobody */
-    bool tools;          /* list_resources and read_resource */
 
     /* Where the MIME database lies: XDG_DATA_HOME and XDG_DATA_DIRS, which the library does not
      * look up itself. NULL: none, and /usr/local/share:/usr/share. */
@@ -40,7 +39,7 @@ typedef struct mcp_files_options {
     const char *data_dirs;
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
-    /* Where to leave a handle for mcp_files_watching(); valid as long as the server. NULL: nobody asks. */
+    /* Where to leave a handle, valid as long as the mount. NULL: nobody asks. */
     mcp_files **handle;
 } mcp_files_options;
 
@@ -52,6 +51,9 @@ typedef struct mcp_files_counts {
     size_t subscriptions; /* files and folders that somebody is subscribed to */
 } mcp_files_counts;
 mcp_files_counts mcp_files_watching(const mcp_files *files);
+
+/* The files' part in searches over all resources. */
+search_source mcp_files_search(mcp_files *files);
 
 /* Checks that every source is there and readable, then mounts them. Watching uses the server's
  * host (timers and descriptors), large reads its workers; without a host nothing is watched.

@@ -181,10 +181,10 @@ static bool repeats(const files_mime *m, const glob *g)
 static void link_glob(files_mime *m, uint32_t index)
 {
     glob *g = &m->globs[index];
-    size_t literal = files_glob_literal(g->text);
+    size_t literal = common_glob_literal(g->text);
     uint32_t *list = &m->others;
     if (g->text.len > 2 && g->text.ptr[0] == '*' && g->text.ptr[1] == '.' &&
-        files_glob_literal((mcp_str){g->text.ptr + 1, g->text.len - 1}) == g->text.len - 1) {
+        common_glob_literal((mcp_str){g->text.ptr + 1, g->text.len - 1}) == g->text.len - 1) {
         g->suffix = true;
         g->text.ptr++, g->text.len--;
         list = &m->bucket[hash_of(g->text)];
@@ -360,7 +360,7 @@ static choice find(const files_mime *m, mcp_str name, bool folded)
     }
     for (uint32_t i = m->others; i; i = m->globs[i].next) {
         const glob *g = &m->globs[i];
-        if (!g->dead && !(folded && g->exact_case) && files_glob_match(g->text, name))
+        if (!g->dead && !(folded && g->exact_case) && common_glob_match(g->text, name))
             consider(&found, g);
     }
     return found;

@@ -496,5 +496,5 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
         *options->handle = (mcp_files *)f;
     for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
         rc = mcp_server_add_template(server, &templates[i], f, error);
-    return rc == MCP_OK && options->tools ? files_add_tools(server, f, error) : rc;
+    return rc;
 }

@@ -1,6 +1,6 @@
 /* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
  *
- * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read), tools.c offers both as tools.
+ * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read), search.c searches.
  * `roots` and `mime` may be used from any thread; everything else belongs to the
  * server's thread.
  */
@@ -77,9 +77,8 @@ typedef bool files_number_fn(const char *name, mcp_str *text, void *user);
 int files_part_make(const files *f, files_number_fn *get, void *user, files_part *ret,
                     char why[256]);
 
-/* Reads the resource and replies; as a tool, failures are told to the model. Returns what a handler
- * returns. */
-int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as_tool);
+/* Reads the resource and replies. Returns what a handler returns. */
+int files_read(mcp_request *req, files *f, mcp_str uri, files_part part);
 
 /* mcp_provider's and mcp_resource_template's. */
 int files_read_resource(mcp_request *req, mcp_str uri, void *user);
@@ -88,9 +87,5 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
 
 /* The variables of the templates, for who looks at a query itself. */
 bool files_is_part_name(mcp_str name);
-
-/* ---- tools ----------------------------------------------------------------------------------- */
-
-int files_add_tools(mcp_server *server, files *f, mcp_error *error);
 
 #endif

@@ -31,7 +31,6 @@ typedef struct job {
     files *f;
     mcp_request *req;
     files_part part;
-    bool as_tool;
     const char *uri; /* without the query; of the request */
     files_target target;
     int fd;
@@ -104,7 +103,6 @@ int files_part_make(const files *f, files_number_fn *get, void *user, files_part
 
 static int fail(const job *j, int code, const char *data, const char *format, ...) MCP_PRINTF(4, 5);
 
-/* To the peer, or to the model when it is a tool's. */
 static int fail(const job *j, int code, const char *data, const char *format, ...)
 {
     char text[1024];
@@ -112,8 +110,6 @@ static int fail(const job *j, int code, const char *data, const char *format, ..
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (j->as_tool)
-        return mcp_reply_tool_error(j->req, "%s", text);
     return mcp_reply_fail_data(j->req, code, data, "%s", text);
 }
 
@@ -121,15 +117,10 @@ static int fail(const job *j, int code, const char *data, const char *format, ..
 static int not_found(const job *j, int rc)
 {
     files_log(j->f, "not served", mcp_str_from(j->uri), rc);
-    if (j->as_tool)
-        return mcp_reply_tool_error(j->req,
-                                    "There is no file or folder %s, or it is not served. "
-                                    "Use list_resources to see what there is.",
-                                    j->uri);
     return MCP_ENOTFOUND;
 }
 
-/* The data of the error; for the model the message says it all. */
+/* The data of the error; the message says it all, for a model. */
 static int too_large(const job *j)
 {
     mcp_json_writer *w = mcp_json_writer_new(&j->f->alloc, 0);
@@ -221,28 +212,6 @@ static mcp_str last_name(const job *j)
     return mcp_str_from(slash ? slash + 1 : path);
 }
 
-static bool is_kind(const char *type, const char *kind)
-{
-    return strncmp(type, kind, strlen(kind)) == 0;
-}
-
-/* Text as text; for models what is seen or heard as that, and everything else as a resource. */
-static int reply_for_tool(job *j, bool text, const char *type)
-{
-    mcp_content c = {.size = sizeof c, .mime_type = type, .uri = j->uri};
-    if (text) {
-        c.text = (mcp_str){j->out.ptr ? j->out.ptr : "", j->out.len};
-        c.mime_type = c.uri = NULL;
-    } else {
-        c.bytes = j->out.ptr;
-        c.bytes_len = j->out.len;
-        c.kind = is_kind(type, "image/")   ? MCP_CONTENT_IMAGE
-                 : is_kind(type, "audio/") ? MCP_CONTENT_AUDIO
-                                           : MCP_CONTENT_RESOURCE;
-    }
-    return mcp_reply_content(j->req, &c);
-}
-
 static int reply_content(mcp_request *req, const files_cached *c)
 {
     if (c->text)
@@ -257,7 +226,7 @@ static const files_root *root_of(const job *j)
 
 static bool is_whole_file(const job *j)
 {
-    return j->part.kind == FILES_WHOLE && !j->as_tool && !j->target.slash;
+    return j->part.kind == FILES_WHOLE && !j->target.slash;
 }
 
 /* Keeps a small file that was read whole. */
@@ -279,8 +248,6 @@ static int reply(job *j)
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
     if (!content.type)
         content.type = files_mime_of_content(content.text);
-    if (j->as_tool)
-        return reply_for_tool(j, content.text, content.type);
     keep(j, &content);
     return reply_content(j->req, &content);
 }
@@ -363,13 +330,6 @@ static int open_target(job *j)
     return rc;
 }
 
-/* The outcome of a failure that may have been told to a model already, which counts as an
- * answer. */
-static bool answered(const job *j, int rc)
-{
-    return rc != MCP_OK || (j->as_tool && j->fd < 0);
-}
-
 static void set_folder(job *j)
 {
     j->folder = (files_folder){.f = j->f,
@@ -381,7 +341,7 @@ static void set_folder(job *j)
     common_asking_init(&j->folder.asking, j->req, &j->f->alloc);
 }
 
-int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as_tool)
+int files_read(mcp_request *req, files *f, mcp_str uri, files_part part)
 {
     const char *query = memchr(uri.ptr, '?', uri.len);
     if (query)
@@ -389,19 +349,17 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part, bool as
     job *j = mcp_request_alloc(req, sizeof *j);
     if (!j)
         return MCP_ENOMEM;
-    *j = (job){.f = f, .req = req, .part = part, .as_tool = as_tool, .fd = -1};
+    *j = (job){.f = f, .req = req, .part = part, .fd = -1};
     j->uri = mcp_request_strdup(req, uri);
     if (!j->uri)
         return MCP_ENOMEM;
     if (memchr(uri.ptr, 0, uri.len))
         return not_found(j, MCP_EPARSE);
-    if (as_tool && !mcp_request_may(req, MCP_ITEM_RESOURCE, uri))
-        return not_found(j, MCP_EACCESS);
     int rc = files_uri_parse(&f->roots, mcp_str_from(j->uri), &j->target);
     if (rc != MCP_OK)
         return not_found(j, rc);
     rc = open_target(j);
-    if (answered(j, rc))
+    if (rc != MCP_OK)
         return rc;
     common_buffer_init(&j->out, &f->alloc);
     set_folder(j);
@@ -431,7 +389,7 @@ int files_read_resource(mcp_request *req, mcp_str uri, void *user)
     files_part whole = {FILES_WHOLE, 0, 0};
     if (memchr(uri.ptr, '?', uri.len)) /* a template's queries do not come here */
         return MCP_ENOTFOUND;
-    return files_read(req, user, uri, whole, false);
+    return files_read(req, user, uri, whole);
 }
 
 typedef struct matched {
@@ -450,8 +408,8 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
     char why[256];
     matched arg = {match};
     if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking seven names up */
-        return files_read(req, user, uri, part, false);
+        return files_read(req, user, uri, part);
     if (files_part_make(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);
-    return files_read(req, user, uri, part, false);
+    return files_read(req, user, uri, part);
 }

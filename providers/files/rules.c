@@ -61,13 +61,13 @@ static bool compile(const char *text, mcp_str line, rule *r)
         line.ptr++, line.len--;
     if (line.len == 0)
         return false;
-    size_t fixed = files_glob_literal(line);
+    size_t fixed = common_glob_literal(line);
     if (whole_path) {
         r->shape = fixed == line.len ? PATH_IS : PATH_GLOB;
     } else if (fixed == line.len) {
         r->shape = NAME_IS;
     } else if (line.ptr[0] == '*' &&
-               files_glob_literal((mcp_str){line.ptr + 1, line.len - 1}) == line.len - 1) {
+               common_glob_literal((mcp_str){line.ptr + 1, line.len - 1}) == line.len - 1) {
         r->shape = NAME_ENDS;
         line.ptr++, line.len--;
     } else {
@@ -154,8 +154,8 @@ static bool path_glob(mcp_str pattern, size_t fixed, mcp_str path)
 {
     if (path.len < fixed || memcmp(pattern.ptr, path.ptr, fixed) != 0)
         return false;
-    return files_glob_match((mcp_str){pattern.ptr + fixed, pattern.len - fixed},
-                            (mcp_str){path.ptr + fixed, path.len - fixed});
+    return common_glob_match((mcp_str){pattern.ptr + fixed, pattern.len - fixed},
+                             (mcp_str){path.ptr + fixed, path.len - fixed});
 }
 
 static bool matches(const rule *r, const char *text, mcp_str path, mcp_str name)
@@ -166,7 +166,7 @@ static bool matches(const rule *r, const char *text, mcp_str path, mcp_str name)
     case NAME_ENDS:
         return pattern.len <= name.len &&
                memcmp(name.ptr + name.len - pattern.len, pattern.ptr, pattern.len) == 0;
-    case NAME_GLOB: return files_glob_match(pattern, name);
+    case NAME_GLOB: return common_glob_match(pattern, name);
     case PATH_IS: return mcp_str_eq(pattern, path);
     case PATH_GLOB: return path_glob(pattern, r->fixed, path);
     }

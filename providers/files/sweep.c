@@ -3,28 +3,18 @@
 #include "sweep.h"
 
 #include <stdio.h>
-#include <time.h>
 
-#include "glob.h"
 #include "pieces.h"
 
 /* What on_entry() answers when the slice is over; no code of the walk's either. */
 enum { PAUSE = 2 };
 
 enum {
-    MAX_GLOB = 256,              /* characters */
     MOST_EXAMINED = 1000 * 1000, /* names, of one call */
     MOST_FOUND = 1024,           /* entries that wait to be taken */
 };
 
-static const int64_t slice_ns = 100 * 1000000LL, call_ns = 10 * 1000000000LL;
-
-int64_t files_sweep_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static const int64_t slice_ns = 100 * 1000000LL;
 
 bool files_sweep_stopped(const files_sweep *s)
 {
@@ -34,13 +24,14 @@ bool files_sweep_stopped(const files_sweep *s)
 /* Enough for one call; but something has to come of it. */
 static bool spent(const files_sweep *s)
 {
-    return s->examined >= MOST_EXAMINED || (s->seen && files_sweep_now() - s->began > call_ns);
+    return s->examined >= MOST_EXAMINED ||
+           (s->seen > s->seen_before && search_now() - s->began > SEARCH_CALL_NS);
 }
 
 /* The slice counts from its first entry on, so that it gets on however long a folder takes to read. */
 static bool slice_over(files_sweep *s)
 {
-    int64_t now = files_sweep_now();
+    int64_t now = search_now();
     if (!s->slice_began)
         s->slice_began = now;
     return now - s->slice_began > slice_ns;
@@ -151,6 +142,14 @@ static void collect(void *user)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
+/* Whether the entry of s->uri is asked for, and is for the caller. */
+static bool may_show(const files_sweep *s)
+{
+    mcp_str uri = {s->uri.ptr, s->uri.len};
+    return uri.len >= s->under.len && memcmp(uri.ptr, s->under.ptr, s->under.len) == 0 &&
+           mcp_request_may(s->req, MCP_ITEM_RESOURCE, uri);
+}
+
 /* On the server's thread: drops what the caller may not see. */
 static int drop_unseen(files_sweep *s)
 {
@@ -162,7 +161,7 @@ static int drop_unseen(files_sweep *s)
         int rc = files_put_uri(s->f, e.root, e.rel, &s->uri);
         if (rc != MCP_OK)
             return rc;
-        if (!mcp_request_may(s->req, MCP_ITEM_RESOURCE, (mcp_str){s->uri.ptr, s->uri.len}))
+        if (!may_show(s))
             continue;
         memmove(s->found.ptr + to, s->found.ptr + at, len);
         to += len;
@@ -230,15 +229,14 @@ static void set_next(files_sweep *s)
         s->more = false;
 }
 
-static int finish(files_sweep *s)
+static void finish(files_sweep *s)
 {
     mcp_request_on_cancel(s->req, NULL, NULL);
     if (s->rc == MCP_OK)
         set_next(s);
-    int rc = s->done(s);
     common_buffer_free(&s->found);
     common_buffer_free(&s->uri);
-    return rc;
+    s->done(s);
 }
 
 static void go_on(files_sweep *s);
@@ -279,7 +277,8 @@ static void go_on(files_sweep *s)
             return;
         s->rc = rc;
     }
-    mcp_reply_finish(s->req, finish(s));
+    finish(s);
+    s->later(s);
 }
 
 /* Without workers each turn would be taken within the one before. */
@@ -292,7 +291,8 @@ static int run_here(files_sweep *s)
         while (s->rc == MCP_OK && is_left(s) && !s->enough && !spent(s))
             take_some(s);
     } while (!is_over(s));
-    return finish(s);
+    finish(s);
+    return MCP_OK;
 }
 
 static void on_cancel(mcp_request *req, void *user)
@@ -304,7 +304,7 @@ static void on_cancel(mcp_request *req, void *user)
 int files_sweep_run(files_sweep *s)
 {
     const mcp_host *host = mcp_server_host(s->f->server);
-    s->began = files_sweep_now();
+    s->seen_before = s->seen;
     s->at = s->last = s->from;
     common_buffer_init(&s->found, &s->f->alloc);
     common_buffer_init(&s->uri, &s->f->alloc);
@@ -315,7 +315,8 @@ int files_sweep_run(files_sweep *s)
     if (rc >= 0)
         return rc;
     s->rc = rc;
-    return finish(s);
+    finish(s);
+    return MCP_OK;
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */
@@ -352,84 +353,4 @@ bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret)
     ret->root = (size_t)root;
     ret->place = (files_place)place;
     return mcp_uri_decode(text, ret->path, sizeof ret->path - 1, &ret->len) == MCP_OK;
-}
-
-static int append(common_buffer *out, const char *text)
-{
-    return common_buffer_append(out, text, strlen(text));
-}
-
-int files_sweep_put_more(const files_sweep *s, const char *tool, common_buffer *out)
-{
-    int rc = MCP_OK;
-    if (!s->more)
-        return rc;
-    rc = append(out, "There is more. Call ");
-    if (rc == MCP_OK)
-        rc = append(out, tool);
-    if (rc == MCP_OK)
-        rc = append(out, " again with cursor: ");
-    if (rc == MCP_OK)
-        rc = files_sweep_put_cursor(&s->next, out);
-    return rc == MCP_OK ? append(out, "\n") : rc;
-}
-
-int files_sweep_add_cursor(const files_sweep *s, mcp_json_writer *w)
-{
-    common_buffer text;
-    if (!s->more)
-        return MCP_OK;
-    common_buffer_init(&text, &s->f->alloc);
-    int rc = files_sweep_put_cursor(&s->next, &text);
-    if (rc == MCP_OK)
-        mcp_json_key(w, "cursor"), mcp_json_add_str(w, (mcp_str){text.ptr, text.len});
-    common_buffer_free(&text);
-    return rc;
-}
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-bool files_sweep_wants(mcp_str glob, const files_entry *e)
-{
-    if (!glob.len)
-        return true;
-    if (!memchr(glob.ptr, '/', glob.len))
-        return files_glob_match(glob, e->name);
-    if (*glob.ptr == '/')
-        glob.ptr++, glob.len--;
-    return files_glob_match(glob, e->rel);
-}
-
-static size_t characters(mcp_str text)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text.len; i++)
-        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
-int files_sweep_arguments(files_sweep *s, const mcp_json *arguments, const char *tool,
-                          const char *glob_name, mcp_str *glob, bool *told)
-{
-    mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
-    *glob = mcp_json_string(mcp_json_get(arguments, glob_name));
-    *told = true;
-    if (characters(*glob) > MAX_GLOB)
-        return mcp_reply_tool_error(s->req, "%s is longer than %d characters", glob_name, MAX_GLOB);
-    if (cursor.len && !files_sweep_take_cursor(s->f, cursor, &s->from))
-        return mcp_reply_tool_error(
-            s->req, "The cursor is not one of %s: leave it out to begin at the start.", tool);
-    *told = false;
-    return MCP_OK;
-}
-
-int files_sweep_number(mcp_request *req, const mcp_json *arguments, const char *name, size_t usual,
-                       size_t max, size_t *ret, bool *told)
-{
-    int64_t number = mcp_json_int(mcp_json_get(arguments, name), (int64_t)usual);
-    *told = number < 1 || (uint64_t)number > max;
-    if (*told)
-        return mcp_reply_tool_error(req, "%s must be a whole number from 1 to %zu", name, max);
-    *ret = (size_t)number;
-    return MCP_OK;
 }

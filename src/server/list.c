@@ -115,7 +115,8 @@ static int add_registered(mcp_request *req)
     const char *principal = mcp_request_principal(req);
     for (; at < r->count && req->room; at++) {
         after = r->items[at]->sequence;
-        if (!mcp__may_see(req->server, principal, r->items[at]))
+        if (!mcp__may_see(req->server, principal, r->items[at]) ||
+            !mcp__entry_offered(r->items[at], req))
             continue;
         if (req->count++)
             mcp__buf_char(b, ',');
@@ -127,9 +128,19 @@ static int add_registered(mcp_request *req)
     return MCP_OK;
 }
 
+/* Whether the list goes through a mount. */
+static bool lists(const mcp_request *req, const mcp__mount *mount)
+{
+    const mcp_channel *channel = req->in.channel;
+    if (!mount->provider.list)
+        return false;
+    return !channel || !channel->options.list_mount ||
+           channel->options.list_mount(mount->prefix, channel->options.user);
+}
+
 static int add_mounted(mcp_request *req, const mcp__mount *mount)
 {
-    if (!mount->provider.list)
+    if (!lists(req, mount))
         return MCP_OK;
     int rc = mount->provider.list(req, req->position, req->room, mount->user);
     return rc == MCP_EINVAL && !req->error_code ? bad_cursor(req) : rc;
@@ -145,7 +156,7 @@ static int add_part(mcp_request *req)
 static bool more_parts(const mcp_request *req, size_t parts)
 {
     for (size_t part = req->part; part < parts; part++) {
-        if (part == 0 || req->server->mounts[part - 1]->provider.list)
+        if (part == 0 || lists(req, req->server->mounts[part - 1]))
             return true;
     }
     return false;
@@ -179,7 +190,10 @@ int mcp__run_list(mcp_request *req)
     int rc = read_cursor(req);
     if (rc != MCP_OK)
         return rc;
+    size_t most = req->in.channel->options.page_size;
     req->room = req->server->options.page_size;
+    if (most && most < req->room)
+        req->room = most;
     return add_parts(req);
 }
 

@@ -522,6 +522,7 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     if (!e)
         return no_memory(error);
     e->call = d.call;
+    e->offered = d.offered;
     e->timeout_ms = d.timeout_ms;
     e->task_support = d.task_support;
     mcp_error why = {0};

@@ -425,6 +425,19 @@ static void send_error(mcp_request *req)
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
+/* Whether another client would get another answer. */
+static bool is_for_client(const mcp_request *req)
+{
+    const mcp__registry *tools = &req->server->registry[MCP__TOOLS];
+    if (!req->method->is_list || (req->method->array && strcmp(req->method->array, "tools") != 0))
+        return false;
+    for (size_t i = 0; i < tools->count; i++) {
+        if (tools->items[i]->offered)
+            return true;
+    }
+    return false;
+}
+
 static void put_caching(const mcp_request *req, mcp__buf *b)
 {
     const mcp_server_options *o = &req->server->options;
@@ -436,7 +449,7 @@ static void put_caching(const mcp_request *req, mcp__buf *b)
     }
     mcp__buf_lit(b, ",\"ttlMs\":");
     mcp__json_put_uint(b, ttl);
-    if (is_public && !req->server->access.may)
+    if (is_public && !req->server->access.may && !is_for_client(req))
         mcp__buf_lit(b, ",\"cacheScope\":\"public\"");
     else
         mcp__buf_lit(b, ",\"cacheScope\":\"private\"");

@@ -35,14 +35,25 @@ mcp_channel *mcp__request_channel(const mcp_request *req)
     return session && !session->channel->closed ? session->channel : NULL;
 }
 
-const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
+/* What a client says of itself: in each request, or once, in `initialize`. */
+static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
+                                      const char *legacy)
 {
     if (req->revision->modern)
-        return mcp_json_get(mcp_request_meta(req), MCP__META_CAPABILITIES);
+        return mcp_json_get(mcp_request_meta(req), modern);
     const mcp__session *session = mcp__request_session(req);
-    return session && session->initialize
-               ? mcp_json_get(mcp_json_root(session->initialize), "capabilities")
-               : NULL;
+    return session && session->initialize ? mcp_json_get(mcp_json_root(session->initialize), legacy)
+                                          : NULL;
+}
+
+const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
+{
+    return said_by_client(req, MCP__META_CAPABILITIES, "capabilities");
+}
+
+const mcp_json *mcp_request_client_info(const mcp_request *req)
+{
+    return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 
 /* An object, however empty; roots.listChanged of legacy revisions is a boolean. */

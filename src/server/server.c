@@ -180,10 +180,26 @@ bool mcp__server_completes(const mcp_server *server)
            completes(&server->registry[MCP__PROMPTS]);
 }
 
-static void put_capability(mcp__object *o, const mcp_server *server, mcp__kind kind,
-                           const char *name)
+/* Tools that are for other clients alone are no capability. */
+static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
+    const mcp_server *server = req->server;
+    const mcp__registry *r = &server->registry[kind];
     if (!mcp__server_offers(server, kind))
+        return false;
+    if (kind != MCP__TOOLS || server->options.declare_tools)
+        return true;
+    for (size_t i = 0; i < r->count; i++) {
+        if (mcp__entry_offered(r->items[i], req))
+            return true;
+    }
+    return false;
+}
+
+static void put_capability(mcp__object *o, const mcp_request *req, mcp__kind kind, const char *name)
+{
+    const mcp_server *server = req->server;
+    if (!offers_to(req, kind))
         return;
     mcp__object_key(o, name);
     mcp__object inner = mcp__object_begin(o->buf, o->revision);
@@ -198,23 +214,22 @@ static void put_capability(mcp__object *o, const mcp_server *server, mcp__kind k
     mcp__object_end(&inner);
 }
 
-void mcp__put_capabilities(mcp__buf *b, const mcp_channel *channel, const mcp__revision *revision)
+void mcp__put_capabilities(mcp__buf *b, const mcp_request *req)
 {
-    const mcp__session *session = channel->state;
-    const mcp_server *server = session->server;
-    mcp__object o = mcp__object_begin(b, revision);
-    put_capability(&o, server, MCP__RESOURCES, "resources");
-    put_capability(&o, server, MCP__PROMPTS, "prompts");
-    put_capability(&o, server, MCP__TOOLS, "tools");
+    const mcp_server *server = req->server;
+    mcp__object o = mcp__object_begin(b, req->revision);
+    put_capability(&o, req, MCP__RESOURCES, "resources");
+    put_capability(&o, req, MCP__PROMPTS, "prompts");
+    put_capability(&o, req, MCP__TOOLS, "tools");
     if (server->options.logging) {
         mcp__object_key(&o, "logging");
         mcp__buf_lit(b, "{}");
     }
-    if (revision->completions && mcp__server_completes(server)) {
+    if (req->revision->completions && mcp__server_completes(server)) {
         mcp__object_key(&o, "completions");
         mcp__buf_lit(b, "{}");
     }
-    mcp__task_capabilities(&o, channel);
+    mcp__task_capabilities(&o, req->in.channel);
     mcp__object_end(&o);
 }
 

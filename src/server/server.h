@@ -54,12 +54,13 @@ typedef struct mcp__entry {
     mcp_complete_fn *complete;
     mcp_prompt_fn *get;
     mcp_call_fn *call;
-    char *mime_type;            /* resources, templates */
-    char *text;                 /* resources with fixed contents */
-    mcp_uri_template *tmpl;     /* templates */
-    char **arguments;           /* prompts: names */
-    bool *required;             /* prompts: of the arguments */
-    uint64_t timeout_ms;        /* tools; 0: as the server's */
+    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL: to everybody */
+    char *mime_type;                                     /* resources, templates */
+    char *text;                                          /* resources with fixed contents */
+    mcp_uri_template *tmpl;                              /* templates */
+    char **arguments;                                    /* prompts: names */
+    bool *required;                                      /* prompts: of the arguments */
+    uint64_t timeout_ms;                                 /* tools; 0: as the server's */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
     mcp_schema *input;             /* tools: of the arguments */
@@ -80,6 +81,11 @@ static inline mcp__entry *mcp__entry_ref(mcp__entry *entry)
 {
     entry->refs++;
     return entry;
+}
+/* Whether it is listed for the client of the request. */
+static inline bool mcp__entry_offered(const mcp__entry *entry, const mcp_request *req)
+{
+    return !entry->offered || entry->offered(req, entry->user);
 }
 mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str key);
 /* The first entry registered after `sequence`. */
@@ -205,8 +211,8 @@ struct mcp_server {
 
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
-/* {"resources":{…},…} in the form of a revision, for the peer of a channel. */
-void mcp__put_capabilities(mcp__buf *b, const mcp_channel *channel, const mcp__revision *revision);
+/* {"resources":{…},…} for the client of a request, in the form of its revision. */
+void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
 

@@ -232,7 +232,7 @@ static void initialize_tail(mcp_request *req, mcp__buf *b)
     mcp__buf_lit(b, ",\"protocolVersion\":");
     mcp__json_put_str(b, mcp_str_from(req->revision->name));
     mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req->in.channel, req->revision);
+    mcp__put_capabilities(b, req);
     mcp__buf_lit(b, ",\"serverInfo\":");
     mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
     put_instructions(req, b);
@@ -282,7 +282,7 @@ static void discover_tail(mcp_request *req, mcp__buf *b)
     mcp__buf_lit(b, ",\"supportedVersions\":");
     mcp__put_modern_revisions(b);
     mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req->in.channel, req->revision);
+    mcp__put_capabilities(b, req);
     put_instructions(req, b);
 }
 

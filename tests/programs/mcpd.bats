@@ -254,7 +254,11 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 }
 
 @test "--resource-tools" {
-    [ "$(legacy "$T" -- "$(request tools/list '{}')" | jq '.[0].error.code')" = -32601 ]
+    # to a client that is not known to show tools alone none are listed
+    [ "$(legacy "$T" -- "$(request tools/list '{}')" | jq -c '.[0].result.tools')" = '[]' ]
+    [ "$(printf '%s\n' "$initialize" | "$MCPD" "$T" | jq '.result.capabilities | has("tools")')" = false ]
+    # with --no-resource-tools there are none
+    [ "$(legacy --no-resource-tools "$T" -- "$(request tools/list '{}')" | jq '.[0].error.code')" = -32601 ]
     out=$(legacy --resource-tools "$T" -- "$(request tools/list '{}' 1)" \
         "$(request tools/call '{"name":"list_resources","arguments":{"pattern":"*.c"}}' 2)" \
         "$(request tools/call "{\"name\":\"read_resource\",\"arguments\":{\"uri\":\"file://$T/hello.txt\"}}" 3)" \
@@ -267,6 +271,22 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     # in this revision arguments that fail the schema are an error of the request
     [ "$(jq -c '[.[3].result.isError, .[4].error.code]' <<< "$out")" = '[true,-32602]' ]
     [[ "$(jq -r '.[3].result.content[0].text' <<< "$out")" == *list_resources* ]]
+}
+
+@test "a client that is known to show tools alone gets the tools" {
+    for name in github-copilot-developer codex-mcp-client; do
+        out=$(printf '%s\n' "${initialize/\"name\":\"*\",\"version\"/\"name\":\"$name\",\"version\"}" \
+            "$(request tools/list '{}' 1)" | "$MCPD" "$T" | jq -s -c 'sort_by(.id == "i" | not)')
+        [ "$(jq -c '[(.[0].result.capabilities | has("tools")), (.[1].result.tools | length)]' <<< "$out")" = '[true,4]' ]
+    done
+    # with 2026-07-28 each request says it
+    out=$(for name in codex-mcp-client other; do
+        printf '{"jsonrpc":"2.0","id":"%s","method":"tools/list","params":{"_meta":{' $name
+        printf '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+        printf '"io.modelcontextprotocol/clientInfo":{"name":"%s","version":"1"},' $name
+        printf '"io.modelcontextprotocol/clientCapabilities":{}}}}\n'
+    done | "$MCPD" "$T" | jq -s -c 'map({(.id): [(.result.tools | length), .result.cacheScope]}) | add')
+    [ "$out" = '{"codex-mcp-client":[4,"private"],"other":[0,"private"]}' ]
 }
 
 @test "--resource-tools: find and search, over all sources" {

@@ -84,3 +84,9 @@ refuses() {
     touch src/base/base.h
     refuses programs/mcpd/x.c '"../../src/base/base.h"'
 }
+@test "a provider: what providers share" {
+    mkdir -p providers/common providers/search providers/other
+    echo 'int x;' | tee providers/common/a.h providers/search/b.h >providers/other/c.h
+    passes providers/files/x.c '"a.h"' '"b.h"'
+    refuses providers/files/x.c '"c.h"'
+}

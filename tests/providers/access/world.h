@@ -8,6 +8,7 @@
 
 #include "peer.h"
 
+#include "bridge.h"
 #include "files.h"
 #include "git.h"
 #include "prompts.h"
@@ -134,11 +135,13 @@ static inline void add_notes(const peer *p)
 }
 
 static mcp_prompts *prompt_files;
+static mcp_bridge *tools;
 
 static inline void open_world(peer *p, mcp_loop *loop)
 {
     char docs[96], app[96], shop[96], prompts[96];
     const char *sources[] = {docs};
+    mcp_files *files = NULL;
     memset(p, 0, sizeof *p);
     p->loop = loop;
     p->page_size = 1000;
@@ -149,9 +152,15 @@ static inline void open_world(peer *p, mcp_loop *loop)
     assert_int_equal(peer_serve(p, loop ? mcp_loop_host(loop) : NULL, NULL), MCP_OK);
     assert_int_equal(mcp_files_mount(p->server,
                                      MCP_OPTIONS(mcp_files_options, .sources = sources,
-                                                 .n_sources = 1, .tools = true),
+                                                 .n_sources = 1, .handle = &files),
                                      &p->error),
                      MCP_OK);
+    search_source search = mcp_files_search(files);
+    assert_int_equal(mcp_bridge_new(p->server,
+                                    &(mcp_bridge_options){.size = sizeof(mcp_bridge_options)},
+                                    &tools, &p->error),
+                     MCP_OK);
+    assert_int_equal(mcp_bridge_add_tools(tools, &search, 1, &p->error), MCP_OK);
     assert_int_equal(mcp_git_mount(p->server, MCP_OPTIONS(mcp_git_options, .path = app), &p->error),
                      MCP_OK);
     assert_int_equal(
@@ -171,6 +180,7 @@ static inline void close_world(peer *p)
     if (p->loop)
         mcp_loop_drain(p->loop, 10000);
     mcp_prompts_free(prompt_files);
+    mcp_bridge_free(tools);
     peer_close(p);
 }
 

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "bridge.h"
 #include "failalloc.h"
 #include "fakehost.h"
 #include "files.h"
@@ -70,6 +71,8 @@ static int teardown(void **state)
 typedef struct peer {
     mcp_server *server;
     mcp_channel *channel;
+    mcp_bridge *bridge;
+    bool tools; /* the bridge's, too */
     char reply[64 << 10];
     fakehost host;
 } peer;
@@ -83,9 +86,18 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     p->reply[len] = 0;
 }
 
+static int add_tools(peer *p, mcp_files *handle, const mcp_allocator *alloc)
+{
+    search_source files = mcp_files_search(handle);
+    int rc = mcp_bridge_new(p->server, MCP_OPTIONS(mcp_bridge_options, .allocator = alloc),
+                            &p->bridge, NULL);
+    return rc == MCP_OK ? mcp_bridge_add_tools(p->bridge, &files, 1, NULL) : rc;
+}
+
 static int peer_open(peer *p, mcp_files_options *o, const mcp_host *host)
 {
     const char *source = top;
+    mcp_files *handle = NULL;
     mcp_error error;
     o->size = sizeof *o;
     if (!o->sources)
@@ -94,7 +106,10 @@ static int peer_open(peer *p, mcp_files_options *o, const mcp_host *host)
                                                 .coalesce_ms = 1, .host = host),
                                     &p->server, &error),
                      MCP_OK);
+    o->handle = &handle;
     int rc = mcp_files_mount(p->server, o, &error);
+    if (rc == MCP_OK && p->tools)
+        rc = add_tools(p, handle, o->allocator);
     if (o->sources == &source)
         o->sources = NULL;
     if (rc != MCP_OK)
@@ -107,6 +122,7 @@ static int peer_open(peer *p, mcp_files_options *o, const mcp_host *host)
 static void peer_close(peer *p)
 {
     mcp_channel_free(p->channel);
+    mcp_bridge_free(p->bridge);
     mcp_server_free(p->server);
     *p = (peer){0};
 }
@@ -231,17 +247,28 @@ static const struct exchange {
      TOOL("\"uri\":\"file://$T/lines\",\"depth\":1"),
      {"\"isError\":true", "not a folder"}},
     {"tools/call", TOOL("\"uri\":\"file://$T/lines\",\"tail\":1.5"), {"\"isError\":true", "/tail"}},
-    {"tools/call", TOOL("\"uri\":\"file://$T/lines?tail=1\""), {"\"isError\":true", "arguments"}},
+    {"tools/call",
+     TOOL("\"uri\":\"file://$T/lines?tail=1\""),
+     {"\"text\":\"four\\n\"", "!isError"}},
+    {"tools/call", TOOL("\"uri\":\"file://$T/lines?line=2\",\"lines\":1"), {"\"text\":\"two\\n\""}},
+    {"tools/call",
+     TOOL("\"uri\":\"file://$T/lines?line=2\",\"tail\":1"),
+     {"\"isError\":true", "!two"}},
     {"tools/call", TOOL(""), {"\"isError\":true", "missing property"}},
     {"tools/call",
      "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"*.md\"}",
      {"README.md\\n", "!lines"}},
-    {"tools/call", "\"name\":\"list_resources\",\"arguments\":{\"limit\":1}", {"cursor: 0.1.\\n"}},
     {"tools/call",
-     "\"name\":\"list_resources\",\"arguments\":{\"limit\":1,\"cursor\":\"0.1.\"}",
-     {"README.md\\n", "cursor: 0."}},
+     "\"name\":\"list_resources\",\"arguments\":{\"limit\":1}",
+     {"cursor: 1:", "template\\t-\\tfile://{+path}\\t"}},
     {"tools/call",
-     "\"name\":\"list_resources\",\"arguments\":{\"cursor\":\"0.1../..\"}",
+     "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"*.md\",\"cursor\":\"0:0.1.\"}",
+     {"README.md\\n", "!cursor"}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"*\",\"cursor\":\"0:0.1../..\"}",
+     {"\"isError\":true", "cursor"}},
+    {"tools/call",
+     "\"name\":\"list_resources\",\"arguments\":{\"cursor\":\"0:0.1.\"}",
      {"\"isError\":true", "cursor"}},
     {"tools/call",
      "\"name\":\"list_resources\",\"arguments\":{\"cursor\":\"zzz\"}",
@@ -261,8 +288,8 @@ static void check_exchange(peer *p, const struct exchange *e)
 
 static void test_exchanges(void **state)
 {
-    peer p = {0};
-    mcp_files_options o = {.tools = true};
+    peer p = {.tools = true};
+    mcp_files_options o = {0};
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
     for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
@@ -448,8 +475,8 @@ static void counted_open(counted *c)
     c->alloc = failalloc_allocator(&c->memory);
     snprintf(c->source, sizeof c->source, "%s/many", top);
     c->sources[0] = c->source;
-    c->options = (mcp_files_options){
-        .tools = true, .allocator = &c->alloc, .sources = c->sources, .n_sources = 1};
+    c->peer.tools = true;
+    c->options = (mcp_files_options){.allocator = &c->alloc, .sources = c->sources, .n_sources = 1};
     assert_int_equal(peer_open(&c->peer, &c->options, &c->worker.host), MCP_OK);
 }
 
@@ -505,8 +532,8 @@ static void test_work(void **state)
 /* Pages of what matches: each is full, the last one says that it is. */
 static void test_matched_pages(void **state)
 {
-    peer p = {0};
-    mcp_files_options o = {.tools = true};
+    peer p = {.tools = true};
+    mcp_files_options o = {0};
     char params[500], cursor[200] = "", uri[200];
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
@@ -541,8 +568,8 @@ static void test_no_memory(void **state)
     for (size_t n = 1;; n++) {
         failalloc f = {.fail_at = n};
         mcp_allocator alloc = failalloc_allocator(&f);
-        mcp_files_options o = {.tools = true, .allocator = &alloc};
-        peer p = {0};
+        mcp_files_options o = {.allocator = &alloc};
+        peer p = {.tools = true};
         int rc = peer_open(&p, &o, NULL);
         assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
         for (size_t i = 0; rc == MCP_OK && i < sizeof exchanges / sizeof *exchanges; i++)

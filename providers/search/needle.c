@@ -16,7 +16,7 @@ enum {
     PLACES_AT_ONCE = 256, /* of one line, where a match could begin */
 };
 
-struct files_needle {
+struct search_needle {
     mcp_allocator alloc;
     char *literal; /* NULL: `code` matches */
     size_t len;
@@ -47,7 +47,7 @@ static int wrong(char why[200], size_t at, int code)
     return code == PCRE2_ERROR_HEAP_FAILED ? MCP_ENOMEM : MCP_EINVAL;
 }
 
-static int compile(files_needle *n, const files_needle_options *o, char why[200])
+static int compile(search_needle *n, const search_needle_options *o, char why[200])
 {
     uint32_t flags = PCRE2_UTF | PCRE2_NO_UTF_CHECK | (o->ignore_case ? PCRE2_CASELESS : 0) |
                      (o->regex ? PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT : PCRE2_LITERAL);
@@ -63,7 +63,7 @@ static int compile(files_needle *n, const files_needle_options *o, char why[200]
     return n->code ? MCP_OK : wrong(why, at, code);
 }
 
-static int set_up(files_needle *n, const files_needle_options *o, char why[200])
+static int set_up(search_needle *n, const search_needle_options *o, char why[200])
 {
     n->by_line = o->regex;
     if (!o->regex && !o->ignore_case) {
@@ -81,29 +81,29 @@ static int set_up(files_needle *n, const files_needle_options *o, char why[200])
     return compile(n, o, why);
 }
 
-int files_needle_new(const files_needle_options *o, const mcp_allocator *alloc, files_needle **ret,
-                     char why[200])
+int search_needle_new(const search_needle_options *o, const mcp_allocator *alloc,
+                      search_needle **ret, char why[200])
 {
     mcp_allocator a = common_allocator(alloc);
-    if (!o->text.len || o->text.len > FILES_NEEDLE_MAX)
-        return snprintf(why, 200, "what to look for has 1 to %zu bytes", FILES_NEEDLE_MAX),
+    if (!o->text.len || o->text.len > SEARCH_NEEDLE_MAX)
+        return snprintf(why, 200, "what to look for has 1 to %zu bytes", SEARCH_NEEDLE_MAX),
                MCP_EINVAL;
     if (memchr(o->text.ptr, '\n', o->text.len) || memchr(o->text.ptr, '\0', o->text.len))
         return snprintf(why, 200, "a match lies on one line: leave line ends and NUL out"),
                MCP_EINVAL;
-    files_needle *n = common_alloc(&a, sizeof *n);
+    search_needle *n = common_alloc(&a, sizeof *n);
     if (!n)
         return MCP_ENOMEM;
-    *n = (files_needle){.alloc = a};
+    *n = (search_needle){.alloc = a};
     int rc = set_up(n, o, why);
     if (rc == MCP_OK)
         *ret = n;
     else
-        files_needle_free(n);
+        search_needle_free(n);
     return rc;
 }
 
-void files_needle_free(files_needle *n)
+void search_needle_free(search_needle *n)
 {
     if (!n)
         return;
@@ -120,8 +120,8 @@ void files_needle_free(files_needle *n)
 
 /* Within text[from..to), whose surroundings do not exist for the expression; beginning at one of some places
  * in it. */
-static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t place, size_t *begin,
-                 size_t *end)
+static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t place,
+                 size_t *begin, size_t *end)
 {
     int rc = pcre2_match(n->code, (PCRE2_SPTR)text.ptr + from, to - from, place, PCRE2_NO_UTF_CHECK,
                          n->data, n->context);
@@ -138,7 +138,7 @@ static int match(files_needle *n, mcp_str text, size_t from, size_t to, size_t p
 }
 
 /* The limit of steps holds for each place anew, so a long line is tried in parts. */
-static int match_line(files_needle *n, mcp_str text, size_t from, size_t to,
+static int match_line(search_needle *n, mcp_str text, size_t from, size_t to,
                       bool (*stop)(void *user), void *user, size_t *begin, size_t *end)
 {
     size_t place = 0, len = to - from;
@@ -156,7 +156,7 @@ static int match_line(files_needle *n, mcp_str text, size_t from, size_t to,
     }
 }
 
-static int find_literal(const files_needle *n, mcp_str text, size_t from, size_t *begin,
+static int find_literal(const search_needle *n, mcp_str text, size_t from, size_t *begin,
                         size_t *end)
 {
     const char *found = memmem(text.ptr + from, text.len - from, n->literal, n->len);
@@ -167,8 +167,8 @@ static int find_literal(const files_needle *n, mcp_str text, size_t from, size_t
     return MCP_OK;
 }
 
-int files_needle_find(files_needle *n, mcp_str text, size_t from, bool (*stop)(void *user),
-                      void *user, size_t *begin, size_t *end)
+int search_needle_find(search_needle *n, mcp_str text, size_t from, bool (*stop)(void *user),
+                       void *user, size_t *begin, size_t *end)
 {
     int rc = MCP_ENOTFOUND;
     if (from >= text.len)

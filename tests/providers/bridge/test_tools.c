@@ -1,8 +1,8 @@
-/* find_resources, search_resources and the structured content of list_resources, as a peer sees them; and
- * that a long search comes in slices, with progress, and ends when nobody waits any more. */
+/* The four tools over files, as a peer sees them: text, structured content, who may see what; and that a long search comes in slices, with progress, and ends when nobody waits any more. */
 #define _GNU_SOURCE
-#include "tree.h"
+#include "../files/tree.h"
 
+#include "bridge.h"
 #include "failalloc.h"
 #include "files.h"
 
@@ -17,6 +17,7 @@ typedef struct peer {
     mcp_host host;
     job job; /* waits */
     mcp_server *server;
+    mcp_bridge *bridge;
     mcp_channel *channel;
     size_t notices;
     char reply[256 << 10];
@@ -74,6 +75,8 @@ static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
 {
     char first[80];
     const char *sources[] = {first, p->second}, *exclude[] = {"secret*"};
+    mcp_files *handle = NULL;
+    search_source files;
     mcp_error error;
     snprintf(first, sizeof first, "%s/a", p->t.path);
     p->host = (mcp_host){.size = sizeof p->host, .user = p, .now = now, .work = defer};
@@ -84,8 +87,15 @@ static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
     int rc = mcp_files_mount(p->server,
                              MCP_OPTIONS(mcp_files_options, .sources = sources, .n_sources = 2,
                                          .exclude = exclude, .n_exclude = 1, .max_read = 4000,
-                                         .tools = true, .allocator = alloc),
+                                         .handle = &handle, .allocator = alloc),
                              &error);
+    if (rc == MCP_OK)
+        rc = mcp_bridge_new(p->server, MCP_OPTIONS(mcp_bridge_options, .allocator = alloc),
+                            &p->bridge, &error);
+    if (rc == MCP_OK)
+        files = mcp_files_search(handle);
+    if (rc == MCP_OK)
+        rc = mcp_bridge_add_tools(p->bridge, &files, 1, &error);
     if (rc == MCP_OK)
         assert_int_equal(
             mcp_server_connect(p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
@@ -97,8 +107,10 @@ static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
 static void close_peer(peer *p)
 {
     mcp_channel_free(p->channel);
+    mcp_bridge_free(p->bridge);
     mcp_server_free(p->server);
     p->channel = NULL;
+    p->bridge = NULL;
     p->server = NULL;
 }
 
@@ -157,8 +169,19 @@ static const struct {
       "file\\t13\\tfile://$T/a/binary\\n", "!cursor", "!hidden"}},
     {"list_resources",
      "\"limit\":1",
-     {"\"structuredContent\":{\"entries\":[{\"kind\":\"folder\"," ENTRY(
-         "a") "}],\"cursor\":\"0.1.\"}"}},
+     {"\"structuredContent\":{\"entries\":[{\"kind\":\"folder\"," ENTRY("a") "}],\"templates\":[",
+      "{\"uriTemplate\":\"file://{+path}{?tail}\",\"name\":\"tail\",", "}],\"cursor\":\"1:"}},
+    {"list_resources",
+     "\"templates\":true,\"limit\":2",
+     {"\"entries\":[],\"templates\":[{", "\"cursor\":\"t:", "{?offset,length}", "!{?tail}"}},
+    {"list_resources",
+     "\"under\":\"file://$T/a/src/\"",
+     {"\"entries\":[{\"kind\":\"file\"," ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c"),
+      "!README"}},
+    {FIND("\"name\":\"m\",\"under\":\"file://$T/a/src/\""), {ENTRY("a/src/main.c"), "!README"}},
+    {SEARCH("\"query\":\"needle\",\"under\":\"file://$T/b\""),
+     {ENTRY("b/other.md"), "!README", "\"searched\":1"}},
+    {"list_resources", "\"under\":\"other:\"", {"Nothing was found", "!file:"}},
     {"list_resources", "\"pattern\":\"*.none\"", {"Nothing was found", "{\"entries\":[]}"}},
     /* by name */
     {FIND("\"name\":\"readme\""),
@@ -170,10 +193,10 @@ static const struct {
     {FIND("\"name\":\"sub\",\"kind\":\"file\""), {"Nothing was found"}},
     {FIND("\"name\":\"e\",\"kind\":\"folder\""), {"!README"}},
     {FIND("\"name\":\"secret\""), {"Nothing was found"}},
-    {FIND("\"name\":\"m\",\"limit\":1"), {"find_resources again with cursor: 0.1.README.md\\n"}},
-    {FIND("\"name\":\"m\",\"limit\":1,\"cursor\":\"0.1.README.md\""),
+    {FIND("\"name\":\"m\",\"limit\":1"), {"find_resources again with cursor: 0:0.1.README.md\\n"}},
+    {FIND("\"name\":\"m\",\"limit\":1,\"cursor\":\"0:0.1.README.md\""),
      {ENTRY("a/src/main.c"), "!README"}},
-    {FIND("\"name\":\"m\",\"cursor\":\"1.1.../x\""), {IS_ERROR, "not one of find_resources"}},
+    {FIND("\"name\":\"m\",\"cursor\":\"0:1.1.../x\""), {IS_ERROR, "not one of find_resources"}},
     {FIND(""), {IS_ERROR, "name"}},
     {FIND("\"name\":\"\""), {IS_ERROR}},
     {FIND("\"name\":\"m\",\"limit\":1001"), {IS_ERROR}},
@@ -196,16 +219,17 @@ static const struct {
     {SEARCH("\"query\":\"needle\",\"per_file\":1,\"pattern\":\"*.md\""),
      {LINE("2", "needle one") "],\"more\":true}", "(and more in this file)", "other.md"}},
     {SEARCH("\"query\":\"needle\",\"limit\":1,\"pattern\":\"*.md\""),
-     {"\"more\":true", "search_resources again with cursor: 0.1.README.md\\n", "!other.md",
-      "\"cursor\":\"0.1.README.md\""}},
+     {"\"more\":true", "search_resources again with cursor: 0:0.1.README.md\\n", "!other.md",
+      "\"cursor\":\"0:0.1.README.md\""}},
     {SEARCH("\"query\":\"needle\",\"limit\":2,\"pattern\":\"/src/**\""),
      {ENTRY("a/src/main.c"), ENTRY("a/src/sub/deep.c"), "!README"}},
-    {SEARCH("\"query\":\"needle\",\"cursor\":\"0.2.src\""), {ENTRY("b/other.md"), "!main.c"}},
+    {SEARCH("\"query\":\"needle\",\"cursor\":\"0:0.2.src\""), {ENTRY("b/other.md"), "!main.c"}},
     {SEARCH("\"query\":\"(a\",\"regex\":true"),
      {IS_ERROR, "query: the regular expression is wrong"}},
     {SEARCH("\"query\":\"a\\nb\""), {IS_ERROR, "query: a match lies on one line"}},
     {SEARCH("\"query\":\"x\",\"cursor\":\"zzz\""), {IS_ERROR, "not one of search_resources"}},
-    {SEARCH("\"query\":\"x\",\"cursor\":\"0.1.../x\""), {IS_ERROR, "not one of search_resources"}},
+    {SEARCH("\"query\":\"x\",\"cursor\":\"0:0.1.../x\""),
+     {IS_ERROR, "not one of search_resources"}},
     {SEARCH("\"query\":\"\""), {IS_ERROR}},
     {SEARCH(""), {IS_ERROR}},
 };
@@ -251,9 +275,9 @@ static const struct {
 } restricted[] = {
     {may_not_see_src, "list_resources", "", {"/a/README.md", "/b/other.md", "!src"}},
     {may_not_see_src, FIND("\"name\":\"c\""), {"Nothing was found", "!src"}},
-    {may_not_see_src, FIND("\"name\":\"m\",\"limit\":1"), {"cursor: 0.1.README.md", "!src"}},
+    {may_not_see_src, FIND("\"name\":\"m\",\"limit\":1"), {"cursor: 0:0.1.README.md", "!src"}},
     {may_not_see_src,
-     FIND("\"name\":\"o\",\"limit\":1,\"cursor\":\"0.1.README.md\""),
+     FIND("\"name\":\"o\",\"limit\":1,\"cursor\":\"0:0.1.README.md\""),
      {"/b/other.md", "!src", "!cursor"}},
     {may_not_see_src,
      SEARCH("\"query\":\"needle\""),
@@ -261,10 +285,14 @@ static const struct {
     {may_not_see_src,
      "read_resource",
      "\"uri\":\"file://$T/a/s%72c/main.c\"",
-     {IS_ERROR, "There is no file or folder", "!needle"}},
+     {IS_ERROR, "There is no resource", "!needle"}},
     {may_not_see_src, "read_resource", "\"uri\":\"file://$T/a\"", {"/a/README.md\\n", "!src"}},
     {may_not_see_a, SEARCH("\"query\":\"needle\",\"limit\":1"), {"/b/other.md", "!/a", "!cursor"}},
-    {may_not_see_a, "list_resources", "\"limit\":1", {"cursor: 1.1.\\n", "!/a", "file://$T/b\\n"}},
+    {may_not_see_a, "list_resources", "\"limit\":1", {"cursor: 1:", "!/a", "file://$T/b\\n"}},
+    {may_not_see_a,
+     "list_resources",
+     "\"limit\":1,\"pattern\":\"*\"",
+     {"cursor: 0:1.1.\\n", "!/a", "file://$T/b\\n"}},
 };
 
 static void test_access(void **state)
@@ -319,7 +347,7 @@ static void work_once(peer *p)
     j.done(j.arg);
 }
 
-enum { SLOW_FILES = 300 };
+enum { SLOW_FILES = 150 };
 
 /* Files on each of which the expression uses up what it may. */
 static void make_slow(peer *p)
@@ -346,7 +374,7 @@ static void test_slices(void **state)
         work_once(&p);
     assert_true(slices > 1);
     assert_in_range(p.notices, 1, slices - 1);
-    expect(&p, "\"searched\":0,\"skipped\":{\"slow\":300}");
+    expect(&p, "\"searched\":0,\"skipped\":{\"slow\":150}");
     close_peer(&p);
     tree_remove(&p.t);
 }

@@ -15,10 +15,10 @@
 static const char *find_all(const char *needle, bool regex, bool ignore_case, const char *text)
 {
     static char found[1024];
-    files_needle_options o = {mcp_str_from(needle), regex, ignore_case};
-    files_needle *n = NULL;
+    search_needle_options o = {mcp_str_from(needle), regex, ignore_case};
+    search_needle *n = NULL;
     char why[200] = "";
-    int rc = files_needle_new(&o, NULL, &n, why);
+    int rc = search_needle_new(&o, NULL, &n, why);
     size_t begin, end, from = 0, len = 0;
     if (rc != MCP_OK) {
         snprintf(found, sizeof found, "%d %s", rc, why);
@@ -30,7 +30,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
     char *exact = malloc(s.len ? s.len : 1);
     memcpy(exact, text, s.len);
     s.ptr = exact;
-    while ((rc = files_needle_find(n, s, from, NULL, NULL, &begin, &end)) == MCP_OK) {
+    while ((rc = search_needle_find(n, s, from, NULL, NULL, &begin, &end)) == MCP_OK) {
         assert_true(from <= begin && begin <= end && end <= s.len);
         len += (size_t)snprintf(found + len, sizeof found - len, "%s%zu[%.*s]", len ? "," : "",
                                 begin, (int)(end - begin), exact + begin);
@@ -38,7 +38,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
         from = lf ? (size_t)(lf - exact) + 1 : s.len;
     }
     free(exact);
-    files_needle_free(n);
+    search_needle_free(n);
     if (rc != MCP_ENOTFOUND)
         snprintf(found, sizeof found, "%d", rc);
     return found;
@@ -96,13 +96,13 @@ static void test_finds(void **state)
 
 static void test_limits(void **state)
 {
-    char text[FILES_NEEDLE_MAX + 2];
+    char text[SEARCH_NEEDLE_MAX + 2];
     (void)state;
     memset(text, 'a', sizeof text);
-    text[FILES_NEEDLE_MAX] = 0;
+    text[SEARCH_NEEDLE_MAX] = 0;
     assert_string_equal(find_all(text, true, false, "b"), "");
-    text[FILES_NEEDLE_MAX] = 'a';
-    text[FILES_NEEDLE_MAX + 1] = 0;
+    text[SEARCH_NEEDLE_MAX] = 'a';
+    text[SEARCH_NEEDLE_MAX + 1] = 0;
     assert_non_null(strstr(find_all(text, true, false, "b"), "1 to 1000 bytes"));
     memset(text, '(', 60);
     memset(text + 60, ')', 60);
@@ -119,51 +119,51 @@ static bool count_down(void *user)
 /* It is asked again and again whether to go on, also where no line matches. */
 static void test_stop(void **state)
 {
-    files_needle_options o = {MCP_STR("x$"), true, false};
-    files_needle *n;
+    search_needle_options o = {MCP_STR("x$"), true, false};
+    search_needle *n;
     char why[200], text[2000];
     size_t begin, end, left = 3;
     (void)state;
     memset(text, '\n', sizeof text);
-    assert_int_equal(files_needle_new(&o, NULL, &n, why), MCP_OK);
+    assert_int_equal(search_needle_new(&o, NULL, &n, why), MCP_OK);
     assert_int_equal(
-        files_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
         MCP_ECANCELLED);
     left = 1000;
     assert_int_equal(
-        files_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
         MCP_ENOTFOUND);
-    files_needle_free(n);
+    search_needle_free(n);
 }
 
 /* Also within a line, however long; and what begins in a later part of it is found, with what is before it. */
 static void test_long_line(void **state)
 {
     static char text[50 * 1000];
-    files_needle_options slow = {MCP_STR("a[^z]*[0-9]"), true, false};
-    files_needle_options end_of_line = {MCP_STR("(?<=\xc3\xa9)b$"), true, false};
-    files_needle *n;
+    search_needle_options slow = {MCP_STR("a[^z]*[0-9]"), true, false};
+    search_needle_options end_of_line = {MCP_STR("(?<=\xc3\xa9)b$"), true, false};
+    search_needle *n;
     char why[200];
     size_t begin, end, left = 1;
     (void)state;
     memset(text, 'a', sizeof text);
-    assert_int_equal(files_needle_new(&slow, NULL, &n, why), MCP_OK);
+    assert_int_equal(search_needle_new(&slow, NULL, &n, why), MCP_OK);
     assert_int_equal(
-        files_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
         MCP_ECANCELLED);
-    files_needle_free(n);
-    assert_int_equal(files_needle_new(&end_of_line, NULL, &n, why), MCP_OK);
+    search_needle_free(n);
+    assert_int_equal(search_needle_new(&end_of_line, NULL, &n, why), MCP_OK);
     for (size_t len = 250; len < 1030; len++) {
         memset(text, 'a', len);
         memcpy(text + len - 3,
                "\xc3\xa9"
                "b",
                3);
-        assert_int_equal(files_needle_find(n, (mcp_str){text, len}, 0, NULL, NULL, &begin, &end),
+        assert_int_equal(search_needle_find(n, (mcp_str){text, len}, 0, NULL, NULL, &begin, &end),
                          MCP_OK);
         assert_int_equal(begin, len - 1);
     }
-    files_needle_free(n);
+    search_needle_free(n);
 }
 
 static void test_no_memory(void **state)
@@ -173,15 +173,15 @@ static void test_no_memory(void **state)
         for (size_t i = 1;; i++) {
             failalloc f = {.fail_at = i};
             mcp_allocator a = failalloc_allocator(&f);
-            files_needle_options o = {MCP_STR("a+b"), form & 1, form & 2};
-            files_needle *n = NULL;
+            search_needle_options o = {MCP_STR("a+b"), form & 1, form & 2};
+            search_needle *n = NULL;
             char why[200];
             size_t begin, end;
-            int rc = files_needle_new(&o, &a, &n, why);
+            int rc = search_needle_new(&o, &a, &n, why);
             if (rc == MCP_OK)
-                rc = files_needle_find(n, MCP_STR("aab a+b"), 0, NULL, NULL, &begin, &end);
+                rc = search_needle_find(n, MCP_STR("aab a+b"), 0, NULL, NULL, &begin, &end);
             assert_int_equal(rc, f.calls < i ? MCP_OK : MCP_ENOMEM);
-            files_needle_free(n);
+            search_needle_free(n);
             assert_int_equal(f.live, 0);
             if (f.calls < i)
                 break;

@@ -188,7 +188,7 @@ static const char *double_star(const char *p, const char *begin, const char *end
     return q - p >= 2 && (q == end || *q == '/') ? q : NULL;
 }
 
-bool files_glob_match(mcp_str pattern, mcp_str path)
+bool common_glob_match(mcp_str pattern, mcp_str path)
 {
     const char *begin = pattern.ptr, *p = begin, *end = begin + pattern.len;
     const char *t = path.ptr, *stop = t + path.len;
@@ -238,7 +238,7 @@ bool files_glob_match(mcp_str pattern, mcp_str path)
     return false;
 }
 
-size_t files_glob_literal(mcp_str pattern)
+size_t common_glob_literal(mcp_str pattern)
 {
     size_t n = 0;
     while (n < pattern.len && !strchr("*?[\\", pattern.ptr[n]))

@@ -4,14 +4,14 @@
  * matches any number of folders, a backslash takes the next byte literally. Bytes, not characters. A
  * pattern that is malformed (an open bracket, a final backslash, an unknown [:class:]) matches nothing.
  */
-#ifndef FILES_GLOB_H
-#define FILES_GLOB_H
+#ifndef COMMON_GLOB_H
+#define COMMON_GLOB_H
 
 #include <mcp/base.h>
 
-bool files_glob_match(mcp_str pattern, mcp_str path);
+bool common_glob_match(mcp_str pattern, mcp_str path);
 
 /* How many bytes at the start of the pattern stand for themselves. */
-size_t files_glob_literal(mcp_str pattern);
+size_t common_glob_literal(mcp_str pattern);
 
 #endif

@@ -1,0 +1,191 @@
+/* arguments.c: what list_resources, find_resources and search_resources are called with. The schemas have seen to the
+ * types; what they cannot say is said here.
+ */
+#define _GNU_SOURCE
+#include "pieces.h"
+#include "way.h"
+
+enum {
+    MAX_LIMIT = 1000,
+    MAX_GLOB = 256, /* characters */
+};
+
+static int refuse_cursor(const bridge_way *w, const char *name)
+{
+    return mcp_reply_tool_error(
+        w->req, "The cursor is not one of %s: leave it out to begin at the start.", name);
+}
+
+static size_t characters(mcp_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static const char *const names[] = {"list_resources", "find_resources", "search_resources"};
+
+/* ---- one by one ---------------------------------------------------------------------------------- */
+
+static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t usual,
+                       size_t *ret, bool *told)
+{
+    int64_t number = mcp_json_int(mcp_json_get(arguments, name), (int64_t)usual);
+    *told = number < 1 || number > MAX_LIMIT;
+    if (*told)
+        return mcp_reply_tool_error(w->req, "%s must be a whole number from 1 to %d", name,
+                                    MAX_LIMIT);
+    *ret = (size_t)number;
+    return MCP_OK;
+}
+
+static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name, bool *told)
+{
+    w->query.glob = mcp_json_string(mcp_json_get(arguments, name));
+    *told = characters(w->query.glob) > MAX_GLOB;
+    return *told ? mcp_reply_tool_error(w->req, "%s is longer than %d characters", name, MAX_GLOB)
+                 : MCP_OK;
+}
+
+/* "WHICH:POSITION", see way.c. */
+static bool take_position(bridge_way *w, mcp_str cursor)
+{
+    uint64_t which;
+    const char *colon = cursor.len ? memchr(cursor.ptr, ':', cursor.len) : NULL;
+    mcp_str head = {cursor.ptr, colon ? (size_t)(colon - cursor.ptr) : 0};
+    mcp_str rest = {colon + 1, cursor.len - head.len - 1};
+    size_t first = w->by_sources ? 0 : w->all->n;
+    if (!colon)
+        return false;
+    bool templates = mcp_str_eq(head, MCP_STR("t"));
+    if (templates != w->only_templates)
+        return false;
+    if (!templates && !common_pieces_number(head, first, w->all->n, &which))
+        return false;
+    if (!templates && which < w->all->n) {
+        w->source = (size_t)which;
+        w->turn.from = rest;
+        return true;
+    }
+    w->step = templates ? BRIDGE_AT_TEMPLATES : BRIDGE_AT_PAGE;
+    w->has_token = rest.len != 0;
+    return common_buffer_append(&w->token, rest.ptr, rest.len) == MCP_OK;
+}
+
+static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
+{
+    mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
+    w->first = !cursor.len; /* models send empty texts for what they leave out */
+    w->step = w->only_templates            ? BRIDGE_AT_TEMPLATES
+              : w->by_sources && w->all->n ? BRIDGE_AT_SOURCE
+                                           : BRIDGE_AT_PAGE;
+    *told = !w->first && !take_position(w, cursor);
+    return *told ? refuse_cursor(w, names[w->tool]) : MCP_OK;
+}
+
+/* ---- of each tool -------------------------------------------------------------------------------- */
+
+static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
+{
+    int rc = take_glob(w, arguments, "name", told);
+    mcp_str *glob = &w->query.glob;
+    if (*told)
+        return rc;
+    *told = glob->len == 0;
+    if (*told)
+        return mcp_reply_tool_error(w->req, "name is missing: give a part of a name, or a glob");
+    if (memchr(glob->ptr, '*', glob->len) || memchr(glob->ptr, '?', glob->len) ||
+        memchr(glob->ptr, '[', glob->len))
+        return MCP_OK;
+    char *part = mcp_request_strdup(w->req, *glob); /* without the signs of a glob: a part */
+    if (!part)
+        return MCP_ENOMEM;
+    for (size_t i = 0; i < glob->len; i++)
+        part[i] = part[i] >= 'A' && part[i] <= 'Z' ? (char)(part[i] | 0x20) : part[i];
+    w->query.part = (mcp_str){part, glob->len};
+    *glob = (mcp_str){0};
+    return MCP_OK;
+}
+
+static int take_needle(bridge_way *w, const mcp_json *arguments, bool *told)
+{
+    char why[200];
+    search_needle_options o = {.text = mcp_json_string(mcp_json_get(arguments, "query")),
+                               .regex = mcp_json_bool(mcp_json_get(arguments, "regex"), false),
+                               .ignore_case =
+                                   mcp_json_bool(mcp_json_get(arguments, "ignore_case"), false)};
+    int rc = search_needle_new(&o, &w->all->alloc, &w->query.needle, why);
+    *told = rc == MCP_EINVAL;
+    return *told ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
+}
+
+static void take_kind(bridge_way *w, const mcp_json *arguments)
+{
+    mcp_str kind = mcp_json_string(mcp_json_get(arguments, "kind"));
+    w->query.kinds = SEARCH_FILES | SEARCH_FOLDERS | SEARCH_OTHERS;
+    if (mcp_str_eq(kind, MCP_STR("file")))
+        w->query.kinds = SEARCH_FILES;
+    else if (mcp_str_eq(kind, MCP_STR("folder")))
+        w->query.kinds = SEARCH_FOLDERS;
+    else if (mcp_str_eq(kind, MCP_STR("resource")))
+        w->query.kinds = SEARCH_OTHERS;
+}
+
+static int take_own(bridge_way *w, const mcp_json *arguments, bool *told)
+{
+    if (w->tool == BRIDGE_FIND)
+        return take_name(w, arguments, told);
+    int rc = take_glob(w, arguments, "pattern", told);
+    if (rc != MCP_OK || *told || w->tool == BRIDGE_LIST)
+        return rc;
+    rc = take_number(w, arguments, "per_file", 20, &w->query.per_item, told);
+    return rc == MCP_OK && !*told ? take_needle(w, arguments, told) : rc;
+}
+
+static int take_all(bridge_way *w, const mcp_json *arguments, bool *told)
+{
+    int rc = take_number(w, arguments, "limit", w->tool == BRIDGE_SEARCH ? 100 : 200,
+                         &w->query.limit, told);
+    take_kind(w, arguments);
+    if (w->tool == BRIDGE_SEARCH)
+        w->query.kinds = SEARCH_FILES | SEARCH_OTHERS;
+    w->query.under = mcp_json_string(mcp_json_get(arguments, "under"));
+    w->only_templates =
+        w->tool == BRIDGE_LIST && mcp_json_bool(mcp_json_get(arguments, "templates"), false);
+    if (rc == MCP_OK && !*told)
+        rc = take_own(w, arguments, told);
+    w->by_sources = w->tool != BRIDGE_LIST || w->query.under.len || w->query.glob.len;
+    return rc == MCP_OK && !*told ? take_cursor(w, arguments, told) : rc;
+}
+
+static int call(mcp_request *req, const mcp_json *arguments, bridge_tools *all, bridge_tool tool)
+{
+    bool told = false;
+    bridge_way *w = mcp_request_alloc(req, sizeof *w);
+    if (!w)
+        return MCP_ENOMEM;
+    *w = (bridge_way){.all = all, .req = req, .tool = tool};
+    common_buffer_init(&w->token, &all->alloc);
+    int rc = take_all(w, arguments, &told);
+    if (rc == MCP_OK && !told)
+        return bridge_way_run(w);
+    common_buffer_free(&w->token);
+    search_needle_free(w->query.needle);
+    return rc;
+}
+
+int bridge_call_list(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    return call(req, arguments, user, BRIDGE_LIST);
+}
+
+int bridge_call_find(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    return call(req, arguments, user, BRIDGE_FIND);
+}
+
+int bridge_call_search(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    return call(req, arguments, user, BRIDGE_SEARCH);
+}

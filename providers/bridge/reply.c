@@ -1,0 +1,197 @@
+/* reply.c: what list_resources, find_resources and search_resources answer: text for a model, and the same as structured
+ * content for a program.
+ */
+#include <stdio.h>
+
+#include "way.h"
+
+static int put(common_buffer *b, const char *text)
+{
+    return common_buffer_append(b, text, strlen(text));
+}
+
+static int put_str(common_buffer *b, mcp_str text)
+{
+    return text.len ? common_buffer_append(b, text.ptr, text.len) : MCP_OK;
+}
+
+static mcp_str member(const mcp_json *object, const char *key)
+{
+    return mcp_json_string(mcp_json_get(object, key));
+}
+
+static const char *name_of(const bridge_way *w)
+{
+    static const char *const names[] = {"list_resources", "find_resources", "search_resources"};
+    return names[w->tool];
+}
+
+/* ---- templates ----------------------------------------------------------------------------------- */
+
+/* Of those that were not searched the URI is enough. */
+static int name_template(bridge_way *w, mcp_str uri)
+{
+    enum { MOST = 8 };
+    if (w->n_templates > MOST)
+        return MCP_OK;
+    int rc = put(&w->templates, w->n_templates == 1 ? "Not searched is what these templates stand "
+                                                      "for (fill one in and read it): "
+                                                    : ", ");
+    if (rc != MCP_OK)
+        return rc;
+    return w->n_templates == MOST ? put(&w->templates, "…") : put_str(&w->templates, uri);
+}
+
+static int put_line(bridge_way *w, const mcp_json *tmpl)
+{
+    common_buffer *to = &w->results.text;
+    mcp_str title = member(tmpl, "title"), about = member(tmpl, "description");
+    int rc = put(to, w->n_templates == 1 ? "Templates: fill in what stands in braces, then read "
+                                           "the URI.\n"
+                                         : "");
+    if (rc == MCP_OK)
+        rc = put(to, "template\t-\t");
+    if (rc == MCP_OK)
+        rc = put_str(to, member(tmpl, "uriTemplate"));
+    if (rc == MCP_OK)
+        rc = put(to, "\t");
+    if (rc == MCP_OK)
+        rc = put_str(to, title.len ? title : member(tmpl, "name"));
+    if (rc == MCP_OK && about.len && (rc = put(to, ": ")) == MCP_OK)
+        rc = put_str(to, about);
+    return rc == MCP_OK ? put(to, "\n") : rc;
+}
+
+int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
+{
+    static const char *const keys[] = {"uriTemplate", "name", "title", "description", "mimeType"};
+    mcp_json_writer *json = w->results.json;
+    if (w->tool == BRIDGE_SEARCH)
+        return name_template(w, member(tmpl, "uriTemplate"));
+    if (w->n_templates == 1) { /* behind the entries */
+        mcp_json_end(json);
+        mcp_json_key(json, "templates"), mcp_json_begin_array(json);
+    }
+    mcp_json_begin_object(json);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (member(tmpl, keys[i]).ptr)
+            mcp_json_key(json, keys[i]), mcp_json_add_str(json, member(tmpl, keys[i]));
+    mcp_json_end(json);
+    return put_line(w, tmpl);
+}
+
+/* ---- the end of the text ------------------------------------------------------------------------- */
+
+static int put_summary(bridge_way *w)
+{
+    static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
+    const search_results *r = &w->results;
+    char text[200];
+    int n = snprintf(text, sizeof text, "%s%zu %s searched", r->count ? "" : "Nothing was found. ",
+                     r->searched, r->searched == 1 ? "file" : "files");
+    for (search_skip i = 0; i < SEARCH_SKIPS; i++)
+        if (r->skipped[i])
+            n += snprintf(text + n, sizeof text - (size_t)n, ", %zu %s", r->skipped[i], names[i]);
+    int rc = put(&w->results.text, text);
+    if (rc == MCP_OK)
+        rc = put(&w->results.text, ".\n");
+    if (rc == MCP_OK && w->templates.len)
+        rc = put_str(&w->results.text, (mcp_str){w->templates.ptr, w->templates.len});
+    return rc == MCP_OK && w->templates.len ? put(&w->results.text, ".\n") : rc;
+}
+
+static int put_nothing(bridge_way *w)
+{
+    if (w->results.count || w->n_templates)
+        return MCP_OK;
+    return put(&w->results.text, w->cursor.len ? "Nothing so far.\n" : "Nothing was found.\n");
+}
+
+static int put_more(bridge_way *w)
+{
+    common_buffer *to = &w->results.text;
+    int rc = w->more_templates
+                 ? put(to, "There are more templates: call list_resources with templates: true.\n")
+                 : MCP_OK;
+    if (!w->cursor.len || rc != MCP_OK)
+        return rc;
+    const char *parts[] = {"There is more. Call ", name_of(w), " again with cursor: "};
+    for (size_t i = 0; rc == MCP_OK && i < sizeof parts / sizeof *parts; i++)
+        rc = put(to, parts[i]);
+    if (rc == MCP_OK)
+        rc = put_str(to, (mcp_str){w->cursor.ptr, w->cursor.len});
+    return rc == MCP_OK ? put(to, "\n") : rc;
+}
+
+/* ---- the structured content ---------------------------------------------------------------------- */
+
+static int end_json(bridge_way *w, mcp_str *ret)
+{
+    static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
+    const search_results *r = &w->results;
+    mcp_json_writer *json = r->json;
+    mcp_json_end(json);
+    if (w->tool == BRIDGE_SEARCH) {
+        mcp_json_key(json, "searched"), mcp_json_add_uint(json, r->searched);
+        mcp_json_key(json, "skipped"), mcp_json_begin_object(json);
+        for (search_skip i = 0; i < SEARCH_SKIPS; i++)
+            if (r->skipped[i])
+                mcp_json_key(json, names[i]), mcp_json_add_uint(json, r->skipped[i]);
+        mcp_json_end(json);
+    }
+    if (w->cursor.len)
+        mcp_json_key(json, "cursor"),
+            mcp_json_add_str(json, (mcp_str){w->cursor.ptr, w->cursor.len});
+    mcp_json_end(json);
+    return mcp_json_writer_finish(json, ret);
+}
+
+/* A link to each resource with matches, for hosts that let people open them. */
+static int put_links(bridge_way *w)
+{
+    const common_buffer *links = &w->results.links;
+    int rc = MCP_OK;
+    for (size_t at = 0; rc == MCP_OK && at < links->len;) {
+        const char *uri = links->ptr + at, *name = uri + strlen(uri) + 1;
+        const char *type = name + strlen(name) + 1;
+        rc =
+            mcp_reply_content(w->req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_LINK, .uri = uri,
+                                                  .name = name, .mime_type = *type ? type : NULL));
+        at += (size_t)(type - uri) + strlen(type) + 1;
+    }
+    return rc;
+}
+
+/* ---- the reply ----------------------------------------------------------------------------------- */
+
+static int reply(bridge_way *w)
+{
+    mcp_str json;
+    int rc = w->tool == BRIDGE_SEARCH ? put_summary(w) : put_nothing(w);
+    if (rc == MCP_OK)
+        rc = put_more(w);
+    if (rc == MCP_OK)
+        rc = end_json(w, &json);
+    if (rc == MCP_OK)
+        rc = mcp_reply_str(w->req, (mcp_str){w->results.text.ptr, w->results.text.len}, NULL);
+    if (rc == MCP_OK)
+        rc = put_links(w);
+    return rc == MCP_OK ? mcp_reply_structured(w->req, json) : rc;
+}
+
+int bridge_way_reply(bridge_way *w)
+{
+    switch (w->rc) {
+    case MCP_OK: return reply(w);
+    case MCP_EINVAL:
+        return mcp_reply_tool_error(
+            w->req, "The cursor is not one of %s: leave it out to begin at the start.", name_of(w));
+    case MCP_EFILES: return mcp_reply_tool_error(w->req, "Too many files are open; try again");
+    case MCP_EREMOTE: {
+        mcp_str why = member(w->page.error ? w->page.error : w->one.error, "message");
+        return mcp_reply_tool_error(w->req, "The resources cannot be listed: %.*s", (int)why.len,
+                                    why.ptr ? why.ptr : "");
+    }
+    default: return w->rc;
+    }
+}

@@ -1,0 +1,261 @@
+/* tools.c: the four tools as they are declared.
+ *
+ * Their schemas are of the kind that every model service takes: one type for each value, "items" for each array, a type
+ * beside each enum, no alternatives, nothing else allowed.
+ */
+#include "tools.h"
+
+/* ---- schemas ------------------------------------------------------------------------------------- */
+
+#define TEXT(name, about)   "\"" name "\":{\"type\":\"string\",\"description\":\"" about "\"}"
+#define NUMBER(name, about) "\"" name "\":{\"type\":\"integer\",\"description\":\"" about "\"}"
+#define BOUNDED(name, min, max, about)                                        \
+    "\"" name "\":{\"type\":\"integer\",\"minimum\":" min ",\"maximum\":" max \
+    ",\"description\":\"" about "\"}"
+#define AT_LEAST(name, min, about) \
+    "\"" name "\":{\"type\":\"integer\",\"minimum\":" min ",\"description\":\"" about "\"}"
+#define FLAG(name, about) "\"" name "\":{\"type\":\"boolean\",\"description\":\"" about "\"}"
+#define OBJECT(required, members)                                                    \
+    "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]," \
+    "\"additionalProperties\":false}"
+#define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
+
+#define CURSOR TEXT("cursor", "Where to go on, from the end of the answer before")
+#define UNDER                                                                                   \
+    "\"under\":{\"type\":\"string\",\"maxLength\":4096,\"description\":\"Only URIs that begin " \
+    "with this: file:///home/ann/src/, git://app/\"}"
+#define PATTERN(what)                                                                 \
+    "\"pattern\":{\"type\":\"string\",\"maxLength\":256,\"description\":\"Only " what \
+    " whose path, relative to the source, matches this glob: *.md (any folder), src/**/*.c\"}"
+
+static const char list_input[] =
+    OBJECT("", UNDER "," PATTERN("those") "," FLAG(
+                   "templates",
+                   "Only the templates: URIs with "
+                   "places to fill in") "," BOUNDED("limit", "1", "1000",
+                                                    "Entries at the most; default 200") "," CURSOR);
+
+static const char find_input[] = OBJECT(
+    "\"name\"",
+    "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":256,\"description\":\"Part of the "
+    "name, whatever the case: readme; with a slash, part of the path: src/main; with * ? or [ a "
+    "glob for all of it: *.md, src/**/*.c\"},"
+    "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"],\"description\":"
+    "\"Only these; a resource is what is neither file nor folder\"}," UNDER
+    "," BOUNDED("limit", "1", "1000", "Entries at the most; default 200") "," CURSOR);
+
+#define ENTRY                                                                                             \
+    OBJECT(                                                                                               \
+        "\"kind\",\"uri\"",                                                                               \
+        "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\","                                    \
+        "\"resource\"]}," TEXT("uri", "Read it with read_resource") "," NUMBER("size", "Bytes") "," TEXT( \
+            "name",                                                                                       \
+            "Its name") "," TEXT("title",                                                                 \
+                                 "Its name for people") "," TEXT("descript"                               \
+                                                                 "ion",                                   \
+                                                                 "What it "                               \
+                                                                 "is") "," TEXT("mimeType",               \
+                                                                                "Its MIME type"))
+#define TEMPLATE                                                                                 \
+    OBJECT(                                                                                      \
+        "\"uriTemplate\",\"name\"",                                                              \
+        TEXT("uriTemplate", "A URI with places to fill in (RFC 6570)") "," TEXT(                 \
+            "name",                                                                              \
+            "Its name") "," TEXT("title",                                                        \
+                                 "Its name for people") "," TEXT("description",                  \
+                                                                 "What it is, and what to fill " \
+                                                                 "in") "," TEXT("mimeType",      \
+                                                                                "Its MIME type"))
+
+static const char list_output[] =
+    OBJECT("\"entries\"", ARRAY("entries", ENTRY) "," ARRAY("templates", TEMPLATE) "," TEXT(
+                              "cursor", "There is more: call again with it"));
+
+static const char search_input[] =
+    OBJECT("\"query\"",
+           "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":"
+           "\"What to "
+           "look for on each line: this text, or with regex a regular expression "
+           "(PCRE2)\"}," FLAG("regex", "query is a regular expression; default false") "," FLAG(
+               "ignore_case", "Default false") "," UNDER
+                                               "," PATTERN("files") "," BOUNDED(
+                                                   "limit", "1", "1000",
+                                                   "Lines at the most; default "
+                                                   "100") "," BOUNDED("per_file", "1", "1000",
+                                                                      "Lines of "
+                                                                      "one file "
+                                                                      "at the "
+                                                                      "most; "
+                                                                      "default "
+                                                                      "20") "," CURSOR);
+
+static const char search_output[] = OBJECT(
+    "\"files\",\"searched\",\"skipped\"",
+    ARRAY(
+        "files",
+        OBJECT(
+            "\"uri\",\"matches\"",
+            TEXT("uri", "Of the file or resource") "," ARRAY("matches", OBJECT("\"line\",\"text\"", NUMBER("line", "From 1 on") "," TEXT("text", "The line, or what is around the match"))) "," FLAG(
+                "more",
+                "It has more matches"))) "," NUMBER("searched",
+                                                    "How many were searched") ",\"skipped\""
+                                                                              ":" OBJECT(
+                                                                                  "",
+                                                                                  NUMBER("binary", "That are no text") "," NUMBER("large", "That are too large") "," NUMBER(
+                                                                                      "slow",
+                                                                                      "On which "
+                                                                                      "the "
+                                                                                      "expression "
+                                                                                      "takes too "
+                                                                                      "long") "," NUMBER("unreadable",
+                                                                                                         "That cannot be read")) "," TEXT("cursor",
+                                                                                                                                          "There is more: call again with it"));
+
+static const char read_input[] = OBJECT(
+    "\"uri\"",
+    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI "
+    "as "
+    "list_resources gives it, or a template with its places filled in; it may have "
+    "parameters: ?tail=100\"}," AT_LEAST("offset", "0", "Of a file: first byte (from 0)") "," AT_LEAST("length", "1", "Of a file: number of bytes") "," AT_LEAST(
+        "line", "1",
+        "Of a file: first line (from 1)") "," AT_LEAST("lines", "1",
+                                                       "Of a file: number of "
+                                                       "lines") "," AT_LEAST("tai"
+                                                                             "l",
+                                                                             "1",
+                                                                             "Of "
+                                                                             "a "
+                                                                             "file"
+                                                                             ": "
+                                                                             "only"
+                                                                             " the"
+                                                                             " las"
+                                                                             "t "
+                                                                             "line"
+                                                                             "s, "
+                                                                             "this"
+                                                                             " man"
+                                                                             "y") "," BOUNDED("dept"
+                                                                                              "h",
+                                                                                              "1",
+                                                                                              "64",
+                                                                                              "Of "
+                                                                                              "a "
+                                                                                              "fold"
+                                                                                              "er: "
+                                                                                              "leve"
+                                                                                              "ls "
+                                                                                              "to "
+                                                                                              "lis"
+                                                                                              "t") "," BOUNDED("limit",
+                                                                                                               "1",
+                                                                                                               "10000",
+                                                                                                               "Of a folder: entries at the most"));
+
+/* ---- registration -------------------------------------------------------------------------------- */
+
+static bool offered(const mcp_request *req, void *user)
+{
+    const mcp_bridge_options *o = &((const bridge_tools *)user)->bridge->options;
+    return !o->offered || o->offered(req, o->user);
+}
+
+#define READ_ONLY                                                                      \
+    .read_only = MCP_HINT_YES, .destructive = MCP_HINT_NO, .idempotent = MCP_HINT_YES, \
+    .open_world = MCP_HINT_NO, .offered = offered
+
+static const mcp_tool tools[] = {
+    {.size = sizeof(mcp_tool),
+     .name = "list_resources",
+     .title = "List resources",
+     .description = "Lists what this server has to read (files, folders, repositories, tables and "
+                    "more), one line each: kind, size in bytes, URI, separated by tabs; then the "
+                    "templates: URIs with places to fill in. Read them with read_resource.",
+     .input_schema = list_input,
+     .output_schema = list_output,
+     READ_ONLY,
+     .call = bridge_call_list},
+    {.size = sizeof(mcp_tool),
+     .name = "find_resources",
+     .title = "Find resources by name",
+     .description = "Finds files, folders and other resources by a part of their name or path, or "
+                    "by a glob. One line each, as list_resources has them.",
+     .input_schema = find_input,
+     .output_schema = list_output,
+     READ_ONLY,
+     .call = bridge_call_find},
+    {.size = sizeof(mcp_tool),
+     .name = "search_resources",
+     .title = "Search in resources",
+     .description = "Searches the contents of text files and other listed resources, line by line, "
+                    "for a text or a regular expression. Each one's URI, then its lines: number, "
+                    "colon, text. Read around a line with read_resource: line and lines.",
+     .input_schema = search_input,
+     .output_schema = search_output,
+     READ_ONLY,
+     .call = bridge_call_search},
+    {.size = sizeof(mcp_tool),
+     .name = "read_resource",
+     .title = "Read a resource",
+     .description = "Reads a resource by its URI: a file, a folder's listing, or whatever else "
+                    "list_resources and its templates name. Of a large file read a part: offset "
+                    "and length (bytes), line and lines, or tail (last lines).",
+     .input_schema = read_input,
+     READ_ONLY,
+     .call = bridge_call_read},
+};
+
+static void release(void *user)
+{
+    bridge_tools *t = user;
+    mcp_allocator alloc = t->alloc; /* the bridge may be gone */
+    common_release(&alloc, t);
+}
+
+int mcp_bridge_add_tools(mcp_bridge *b, const search_source *sources, size_t n, mcp_error *error)
+{
+    bridge_tools *t = common_alloc(&b->alloc, sizeof *t + n * sizeof *sources);
+    if (!t)
+        return MCP_ENOMEM;
+    t->bridge = b;
+    t->alloc = b->alloc;
+    t->n = n;
+    for (size_t i = 0; i < n; i++)
+        t->sources[i] = sources[i];
+    int rc = mcp_server_on_release(b->server, release, t);
+    if (rc != MCP_OK) {
+        common_release(&b->alloc, t);
+        return rc;
+    }
+    for (size_t i = 0; rc == MCP_OK && i < sizeof tools / sizeof *tools; i++)
+        rc = mcp_server_add_tool(b->server, &tools[i], t, error);
+    return rc;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_bridge **ret,
+                   mcp_error *error)
+{
+    mcp_allocator alloc = common_allocator(options->allocator);
+    mcp_bridge *b = common_alloc(&alloc, sizeof *b);
+    (void)error;
+    if (!b)
+        return MCP_ENOMEM;
+    *b = (mcp_bridge){.server = server, .alloc = alloc, .options = *options};
+    int rc = common_door_new(server, &alloc, &b->door);
+    if (rc == MCP_OK)
+        *ret = b;
+    else
+        common_release(&alloc, b);
+    return rc;
+}
+
+void mcp_bridge_free(mcp_bridge *b)
+{
+    if (!b)
+        return;
+    common_door_free(b->door);
+    mcp_allocator alloc = b->alloc;
+    common_release(&alloc, b);
+}

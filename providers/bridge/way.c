@@ -1,0 +1,657 @@
+/* way.c: see way.h. */
+#define _GNU_SOURCE
+#include "way.h"
+
+#include <stdio.h>
+
+#include "text.h"
+
+enum {
+    PAGE = 1000,         /* entries of a list that are looked at by name */
+    READ_PAGE = 50,      /* that are read */
+    TEMPLATES = 100,     /* that are shown beside entries */
+    MOST_READ = 4 << 20, /* bytes of one resource that is searched */
+};
+
+static const int64_t item_ns = 5 * 1000000000LL; /* at the most for one resource's contents */
+static const int64_t slice_ns = 20 * 1000000LL;  /* of the server's thread at once */
+
+static bool is_enough(const bridge_way *w)
+{
+    return w->results.count >= w->query.limit;
+}
+
+/* Something has to come of each call. */
+static bool is_late(const bridge_way *w)
+{
+    return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
+}
+
+static mcp_str member(const mcp_json *object, const char *key)
+{
+    return mcp_json_string(mcp_json_get(object, key));
+}
+
+/* ---- where to go on ------------------------------------------------------------------------------ */
+
+/* "WHICH:POSITION". Which: a source by its number, the number of sources for the lists, "t" for templates. */
+static int stop_at(bridge_way *w, const char *which, mcp_str position)
+{
+    w->step = BRIDGE_AT_END;
+    w->cursor.len = 0;
+    int rc = common_buffer_append(&w->cursor, which, strlen(which));
+    if (rc == MCP_OK)
+        rc = common_buffer_append(&w->cursor, ":", 1);
+    return rc == MCP_OK && position.len
+               ? common_buffer_append(&w->cursor, position.ptr, position.len)
+               : rc;
+}
+
+static int stop_in_source(bridge_way *w, size_t source, mcp_str position)
+{
+    char which[24];
+    snprintf(which, sizeof which, "%zu", source);
+    return stop_at(w, which, position);
+}
+
+static int stop_in_list(bridge_way *w, mcp_str token)
+{
+    return stop_in_source(w, w->all->n, token);
+}
+
+/* What follows the last entry. */
+static void end_entries(bridge_way *w)
+{
+    bool wanted = w->tool == BRIDGE_LIST ? w->first && !w->query.glob.len
+                                         : (w->query.kinds & SEARCH_OTHERS) != 0;
+    w->has_token = false;
+    w->step = wanted ? BRIDGE_AT_TEMPLATES : BRIDGE_AT_END;
+}
+
+/* There is more, but its first page of templates belongs to the first call. */
+static int stop_listing(bridge_way *w, mcp_str token)
+{
+    int rc = stop_in_list(w, token);
+    if (w->tool == BRIDGE_LIST)
+        end_entries(w);
+    return rc;
+}
+
+/* ---- a source's turn ----------------------------------------------------------------------------- */
+
+static void later(void *user);
+
+/* Whether something below `under` can be mounted at the prefix. */
+static bool may_hold(const bridge_way *w, const char *prefix)
+{
+    size_t len = strlen(prefix), most = len < w->query.under.len ? len : w->query.under.len;
+    return memcmp(prefix, w->query.under.ptr ? w->query.under.ptr : "", most) == 0;
+}
+
+static int begin_turn(bridge_way *w)
+{
+    const search_source *s = &w->all->sources[w->source];
+    w->turn.req = w->req;
+    w->turn.query = &w->query;
+    w->turn.results = &w->results;
+    w->turn.began = w->began;
+    w->turn.seen = w->seen;
+    w->turn.later = later;
+    w->turn.user = w;
+    w->turn.rc = MCP_OK;
+    w->turn.more = false;
+    w->turn.next.len = 0;
+    if (!may_hold(w, s->prefix))
+        return MCP_OK;
+    return s->run(&w->turn, s->user);
+}
+
+static void to_lists(bridge_way *w)
+{
+    w->has_token = false;
+    w->step = is_enough(w) ? BRIDGE_AT_REST : BRIDGE_AT_PAGE;
+}
+
+static int take_turn(bridge_way *w)
+{
+    search_turn *t = &w->turn;
+    w->seen = t->seen;
+    t->from = (mcp_str){0};
+    if (t->rc != MCP_OK)
+        return t->rc;
+    if (t->more)
+        return stop_in_source(w, w->source, (mcp_str){t->next.ptr, t->next.len});
+    w->source++;
+    if (w->source == w->all->n)
+        to_lists(w);
+    else if (is_enough(w) || is_late(w))
+        return stop_in_source(w, w->source, (mcp_str){0});
+    return MCP_OK;
+}
+
+/* ---- pages of the lists -------------------------------------------------------------------------- */
+
+/* What no source has searched already. */
+static bool list_mount(const char *prefix, void *user)
+{
+    const bridge_way *w = user;
+    if (!may_hold(w, prefix))
+        return false;
+    for (size_t i = 0; w->by_sources && i < w->all->n; i++)
+        if (strcmp(prefix, w->all->sources[i].prefix) == 0)
+            return false;
+    return true;
+}
+
+static mcp_str token_of(const bridge_way *w)
+{
+    return w->has_token ? (mcp_str){w->token.ptr, w->token.len} : (mcp_str){0};
+}
+
+static void put_token(mcp_json_writer *w, const void *user)
+{
+    const bridge_way *way = user;
+    if (way->has_token)
+        mcp_json_key(w, "cursor"), mcp_json_add_str(w, token_of(way));
+}
+
+static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t size)
+{
+    *ask = (common_ask){.req = w->req,
+                        .method = method,
+                        .put = put_token,
+                        .later = later,
+                        .user = w,
+                        .page_size = size,
+                        .list_mount = list_mount,
+                        .mounts_user = w};
+    return common_door_ask(w->all->bridge->door, ask);
+}
+
+/* Nothing is wanted but entries as they come: then a page ends where the call does. */
+static bool takes_all(const bridge_way *w)
+{
+    return w->tool == BRIDGE_LIST && !w->by_sources;
+}
+
+static size_t page_size(const bridge_way *w)
+{
+    if (takes_all(w))
+        return w->query.limit - w->results.count;
+    return w->tool == BRIDGE_SEARCH ? READ_PAGE : PAGE;
+}
+
+/* A list's answer. MCP_EINVAL: the cursor is not one of it. */
+static int check_list(const bridge_way *w, const common_ask *ask)
+{
+    if (ask->rc != MCP_OK || ask->result)
+        return ask->rc;
+    int64_t code = mcp_json_int(mcp_json_get(ask->error, "code"), 0);
+    return w->has_token && code == MCP_CODE_INVALID_PARAMS ? MCP_EINVAL : MCP_EREMOTE;
+}
+
+static int keep_token(bridge_way *w, const mcp_json *result)
+{
+    mcp_str next = member(result, "nextCursor");
+    w->has_token = next.len != 0;
+    w->token.len = 0;
+    return next.len ? common_buffer_append(&w->token, next.ptr, next.len) : MCP_OK;
+}
+
+/* All of the page was looked at. */
+static int end_page(bridge_way *w)
+{
+    char text[60];
+    int rc = keep_token(w, w->page.result);
+    common_ask_clear(&w->page);
+    if (rc != MCP_OK)
+        return rc;
+    snprintf(text, sizeof text, "%zu resources looked at", w->seen);
+    mcp_request_progress(w->req, (double)w->seen, 0, text);
+    w->step = BRIDGE_AT_PAGE;
+    if (!w->has_token)
+        end_entries(w);
+    else if (is_enough(w) || is_late(w))
+        return stop_listing(w, token_of(w));
+    return MCP_OK;
+}
+
+/* Within the page, before the entry that is being looked at. */
+static int stop_here(bridge_way *w)
+{
+    if (w->at == 0) {
+        common_ask_clear(&w->page);
+        return stop_listing(w, token_of(w));
+    }
+    w->step = BRIDGE_AT_PLACE;
+    return MCP_OK;
+}
+
+static int take_place(bridge_way *w)
+{
+    int rc = check_list(w, &w->one);
+    if (rc == MCP_OK)
+        rc = keep_token(w, w->one.result);
+    common_ask_clear(&w->one);
+    common_ask_clear(&w->page);
+    if (rc != MCP_OK)
+        return rc;
+    if (w->has_token)
+        return stop_listing(w, token_of(w));
+    end_entries(w); /* what followed is gone */
+    return MCP_OK;
+}
+
+static int take_rest(bridge_way *w)
+{
+    int rc = check_list(w, &w->one);
+    bool any = mcp_json_count(mcp_json_get(w->one.result, "resources")) ||
+               mcp_json_get(w->one.result, "nextCursor");
+    common_ask_clear(&w->one);
+    if (rc == MCP_OK && any)
+        return stop_in_list(w, (mcp_str){0});
+    w->step = BRIDGE_AT_END;
+    return rc;
+}
+
+/* ---- entries ------------------------------------------------------------------------------------- */
+
+/* What stands behind "scheme://authority/" and before a query, decoded where it can be. */
+static mcp_str path_of(bridge_way *w, mcp_str uri)
+{
+    const char *at = memchr(uri.ptr, ':', uri.len), *end = uri.ptr + uri.len;
+    const char *query = memchr(uri.ptr, '?', uri.len);
+    at = at ? at + 1 : uri.ptr;
+    if (end - at > 2 && at[0] == '/' && at[1] == '/') {
+        at = memchr(at + 2, '/', (size_t)(end - at - 2));
+        at = at ? at + 1 : end;
+    }
+    mcp_str path = {at, (size_t)((query && query > at ? query : end) - at)};
+    size_t len;
+    w->scratch.len = 0;
+    if (common_buffer_reserve(&w->scratch, path.len + 1) != MCP_OK ||
+        mcp_uri_decode(path, w->scratch.ptr, path.len + 1, &len) != MCP_OK)
+        return path;
+    return (mcp_str){w->scratch.ptr, len};
+}
+
+static mcp_str last_of(mcp_str path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    return slash ? (mcp_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)} : path;
+}
+
+static unsigned kind_of(const mcp_json *entry)
+{
+    if (mcp_str_eq(member(entry, "mimeType"), MCP_STR("inode/directory")))
+        return SEARCH_FOLDERS;
+    mcp_str uri = member(entry, "uri");
+    return uri.len > 5 && memcmp(uri.ptr, "file:", 5) == 0 ? SEARCH_FILES : SEARCH_OTHERS;
+}
+
+static bool has_part(const search_query *q, mcp_str name, mcp_str title, mcp_str path)
+{
+    if (!q->part.len)
+        return true;
+    if (memchr(q->part.ptr, '/', q->part.len))
+        return search_contains(path, q->part);
+    return search_contains(name, q->part) || search_contains(title, q->part) ||
+           search_contains(last_of(path), q->part);
+}
+
+static bool begins(mcp_str text, mcp_str with)
+{
+    return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
+static bool wants(bridge_way *w, const mcp_json *entry)
+{
+    const search_query *q = &w->query;
+    mcp_str uri = member(entry, "uri");
+    if (!(q->kinds & kind_of(entry)) || !begins(uri, q->under))
+        return false;
+    if (!q->glob.len && !q->part.len)
+        return true;
+    mcp_str path = path_of(w, uri), name = member(entry, "name");
+    return (search_path_fits(q->glob, name, path) ||
+            search_path_fits(q->glob, last_of(path), path)) &&
+           has_part(q, name, member(entry, "title"), path);
+}
+
+static int put_entry(bridge_way *w, const mcp_json *entry)
+{
+    const mcp_json *size = mcp_json_get(entry, "size");
+    search_entry e = {.kind = kind_of(entry),
+                      .uri = member(entry, "uri"),
+                      .has_size = size != NULL,
+                      .size = (uint64_t)mcp_json_int(size, 0)};
+    if (!begins(e.uri, MCP_STR("file:"))) { /* whose URI says it all */
+        e.name = member(entry, "name");
+        e.title = member(entry, "title");
+        e.description = member(entry, "description");
+        e.mime_type = member(entry, "mimeType");
+    }
+    return search_put_entry(&w->results, &e);
+}
+
+/* ---- their contents ------------------------------------------------------------------------------ */
+
+static void skip(bridge_way *w, search_skip why)
+{
+    w->results.skipped[why]++;
+}
+
+static void put_entry_uri(mcp_json_writer *json, const void *user)
+{
+    mcp_json_key(json, "uri");
+    mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
+}
+
+/* MCP_OK without a question: it is not read. */
+static int ask_entry(bridge_way *w)
+{
+    if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
+        skip(w, SEARCH_LARGE);
+        return MCP_OK;
+    }
+    w->one = (common_ask){.req = w->req,
+                          .method = "resources/read",
+                          .put = put_entry_uri,
+                          .later = later,
+                          .user = w,
+                          .max_reply = 2 * MOST_READ};
+    return common_door_ask(w->all->bridge->door, &w->one);
+}
+
+static bool is_too_large(const mcp_json *error)
+{
+    return mcp_json_get(mcp_json_get(error, "data"), "limit") ||
+           begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
+}
+
+/* What was read of the entry; then either its lines or the next entry. */
+static int take_entry(bridge_way *w)
+{
+    int rc = w->one.rc;
+    mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
+    if (w->one.error)
+        skip(w, is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
+    else if (w->one.result && (!text.ptr || !common_text_check(text)))
+        skip(w, SEARCH_BINARY);
+    else if (w->one.result)
+        w->step = BRIDGE_AT_LINES;
+    return rc;
+}
+
+static void next_entry(bridge_way *w)
+{
+    common_ask_clear(&w->one);
+    w->one = (common_ask){0};
+    w->at++;
+    w->seen++;
+}
+
+/* ---- their lines --------------------------------------------------------------------------------- */
+
+static bool stopped(void *user)
+{
+    const bridge_way *w = user;
+    return mcp_request_cancelled(w->req) || search_now() - w->slice > item_ns;
+}
+
+static void search_lines(void *user)
+{
+    bridge_way *w = user;
+    w->slice = search_now();
+    search_text t = {.uri = member(w->entry, "uri"),
+                     .name = member(w->entry, "name"),
+                     .mime_type = member(w->entry, "mimeType"),
+                     .text =
+                         member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text"),
+                     .stop = stopped,
+                     .user = w};
+    w->found = search_put_lines(&w->results, &w->query, &t);
+}
+
+static int take_lines(bridge_way *w)
+{
+    int rc = w->found;
+    if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {
+        skip(w, SEARCH_SLOW);
+        return MCP_OK;
+    }
+    w->results.searched += rc == MCP_OK;
+    return rc;
+}
+
+/* ---- the entries of a page ----------------------------------------------------------------------- */
+
+/* Looks at them one by one, up to one that has to be read. */
+static int go_through(bridge_way *w)
+{
+    const mcp_json *list = mcp_json_get(w->page.result, "resources");
+    w->step = BRIDGE_AT_PAGE;
+    while ((w->entry = mcp_json_next(list, &w->entries, NULL)) != NULL) {
+        bool wanted = wants(w, w->entry);
+        if ((wanted && is_enough(w)) || (w->at && w->tool == BRIDGE_SEARCH && is_late(w)))
+            return stop_here(w);
+        if (wanted && w->tool == BRIDGE_SEARCH) {
+            w->step = BRIDGE_AT_ENTRY;
+            return MCP_OK;
+        }
+        int rc = wanted ? put_entry(w, w->entry) : MCP_OK;
+        if (rc != MCP_OK)
+            return rc;
+        w->at++;
+        w->seen++;
+    }
+    return end_page(w);
+}
+
+static int go_on(bridge_way *w)
+{
+    next_entry(w);
+    return go_through(w);
+}
+
+static int take_page(bridge_way *w)
+{
+    int rc = check_list(w, &w->page);
+    if (rc != MCP_OK)
+        return rc;
+    w->entries = (mcp_json_iter){0};
+    w->at = 0;
+    return go_through(w);
+}
+
+/* ---- templates ----------------------------------------------------------------------------------- */
+
+static bool wants_template(bridge_way *w, const mcp_json *tmpl)
+{
+    mcp_str uri = member(tmpl, "uriTemplate");
+    if (!begins(uri, w->query.under))
+        return false;
+    if (w->tool == BRIDGE_SEARCH) /* the sources' own stand for parts of what was searched */
+        return !begins(uri, MCP_STR("file:"));
+    return !w->query.glob.len &&
+           has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
+}
+
+/* Beside entries as many as fit; by themselves as many as are asked for. */
+static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
+{
+    if (!wants_template(w, tmpl))
+        return true;
+    if (!w->only_templates && w->n_templates >= TEMPLATES) {
+        w->more_templates = true;
+        return false;
+    }
+    w->n_templates++;
+    *rc = bridge_put_template(w, tmpl);
+    return *rc == MCP_OK;
+}
+
+static int take_templates(bridge_way *w)
+{
+    int rc = check_list(w, &w->one);
+    mcp_json_iter it = {0};
+    bool room = true;
+    const mcp_json *list = mcp_json_get(w->one.result, "resourceTemplates");
+    for (const mcp_json *t; rc == MCP_OK && room && (t = mcp_json_next(list, &it, NULL)) != NULL;)
+        room = take_template(w, t, &rc);
+    if (rc == MCP_OK)
+        rc = keep_token(w, w->one.result);
+    common_ask_clear(&w->one);
+    if (rc != MCP_OK)
+        return rc;
+    w->step = w->has_token && room ? BRIDGE_AT_TEMPLATES : BRIDGE_AT_END;
+    if (w->only_templates && w->has_token && w->n_templates >= w->query.limit)
+        return stop_at(w, "t", token_of(w));
+    return MCP_OK;
+}
+
+static size_t templates_size(const bridge_way *w)
+{
+    return w->only_templates && !w->query.under.len ? w->query.limit - w->n_templates : 0;
+}
+
+/* ---- turns with others --------------------------------------------------------------------------- */
+
+static void resume(bridge_way *w);
+
+static void on_worked(mcp_request *req, void *user)
+{
+    (void)req;
+    later(user);
+}
+
+static bool has_workers(const bridge_way *w)
+{
+    const mcp_host *host = mcp_server_host(w->all->bridge->server);
+    return host && host->work;
+}
+
+/* Without workers it would be done within this call all the same. */
+static int work(bridge_way *w, void (*fn)(void *user))
+{
+    if (has_workers(w)) {
+        w->found = MCP_ECANCELLED; /* should it never be begun */
+        return mcp_request_work(w->req, fn, on_worked, w);
+    }
+    fn(w);
+    return MCP_OK;
+}
+
+static void nothing(void *user)
+{
+    (void)user;
+}
+
+static void on_breath(mcp_request *req, void *user)
+{
+    (void)req;
+    resume(user);
+}
+
+/* After a while the server's thread is for others. */
+static bool takes_breath(bridge_way *w)
+{
+    int64_t now = search_now();
+    if (now - w->slice < slice_ns || !has_workers(w))
+        return false;
+    w->slice = now;
+    return mcp_request_work(w->req, nothing, on_breath, w) == MCP_PENDING;
+}
+
+/* ---- step by step -------------------------------------------------------------------------------- */
+
+static int begin_step(bridge_way *w)
+{
+    switch (w->step) {
+    case BRIDGE_AT_SOURCE: return begin_turn(w);
+    case BRIDGE_AT_PAGE: return ask_page(w, &w->page, "resources/list", page_size(w));
+    case BRIDGE_AT_ENTRY: return ask_entry(w);
+    case BRIDGE_AT_LINES: return work(w, search_lines);
+    case BRIDGE_AT_PLACE: return ask_page(w, &w->one, "resources/list", w->at);
+    case BRIDGE_AT_REST: return ask_page(w, &w->one, "resources/list", 1);
+    case BRIDGE_AT_TEMPLATES:
+        return ask_page(w, &w->one, "resources/templates/list", templates_size(w));
+    case BRIDGE_AT_END: break;
+    }
+    return MCP_OK;
+}
+
+static int take_step(bridge_way *w)
+{
+    int rc;
+    switch (w->step) {
+    case BRIDGE_AT_SOURCE: return take_turn(w);
+    case BRIDGE_AT_PAGE: return take_page(w);
+    case BRIDGE_AT_ENTRY:
+        rc = take_entry(w);
+        return rc == MCP_OK && w->step == BRIDGE_AT_ENTRY ? go_on(w) : rc;
+    case BRIDGE_AT_LINES: rc = take_lines(w); return rc == MCP_OK ? go_on(w) : rc;
+    case BRIDGE_AT_PLACE: return take_place(w);
+    case BRIDGE_AT_REST: return take_rest(w);
+    case BRIDGE_AT_TEMPLATES: return take_templates(w);
+    case BRIDGE_AT_END: break;
+    }
+    return MCP_OK;
+}
+
+static int finish(bridge_way *w)
+{
+    int rc = bridge_way_reply(w);
+    common_ask_clear(&w->page);
+    common_ask_clear(&w->one);
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->token, &w->scratch};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        common_buffer_free(buffers[i]);
+    search_results_free(&w->results);
+    search_needle_free(w->query.needle);
+    return rc;
+}
+
+/* As far as outcomes are at hand. */
+static int advance(bridge_way *w)
+{
+    while (w->rc == MCP_OK && w->step != BRIDGE_AT_END) {
+        bool cancelled = mcp_request_cancelled(w->req);
+        if (!cancelled && takes_breath(w))
+            return MCP_PENDING;
+        int rc = cancelled ? MCP_ECANCELLED : begin_step(w);
+        if (rc == MCP_PENDING)
+            return rc;
+        w->rc = rc == MCP_OK ? take_step(w) : rc;
+    }
+    return finish(w);
+}
+
+static void resume(bridge_way *w)
+{
+    mcp_request *req = w->req;
+    int rc = advance(w);
+    if (rc != MCP_PENDING)
+        mcp_reply_finish(req, rc);
+}
+
+static void later(void *user)
+{
+    bridge_way *w = user;
+    w->rc = take_step(w);
+    resume(w);
+}
+
+int bridge_way_run(bridge_way *w)
+{
+    const mcp_allocator *alloc = &w->all->alloc;
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->scratch};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        common_buffer_init(buffers[i], alloc);
+    w->began = w->slice = search_now();
+    w->rc = search_results_init(&w->results, alloc);
+    mcp_json_begin_object(w->results.json);
+    mcp_json_key(w->results.json, w->tool == BRIDGE_SEARCH ? "files" : "entries");
+    mcp_json_begin_array(w->results.json);
+    return advance(w);
+}

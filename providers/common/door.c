@@ -1,0 +1,260 @@
+/* door.c: see door.h.
+ *
+ * What surprises: a channel can be freed neither from within its `send` nor by who is called from there, so
+ * one whose answer came late waits for a timer, or for the end.
+ */
+#include "door.h"
+
+/* Revisions of this era need no handshake. */
+static const char revision[] = "2026-07-28";
+
+/* One channel. */
+typedef struct common_line {
+    struct common_line *next; /* among those that wait, or among those to be freed */
+    common_door *door;
+    mcp_channel *channel;
+    common_ask *ask; /* NULL: nobody waits any more */
+    bool receiving;  /* the message is being handed in: an answer now is one at once */
+} line;
+
+struct common_door {
+    mcp_server *server;
+    mcp_allocator alloc;
+    line *waiting, *spent;
+    mcp_host_timer *timer;
+};
+
+/* ---- channels that are over ------------------------------------------------------------------ */
+
+static void free_line(line *l)
+{
+    mcp_allocator alloc = l->door->alloc;
+    mcp_channel_free(l->channel);
+    common_release(&alloc, l);
+}
+
+static void free_spent(common_door *door)
+{
+    const mcp_host *host = mcp_server_host(door->server);
+    if (door->timer && host) /* else it went with its host */
+        host->timer_stop(host->user, door->timer);
+    door->timer = NULL;
+    while (door->spent) {
+        line *l = door->spent;
+        door->spent = l->next;
+        free_line(l);
+    }
+}
+
+static void on_timer(void *arg)
+{
+    free_spent(arg);
+}
+
+static void spend(line *l)
+{
+    common_door *door = l->door;
+    const mcp_host *host = mcp_server_host(door->server);
+    l->next = door->spent;
+    door->spent = l;
+    if (!door->timer && host && host->timer_start && host->timer_stop)
+        door->timer = host->timer_start(host->user, 0, on_timer, door);
+}
+
+static void unlink_line(line *l)
+{
+    line **at = &l->door->waiting;
+    while (*at && *at != l)
+        at = &(*at)->next;
+    if (*at)
+        *at = l->next;
+}
+
+static int64_t now(const common_door *door)
+{
+    const mcp_host *host = mcp_server_host(door->server);
+    return host && host->now ? host->now(host->user) : 0;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* Its line is spent first: who goes on may ask again. */
+static void go_on(common_ask *ask, line *l)
+{
+    unlink_line(l);
+    l->ask = NULL;
+    ask->line = NULL;
+    mcp_request_on_cancel(ask->req, NULL, NULL);
+    spend(l);
+    ask->later(ask->user);
+}
+
+static void take_answer(common_ask *ask, mcp_str message, const mcp_allocator *alloc)
+{
+    mcp_json_limits limits = {.size = sizeof limits};
+    ask->len = message.len;
+    ask->rc = mcp_json_parse(message, &limits, alloc, &ask->doc, NULL);
+    const mcp_json *root = mcp_json_root(ask->doc);
+    ask->result = mcp_json_get(root, "result");
+    ask->error = mcp_json_get(root, "error");
+}
+
+static void hand_progress(const common_ask *ask, mcp_str message, const mcp_allocator *alloc)
+{
+    mcp_json_doc *doc = NULL;
+    if (mcp_json_parse(message, NULL, alloc, &doc, NULL) != MCP_OK)
+        return;
+    const mcp_json *params = mcp_json_get(mcp_json_root(doc), "params");
+    mcp_str text = mcp_json_string(mcp_json_get(params, "message"));
+    if (mcp_json_get(params, "progressToken"))
+        mcp_request_progress(ask->req, mcp_json_number(mcp_json_get(params, "progress"), 0),
+                             mcp_json_number(mcp_json_get(params, "total"), 0), text.ptr);
+    mcp_json_free(doc);
+}
+
+static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    line *l = user;
+    common_ask *ask = l->ask;
+    (void)exchange;
+    if (!ask)
+        return;
+    if (mcp_channel_output_info(channel).kind != MCP_OUTPUT_RESPONSE) {
+        if (ask->progress)
+            hand_progress(ask, message, &l->door->alloc);
+        return;
+    }
+    take_answer(ask, message, &l->door->alloc);
+    if (l->receiving)
+        l->ask = NULL;
+    else
+        go_on(ask, l);
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    common_ask *ask = user;
+    line *l = ask->line;
+    (void)req;
+    ask->rc = MCP_ECANCELLED;
+    l->ask = NULL;
+    mcp_channel_exchange_gone(l->channel, 0, now(l->door));
+    go_on(ask, l);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static int put_request(const common_ask *ask, mcp_json_writer *w, mcp_str *ret)
+{
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
+    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
+    mcp_json_key(w, "method"), mcp_json_add_string(w, ask->method);
+    mcp_json_key(w, "params"), mcp_json_begin_object(w);
+    if (ask->put)
+        ask->put(w, ask->user);
+    mcp_json_key(w, "_meta"), mcp_json_begin_object(w);
+    if (ask->progress)
+        mcp_json_key(w, "progressToken"), mcp_json_add_int(w, 1);
+    mcp_json_key(w, "io.modelcontextprotocol/protocolVersion"), mcp_json_add_string(w, revision);
+    mcp_json_key(w, "io.modelcontextprotocol/clientCapabilities"), mcp_json_begin_object(w);
+    mcp_json_end(w), mcp_json_end(w), mcp_json_end(w), mcp_json_end(w);
+    return w ? mcp_json_writer_finish(w, ret) : MCP_ENOMEM;
+}
+
+static int send_request(const common_ask *ask, line *l)
+{
+    mcp_json_writer *w = mcp_json_writer_new(&l->door->alloc, 0);
+    mcp_str text;
+    int rc = put_request(ask, w, &text);
+    l->receiving = true;
+    if (rc == MCP_OK)
+        rc = mcp_channel_receive(l->channel, 0, text, now(l->door));
+    l->receiving = false;
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+static bool list_mount(const char *prefix, void *user)
+{
+    const line *l = user;
+    return !l->ask || !l->ask->list_mount || l->ask->list_mount(prefix, l->ask->mounts_user);
+}
+
+static int open_line(common_door *door, common_ask *ask, line **ret)
+{
+    line *l = common_alloc(&door->alloc, sizeof *l);
+    if (!l)
+        return MCP_ENOMEM;
+    *l = (line){.door = door, .ask = ask};
+    int rc = mcp_server_connect(door->server,
+                                MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = l,
+                                            .principal = mcp_request_principal(ask->req),
+                                            .max_reply = ask->max_reply,
+                                            .page_size = ask->page_size, .list_mount = list_mount),
+                                &l->channel, NULL);
+    if (rc == MCP_OK)
+        *ret = l;
+    else
+        common_release(&door->alloc, l);
+    return rc;
+}
+
+int common_door_ask(common_door *door, common_ask *ask)
+{
+    line *l;
+    ask->rc = MCP_OK;
+    ask->result = ask->error = NULL;
+    ask->doc = NULL;
+    int rc = open_line(door, ask, &l);
+    if (rc != MCP_OK)
+        return rc;
+    rc = send_request(ask, l);
+    if (rc == MCP_OK && l->ask) { /* no answer yet */
+        ask->line = l;
+        l->next = door->waiting;
+        door->waiting = l;
+        mcp_request_on_cancel(ask->req, on_cancel, ask);
+        return MCP_PENDING;
+    }
+    free_line(l);
+    if (rc != MCP_OK) /* whatever came before */
+        common_ask_clear(ask);
+    return rc;
+}
+
+void common_ask_clear(common_ask *ask)
+{
+    mcp_json_free(ask->doc);
+    ask->doc = NULL;
+    ask->result = ask->error = NULL;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret)
+{
+    mcp_allocator a = common_allocator(alloc);
+    common_door *door = common_alloc(&a, sizeof *door);
+    if (!door)
+        return MCP_ENOMEM;
+    *door = (common_door){.server = server, .alloc = a};
+    *ret = door;
+    return MCP_OK;
+}
+
+void common_door_free(common_door *door)
+{
+    if (!door)
+        return;
+    while (door->waiting) {
+        line *l = door->waiting;
+        common_ask *ask = l->ask;
+        door->waiting = l->next;
+        if (ask) /* it waits: there is one */
+            ask->rc = MCP_ECLOSED, go_on(ask, l);
+    }
+    free_spent(door);
+    mcp_allocator a = door->alloc;
+    common_release(&a, door);
+}

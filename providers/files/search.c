@@ -1,0 +1,200 @@
+/* search.c: the files' part in searches over all resources (search.h): by name, and by what stands in them.
+ *
+ * By content files are read one after the other on a worker, whole, up to the largest size that a read returns; what is
+ * larger, or no text, is passed over and counted.
+ */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "content.h"
+#include "sweep.h"
+#include "text.h"
+
+enum {
+    PAGE = 10000,            /* entries before their folder is read again */
+    KEPT_BUFFER = 256 << 10, /* of a file's bytes, from one file to the next */
+};
+
+static const int64_t file_ns = 5 * 1000000000LL; /* at the most for one file */
+
+typedef struct search {
+    files_sweep sweep; /* first */
+    search_turn *turn;
+    int64_t file_began;
+    common_buffer bytes, uri, name; /* a file's */
+} search;
+
+/* ---- by name ------------------------------------------------------------------------------------- */
+
+static bool fits(const search_query *q, const files_entry *e)
+{
+    if (!(q->kinds & (e->is_dir ? SEARCH_FOLDERS : SEARCH_FILES)) ||
+        !search_path_fits(q->glob, e->name, e->rel))
+        return false;
+    return !q->part.len ||
+           search_contains(memchr(q->part.ptr, '/', q->part.len) ? e->rel : e->name, q->part);
+}
+
+static bool wants_entry(const files_sweep *sweep, const files_entry *e)
+{
+    return fits(((const search *)sweep)->turn->query, e);
+}
+
+static int put_uri(search *s, const files_entry *e)
+{
+    s->uri.len = 0;
+    return files_put_uri(s->sweep.f, e->root, e->rel, &s->uri);
+}
+
+static int take_entry(files_sweep *sweep, const files_entry *e)
+{
+    search *s = (search *)sweep;
+    if (s->turn->results->count >= s->turn->query->limit)
+        return FILES_SWEEP_ENOUGH;
+    int rc = put_uri(s, e);
+    if (rc != MCP_OK)
+        return rc;
+    return search_put_entry(s->turn->results,
+                            &(search_entry){.kind = e->is_dir ? SEARCH_FOLDERS : SEARCH_FILES,
+                                            .uri = {s->uri.ptr, s->uri.len},
+                                            .has_size = !e->is_dir,
+                                            .size = e->size});
+}
+
+/* ---- by content ---------------------------------------------------------------------------------- */
+
+/* A file that takes too long, or nobody waits any more. */
+static bool stopped(void *user)
+{
+    const search *s = user;
+    return files_sweep_stopped(&s->sweep) || search_now() - s->file_began > file_ns;
+}
+
+static int skip_file(search *s, search_skip why)
+{
+    s->turn->results->skipped[why]++;
+    return MCP_OK;
+}
+
+static int read_text(search *s, int fd, const struct stat *st)
+{
+    files_reader r = {.fd = fd, .limit = s->sweep.f->max_read, .stop = stopped, .user = s};
+    if (s->bytes.cap > KEPT_BUFFER)
+        common_buffer_free(&s->bytes);
+    s->bytes.len = 0;
+    return files_read_whole(&r, (uint64_t)st->st_size, &s->bytes);
+}
+
+/* What was found in a file until it took too long counts. */
+static int search_bytes(search *s, const files_entry *e)
+{
+    search_text t = {
+        .text = {s->bytes.ptr ? s->bytes.ptr : "", s->bytes.len}, .stop = stopped, .user = s};
+    if (!common_text_check(t.text))
+        return skip_file(s, SEARCH_BINARY);
+    s->name.len = 0;
+    int rc = put_uri(s, e);
+    if (rc == MCP_OK)
+        rc = files_put_text(&s->name, e->name);
+    if (rc != MCP_OK)
+        return rc;
+    const char *type = files_mime_of_name(s->sweep.f->mime, e->name);
+    t.uri = (mcp_str){s->uri.ptr, s->uri.len};
+    t.name = (mcp_str){s->name.ptr, s->name.len};
+    t.mime_type = mcp_str_from(type ? type : "");
+    rc = search_put_lines(s->turn->results, s->turn->query, &t);
+    if ((rc == MCP_ELIMIT || rc == MCP_ECANCELLED) && !files_sweep_stopped(&s->sweep))
+        return skip_file(s, SEARCH_SLOW);
+    s->turn->results->searched += rc == MCP_OK;
+    return rc;
+}
+
+static int search_file(search *s, const files_entry *e)
+{
+    struct stat st;
+    int fd = -1;
+    int rc = files_root_open(&s->sweep.f->roots.items[e->root], e->rel.ptr, &fd, &st);
+    if (rc == MCP_ENOMEM || rc == MCP_EFILES)
+        return rc;
+    if (rc != MCP_OK || !S_ISREG(st.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return skip_file(s, SEARCH_UNREADABLE);
+    }
+    s->file_began = search_now();
+    rc = (uint64_t)st.st_size > s->sweep.f->max_read ? MCP_ELIMIT : read_text(s, fd, &st);
+    close(fd);
+    switch (rc) {
+    case MCP_OK: return search_bytes(s, e);
+    case MCP_ELIMIT: return skip_file(s, SEARCH_LARGE);
+    case MCP_EIO: return skip_file(s, SEARCH_UNREADABLE);
+    case MCP_ECANCELLED: return files_sweep_stopped(&s->sweep) ? rc : skip_file(s, SEARCH_SLOW);
+    default: return rc;
+    }
+}
+
+static bool wants_file(const files_sweep *sweep, const files_entry *e)
+{
+    return !e->is_dir && fits(((const search *)sweep)->turn->query, e);
+}
+
+static int take_file(files_sweep *sweep, const files_entry *e)
+{
+    search *s = (search *)sweep;
+    return s->turn->results->count >= s->turn->query->limit ? FILES_SWEEP_ENOUGH
+                                                            : search_file(s, e);
+}
+
+/* ---- the turn ------------------------------------------------------------------------------------ */
+
+static void done(files_sweep *sweep)
+{
+    search *s = (search *)sweep;
+    search_turn *t = s->turn;
+    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        common_buffer_free(buffers[i]);
+    t->rc = sweep->rc;
+    t->more = sweep->more;
+    t->seen = sweep->seen;
+    if (t->rc == MCP_OK && t->more)
+        t->rc = files_sweep_put_cursor(&sweep->next, &t->next);
+}
+
+static void later(void *user)
+{
+    search_turn *t = ((search *)user)->turn;
+    t->later(t->user);
+}
+
+static int run(search_turn *t, void *user)
+{
+    files *f = user;
+    bool by_name = t->query->needle == NULL;
+    search *s = mcp_request_alloc(t->req, sizeof *s);
+    if (!s)
+        return t->rc = MCP_ENOMEM;
+    *s = (search){.sweep = {.f = f,
+                            .req = t->req,
+                            .page = PAGE,
+                            .under = t->query->under,
+                            .began = t->began,
+                            .seen = t->seen,
+                            .wants = by_name ? wants_entry : wants_file,
+                            .take = by_name ? take_entry : take_file,
+                            .slow = !by_name,
+                            .done = done,
+                            .later = later},
+                  .turn = t};
+    if (t->from.len && !files_sweep_take_cursor(f, t->from, &s->sweep.from))
+        return t->rc = MCP_EINVAL;
+    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        common_buffer_init(buffers[i], &f->alloc);
+    return files_sweep_run(&s->sweep);
+}
+
+search_source mcp_files_search(mcp_files *handle)
+{
+    return (search_source){.prefix = "file:", .run = run, .user = handle};
+}

@@ -1,0 +1,278 @@
+/* results.c: see search.h. */
+#define _GNU_SOURCE
+#include "search.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "glob.h"
+
+enum {
+    LINE_SHOWN = 240,  /* bytes of a line */
+    LINE_BEFORE = 80,  /* of them before the match */
+    ABOUT_SHOWN = 160, /* bytes of a title or a description in the text */
+};
+
+int64_t search_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------------ */
+
+bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path)
+{
+    if (!glob.len)
+        return true;
+    if (!memchr(glob.ptr, '/', glob.len))
+        return common_glob_match(glob, name);
+    if (*glob.ptr == '/')
+        glob.ptr++, glob.len--;
+    return common_glob_match(glob, path);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool search_contains(mcp_str text, mcp_str part)
+{
+    for (size_t at = 0; at + part.len <= text.len; at++) {
+        size_t i = 0;
+        while (i < part.len && lower(text.ptr[at + i]) == part.ptr[i])
+            i++;
+        if (i == part.len)
+            return true;
+    }
+    return false;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+int search_results_init(search_results *r, const mcp_allocator *alloc)
+{
+    *r = (search_results){.alloc = *alloc};
+    common_buffer_init(&r->text, &r->alloc);
+    common_buffer_init(&r->links, &r->alloc);
+    r->json = mcp_json_writer_new(&r->alloc, 0);
+    return r->json ? MCP_OK : MCP_ENOMEM;
+}
+
+void search_results_free(search_results *r)
+{
+    common_buffer_free(&r->text);
+    common_buffer_free(&r->links);
+    mcp_json_writer_free(r->json);
+    r->json = NULL;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+/* The next, or the last, place where a character begins. */
+static size_t character_from(mcp_str s, size_t at)
+{
+    while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
+        at++;
+    return at;
+}
+
+static int put(common_buffer *b, const char *text)
+{
+    return common_buffer_append(b, text, strlen(text));
+}
+
+static int put_str(common_buffer *b, mcp_str text)
+{
+    return text.len ? common_buffer_append(b, text.ptr, text.len) : MCP_OK;
+}
+
+/* Part of a line: what would end it, or its column, is a space. */
+static int put_about(common_buffer *b, mcp_str all)
+{
+    size_t len = all.len > ABOUT_SHOWN ? character_from(all, ABOUT_SHOWN - 3) : all.len;
+    int rc = common_buffer_reserve(b, len);
+    for (size_t i = 0; rc == MCP_OK && i < len; i++)
+        b->ptr[b->len++] = (unsigned char)all.ptr[i] < ' ' ? ' ' : all.ptr[i];
+    return rc == MCP_OK && len < all.len ? put(b, "…") : rc;
+}
+
+/* ---- an entry ------------------------------------------------------------------------------------ */
+
+static const char *kind_name(unsigned kind)
+{
+    return kind == SEARCH_FOLDERS ? "folder" : kind == SEARCH_FILES ? "file" : "resource";
+}
+
+/* What it is, where the URI does not say it. */
+static int put_names(common_buffer *b, const search_entry *e)
+{
+    mcp_str name = e->title.len ? e->title : e->name;
+    int rc = MCP_OK;
+    if (name.len && (rc = put(b, "\t")) == MCP_OK)
+        rc = put_about(b, name);
+    if (rc == MCP_OK && e->description.len && (rc = put(b, name.len ? ": " : "\t")) == MCP_OK)
+        rc = put_about(b, e->description);
+    return rc;
+}
+
+static int put_line(common_buffer *b, const search_entry *e)
+{
+    char size[32] = "-";
+    if (e->has_size)
+        snprintf(size, sizeof size, "%llu", (unsigned long long)e->size);
+    const char *parts[] = {kind_name(e->kind), "\t", size, "\t"};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < sizeof parts / sizeof *parts; i++)
+        rc = put(b, parts[i]);
+    if (rc == MCP_OK)
+        rc = put_str(b, e->uri);
+    if (rc == MCP_OK)
+        rc = put_names(b, e);
+    return rc == MCP_OK ? put(b, "\n") : rc;
+}
+
+int search_put_entry(search_results *r, const search_entry *e)
+{
+    const struct {
+        const char *key;
+        mcp_str text;
+    } said[] = {{"name", e->name},
+                {"title", e->title},
+                {"description", e->description},
+                {"mimeType", e->mime_type}};
+    mcp_json_writer *w = r->json;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "kind"), mcp_json_add_string(w, kind_name(e->kind));
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, e->uri);
+    if (e->has_size)
+        mcp_json_key(w, "size"), mcp_json_add_uint(w, e->size);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (said[i].text.len)
+            mcp_json_key(w, said[i].key), mcp_json_add_str(w, said[i].text);
+    mcp_json_end(w);
+    r->count++;
+    return put_line(&r->text, e);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* What is shown of a line: all of it, or what is around the match. `shown` has room for it. */
+static mcp_str show_line(mcp_str line, size_t match, char shown[LINE_SHOWN + 16])
+{
+    if (line.len <= LINE_SHOWN)
+        return line;
+    size_t from = match > LINE_BEFORE ? character_from(line, match - LINE_BEFORE) : 0;
+    size_t to =
+        from + LINE_SHOWN < line.len ? character_from(line, from + LINE_SHOWN - 3) : line.len;
+    int n = snprintf(shown, LINE_SHOWN + 16, "%s%.*s%s", from ? "…" : "", (int)(to - from),
+                     line.ptr + from, to < line.len ? "…" : "");
+    return (mcp_str){shown, (size_t)n};
+}
+
+static int put_match(search_results *r, size_t number, mcp_str line, size_t match)
+{
+    char shown[LINE_SHOWN + 16], head[32];
+    mcp_str text = show_line(line, match, shown);
+    int n = snprintf(head, sizeof head, "%zu: ", number);
+    mcp_json_begin_object(r->json);
+    mcp_json_key(r->json, "line"), mcp_json_add_uint(r->json, number);
+    mcp_json_key(r->json, "text"), mcp_json_add_str(r->json, text);
+    mcp_json_end(r->json);
+    int rc = common_buffer_append(&r->text, head, (size_t)n);
+    if (rc == MCP_OK)
+        rc = common_buffer_append(&r->text, text.ptr, text.len);
+    return rc == MCP_OK ? put(&r->text, "\n") : rc;
+}
+
+/* Its URI, before the first line of it. */
+static int begin_item(search_results *r, const search_text *t)
+{
+    const mcp_str link[] = {t->uri, t->name, t->mime_type};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < sizeof link / sizeof *link; i++)
+        if ((rc = put_str(&r->links, link[i])) == MCP_OK)
+            rc = common_buffer_append(&r->links, "", 1);
+    if (rc == MCP_OK)
+        rc = put_str(&r->text, t->uri);
+    if (rc != MCP_OK)
+        return rc;
+    mcp_json_begin_object(r->json);
+    mcp_json_key(r->json, "uri"), mcp_json_add_str(r->json, t->uri);
+    mcp_json_key(r->json, "matches"), mcp_json_begin_array(r->json);
+    return put(&r->text, "\n");
+}
+
+static int end_item(search_results *r, size_t found, bool more)
+{
+    if (!found)
+        return MCP_OK;
+    mcp_json_end(r->json);
+    if (more)
+        mcp_json_key(r->json, "more"), mcp_json_add_bool(r->json, true);
+    mcp_json_end(r->json);
+    return more ? put(&r->text, "(and more in this file)\n") : MCP_OK;
+}
+
+typedef struct place {
+    size_t at, line; /* where a line begins, and its number */
+} place;
+
+/* On to the line that holds `match`. */
+static mcp_str line_of(mcp_str text, place *p, size_t match)
+{
+    const char *lf;
+    while ((lf = memchr(text.ptr + p->at, '\n', match - p->at)) != NULL) {
+        p->at = (size_t)(lf - text.ptr) + 1;
+        p->line++;
+    }
+    lf = memchr(text.ptr + match, '\n', text.len - match);
+    mcp_str line = {text.ptr + p->at, (lf ? (size_t)(lf - text.ptr) : text.len) - p->at};
+    line.len -= line.len && line.ptr[line.len - 1] == '\r';
+    return line;
+}
+
+/* One match per line. MCP_ENOTFOUND: there are no more. */
+static int put_matches(search_results *r, const search_query *q, const search_text *t,
+                       size_t *found, bool *more)
+{
+    place p = {0, 1};
+    size_t begin, end, most = q->limit - r->count;
+    if (most > q->per_item)
+        most = q->per_item;
+    for (size_t from = 0;;) {
+        int rc = search_needle_find(q->needle, t->text, from, t->stop, t->user, &begin, &end);
+        if (rc != MCP_OK)
+            return rc;
+        if (*found == most) {
+            *more = true;
+            return MCP_ENOTFOUND;
+        }
+        mcp_str line = line_of(t->text, &p, begin);
+        if (!*found)
+            rc = begin_item(r, t);
+        if (rc == MCP_OK)
+            rc = put_match(r, p.line, line, begin - p.at);
+        if (rc != MCP_OK)
+            return rc;
+        ++*found;
+        const char *lf = memchr(t->text.ptr + begin, '\n', t->text.len - begin);
+        if (!lf)
+            return MCP_ENOTFOUND;
+        from = (size_t)(lf - t->text.ptr) + 1;
+    }
+}
+
+int search_put_lines(search_results *r, const search_query *q, const search_text *t)
+{
+    size_t found = 0;
+    bool more = false;
+    int rc = put_matches(r, q, t, &found, &more);
+    int ended = end_item(r, found, more);
+    r->count += found;
+    if (rc == MCP_ENOTFOUND)
+        rc = MCP_OK;
+    return rc == MCP_OK ? ended : rc;
+}
