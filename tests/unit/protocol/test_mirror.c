@@ -74,7 +74,7 @@ enum { BEFORE = 40, AFTER = 40 };
 /* A number is an array of digits around a point. */
 typedef struct model {
     bool negative;
-    char digits[BEFORE + AFTER];
+    char digits[BEFORE + AFTER + 1]; /* NUL-terminated */
 } model;
 
 static unsigned long long seed = 1;
@@ -115,7 +115,8 @@ static void write_model(const model *m, char *to, size_t room)
 
 static void make_model(model *m)
 {
-    memset(m->digits, '0', sizeof(m->digits));
+    *m = (model){0};
+    memset(m->digits, '0', BEFORE + AFTER);
     m->negative = below(2);
     unsigned at = 12 + below(50), n = 1 + below(6);
     for (unsigned i = 0; i < n && at + i < 68; i++)
