@@ -2,10 +2,15 @@
 #define _GNU_SOURCE
 #include "commands.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <command.h>
 #include <common/text.h>
+
+#include "log.h"
 
 /* One tool on its way. */
 typedef struct tool {
@@ -164,6 +169,79 @@ static int add(tool *t, mcp_server *server)
     free(t->dash);
     free(t->environment);
     return rc;
+}
+
+/* ---- whether it could run -------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As posix_spawnp() looks for it. */
+static bool can_be_found(const char *program)
+{
+    char path[4096];
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+        int n = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, program);
+        if (n > 0 && (size_t)n < sizeof path && is_program(path))
+            return true;
+    }
+    return false;
+}
+
+static bool can_be_run(const char *program, const char *folder)
+{
+    char path[4096];
+    if (!strchr(program, '/'))
+        return can_be_found(program);
+    int n = program[0] == '/' ? snprintf(path, sizeof path, "%s", program)
+                              : snprintf(path, sizeof path, "%s/%s", folder, program);
+    return n > 0 && (size_t)n < sizeof path && is_program(path);
+}
+
+const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
+{
+    const char *program = config_text(c, mcp_json_at(mcp_json_get(one, "command"), 0));
+    const mcp_json *in = mcp_json_get(one, "folder");
+    const char *folder = config_place(c, in ? mcp_json_string(in) : MCP_STR("."));
+    struct stat st;
+    bool there = folder && stat(folder, &st) == 0 &&
+                 (S_ISDIR(st.st_mode) || (errno = ENOTDIR, false)) && access(folder, X_OK) == 0;
+    if (folder && !there) {
+        snprintf(error->text, sizeof error->text, "the folder %.200s: %s", folder, strerror(errno));
+        return in ? "/folder" : "";
+    }
+    if (program && folder && (strchr(program, '{') || can_be_run(program, folder)))
+        return NULL; /* one that is an argument is refused for that */
+    snprintf(error->text, sizeof error->text, "there is no program %.200s that may be run",
+             program ? program : "");
+    return "/command/0";
+}
+
+bool commands_look(config *c, bool wrong)
+{
+    const mcp_json *tools = c ? mcp_json_get(config_root(c), "tools") : NULL;
+    mcp_json_iter it = {0};
+    bool any = false;
+    for (const mcp_json *v; (v = mcp_json_next(tools, &it, NULL)) != NULL;) {
+        char pointer[64], line[400];
+        mcp_error error = {0};
+        const char *where = commands_lacks(c, v, &error);
+        const char *name = where ? config_text(c, mcp_json_get(v, "name")) : NULL;
+        if (!where)
+            continue;
+        any = true;
+        snprintf(pointer, sizeof pointer, "/tools/%zu%s", it.index - 1, where);
+        snprintf(line, sizeof line, "tool %.60s: %s", name ? name : "", error.text);
+        if (wrong)
+            config_wrong(c, MCP_ENOTFOUND, pointer, "%s", line);
+        else
+            log_line(NULL, "warning", line);
+    }
+    return any;
 }
 
 int commands_add(config *c, mcp_server *server, mcp_error *error)

@@ -14,6 +14,8 @@
 #include <mcp/io.h>
 
 #include "about.h"
+#include "commands.h"
+#include "http.h"
 #include "tokens.h"
 
 /* What was found so far: the program's own, as all of its output is. */
@@ -151,47 +153,15 @@ static void look_at_sources(const settings *now, offer *o)
 
 /* ---- command tools ------------------------------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* As posix_spawnp() looks for it. */
-static bool can_be_found(const char *program)
-{
-    char path[4096];
-    const char *at = getenv("PATH");
-    for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
-        int n = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, program);
-        if (n > 0 && (size_t)n < sizeof path && is_program(path))
-            return true;
-    }
-    return false;
-}
-
-static bool can_be_run(const char *program, const char *folder)
-{
-    char path[4096];
-    if (!strchr(program, '/'))
-        return can_be_found(program);
-    int n = program[0] == '/' ? snprintf(path, sizeof path, "%s", program)
-                              : snprintf(path, sizeof path, "%s/%s", folder, program);
-    return n > 0 && (size_t)n < sizeof path && is_program(path);
-}
-
 static void look_at_tool(config *c, const mcp_json *tool)
 {
     const char *name = config_text(c, mcp_json_get(tool, "name"));
     const char *program = config_text(c, mcp_json_at(mcp_json_get(tool, "command"), 0));
     const mcp_json *in = mcp_json_get(tool, "folder");
     const char *folder = config_place(c, in ? mcp_json_string(in) : MCP_STR("."));
-    bool there = program && folder && can_be_run(program, folder);
-    if (!there)
-        doctor_find(FINDING_WRONG, "tool", "%s: there is no program %s that may be run",
-                    name ? name : "", program ? program : "");
-    else if (access(folder, X_OK) < 0)
-        doctor_find(FINDING_WRONG, "tool", "%s: the folder %s: %s", name, folder, strerror(errno));
+    mcp_error error = {0};
+    if (!name || !program || !folder || commands_lacks(c, tool, &error))
+        doctor_find(FINDING_WRONG, "tool", "%s: %s", name ? name : "", error.text);
     else
         doctor_find(FINDING_OK, "tool", "%s: runs %s in %s", name, program, folder);
 }
@@ -228,16 +198,13 @@ static bool is_loopback(const char *address)
     return false;
 }
 
-static void try_address(const settings *now, const char *address, bool authenticated,
-                        mcp_loop *loop, mcp_server *server)
+static void try_address(const settings *now, size_t index, tokens *const *known, mcp_loop *loop,
+                        mcp_server *server)
 {
-    mcp_listener *listener = NULL;
+    const char *address = now->http.items[index];
+    bool authenticated = *known != NULL;
     mcp_error error = {0};
-    int rc = mcp_loop_listen(loop, server,
-                             MCP_OPTIONS(mcp_listen_options, .address = address,
-                                         .tls_cert = now->tls_cert, .tls_key = now->tls_key),
-                             &listener, &error);
-    mcp_listener_close(listener);
+    int rc = http_try(now, index, loop, server, known, &error);
     if (rc == MCP_EEXIST)
         doctor_find(FINDING_WARNING, "http",
                     "%s: somebody listens there already, maybe this very server", address);
@@ -268,7 +235,7 @@ static void look_at_http(const settings *now, offer *o)
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1"), &server,
                        &error) == MCP_OK)
         for (size_t i = 0; i < now->http.count; i++)
-            try_address(now, now->http.items[i], known != NULL, loop, server);
+            try_address(now, i, &known, loop, server);
     if (loop)
         mcp_loop_drain(loop, 1000);
     mcp_server_free(server);

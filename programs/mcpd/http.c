@@ -129,6 +129,7 @@ static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpo
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
         rc = listen_at(s, s->http.items[i], e, loop, server, &at->items[i], error);
         at->count += rc == MCP_OK;
+        at->failed = i;
     }
     return rc;
 }
@@ -138,7 +139,18 @@ static void close_all(listeners *at)
     for (size_t i = 0; i < at->count; i++)
         mcp_listener_close(at->items[i]);
     free(at->items);
-    *at = (listeners){0};
+    *at = (listeners){.failed = at->failed};
+}
+
+int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
+             tokens *const *known, mcp_error *error)
+{
+    mcp_files *const none = NULL;
+    endpoint e = {.known = known, .watching = &none};
+    mcp_listener *listener = NULL;
+    int rc = listen_at(s, s->http.items[index], &e, loop, server, &listener, error);
+    mcp_listener_close(listener);
+    return rc;
 }
 
 void http_revoke(void *user, const char *principal)

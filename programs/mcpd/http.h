@@ -12,6 +12,7 @@
 typedef struct listeners {
     mcp_listener **items;
     size_t count;
+    size_t failed; /* which one of --http could not be opened, if one could not */
 } listeners;
 
 /* Ends what a principal was let in for: for tokens_gone(), with the listeners. */
@@ -22,5 +23,8 @@ void http_revoke(void *listeners, const char *principal);
  * *known at every request (NULL from the start: everybody may). */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error);
+/* Opens the address at `index` as http_serve() would, and closes it again. As mcp_loop_listen(). */
+int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
+             tokens *const *known, mcp_error *error);
 
 #endif

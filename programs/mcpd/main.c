@@ -17,6 +17,8 @@
 #include <prompts.h>
 
 #include "about.h"
+#include "check.h"
+#include "commands.h"
 #include "doctor.h"
 #include "effective.h"
 #include "entry.h"
@@ -103,6 +105,7 @@ typedef struct program {
     mcp_server *server;
     mcp_prompts *prompts;
     reload *reload;
+    bool wrong; /* --check-config: it was told what */
 } program;
 
 static int run_loop(program *p, mcp_error *error)
@@ -119,6 +122,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .host = mcp_loop_host(p->loop)},
                           &p->reload);
     if (rc == MCP_OK) {
+        commands_look(p->config, false);
         if (!s->http.count)
             greet(s);
         rc =
@@ -128,28 +132,81 @@ static int run_loop(program *p, mcp_error *error)
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* before their work is waited for */
         finish_work(p->loop, rc);
+        if (s->http.count)
+            check_locate_http(p->config, &p->line, s, p->at.failed, rc, error);
     }
     reload_stop(p->reload);
     return rc;
 }
 
+/* What is wrong is told where the file has it; a check goes on, to tell the rest too. */
+static int at_option(program *p, const char *name, size_t index, int rc, mcp_error *error)
+{
+    check_locate(p->config, &p->line, name, index, rc, error);
+    if (rc == MCP_OK || rc == MCP_ENOMEM || !p->now.check_config)
+        return rc;
+    if (error->text[0])
+        say("%s", error->text);
+    *error = (mcp_error){0};
+    p->wrong = true;
+    return MCP_OK;
+}
+
+static int load_modules(program *p, mcp_error *error)
+{
+    const texts *list = &p->now.modules;
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < list->count; i++)
+        rc =
+            at_option(p, "module", i, modules_load(p->offer.modules, list->items[i], error), error);
+    return rc;
+}
+
+/* All that comes before serving. */
 static int prepare(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
     int rc = mcp_loop_new(NULL, &p->loop, error);
+    if (rc == MCP_OK)
+        rc = load_modules(p, error);
     if (rc == MCP_OK) {
         mcp_host host = *mcp_loop_host(p->loop);
         host.log = log_line;
-        for (size_t i = 0; rc == MCP_OK && i < s->modules.count; i++)
-            rc = modules_load(p->offer.modules, s->modules.items[i], error);
-        if (rc == MCP_OK)
-            rc = make_server(s, &host, &p->server, error);
+        rc = check_locate(p->config, &p->line, "name", 0, make_server(s, &host, &p->server, error),
+                          error);
     }
     if (rc == MCP_OK)
-        rc = offer_make(&p->offer, p->server, error);
+        rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
     if (rc == MCP_OK)
-        rc = tokens_load(s->token_file, p->config, &p->known, error);
-    return rc == MCP_OK ? add_prompts(s, p->server, &p->prompts, error) : rc;
+        rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
+                       error);
+    return rc == MCP_OK
+               ? at_option(p, "prompts", 0, add_prompts(s, p->server, &p->prompts, error), error)
+               : rc;
+}
+
+/* What serving would begin with. An address that is in use may be this very server's. */
+static int check_serving(program *p, mcp_error *error)
+{
+    const settings *s = &p->now;
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
+        rc = http_try(s, i, p->loop, p->server, &p->known, error);
+        if (rc == MCP_EEXIST)
+            rc = MCP_OK;
+        check_locate_http(p->config, &p->line, s, i, rc, error);
+        rc = at_option(p, "http", i, rc, error);
+    }
+    return rc;
+}
+
+static int check(program *p, mcp_error *error)
+{
+    int rc = check_serving(p, error);
+    p->wrong = commands_look(p->config, true) || p->wrong;
+    if (rc == MCP_OK && !p->wrong && !log_has_errors())
+        printf("%s: nothing is wrong with it\n", p->line.config);
+    return rc;
 }
 
 static int print_what(const program *p)
@@ -170,10 +227,8 @@ static int serve(program *p)
 {
     mcp_error error = {0};
     int rc = prepare(p, &error), status = 0;
-    if (rc == MCP_OK && p->now.check_config && log_has_errors())
-        status = 1; /* it was said what */
-    else if (rc == MCP_OK && p->now.check_config)
-        printf("%s: nothing is wrong with it\n", p->line.config);
+    if (rc == MCP_OK && p->now.check_config)
+        rc = check(p, &error), status = p->wrong || log_has_errors();
     else if (rc == MCP_OK && (p->now.print_config || p->now.install))
         status = print_what(p);
     else if (rc == MCP_OK)
@@ -191,15 +246,13 @@ static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
         return say("--check-config needs --config; --doctor looks at a command line too"), 2;
-    if (!options_what(s) && !(line->config && line->check_config) && !line->doctor) {
+    if (!options_what(s) && !line->config && !line->doctor) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
         return 2;
     }
     if ((line->install_file || line->yes) && !line->install)
         return say("--install-file and --yes need --install"), 2;
-    if (!s->http.count && (line->token_file || line->tls_cert || line->tls_key))
-        return say("--token-file, --tls-cert and --tls-key need --http"), 2;
     return 0;
 }
 
@@ -213,7 +266,8 @@ static int configure(program *p)
         return 1;
     if (!options_over(&p->now, &p->line))
         return fail(&(mcp_error){.code = MCP_ENOMEM});
-    return refuse(&p->line, &p->now);
+    int status = refuse(&p->line, &p->now);
+    return status ? status : check_together(p->config, &p->line, &p->now);
 }
 
 static int list_modules(const settings *line)

@@ -32,7 +32,10 @@ static const option table[] = {
      .at = AT(check_config),
      .unkept = true,
      .line_only = true,
-     .help = "Say what is wrong with the configuration, with line and column, and end."},
+     .help =
+         "Say what is wrong with the configuration, with line and column, and end. It does what "
+         "the start does, opens every source and address for a moment, and serves nobody: what "
+         "passes starts."},
     {.name = "doctor",
      .kind = OPTION_FLAG,
      .at = AT(doctor),

@@ -88,7 +88,7 @@ END
     wrong '{"sources": ["docs"], "max-read": "9G"}' '1:35: max-read: it is a number from 1 to 1073741824, which may end in K, M or G'
     wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["{x}"]}]}' \
         '1:33: tool t: the program cannot be an argument: {x}'
-    wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["x", "{y}"], "input-schema": {"type": "object"}}]}' \
+    wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["true", "{y}"], "input-schema": {"type": "object"}}]}' \
         '1:33: tool t: {y} is no argument of the input schema ("{{" is a brace)'
     printf '{"sources": [{"module": "nope", "source": "x"}]}' >bad.json
     run -1 --separate-stderr "$MCPD" --config bad.json --check-config

@@ -1,0 +1,97 @@
+/* check.c: which value of the configuration file an error of the start is about. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <common/text.h>
+
+static const option *option_of(const char *name)
+{
+    size_t count;
+    const option *table = options_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* The value that is in force; NULL: it is not the file's. */
+static const mcp_json *value_of(const config *c, const settings *line, const char *name)
+{
+    const option *o = option_of(name);
+    return c && !(o && option_is_given(o, line)) ? mcp_json_get(config_root(c), name) : NULL;
+}
+
+int check_locate(const config *c, const settings *line, const char *name, size_t index, int code,
+                 mcp_error *error)
+{
+    char pointer[80];
+    const mcp_json *value = code < 0 && error->text[0] ? value_of(c, line, name) : NULL;
+    if (!value)
+        return code;
+    if (mcp_json_is(value, MCP_JSON_ARRAY))
+        snprintf(pointer, sizeof pointer, "/%s/%zu", name, index);
+    else
+        snprintf(pointer, sizeof pointer, "/%s", name);
+    config_wrong(c, code, pointer, "%s: %s", name, error->text);
+    error->text[0] = 0;
+    return code;
+}
+
+/* The texts of errors name an option as the command line does, or the file that is at fault. */
+static const char *named_in(const char *text)
+{
+    size_t count, len;
+    const option *table = options_table(&count);
+    const char *at = strstr(text, "--");
+    for (size_t i = 0; at && i < count; i++) {
+        len = strlen(table[i].name);
+        if (strncmp(at + 2, table[i].name, len) == 0 &&
+            !strchr("abcdefghijklmnopqrstuvwxyz-", at[2 + len]))
+            return table[i].name;
+    }
+    return NULL;
+}
+
+int check_locate_http(const config *c, const settings *line, const settings *now, size_t index,
+                      int code, mcp_error *error)
+{
+    const char *name = named_in(error->text);
+    if (now->tls_key && strstr(error->text, now->tls_key))
+        name = "tls-key";
+    if (now->tls_cert && strstr(error->text, now->tls_cert))
+        name = "tls-cert";
+    return check_locate(c, line, name ? name : "http", index, code, error);
+}
+
+/* ---- what belongs together -------------------------------------------------------------------------- */
+
+static int needs(const config *c, const settings *line, const char *name, const char *other)
+{
+    mcp_error error = {0};
+    snprintf(error.text, sizeof error.text, "it needs %s", other);
+    check_locate(c, line, name, 0, MCP_EINVAL, &error);
+    if (!error.text[0])
+        return 1;
+    say("--%s needs --%s", name, other);
+    return 2;
+}
+
+int check_together(const config *c, const settings *line, const settings *now)
+{
+    if (!now->http.count && now->tls_cert)
+        return needs(c, line, "tls-cert", "http");
+    if (!now->http.count && now->tls_key)
+        return needs(c, line, "tls-key", "http");
+    if (!now->http.count && now->token_file)
+        return needs(c, line, "token-file", "http");
+    if (now->tls_cert && !now->tls_key)
+        return needs(c, line, "tls-cert", "tls-key");
+    if (now->tls_key && !now->tls_cert)
+        return needs(c, line, "tls-key", "tls-cert");
+    if (options_what(now) || !c || line->doctor)
+        return 0;
+    config_wrong(c, MCP_EINVAL, "/sources",
+                 "nothing is served: sources needs a folder, a file or a module's source, or "
+                 "prompts a folder");
+    return 1;
+}
