@@ -1,4 +1,5 @@
 /* complete.c: names of references, and paths at a revision. */
+#include "expr.h"
 #include "provider.h"
 
 #include "text.h"
@@ -169,7 +170,7 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
         !mcp_str_eq(name, MCP_STR("to")))
         return MCP_OK;
     mcp_str rev = path ? context_rev(context) : (mcp_str){NULL, 0};
-    if ((rev.ptr && repo_rev_refused(rev)) || (value.len && memchr(value.ptr, 0, value.len)))
+    if ((rev.ptr && repo_expr_refused(rev)) || (value.len && memchr(value.ptr, 0, value.len)))
         return MCP_OK;
     completion *c = mcp_request_alloc(req, sizeof *c);
     if (!c)

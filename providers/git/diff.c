@@ -5,7 +5,9 @@
  * configuration. Once the patch is as long as it may be, further files are named and left out, each with the
  * URI of its own difference.
  */
+#include "expr.h"
 #include "provider.h"
+#include "range.h"
 
 #include <stdio.h>
 
@@ -15,6 +17,9 @@ enum { MAX_FILES = 5000, MAX_LINES = 400000, AROUND = 3, BINARY_LOOK = 8000 };
 
 typedef struct differing {
     repo_job *j;
+    mcp_str rev[2];
+    char base[GIT_OID_HEXSZ + 1]; /* what rev[0] is of three dots */
+    bool moves;                   /* which may be another one later */
     common_buffer path;
     size_t files;
     const repo_entry *side[2]; /* of this file, NULL: not there */
@@ -297,8 +302,8 @@ static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str re
 /* What a file became that is a link now is not the file: git takes it away and makes the other. */
 static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 {
-    a = seen_side(d, a, d->j->target.rev);
-    b = seen_side(d, b, d->j->target.other);
+    a = seen_side(d, a, d->rev[0]);
+    b = seen_side(d, b, d->rev[1]);
     if (!a && !b)
         return MCP_OK;
     if (!a || !b || (a->mode & 0170000) == (b->mode & 0170000))
@@ -390,19 +395,45 @@ static int compare(differing *d)
 {
     repo_entry e[2];
     bool has[2], fixed[2];
-    int rc = find_side(d, d->j->target.rev, &e[0], &has[0], &fixed[0]);
+    int rc = find_side(d, d->rev[0], &e[0], &has[0], &fixed[0]);
     if (rc == MCP_OK)
-        rc = find_side(d, d->j->target.other, &e[1], &has[1], &fixed[1]);
+        rc = find_side(d, d->rev[1], &e[1], &has[1], &fixed[1]);
     if (rc != MCP_OK)
         return rc;
     if (!has[0] && !has[1])
         return MCP_ENOTFOUND;
-    d->j->fixed = fixed[0] && fixed[1];
+    d->j->fixed = fixed[0] && fixed[1] && !d->moves;
     bool apart = has[0] && has[1] && (e[0].mode == REPO_MODE_TREE) != (e[1].mode == REPO_MODE_TREE);
     if (!apart)
         return compare_entries(d, has[0] ? &e[0] : NULL, has[1] ? &e[1] : NULL, 0);
     rc = compare_entries(d, &e[0], NULL, 0);
     return rc == MCP_OK ? compare_entries(d, NULL, &e[1], 0) : rc;
+}
+
+/* Of three dots the first side is where both parted. */
+static int find_revs(differing *d)
+{
+    repo_range range;
+    git_oid a, b, base;
+    bool fixed;
+    d->rev[0] = d->j->target.rev;
+    d->rev[1] = d->j->target.other;
+    if (!repo_range_split(d->j->target.rev, &range))
+        return MCP_OK;
+    d->rev[1] = range.to; /* of three dots: two were taken apart with the URI */
+    int rc = repo_rev_commit(&d->j->use, range.from, &a, &fixed);
+    d->moves = !fixed;
+    if (rc == MCP_OK)
+        rc = repo_rev_commit(&d->j->use, range.to, &b, &fixed);
+    if (rc == MCP_OK)
+        rc = repo_range_base(&d->j->use, &a, &b, &base);
+    if (rc == MCP_ELIMIT && !d->j->use.too_large)
+        return repo_job_fail(d->j, MCP_CODE_INTERNAL,
+                             "Where both parted is more than 20000 commits away: name the "
+                             "commit yourself");
+    if (rc == MCP_OK)
+        d->rev[0] = mcp_str_from(git_oid_tostr(d->base, sizeof d->base, &base));
+    return rc;
 }
 
 int repo_run_diff(repo_job *j)
@@ -411,7 +442,9 @@ int repo_run_diff(repo_job *j)
     common_buffer_init(&d.path, &j->r->alloc);
     j->has_text = true;
     j->mime = "text/x-diff";
-    int rc = compare(&d);
+    int rc = find_revs(&d);
+    if (rc == MCP_OK && !j->code)
+        rc = compare(&d);
     common_buffer_free(&d.path);
     return rc;
 }

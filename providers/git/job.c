@@ -1,4 +1,5 @@
 /* job.c: one read, from its URI to its reply: here and now if it reads little, else on a worker. */
+#include "expr.h"
 #include "provider.h"
 
 #include <stdarg.h>
@@ -243,9 +244,9 @@ static int start(repo_job *j)
 
 /* ---- as the engine calls it -------------------------------------------------------------------------------- */
 
-static int check_rev(repo_job *j, mcp_str rev)
+static int check_revs(repo_job *j)
 {
-    const char *why = rev.len ? repo_rev_refused(rev) : NULL;
+    const char *why = repo_target_refused(&j->target);
     if (!why)
         return MCP_OK;
     return refuse(j, MCP_CODE_INVALID_PARAMS, "This revision is refused: %s", why);
@@ -271,7 +272,16 @@ static bool may_see_path(repo_job *j)
     repo_target t = {
         .kind = REPO_KIND_FILE, .rev = j->target.rev, .other = {"", 0}, .path = j->target.path};
     bool of_path = j->target.kind == REPO_KIND_LOG || j->target.kind == REPO_KIND_BLAME;
-    return !of_path || !t.path.len || repo_job_may(j, &t);
+    repo_range range = {.to = j->target.rev};
+    if (!of_path || !t.path.len)
+        return true;
+    if (repo_range_split(j->target.rev, &range)) {
+        t.rev = range.from;
+        if (!repo_job_may(j, &t))
+            return false;
+    }
+    t.rev = range.to;
+    return repo_job_may(j, &t);
 }
 
 int repo_read(mcp_request *req, mcp_str uri, void *user)
@@ -292,9 +302,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     if (rc == MCP_ENOTFOUND)
         rc = check_query(j, rest);
     if (rc == MCP_OK)
-        rc = check_rev(j, j->target.rev);
-    if (rc == MCP_OK)
-        rc = check_rev(j, j->target.other);
+        rc = check_revs(j);
     if (rc != MCP_OK)
         return rc;
     j->run = runs[j->target.kind];

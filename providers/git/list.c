@@ -1,21 +1,39 @@
-/* list.c: resources/list: the repository, then the tree of HEAD, depth first in git's own order, which is the
- * order of the paths' bytes with a folder before what is in it.
+/* list.c: resources/list: the repository and its entry points, because many hosts read nothing that is not listed; then
+ * the tree of HEAD, depth first in git's own order, which is the order of the paths' bytes with a folder before what
+ * is in it. Titles have the repository's name, so that entries of several can be told apart in one list.
  *
- * The position is the path that came last (a folder's with a "/"). Only the folders that it leads through
+ * The position is "E" and the number of the next entry point, or "P" and the path that came last (a folder's with a "/"). Only the folders that it leads through
  * are read to find it again, so that a page costs what is on it, wherever it is.
  */
 #include "provider.h"
 
+#include <stdio.h>
+
+#include "mounting.h"
 #include "text.h"
 
-enum { MAX_PATH = REPO_PATH_MAX };
+enum { MAX_PATH = REPO_PATH_MAX, MAX_TITLE = 512 };
+
+static const struct {
+    const char *rest, *name, *title, *description, *mime;
+    double priority;
+} points[] = {
+    {"", "", "git repository", "Its branch, its commit, and where to go on", "application/json",
+     0.9},
+    {"-/log/HEAD", " log", "history", "The commits of HEAD, newest first", "application/json", 0.8},
+    {"-/branches", " branches", "branches", "Names, ids, URIs", "application/json", 0.7},
+    {"-/tags", " tags", "tags", "Names, ids, URIs", "application/json", 0.7},
+};
+enum { POINTS = sizeof points / sizeof *points };
 
 typedef struct listing {
     repo *r;
     mcp_request *req;
     repo_use use;
-    mcp_str after; /* of the request */
-    size_t max, count;
+    mcp_str after;     /* of the request */
+    size_t point;      /* the entry point to begin with; POINTS: behind them */
+    size_t whole;      /* entries of a page */
+    size_t max, count; /* of the tree */
     bool full;
     common_buffer texts; /* of each entry its mode (a byte: T or -), its path with a NUL */
     char path[MAX_PATH + 2];
@@ -118,17 +136,47 @@ static int next_after(const listing *l, char mode, mcp_str path)
     return mcp_reply_next(l->req, (mcp_str){at, path.len + 1 + (mode == 'T')});
 }
 
-static int reply_repository(const listing *l)
+/* The last so many bytes of a path may be a title of their own, where it is very long. */
+static const char *put_title(char title[MAX_TITLE], const char *name, const char *between,
+                             const char *what)
 {
+    snprintf(title, MAX_TITLE, "%s%s%s", name, between, what);
+    size_t len = strlen(title);
+    while (!common_text_utf8((mcp_str){title, len}))
+        title[--len] = 0; /* it was cut within a character */
+    return title;
+}
+
+static int reply_point(const listing *l, size_t i)
+{
+    char uri[3 * COMMON_NAME_MAX + 64], name[COMMON_NAME_MAX + 32], title[MAX_TITLE];
+    snprintf(uri, sizeof uri, "%s%s", l->r->prefix, points[i].rest);
+    snprintf(name, sizeof name, "%s%s", l->r->name, points[i].name);
     return mcp_reply_resource(
-        l->req, MCP_OPTIONS(mcp_resource, .uri = l->r->prefix, .name = l->r->name,
-                            .title = "git repository", .mime_type = "application/json",
+        l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
+                            .title = put_title(title, l->r->name, ": ", points[i].title),
+                            .description = points[i].description, .mime_type = points[i].mime,
                             .annotations = MCP_OPTIONS(mcp_annotations, .has_priority = true,
-                                                       .priority = 0.9)));
+                                                       .priority = points[i].priority)));
+}
+
+/* As many as fit; the tree then begins on the next page, if there is no room left. */
+static int reply_points(const listing *l)
+{
+    char next[3] = {'E', 0, 0};
+    size_t end = l->point + l->whole < POINTS ? l->point + l->whole : POINTS;
+    int rc = MCP_OK;
+    for (size_t i = l->point; rc == MCP_OK && i < end; i++)
+        rc = reply_point(l, i);
+    next[1] = (char)('0' + end);
+    if (rc == MCP_OK && end > l->point && end - l->point == l->whole)
+        rc = mcp_reply_next(l->req, (mcp_str){next, 2});
+    return rc;
 }
 
 static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
 {
+    char title[MAX_TITLE];
     size_t prefix = strlen(l->r->prefix);
     const char *name = path.ptr;
     memcpy(uri, l->r->prefix, prefix);
@@ -141,6 +189,7 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
         name = uri + prefix + 5;
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
+                            .title = put_title(title, l->r->name, "/", name),
                             .mime_type = mode == 'T' ? "application/json" : repo_mime(path)));
 }
 
@@ -155,8 +204,8 @@ static int reply(const listing *l)
             l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be read now: %s", l->r->name,
             l->rc == MCP_EIO ? "something in it is damaged or missing" : "it took too long");
     int rc = uri ? l->rc : MCP_ENOMEM;
-    if (rc == MCP_OK && !l->after.ptr)
-        rc = reply_repository(l);
+    if (rc == MCP_OK && l->point < POINTS)
+        rc = reply_points(l);
     while (rc == MCP_OK && p < end) {
         mode = *p++;
         path = mcp_str_from(p);
@@ -181,29 +230,40 @@ static void done(mcp_request *req, void *user)
     mcp_reply_finish(req, finish(user));
 }
 
+/* False: it is no position of ours. */
+static bool take_cursor(listing *l, mcp_str cursor)
+{
+    l->point = cursor.len ? POINTS : 0;
+    if (!cursor.len)
+        return true;
+    if (*cursor.ptr == 'P' && cursor.len <= MAX_PATH + 2) {
+        l->after = (mcp_str){cursor.ptr + 1, cursor.len - 1};
+        return true;
+    }
+    l->point = cursor.len == 2 ? (size_t)(unsigned char)cursor.ptr[1] - '0' : POINTS + 1;
+    return *cursor.ptr == 'E' && l->point <= POINTS;
+}
+
 int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     repo *r = user;
-    if (cursor.len && (*cursor.ptr != 'P' || cursor.len > MAX_PATH + 2))
-        return MCP_EINVAL;
     listing *l = mcp_request_alloc(req, sizeof *l);
-    if (!l)
+    char *copy = mcp_request_strdup(req, cursor);
+    if (!l || !copy)
         return MCP_ENOMEM;
     memset(l, 0, sizeof *l);
     l->r = r;
     l->req = req;
     l->rc = MCP_ECANCELLED;
+    l->whole = max;
     common_buffer_init(&l->texts, &r->alloc);
-    if (cursor.len) {
-        char *copy = mcp_request_strdup(req, (mcp_str){cursor.ptr + 1, cursor.len - 1});
-        if (!copy)
-            return MCP_ENOMEM;
-        l->after = (mcp_str){copy, cursor.len - 1};
-    }
-    l->max = cursor.len ? max : max - 1; /* the repository itself */
-    l->use.layout = repo_layout_now(r);
+    if (!take_cursor(l, (mcp_str){copy, cursor.len}))
+        return MCP_EINVAL;
+    size_t left = POINTS - l->point;
+    l->max = max > left ? max - left : 0; /* of the tree */
+    l->use.layout = l->max ? repo_layout_now(r) : NULL;
     if (!l->use.layout)
-        return cursor.len ? MCP_OK : reply_repository(l);
+        return reply_points(l);
     int rc = mcp_request_work(req, work, done, l);
     if (rc < 0)
         repo_layout_release(l->use.layout);

@@ -7,9 +7,13 @@
  * named. Whoever comes upon another one of them, or upon a position that is too wide for a URI, walks again
  * from the beginning over as many commits as were looked at (?offset=).
  *
+ * Of a range, the commits where the walk has to stop are found first, each time: they are as good as seen.
+ *
  * A merge that took a path from one side as it was is left out, and only that side is followed (as git does).
  */
+#include "expr.h"
 #include "provider.h"
+#include "range.h"
 #include "walk.h"
 
 #include <stdio.h>
@@ -26,7 +30,9 @@ enum {
 typedef struct logging {
     repo_job *j;
     repo_walk walk;
-    git_oid begin;
+    git_oid begin, from; /* from: of a range */
+    bool is_range, parted;
+    common_buffer ends;              /* where the walk stops: ids of 20 bytes */
     uint64_t limit, skip, looked_at; /* skip: what the pages before have looked at */
     int64_t low, bound;              /* the lowest time so far; at the beginning of the page */
     git_oid tie[TIES];               /* what was looked at and has that time */
@@ -248,15 +254,28 @@ static size_t put_position(logging *l, char to[MAX_POSITION])
     return len;
 }
 
+static mcp_str put_rev(const logging *l, char to[2 * GIT_OID_HEXSZ + 4])
+{
+    char from[GIT_OID_HEXSZ + 1], begin[GIT_OID_HEXSZ + 1];
+    git_oid_tostr(from, sizeof from, &l->from);
+    git_oid_tostr(begin, sizeof begin, &l->begin);
+    snprintf(to, 2 * GIT_OID_HEXSZ + 4, "%s%s%s", l->is_range ? from : "",
+             !l->is_range ? ""
+             : l->parted  ? "..."
+                          : "..",
+             begin);
+    return mcp_str_from(to);
+}
+
 static void put_next(logging *l)
 {
-    char from[MAX_POSITION], number[24], hex[GIT_OID_HEXSZ + 1];
+    char from[MAX_POSITION], number[24], hex[2 * GIT_OID_HEXSZ + 4];
     repo_target t = l->j->target;
     size_t len = put_position(l, from);
     snprintf(number, sizeof number, "%llu", (unsigned long long)l->looked_at);
     t.param[REPO_PARAM_FROM] = len ? (mcp_str){from, len} : (mcp_str){NULL, 0};
     t.param[REPO_PARAM_OFFSET] = mcp_str_from(number);
-    t.rev = mcp_str_from(git_oid_tostr(hex, sizeof hex, &l->begin)); /* whatever moves meanwhile */
+    t.rev = put_rev(l, hex); /* whatever moves meanwhile */
     mcp_json_key(l->j->json, "next"), repo_put_uri(l->j->json, l->j->r, &t);
 }
 
@@ -279,6 +298,17 @@ static int walk_page(logging *l)
     return rc;
 }
 
+static int mark_ends(logging *l)
+{
+    git_oid id;
+    int rc = MCP_OK;
+    for (size_t at = 0; rc == MCP_OK && at < l->ends.len; at += GIT_OID_RAWSZ) {
+        memcpy(id.id, l->ends.ptr + at, GIT_OID_RAWSZ);
+        rc = repo_walk_mark(&l->walk, &id);
+    }
+    return rc;
+}
+
 static int walk_from_beginning(logging *l)
 {
     repo_walk_free(&l->walk);
@@ -286,7 +316,11 @@ static int walk_from_beginning(logging *l)
     l->n_listed = l->n_ties = 0;
     l->looked_at = 0;
     l->low = l->bound = INT64_MAX;
-    int rc = begin_at(l, &l->begin);
+    int rc = mark_ends(l);
+    if (rc == MCP_OK && l->parted)
+        rc = begin_at(l, &l->from);
+    if (rc == MCP_OK)
+        rc = begin_at(l, &l->begin);
     return rc == MCP_OK ? walk_page(l) : rc;
 }
 
@@ -332,7 +366,9 @@ static int run(logging *l)
     mcp_str from = j->target.param[REPO_PARAM_FROM];
     int rc = MCP_OK;
     if (from.ptr) {
-        rc = begin_from(l, from);
+        rc = mark_ends(l);
+        if (rc == MCP_OK)
+            rc = begin_from(l, from);
         if (rc == MCP_OK && !j->code)
             rc = walk_page(l);
     }
@@ -343,23 +379,46 @@ static int run(logging *l)
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
+/* Both sides of a range, or the one commit; and where to stop. */
+static int find_ends(logging *l)
+{
+    repo_job *j = l->j;
+    repo_range range;
+    bool fixed;
+    l->is_range = repo_range_split(j->target.rev, &range);
+    if (!l->is_range)
+        return repo_rev_commit(&j->use, j->target.rev, &l->begin, &j->fixed);
+    l->parted = range.parted;
+    int rc = repo_rev_commit(&j->use, range.from, &l->from, &fixed);
+    if (rc == MCP_OK)
+        rc = repo_rev_commit(&j->use, range.to, &l->begin, &j->fixed);
+    j->fixed = j->fixed && fixed;
+    if (rc == MCP_OK)
+        rc = repo_range_ends(&j->use, &l->from, &l->begin, l->parted, &l->ends);
+    if (rc == MCP_ELIMIT && !j->use.too_large)
+        rc = repo_job_fail(j, MCP_CODE_INTERNAL,
+                           "More than 20000 commits lie in this range, or before it is known what "
+                           "does: ask for the log of one revision");
+    return rc;
+}
+
 int repo_run_log(repo_job *j)
 {
     const mcp_allocator *alloc = &j->r->alloc;
     uint64_t limit, offset;
-    git_oid begin;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit) ||
         !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset))
         return MCP_OK;
-    int rc = repo_rev_commit(&j->use, j->target.rev, &begin, &j->fixed);
-    if (rc != MCP_OK)
-        return rc;
     logging *l = common_alloc(alloc, sizeof *l);
     if (!l)
         return MCP_ENOMEM;
-    *l = (logging){.j = j, .begin = begin, .limit = limit, .skip = offset};
+    *l = (logging){.j = j, .limit = limit, .skip = offset};
     repo_walk_init(&l->walk, alloc);
-    rc = run(l);
+    common_buffer_init(&l->ends, alloc);
+    int rc = find_ends(l);
+    if (rc == MCP_OK && !j->code)
+        rc = run(l);
+    common_buffer_free(&l->ends);
     repo_walk_free(&l->walk);
     common_release(alloc, l);
     return rc;

@@ -4,6 +4,7 @@
  * hundred thousand tags cost no memory.
  */
 #define _GNU_SOURCE
+#include "expr.h"
 #include "store.h"
 #include "uri.h"
 
@@ -219,7 +220,8 @@ static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
     return repo_object_by_prefix(u, &beginning, rev.len, id);
 }
 
-int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1])
+static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
+                     char full[REPO_REF_MAX + 1])
 {
     static const char *const forms[] = {"%.*s",
                                         "refs/%.*s",
@@ -250,6 +252,53 @@ int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[
     if (full)
         *full = 0;
     return find_by_id(u, rev, id);
+}
+
+/* The n-th parent. */
+static int step_to_parent(repo_use *u, git_oid *id, unsigned n)
+{
+    repo_commit c;
+    int rc = repo_commit_read(u, id, &c);
+    if (rc != MCP_OK)
+        return rc;
+    rc = n && n <= c.n_parents ? MCP_OK : MCP_ENOTFOUND;
+    if (rc == MCP_OK)
+        *id = repo_commit_parent(&c, n - 1);
+    repo_commit_free(&c);
+    return rc;
+}
+
+/* What is before the commit; how many steps there may be was checked with the rest of the expression. */
+static int follow_steps(repo_use *u, mcp_str steps, git_oid *id)
+{
+    git_object_t type;
+    char kind;
+    unsigned n;
+    int rc = repo_peel(u, id, &type);
+    if (rc == MCP_OK && type != GIT_OBJECT_COMMIT)
+        rc = MCP_ENOTFOUND;
+    while (rc == MCP_OK && repo_expr_step(&steps, &kind, &n)) {
+        if (kind == '^' && n)
+            rc = step_to_parent(u, id, n);
+        for (; rc == MCP_OK && kind == '~' && n; n--) {
+            rc = step_to_parent(u, id, 1);
+            if (rc == MCP_OK && n % 64 == 0)
+                rc = repo_use_check(u);
+        }
+    }
+    return rc;
+}
+
+int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1])
+{
+    mcp_str name, steps;
+    repo_expr_split(rev, &name, &steps);
+    int rc = find_name(u, name, id, fixed, full);
+    if (rc != MCP_OK || !steps.len)
+        return rc;
+    if (full)
+        *full = 0;
+    return follow_steps(u, steps, id);
 }
 
 int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed)

@@ -95,8 +95,8 @@ int repo_peel(repo_use *u, git_oid *id, git_object_t *type);
 /* A full name ("HEAD", "refs/heads/main"), through symbolic ones. `final` (may be NULL): the name at the end. */
 int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1]);
 
-/* What a REV of a URI stands for, not peeled. `fixed`: it is a whole id, and never stands for something
- * else. `full` (may be NULL): the reference's full name, "" for an id. */
+/* What a REV of a URI stands for (no range), not peeled. `fixed`: it is a whole id, or steps from one, and never stands for
+ * something else. `full` (may be NULL): the reference's full name, "" for an id and where there are steps. */
 int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1]);
 
 /* The same, down to the commit. MCP_ENOTFOUND also where it is none. */

@@ -1,6 +1,7 @@
 /* uri.c: see uri.h. */
 #include "uri.h"
 
+#include "expr.h"
 #include "pieces.h"
 
 enum { MAX_REV = 1024 };
@@ -83,6 +84,20 @@ static bool take_rev(common_pieces *p, mcp_str *ret)
     return common_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
 }
 
+/* Both sides of a difference in one segment. With two dots it is the same as in two, and is spelled so from here on. */
+static bool take_range(repo_target *t)
+{
+    repo_range range;
+    if (!repo_range_split(t->rev, &range))
+        return false;
+    if (range.parted || !range.from.len || !range.to.len)
+        return true;
+    ((char *)(uintptr_t)t->rev.ptr)[range.from.len] = 0; /* it is in our room */
+    t->rev = range.from;
+    t->other = range.to;
+    return true;
+}
+
 static bool take_special(common_pieces *p, repo_target *t)
 {
     mcp_str word;
@@ -97,7 +112,8 @@ static bool take_special(common_pieces *p, repo_target *t)
     t->kind = kinds[i].kind;
     if (kinds[i].revs > 0 && (!common_pieces_skip(p, '/') || !take_rev(p, &t->rev)))
         return false;
-    if (kinds[i].revs > 1 && (!common_pieces_skip(p, '/') || !take_rev(p, &t->other)))
+    if (kinds[i].revs > 1 && !take_range(t) &&
+        (!common_pieces_skip(p, '/') || !take_rev(p, &t->other)))
         return false;
     if (kinds[i].path && common_pieces_skip(p, '/') && !take_segments(p, &t->path))
         return false;
@@ -202,14 +218,13 @@ static const char *refused_character(mcp_str rev, size_t i)
     if (c < ' ' || c == 0x7f)
         return "it has a control character";
     if (strchr(" ~^:?*[\\", c))
-        return "only names of references and ids of commits are understood, not expressions with "
-               "~ ^ : ? * [ \\ or spaces";
+        return "a name has no ~ ^ : ? * [ \\ or spaces in it";
     if (c == '.' && (next == '.' || last == '/'))
-        return "a part of it begins with \".\", or has \"..\"";
+        return "a part of it begins with \".\", or has \"..\" where no range may stand";
     if (c == '/' && (i == 0 || next == '/' || i + 1 == rev.len))
         return "it has an empty part";
     if (c == '@' && (next == '{' || rev.len == 1))
-        return "only names of references and ids of commits are understood, not \"@\" or \"@{\"";
+        return "\"@\" and \"@{\" are not understood";
     if (c == '-' && i == 0)
         return "it begins with \"-\", as options do";
     return NULL;

@@ -6,10 +6,10 @@
  *     git://NAME/-/branches?after=REF&limit=N      and tags
  *     git://NAME/-/commit/REV
  *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
- *     git://NAME/-/diff/REV/REV[/PATH]
+ *     git://NAME/-/diff/REV/REV[/PATH], or with a range in one segment: git://NAME/-/diff/REV..REV[/PATH]
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
  *
- * REV is one segment, in which the slashes of a reference are spelled %2F: that is what the template
+ * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled %2F: that is what the template
  * {rev} makes of them, and so it is always clear where the path begins. "-" is no REV, because no
  * reference begins with it. The segments of a path are names: a "%2F" in one is refused, and so are ".",
  * ".." and the empty one.

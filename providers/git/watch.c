@@ -6,6 +6,7 @@
  * looked at. The set of resources changes with the tree of HEAD.
  */
 #define _GNU_SOURCE
+#include "expr.h"
 #include "provider.h"
 
 #include <stdio.h>
@@ -43,8 +44,7 @@ static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
     if (!*room)
         return MCP_ENOMEM;
     int rc = repo_uri_parse(rest, *room, t);
-    if (rc == MCP_OK &&
-        ((t->rev.len && repo_rev_refused(t->rev)) || (t->other.len && repo_rev_refused(t->other))))
+    if (rc == MCP_OK && repo_target_refused(t))
         rc = MCP_ENOTFOUND;
     if (rc != MCP_OK)
         common_release(&r->alloc, *room);
@@ -81,6 +81,14 @@ static void mark_rev(repo_use *u, mcp_str rev, git_oid *mark)
         mix(mark, id.id, sizeof id.id);
 }
 
+static void mark_revs(repo_use *u, const repo_target *t, git_oid *mark)
+{
+    repo_range range;
+    bool both = repo_range_split(t->rev, &range);
+    mark_rev(u, both ? range.from : t->rev, mark);
+    mark_rev(u, both ? range.to : t->other, mark);
+}
+
 /* Zero: nothing is there. */
 static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oid *mark)
 {
@@ -108,7 +116,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
         else if (rc == MCP_PENDING) /* more than is read here: whenever its revision moves */
             mark_rev(u, t->rev, mark);
         break;
-    default: mark_rev(u, t->rev, mark); mark_rev(u, t->other, mark);
+    default: mark_revs(u, t, mark);
     }
     u->budget = budget; /* each has its own */
 }

@@ -47,10 +47,10 @@ reads() { # URI...: messages
     mkdir folder
     run -0 legacy git:r git:b.git folder -- "$(request resources/list '{}')"
     mapfile -t uris < <(jq -r '.[0].result.resources[].uri | select(startswith("git:"))' <<<"$output")
-    [ "${#uris[@]}" = 10 ]
+    [ "${#uris[@]}" = 16 ]
     reads "${uris[@]}"
     run -0 legacy git:r git:b.git -- "${messages[@]}"
-    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 10 ]
+    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 16 ]
 }
 
 @test "what cannot be served is refused: which, why, exit 1" {

@@ -163,7 +163,7 @@ some() { # N: of the lines
             [ "$cursor" ] || break
         done
     }
-    list | tail -n +2 | while IFS= read -r uri; do printf "${uri//%/\\x}\\0"; done >got
+    list | tail -n +5 | while IFS= read -r uri; do printf "${uri//%/\\x}\\0"; done >got
     git -C r ls-tree -r -t -z --name-only HEAD >want
     same list
     for commit in $(git -C r rev-list --all | some 2); do
@@ -217,6 +217,37 @@ some() { # N: of the lines
         git -C r -c core.quotePath=false diff --no-renames --abbrev=7 "$from" "$to" >want
         same "diff $from $to"
     done < <(git -C r rev-list --all | some 50 | paste - -)
+    finish
+}
+
+@test "ranges, and commits before others, are those that git names" {
+    serve git:r
+    while read -r from to; do
+        for dots in .. ...; do
+            pages "git://r/-/log/$from$dots$to?limit=$((RANDOM % 9 + 1))" '.commits[].id' >got
+            # by what can be reached: where clocks went backwards git's own ranges have too much or too little
+            git -C r rev-list "$from" | sort >has
+            [ $dots = .. ] || git -C r rev-list "$to" | sort | comm -12 - has >both
+            [ $dots = .. ] || mv both has
+            [ $dots = .. ] && sides=("$to") || sides=("$from" "$to")
+            git -C r log --format=%H "${sides[@]}" | grep -vxFf has >want || true
+            same "log $from$dots$to"
+            bases=$(git -C r merge-base --all "$from" "$to" | wc -l)
+            [ $dots = .. ] || [ "$bases" = 1 ] || continue
+            get "git://r/-/diff/$from$dots$to"
+            mv text got
+            git -C r -c core.quotePath=false diff --no-renames --abbrev=7 "$from$dots$to" >want
+            same "diff $from$dots$to"
+        done
+    done < <(git -C r rev-list --all | some 24 | paste - -)
+    for steps in '~' '^' '~1' '^0' '~3' '^2' '~2^2' '^2~1' '^^' '~~' '~0' '^^2' '~5^1~2' '^3'; do
+        for name in main HEAD "$(git -C r rev-list --merges main | some 1)"; do
+            ask resources/read "\"uri\":\"git://r/-/commit/$name${steps//^/%5E}\""
+            jq -r '.result.contents[0].text // "{}" | fromjson | .id // "none"' <<<"$reply" >got
+            git -C r rev-parse -q --verify "$name$steps^{commit}" >want || echo none >want
+            same "$name$steps"
+        done
+    done
     finish
 }
 

@@ -125,10 +125,13 @@ static void test_names(void **state)
 static void test_moving(void **state)
 {
     static const char *const changes[] = {
+        "true", /* what is always the same comes first */
         "true",
-        "git rm -q a.txt; echo 0 >0; echo b >b", /* it goes; one comes before, one behind */
-        "git rm -q -r d; echo c >c",             /* the folder that it was at */
-        "echo h >h; echo c2 >c",
+        "true",
+        /* one that was listed goes; one comes before, one behind; and the folder that it was at goes */
+        "git rm -q -r a.txt d; echo 0 >0; echo d2 >d2; echo c >c",
+        "git rm -q e; echo h >h; echo c2 >c",
+        "true",
     };
     char seen[512] = "", cursor[2048] = "", command[256];
     bool more = true;
@@ -153,7 +156,9 @@ static void test_moving(void **state)
         more = next_page(doc, cursor);
         mcp_json_free(doc);
     }
-    assert_string_equal(seen, "/ /HEAD/a.txt /HEAD/b /HEAD/d /HEAD/e /HEAD/f /HEAD/g /HEAD/h ");
+    assert_string_equal(seen,
+                        "/ /-/log/HEAD /-/branches /-/tags /HEAD/a.txt /HEAD/d /HEAD/d2 /HEAD/e "
+                        "/HEAD/f /HEAD/g /HEAD/h ");
     peer_close(&p);
     p.page_size = 0;
 }
@@ -197,7 +202,9 @@ static void check_completion(const char *text)
 /* Each that is listed, with all of its variables and without those that it can do without. */
 static void test_templates(void **state)
 {
-#define REVS "\"rev\":\"feature/one\",\"from\":\"v1\",\"to\":\"feature/one\",\"path\":\"a.txt\""
+#define REVS                                                    \
+    "\"rev\":\"feature/one\",\"from\":\"v1\",\"to\":\"feature/" \
+    "one\",\"path\":\"a.txt\",\"range\":\"v1..feature/one\""
     static const char *const values[] = {
         "{" REVS "}",
         "{" REVS ",\"length\":2,\"limit\":1,\"line\":1}",
@@ -217,8 +224,8 @@ static void test_templates(void **state)
         for (size_t k = 0; k < sizeof values / sizeof *values; k++)
             check_template(text, values[k]);
         if (!strstr(text, "blame")) /* which is of a file */
-            check_template(text,
-                           "{\"rev\":\"HEAD\",\"from\":\"v1\",\"to\":\"HEAD\",\"path\":\"\"}");
+            check_template(text, "{\"rev\":\"HEAD\",\"from\":\"v1\",\"to\":\"HEAD\",\"path\":\"\","
+                                 "\"range\":\"v1...HEAD\"}");
         check_completion(text);
     }
     mcp_json_free(doc);

@@ -136,6 +136,9 @@ static void test_kinds(void **state)
 static void test_list(void **state)
 {
     static const char *const expected[] = {"r/",
+                                           "r/-/log/HEAD",
+                                           "r/-/branches",
+                                           "r/-/tags",
                                            "r/HEAD/a.txt",
                                            "r/HEAD/bad%FF",
                                            "r/HEAD/bin",
@@ -175,7 +178,7 @@ static void test_list(void **state)
         pages++;
     } while (*cursor);
     assert_int_equal(n, sizeof expected / sizeof *expected);
-    assert_int_equal(pages, 3);
+    assert_int_equal(pages, 4);
     check_reply("cursor", ask(&p, "resources/list", "\"cursor\":\"x\""),
                 (const char *const[5]){"-32602"});
     peer_close(&p);

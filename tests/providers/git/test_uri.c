@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "expr.h"
 #include "uri.h"
 
 static const struct {
@@ -32,6 +33,11 @@ static const struct {
     {"-/log/a%2Fb/x/y?limit=3", REPO_KIND_LOG, "a/b", "", "x/y", NULL},
     {"-/diff/v1/HEAD", REPO_KIND_DIFF, "v1", "HEAD", "", NULL},
     {"-/diff/v1/HEAD/src", REPO_KIND_DIFF, "v1", "HEAD", "src", NULL},
+    {"-/diff/v1..main", REPO_KIND_DIFF, "v1", "main", "", "-/diff/v1/main"},
+    {"-/diff/v1%2E.a%2Fb/src", REPO_KIND_DIFF, "v1", "a/b", "src", "-/diff/v1/a%2Fb/src"},
+    {"-/diff/v1...main/src", REPO_KIND_DIFF, "v1...main", "", "src", NULL},
+    {"-/log/v1..HEAD~2/src", REPO_KIND_LOG, "v1..HEAD~2", "", "src", NULL},
+    {"HEAD~3%5e2/a", REPO_KIND_FILE, "HEAD~3^2", "", "a", "HEAD~3%5E2/a"},
     {"-/blame/HEAD/a?line=1&lines=9", REPO_KIND_BLAME, "HEAD", "", "a", NULL},
     {"HEAD/caf%C3%A9", REPO_KIND_FILE, "HEAD", "", "caf\xC3\xA9", NULL},
     {"HEAD/%FF", REPO_KIND_FILE, "HEAD", "", "\xFF", NULL},
@@ -146,13 +152,59 @@ static void test_revisions(void **state)
     assert_false(repo_rev_is_id(MCP_STR("0123456789abcdef0123456789abcdef0123456")));
 }
 
+/* Of whole targets: where a range may stand, and what its sides and steps may be. */
+static void test_expressions(void **state)
+{
+    static const char *const fine[] = {
+        "HEAD~/a",        "HEAD~10000/a",  "HEAD^/a",          "HEAD^0/a",       "a%2Fb~2^2~/",
+        "-/commit/v1~^2", "-/log/a..b",    "-/log/a~2...b^2",  "-/log/a..b/src", "-/diff/a..b",
+        "-/diff/a...b/x", "-/diff/a~1/b^", "-/blame/HEAD~1/a",
+    };
+    static const char *const refused[] = {
+        "HEAD~10001/a",
+        "HEAD~9999~9/a",
+        "HEAD~x/a",
+        "HEAD^{tree}/a",
+        "HEAD^-1/a",
+        "~1/a",
+        "-x~1/a",
+        "HEAD@{1}~1/a",
+        "a..b/x",
+        "a...b/x",
+        "-/commit/a..b",
+        "-/blame/a..b/x",
+        "-/log/a..b..c",
+        "-/log/..b",
+        "-/log/a..",
+        "-/log/..",
+        "-/log/-x..b",
+        "-/log/a..-x",
+        "-/log/a....b",
+        "-/diff/a../b",
+        "-/diff/a...-x",
+        "-/diff/a...b...c",
+        "-/diff/a/b..c",
+        "-/diff/a..b/..c/.",
+        "HEAD~99999999999999999999/a",
+    };
+    char room[256];
+    repo_target t;
+    (void)state;
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        if (repo_uri_parse(mcp_str_from(fine[i]), room, &t) != MCP_OK || repo_target_refused(&t))
+            fail_msg("%s: refused", fine[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (repo_uri_parse(mcp_str_from(refused[i]), room, &t) == MCP_OK &&
+            !repo_target_refused(&t))
+            fail_msg("%s: taken", refused[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_revisions),
+        cmocka_unit_test(test_good),        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_room),        cmocka_unit_test(test_revisions),
+        cmocka_unit_test(test_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,37 @@
+/* expr.h: what a REV of a URI may be beside a name: a name with steps to commits before it, or a range of two. Nothing here
+ * looks at a repository.
+ *
+ *     NAME~N   N commits back, always to the first parent; "~" is "~1"
+ *     NAME^N   the N-th parent; "^" is "^1", "^0" the commit itself
+ *     A..B     what B has and A has not; of a log. Of a difference it is another spelling of both sides
+ *     A...B    what only one of both has; of a difference, from where they parted
+ *
+ * Both sides are named, so that there is one spelling of a range. No name has "~", "^" or ".." in it, so that nothing is ambiguous.
+ */
+#ifndef REPO_EXPR_H
+#define REPO_EXPR_H
+
+#include "uri.h"
+
+/* Commits that the steps of one REV may go back in all. */
+enum { REPO_STEPS_MAX = 10000 };
+
+typedef struct repo_range {
+    mcp_str from, to;
+    bool parted; /* "..." */
+} repo_range;
+
+/* Whether it is a range; its sides then, which may be refused still. */
+bool repo_range_split(mcp_str rev, repo_range *ret);
+
+/* The name, and the steps behind it. */
+void repo_expr_split(mcp_str rev, mcp_str *name, mcp_str *steps);
+/* Takes the next step: '~' or '^', and its number. False: nothing is left, or (then *steps is not empty) it is none. */
+bool repo_expr_step(mcp_str *steps, char *kind, unsigned *n);
+
+/* NULL: it is a name with steps, or without. Else why not. */
+const char *repo_expr_refused(mcp_str rev);
+/* The same of all revisions of a target; a range is one where it may stand. */
+const char *repo_target_refused(const repo_target *target);
+
+#endif
