@@ -51,6 +51,12 @@ typedef struct mcp_module {
      * Required. Called on the server's thread. */
     int (*mount)(mcp_server *server, const char *source, const mcp_json *options, const char *name,
                  mcp_error *error);
+
+    /* Looks whether the source works now, with the same arguments, and mounts nothing: a database is connected to,
+     * though its mount would wait for it. May block for some seconds; called where nothing is served yet (`mcpd
+     * --doctor`). MCP_OK, or a negative code and the reason in *error: those of mount, MCP_EREMOTE and MCP_ETIMEOUT
+     * when it does not answer. NULL: the module cannot tell. Not there where `size` ends before it. */
+    int (*check)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
 } mcp_module;
 
 /* The symbol that a loader looks for, a `const mcp_module`. */

@@ -116,7 +116,8 @@ static void look_at_path(const char *path)
         doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
 }
 
-static void look_at_module(const offer *o, const source *s)
+/* A database may be mounted and not be there. */
+static void look_at_module(offer *o, const source *s)
 {
     const mcp_module *module;
     mcp_error error = {0};
@@ -126,9 +127,12 @@ static void look_at_module(const offer *o, const source *s)
     char *shown = about_source(s);
     if (modules_find(o->modules, name, &module, &error) != MCP_OK)
         doctor_find(FINDING_WRONG, "source", "%s", error.text);
+    else if (offer_try(o, s, &error) != MCP_OK)
+        doctor_find(FINDING_WRONG, "source", "%s: %s", shown ? shown : "",
+                    error.text[0] ? error.text : "its options are wrong");
     else
-        doctor_find(FINDING_OK, "source", "%s: by the module %s (%s), built with libmcp %s",
-                    shown ? shown : "", module->name,
+        doctor_find(FINDING_OK, "source", "%s: %sby the module %s (%s), built with libmcp %s",
+                    shown ? shown : "", modules_can_try(module) ? "answers; " : "", module->name,
                     module->about ? module->about : "no description", module->version);
     free(shown);
 }

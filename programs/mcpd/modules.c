@@ -131,7 +131,7 @@ const mcp_module *modules_at(const modules *m, size_t i)
 /* Nothing but size and abi is looked at before they are known to be right. */
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
-    if (module->size < sizeof(mcp_module) || module->abi != MCP_MODULE_ABI)
+    if (module->size < offsetof(mcp_module, check) || module->abi != MCP_MODULE_ABI)
         return MODULES_FAIL(
             error, MCP_EINVAL,
             "the module %.150s was built for version %u of the module interface; this program "
@@ -311,6 +311,23 @@ static void name_module(const mcp_module *module, mcp_error *error)
     memcpy(text, error->text, sizeof text);
     snprintf(error->text, sizeof error->text, "%s: %.*s", module->name,
              (int)(sizeof text - len - 3), text);
+}
+
+bool modules_can_try(const mcp_module *module)
+{
+    return module->size >= offsetof(mcp_module, check) + sizeof module->check && module->check;
+}
+
+int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
+                const char *name, mcp_error *error)
+{
+    int rc = modules_check(module, options, error);
+    if (rc != MCP_OK || !modules_can_try(module))
+        return rc;
+    rc = module->check(source, options, name, error);
+    if (rc < 0)
+        name_module(module, error);
+    return rc;
 }
 
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,

@@ -61,6 +61,11 @@ int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error);
 
+/* Checks the options, then whether the source works now, if the module can tell. May take some seconds. */
+int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
+                const char *name, mcp_error *error);
+bool modules_can_try(const mcp_module *module);
+
 /* ---- words of the command line (words.c) --------------------------------------------------------------- */
 
 /* A source as the command line has it, "NAME:REST?option=value&…" taken apart; the options are of the types

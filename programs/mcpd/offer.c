@@ -59,6 +59,7 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
     return rc;
 }
 
+/* With no server it is looked whether the source works, and nothing mounted. */
 static int mount_placed(const source *s, const mcp_module *module, mcp_server *server,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
@@ -69,7 +70,9 @@ static int mount_placed(const source *s, const mcp_module *module, mcp_server *s
     if (rc == MCP_OK && options && s->base)
         rc = place_options(module, options, s->base, &doc);
     if (rc == MCP_OK)
-        rc = modules_mount(module, server, placed, doc ? mcp_json_root(doc) : options, name, error);
+        rc = server ? modules_mount(module, server, placed, doc ? mcp_json_root(doc) : options,
+                                    name, error)
+                    : modules_try(module, placed, doc ? mcp_json_root(doc) : options, name, error);
     mcp_json_free(doc);
     free(placed);
     return rc;
@@ -102,6 +105,11 @@ static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error
     if (rc == MCP_OK && (rc = check_options(o, s, module)) != MCP_OK)
         error->text[0] = 0; /* it was told */
     return rc == MCP_OK ? mount_placed(s, module, server, s->text, s->options, s->name, error) : rc;
+}
+
+int offer_try(offer *o, const source *s, mcp_error *error)
+{
+    return mount_module(o, s, NULL, error);
 }
 
 /* ---- tools ---------------------------------------------------------------------------------------- */

@@ -27,6 +27,9 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error);
 void offer_leave(offer *o);
 void offer_clear(offer *o);
 
+/* Whether a source of a module works now: MCP_OK, also where the module cannot tell; else error->text says why not. */
+int offer_try(offer *o, const source *s, mcp_error *error);
+
 /* What the module is to open: a relative path of a configuration file begins at its folder. NULL: no memory; free()
  * it. */
 char *offer_place(const mcp_module *module, const char *what, const char *base);

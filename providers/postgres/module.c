@@ -9,5 +9,10 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     return mcp_postgres_mount_json(server, source, options, name, NULL, error);
 }
 
+static int check(const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    return mcp_postgres_check_json(source, options, name, NULL, error);
+}
+
 MCP_MODULE(postgres, .about = "PostgreSQL databases", .options_schema = mcp_postgres_schema,
-           .mount = mount);
+           .mount = mount, .check = check);

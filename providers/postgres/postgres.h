@@ -46,6 +46,11 @@ extern const char mcp_postgres_schema[];
 int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
                             const char *name, const mcp_allocator *allocator, mcp_error *error);
 
+/* Looks whether that database lets itself be read now, and whether its saved queries can be run, and mounts nothing.
+ * Blocks, for some seconds at the most. The same errors, and MCP_EREMOTE: it does not answer. */
+int mcp_postgres_check_json(const char *conninfo, const mcp_json *options, const char *name,
+                            const mcp_allocator *allocator, mcp_error *error);
+
 #ifdef __cplusplus
 }
 #endif

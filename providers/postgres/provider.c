@@ -183,11 +183,12 @@ static int make_pool(postgres *s, mcp_error *error)
                : rc;
 }
 
-static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
+/* Without its pool. *ret is to be released, after a failure too. */
+static int make_source(mcp_server *server, const mcp_host *host, const mcp_postgres_options *o,
+                       postgres **ret, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
-    const mcp_host *host = mcp_server_host(server);
-    postgres *s = common_alloc(&alloc, sizeof *s);
+    postgres *s = *ret = common_alloc(&alloc, sizeof *s);
     if (!s)
         return MCP_ENOMEM;
     *s = (postgres){.alloc = alloc,
@@ -207,14 +208,21 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
     if (rc == MCP_OK)
         rc = set_name(s, o->name, error);
     if (rc == MCP_OK)
-        rc = make_pool(s, error);
-    if (rc == MCP_OK)
         rc = common_queries_load(&s->queries, &s->alloc, s->prefix, o->queries, error);
+    return rc;
+}
+
+static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
+{
+    postgres *s;
+    int rc = make_source(server, mcp_server_host(server), o, &s, error);
+    if (rc == MCP_OK)
+        rc = make_pool(s, error);
     if (rc == MCP_OK)
         rc = try_once(s, error);
     if (rc == MCP_OK)
         *ret = s;
-    else
+    else if (s)
         release(s);
     return rc;
 }
@@ -273,25 +281,77 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "read the server's files\"},",
     COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", ""));
 
+/* `tool` is room for the tool's name, with its NUL. */
+static int read_options(const char *conninfo, const mcp_json *json, const char *name,
+                        const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
+                        mcp_postgres_options *ret, mcp_error *error)
+{
+    *ret =
+        (mcp_postgres_options){.size = sizeof *ret,
+                               .conninfo = conninfo,
+                               .name = name,
+                               .max_rows = common_number(json, "max_rows"),
+                               .max_bytes = common_number(json, "max_bytes"),
+                               .max_read = common_number(json, "max_read"),
+                               .timeout_ms = common_number(json, "timeout_ms"),
+                               .connections = common_number(json, "connections"),
+                               .poll_ms = common_number(json, "poll_ms"),
+                               .superuser = mcp_json_bool(mcp_json_get(json, "superuser"), false),
+                               .queries = mcp_json_get(json, "queries"),
+                               .allocator = allocator};
+    return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
+}
+
 int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
                             const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    char room[COMMON_TOOL_NAME + 1];
-    const char *tool;
-    int rc = common_text(options, "tool", room, sizeof room, &tool, error);
-    if (rc != MCP_OK)
-        return rc;
-    return mcp_postgres_mount(
-        server,
-        MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo, .name = name,
-                    .max_rows = common_number(options, "max_rows"),
-                    .max_bytes = common_number(options, "max_bytes"),
-                    .max_read = common_number(options, "max_read"),
-                    .timeout_ms = common_number(options, "timeout_ms"),
-                    .connections = common_number(options, "connections"),
-                    .poll_ms = common_number(options, "poll_ms"),
-                    .superuser = mcp_json_bool(mcp_json_get(options, "superuser"), false),
-                    .tool = tool, .queries = mcp_json_get(options, "queries"),
-                    .allocator = allocator),
-        error);
+    char tool[COMMON_TOOL_NAME + 1];
+    mcp_postgres_options o;
+    int rc = read_options(conninfo, options, name, allocator, tool, &o, error);
+    return rc == MCP_OK ? mcp_postgres_mount(server, &o, error) : rc;
+}
+
+/* ---- whether it works ---------------------------------------------------------------------------------------------- */
+
+/* A host whose log keeps what was said last of saved queries. */
+static void keep_line(void *user, const char *level, const char *line)
+{
+    mcp_error *error = user;
+    if (strcmp(level, "error") == 0)
+        snprintf(error->text, sizeof error->text, "%s", line);
+}
+
+static int connect_now(postgres *s, mcp_error *error)
+{
+    enum { LONGEST_MS = 2000 };
+    char text[300] = "";
+    bool mighty = false;
+    uint64_t ms = s->timeout_ms < LONGEST_MS ? s->timeout_ms : LONGEST_MS;
+    mcp_error said = {0};
+    PGconn *conn = postgres_connect(s->conninfo, ms, NULL, NULL, &mighty, text);
+    if (!conn)
+        return common_refuse(error,
+                             postgres_is_refusal(s->conninfo, text) ? MCP_EACCESS : MCP_EREMOTE,
+                             s->name, text);
+    s->host = (mcp_host){.size = sizeof s->host, .log = keep_line, .user = &said};
+    if (!mighty || s->superuser)
+        postgres_check_now(s, conn);
+    PQfinish(conn);
+    return said.text[0] ? common_refuse(error, MCP_EINVAL, s->name, said.text) : MCP_OK;
+}
+
+int mcp_postgres_check_json(const char *conninfo, const mcp_json *options, const char *name,
+                            const mcp_allocator *allocator, mcp_error *error)
+{
+    char tool[COMMON_TOOL_NAME + 1];
+    mcp_postgres_options o;
+    postgres *s = NULL;
+    int rc = read_options(conninfo, options, name, allocator, tool, &o, error);
+    if (rc == MCP_OK)
+        rc = make_source(NULL, NULL, &o, &s, error);
+    if (rc == MCP_OK)
+        rc = connect_now(s, error);
+    if (s)
+        release(s);
+    return rc;
 }

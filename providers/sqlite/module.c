@@ -9,5 +9,10 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     return mcp_sqlite_mount_json(server, source, options, name, NULL, error);
 }
 
+static int check(const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    return mcp_sqlite_check_json(source, options, name, NULL, error);
+}
+
 MCP_MODULE(sqlite, .about = "SQLite databases", .options_schema = mcp_sqlite_schema,
-           .source_is_path = true, .mount = mount);
+           .source_is_path = true, .mount = mount, .check = check);

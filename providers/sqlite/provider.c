@@ -152,21 +152,55 @@ const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
         ":NAME",
         "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"));
 
+/* `tool` is room for the tool's name, with its NUL. */
+static int read_options(const char *path, const mcp_json *json, const char *name,
+                        const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
+                        mcp_sqlite_options *ret, mcp_error *error)
+{
+    *ret = (mcp_sqlite_options){.size = sizeof *ret,
+                                .path = path,
+                                .name = name,
+                                .max_rows = common_number(json, "max_rows"),
+                                .max_bytes = common_number(json, "max_bytes"),
+                                .max_read = common_number(json, "max_read"),
+                                .timeout_ms = common_number(json, "timeout_ms"),
+                                .queries = mcp_json_get(json, "queries"),
+                                .allocator = allocator};
+    return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
+}
+
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    char room[COMMON_TOOL_NAME + 1];
-    const char *tool;
-    int rc = common_text(options, "tool", room, sizeof room, &tool, error);
+    char tool[COMMON_TOOL_NAME + 1];
+    mcp_sqlite_options o;
+    int rc = read_options(path, options, name, allocator, tool, &o, error);
+    return rc == MCP_OK ? mcp_sqlite_mount(server, &o, error) : rc;
+}
+
+int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char *name,
+                          const mcp_allocator *allocator, mcp_error *error)
+{
+    enum { LONGEST_MS = 2000 };
+    char tool[COMMON_TOOL_NAME + 1], text[256];
+    mcp_sqlite_options o;
+    sqlite_conn *conn = NULL;
+    sqlite *s;
+    int code;
+    int rc = read_options(path, options, name, allocator, tool, &o, error);
+    if (rc == MCP_OK)
+        rc = make(NULL, &o, &s, error);
     if (rc != MCP_OK)
         return rc;
-    return mcp_sqlite_mount(server,
-                            MCP_OPTIONS(mcp_sqlite_options, .path = path, .name = name,
-                                        .max_rows = common_number(options, "max_rows"),
-                                        .max_bytes = common_number(options, "max_bytes"),
-                                        .max_read = common_number(options, "max_read"),
-                                        .timeout_ms = common_number(options, "timeout_ms"),
-                                        .tool = tool, .queries = mcp_json_get(options, "queries"),
-                                        .allocator = allocator),
-                            error);
+    sqlite_bounds bounds = {.timeout_ms = s->timeout_ms < LONGEST_MS ? s->timeout_ms : LONGEST_MS};
+    rc = sqlite_use(&s->file, &conn, &bounds, check_use, NULL, &code, text);
+    if (rc != MCP_OK)
+        common_explain(error, rc, path,
+                       rc == MCP_ETIMEOUT ? "another program has locked it, for longer than was "
+                                            "waited"
+                       : text[0]          ? text
+                                          : mcp_error_text(rc));
+    sqlite_conn_free(conn);
+    release(s);
+    return rc;
 }

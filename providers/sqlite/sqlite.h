@@ -42,6 +42,11 @@ extern const char mcp_sqlite_schema[];
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error);
 
+/* Looks whether that database can be read now, and mounts nothing. Blocks, for two seconds or the options' timeout_ms
+ * when it is locked. The same errors, and MCP_ETIMEOUT. */
+int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char *name,
+                          const mcp_allocator *allocator, mcp_error *error);
+
 #ifdef __cplusplus
 }
 #endif

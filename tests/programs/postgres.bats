@@ -90,6 +90,17 @@ setup() {
     [[ "$stderr" == *'cannot be reached now'* ]]
 }
 
+@test "the doctor tells whether a database answers, and the role is let in" {
+    run mcpd --doctor postgres:shop
+    [ "$status" = 0 ] && [[ "$output" == *'source: postgres:shop: answers; '* ]] || { echo "$output"; return 1; }
+    for case in 'postgres:host=/nowhere dbname=shop|/nowhere' 'postgres:dbname=none|"none" does not exist' \
+        'postgres:dbname=shop user=x password=s3cret|role "x" does not exist'; do
+        run mcpd --doctor "${case%%|*}"
+        [ "$status" = 1 ] && grep -q "^WRONG .*source: .*${case#*|}" <<<"$output" && [[ "$output" != *s3cret* ]] ||
+            { echo "$case: $output"; return 1; }
+    done
+}
+
 # NAME SQL PARAMETER...: a configuration with this query and a good one
 write_config() {
     jq -n --arg name "$1" --arg sql "$2" --arg source "host=$PGDIR dbname=shop" '{sources: [{module: "postgres", source: $source,

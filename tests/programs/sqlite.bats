@@ -72,6 +72,24 @@ read_text() { # URI OPTION...: the text of a resource
     [[ "$stderr" == *'another source has the tool query_sqlite_a_b'*'?name='*'?tool='* ]]
 }
 
+@test "the doctor tells whether a database can be read now" {
+    run -0 "$MCPD" --doctor sqlite:shop.db
+    [[ "$output" == *'source: sqlite:shop.db: answers; '* ]]
+    sqlite3 shop.db 'PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 1000 WHERE name = "item"'
+    sqlite3 locked.db 'CREATE TABLE t(x)'
+    mkfifo in
+    sqlite3 locked.db <in >out &
+    exec 4>in
+    printf 'BEGIN EXCLUSIVE;\nSELECT 1;\n' >&4
+    for _ in {1..100}; do [ -s out ] && break; sleep 0.05; done
+    for case in 'sqlite:none.db|No such file' 'sqlite:shop.db|malformed' 'sqlite:locked.db?timeout_ms=200|has locked it'; do
+        run -1 "$MCPD" --doctor "${case%%|*}"
+        grep -q "^WRONG .*source: .*${case#*|}" <<<"$output" || { echo "$case: $output"; return 1; }
+    done
+    exec 4>&-
+    wait
+}
+
 @test "options limit" {
     [ "$(read_text sqlite://shop/item/rows 'sqlite:shop.db?max_rows=1' | jq -c '.rows, .next')" = \
         $'[[1,"one"]]\n"sqlite://shop/item/rows?limit=1&offset=1"' ]
