@@ -141,6 +141,10 @@ void mcp__http_duplex_post(mcp_http_connection *c)
     }
     int rc = mcp__channel_receive_doc(s->peer->channel, 0, m.doc, c->http->now);
     mcp__http_peer_arm(s->peer);
+    if (!s->revision) {
+        s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));
+        mcp__http_session_use(s);
+    }
     if (rc != MCP_OK)
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
     else

@@ -383,6 +383,7 @@ struct mcp__http_session {
     bool stored; /* something is in the event store */
     bool duplex; /* HTTP+SSE: all on the stream 0, with which it ends */
     bool over;   /* its stream ended; it goes at its next tick */
+    bool busy;   /* in http->busy_sessions: it may not be evicted */
 };
 
 /* A session of who makes this request. */
@@ -394,6 +395,8 @@ void mcp__http_session_free(mcp__http_session *session);
 mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
 void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_session_detach(mcp_http_connection *c);
+/* Looks at whether it is being used. */
+void mcp__http_session_use(mcp__http_session *session);
 /* Its streams take notices, or not. */
 void mcp__http_session_writable(mcp__http_session *session);
 void mcp__http_session_due(mcp__http_session *session);

@@ -1,13 +1,15 @@
 /* session.c: legacy sessions: from initialize to DELETE, idleness or eviction.
  *
  * A session that some connection is using cannot be evicted; of the others the longest idle one goes when
- * there is no room for a new one. So whoever initializes without end pushes out his own.
+ * there is no room for a new one. So whoever initializes without end pushes out his own. A stream of HTTP+SSE on which
+ * nothing was initialized yet uses nothing.
  */
 #include "http/http.h"
 
 static void set_busy(mcp__http_session *s, bool busy)
 {
     mcp_http *http = s->http;
+    s->busy = busy;
     mcp__list_remove(&s->link);
     mcp__list_append(busy ? &http->busy_sessions : &http->idle_sessions, &s->link);
     if (busy)
@@ -16,6 +18,13 @@ static void set_busy(mcp__http_session *s, bool busy)
     uint64_t idle = http->options.session_idle_ms;
     if (idle < (uint64_t)(INT64_MAX - http->now))
         mcp__http_timer_hasten(&http->timers, &s->peer->timer, http->now + (int64_t)idle);
+}
+
+void mcp__http_session_use(mcp__http_session *s)
+{
+    bool used = s->attached > 0 && (!s->duplex || s->revision);
+    if (used != s->busy)
+        set_busy(s, used);
 }
 
 static int make_room(mcp_http *http)
@@ -73,6 +82,7 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
     http->n_sessions++;
     /* Without a GET stream notices of changes would have nowhere to go: they wait, as one each. */
     mcp_channel_set_writable(s->peer->channel, false, http->now);
+    s->busy = true;
     mcp__list_append(&http->busy_sessions, &s->link);
     *ret = s;
     return MCP_OK;
@@ -126,7 +136,7 @@ mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
 {
     mcp_str id = mcp__http_header(&c->head, MCP__HTTP_SESSION);
     mcp__http_session *s = id.ptr ? mcp__map_get(&c->http->sessions, id) : NULL;
-    if (!s || !s->revision)
+    if (!s || !s->revision || s->duplex)
         return NULL;
     /* Somebody else's is as good as none. */
     return mcp__http_same_principal(s->peer->channel->options.principal, c->principal) ? s : NULL;
@@ -135,8 +145,8 @@ mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
 void mcp__http_session_attach(mcp__http_session *s, mcp_http_connection *c)
 {
     c->session = s;
-    if (s->attached++ == 0)
-        set_busy(s, true);
+    s->attached++;
+    mcp__http_session_use(s);
 }
 
 void mcp__http_session_detach(mcp_http_connection *c)
@@ -155,8 +165,8 @@ void mcp__http_session_detach(mcp_http_connection *c)
         mcp__list_remove(&c->in_getters);
         mcp__http_session_writable(s);
     }
-    if (--s->attached == 0)
-        set_busy(s, false);
+    s->attached--;
+    mcp__http_session_use(s);
     if (s->duplex) {
         s->over = true;
         mcp__http_wake(s->http, &s->peer->timer);
@@ -185,7 +195,7 @@ void mcp__http_session_due(mcp__http_session *s)
     mcp_http *http = s->http;
     uint64_t idle = http->options.session_idle_ms;
     int64_t due = INT64_MAX;
-    if (s->attached == 0 && idle < (uint64_t)(INT64_MAX - s->idle_since))
+    if (!s->busy && idle < (uint64_t)(INT64_MAX - s->idle_since))
         due = s->idle_since + (int64_t)idle;
     if (due <= http->now && mcp_channel_in_flight(s->peer->channel) == 0) {
         http->metrics.sessions_expired++;

@@ -284,7 +284,11 @@ static void test_limits(void **state)
     rig r;
     wire a, b;
     rig_begin(&r, &(mcp_http_options){.sse_path = "/sse", .max_sessions = 1, .max_output = 100});
+    open_as(&b, &r, "");
     open_as(&a, &r, "");
+    wire_expect(&b, "0\n\n"); /* it was not initialized, and made room */
+    wire_end(&b);
+    initialize(&a, &r, "");
     wire_open(&b, &r);
     wire_send(&b, GET_STREAM "\n");
     wire_expect(&b, "HTTP/1.1 503 ~(max_sessions)~");
@@ -299,6 +303,29 @@ static void test_limits(void **state)
     assert_int_equal(a.closed, MCP_HTTP_ABORT + 1);
     wire_end(&a);
     open_as(&a, &r, ""); /* there is room again */
+    wire_end(&a);
+    rig_end(&r);
+}
+
+/* A stream on which nothing is initialized has the time of an idle session. */
+static void test_idle(void **state)
+{
+    (void)state;
+    rig r;
+    wire a, b;
+    rig_begin(&r, &(mcp_http_options){.sse_path = "/sse", .session_idle_ms = 5000});
+    open_as(&a, &r, "");
+    open_as(&b, &r, "");
+    initialize(&b, &r, "");
+    rig_pass(&r, 4999);
+    wire_expect(&a, "");
+    rig_pass(&r, 2);
+    wire_expect(&a, "0\n\n");
+    rig_pass(&r, 9000);
+    wire_expect(&b, "");
+    post(&r, PING);
+    wire_expect(&b, PONG);
+    wire_end(&b);
     wire_end(&a);
     rig_end(&r);
 }
@@ -345,7 +372,8 @@ int main(void)
         cmocka_unit_test(test_messages), cmocka_unit_test(test_end),
         cmocka_unit_test(test_drain),    cmocka_unit_test(test_whose),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_old_http), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_idle),     cmocka_unit_test(test_old_http),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
