@@ -134,6 +134,7 @@ struct mcp_client {
     const mcp__revision *only;  /* the one to speak; NULL: find out */
     mcp__buf info;              /* clientInfo, JSON text; its first part is for old revisions */
     size_t short_info;          /* how long that is, without the closing brace */
+    size_t oldest_info;         /* the same, without the title */
     mcp__buf extensions, experimental;
     const char *log_level; /* static storage; NULL: none was asked for */
 

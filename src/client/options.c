@@ -98,6 +98,7 @@ static int put_own_info(mcp_client *client, const mcp_client_options *o, mcp_err
     mcp__object info = mcp__object_begin(b, mcp__revision_newest(true));
     mcp__object_str(&info, "name", o->name);
     mcp__object_str(&info, "version", o->version);
+    client->oldest_info = b->len;
     mcp__object_str(&info, "title", o->title);
     client->short_info = b->len;
     mcp__object_str(&info, "description", o->description);
@@ -149,7 +150,7 @@ void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp_
 {
     mcp_str info = mcp__buf_view(&client->info);
     if (!r->implementation_extras)
-        info.len = client->short_info;
+        info.len = r->title ? client->short_info : client->oldest_info;
     mcp__buf_str(b, info);
     mcp__buf_char(b, '}');
 }

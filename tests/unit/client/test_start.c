@@ -308,6 +308,30 @@ static void test_texts(void **state)
     fake_close(&f);
 }
 
+/* Each revision is told of the client what it knows. */
+static void test_info(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *revision, *info;
+    } cases[] = {
+        {"2024-11-05", "\"clientInfo\":{\"name\":\"tester\",\"version\":\"1\"}}"},
+        {"2025-03-26", "\"clientInfo\":{\"name\":\"tester\",\"version\":\"1\"}}"},
+        {"2025-06-18", "\"clientInfo\":{\"name\":\"tester\",\"version\":\"1\",\"title\":\"T\"}}"},
+        {"2025-11-25", "\"title\":\"T\",\"description\":\"D\"}}"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        fake f;
+        fake_open(&f, NULL,
+                  MCP_OPTIONS(mcp_client_options, .title = "T", .description = "D",
+                              .revision = cases[i].revision));
+        mcp_client_start(f.client, fake_done, &f);
+        fake_run(&f);
+        assert_contains(f.sent[0], cases[i].info);
+        fake_close(&f);
+    }
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -467,10 +491,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eras),         cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_waiting_calls),
-        cmocka_unit_test(test_short_time),   cmocka_unit_test(test_one_time),
-        cmocka_unit_test(test_disconnected), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_eras),          cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_info),          cmocka_unit_test(test_options),
+        cmocka_unit_test(test_waiting_calls), cmocka_unit_test(test_short_time),
+        cmocka_unit_test(test_one_time),      cmocka_unit_test(test_disconnected),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
