@@ -79,8 +79,26 @@ static int count_round(mcp__call *call, mcp_error *error)
     return MCP_OK;
 }
 
+/* Nothing else may be answered with questions (2026-07-28, basic/patterns/mrtr, "Supported Requests"). */
+static bool may_ask(mcp_str method)
+{
+    static const mcp_str methods[] = {MCP_STR("tools/call"), MCP_STR("resources/read"),
+                                      MCP_STR("prompts/get")};
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (mcp_str_eq(method, methods[i]))
+            return true;
+    }
+    return false;
+}
+
 int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
 {
+    if (!may_ask(call->method))
+        return mcp__fail(
+            error, MCP_EPROTOCOL, 0,
+            "the server answered %s with questions (input_required), which only calls of "
+            "tools, reads and prompts may be answered with",
+            call->method.ptr);
     const mcp_json *requests = mcp_json_get(result, "inputRequests");
     const mcp_json *state = mcp_json_get(result, "requestState");
     if ((requests && !mcp_json_is(requests, MCP_JSON_OBJECT)) ||

@@ -88,7 +88,7 @@ static void test_answers(void **state)
     } lines[] = {
         {RESULT("{\"resultType\":\"complete\",\"x\":1}"), MCP_OK, NULL, MCP_OK},
         {RESULT("{\"x\":1}"), MCP_OK, NULL, MCP_OK},
-        {RESULT("{\"resultType\":\"input_required\"}"), MCP_EPROTOCOL, "asks for input", MCP_OK},
+        {RESULT("{\"resultType\":\"input_required\"}"), MCP_EPROTOCOL, "input_required", MCP_OK},
         {RESULT("{\"resultType\":\"odd\"}"), MCP_EPROTOCOL, "\"odd\"", MCP_OK},
         {RESULT("{\"resultType\":null}"), MCP_EPROTOCOL, "null", MCP_OK},
         {RESULT("7"), MCP_EPROTOCOL, "integer instead of an object", MCP_EPROTOCOL},

@@ -547,10 +547,11 @@ static void test_not_declared(void **state)
 {
     (void)state;
     static const fake_reply replies[FAKE_REPLIES] = {
-        MODERN, {"m", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
+        MODERN,
+        {"tools/call", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
     fake f;
     fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .elicit_url = on_question));
-    mcp_client_call(f.client, "m", NULL, fake_done, &f);
+    mcp_client_call(f.client, "tools/call", NULL, fake_done, &f);
     fake_run(&f);
     assert_int_equal(f.rc, MCP_EUNSUPPORTED);
     fake_close(&f);
@@ -560,20 +561,21 @@ static void test_cancel_with_questions(void **state)
 {
     (void)state;
     static const fake_reply replies[FAKE_REPLIES] = {
-        MODERN, {"m", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
+        MODERN,
+        {"tools/call", INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}")}};
     program p;
     mcp_client_options o = options_of(&p);
     mcp_call_id call = 0;
     fake *f = &p.fake;
     fake_open(f, replies, &o);
-    mcp_client_request(f->client, "m", NULL,
+    mcp_client_request(f->client, "tools/call", NULL,
                        MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f), &call);
     fake_run(f);
     mcp_client_cancel(f->client, call, NULL);
     fake_run(f);
     assert_int_equal(f->rc, MCP_ECANCELLED);
     assert_int_equal(p.withdrawn, 1);
-    assert_string_equal(f->methods, "server/discover m ");
+    assert_string_equal(f->methods, "server/discover tools/call ");
     assert_int_equal(answer(p.open[0], ACCEPT), MCP_OK);
     fake_run(f);
     assert_string_equal(f->methods, "server/discover m ");
