@@ -59,14 +59,16 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
 static int put_content(const ctl *c, const reading *r, const mcp_json *content)
 {
     const mcp_json *text = mcp_json_get(content, "text"), *blob = mcp_json_get(content, "blob");
-    if (!mcp_json_is(text, MCP_JSON_STRING) && !mcp_json_is(blob, MCP_JSON_STRING)) {
+    /* Some servers leave an empty text out. */
+    bool empty = !text && !blob;
+    if (!empty && !mcp_json_is(text, MCP_JSON_STRING) && !mcp_json_is(blob, MCP_JSON_STRING)) {
         say("read %s: contents with neither \"text\" nor \"blob\": the server breaks the protocol",
             r->uri);
         return EXIT_PROTOCOL;
     }
     if (r->json)
         return json_list_add(c, r->json, content);
-    if (mcp_json_is(text, MCP_JSON_STRING))
+    if (empty || mcp_json_is(text, MCP_JSON_STRING))
         return put_text(c, r, mcp_json_string(text));
     return put_blob(c, r, mcp_json_string(blob));
 }

@@ -578,7 +578,7 @@ static void test_cancel_with_questions(void **state)
     assert_string_equal(f->methods, "server/discover tools/call ");
     assert_int_equal(answer(p.open[0], ACCEPT), MCP_OK);
     fake_run(f);
-    assert_string_equal(f->methods, "server/discover m ");
+    assert_string_equal(f->methods, "server/discover tools/call ");
     fake_close(f);
 }
 
