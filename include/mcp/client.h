@@ -61,8 +61,9 @@ typedef struct mcp_client_options {
      * revision to speak, "2025-06-18". */
     const char *revision;
     /* How long server/discover may take before we try initialize; 3000, where every request is an
-     * exchange of its own 10000; no longer than timeout_ms. On a stream a DiscoverResult that comes after that
-     * still counts, so that a modern server may take timeout_ms to start. */
+     * exchange of its own 10000; no longer than timeout_ms. On a stream the whole start takes timeout_ms at the most,
+     * and the probe half of that; a DiscoverResult that comes later still counts, so that a modern server may
+     * take timeout_ms to start. */
     uint64_t probe_ms;
     uint64_t timeout_ms; /* how long a call may take; 60000 */
     size_t max_pages;    /* of one list; 10000 */

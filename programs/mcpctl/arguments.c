@@ -298,35 +298,62 @@ char *arguments_make(const ctl *c, const char *const *words, size_t count, const
 
 static void on_issue(const mcp_schema_issue *issue, void *user)
 {
-    (void)user;
-    hint("%.*s: %.*s", issue->path.len ? (int)issue->path.len : 13,
-         issue->path.len ? issue->path.ptr : "the arguments", (int)issue->expected.len,
-         issue->expected.ptr);
+    const char *whole = user;
+    hint("%.*s: %.*s", issue->path.len ? (int)issue->path.len : (int)strlen(whole),
+         issue->path.len ? issue->path.ptr : whole, (int)issue->expected.len, issue->expected.ptr);
+}
+
+/* Whether a value conforms; what does not is said below `complaint`. `whole` names the value: "the arguments". */
+static bool conforms(const ctl *c, const char *whole, const char *complaint, const mcp_json *schema,
+                     const mcp_json *value)
+{
+    mcp_schema *compiled = NULL;
+    mcp_error error = {0};
+    int rc = mcp_schema_compile(NULL, schema, NULL, &compiled, &error);
+    bool is_schema = rc == MCP_OK;
+    if (is_schema)
+        rc = mcp_schema_validate(compiled, value, &error);
+    if (is_schema && rc == MCP_EINVAL) {
+        say("%s", complaint);
+        mcp_schema_validate_all(compiled, value, 8, on_issue, (void *)(uintptr_t)whole, NULL);
+    } else if (rc != MCP_OK && !c->set.quiet) {
+        say("warning: %s could not be checked: %s%s", whole,
+            is_schema ? "" : "the schema: ", error.text);
+    }
+    mcp_schema_free(compiled);
+    return !is_schema || rc != MCP_EINVAL;
 }
 
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema)
 {
-    mcp_schema *compiled = NULL;
     mcp_json_doc *doc = NULL;
     mcp_error error = {0};
+    char complaint[512];
     if (!schema)
         return EXIT_OK;
-    int rc = mcp_schema_compile(NULL, schema, NULL, &compiled, &error);
+    int rc = mcp_json_parse(mcp_str_from(arguments), NULL, NULL, &doc, &error);
     if (rc != MCP_OK) {
-        if (!c->set.quiet)
-            say("warning: the arguments of %s are not checked: its schema: %s", what, error.text);
+        say("warning: the arguments could not be checked: %s", error.text);
         return EXIT_OK;
     }
-    rc = mcp_json_parse(mcp_str_from(arguments), NULL, NULL, &doc, &error);
-    if (rc == MCP_OK)
-        rc = mcp_schema_validate(compiled, mcp_json_root(doc), &error);
-    if (rc == MCP_EINVAL) {
-        say("the arguments do not fit what %s wants:", what);
-        mcp_schema_validate_all(compiled, mcp_json_root(doc), 8, on_issue, NULL, NULL);
-    } else if (rc != MCP_OK && !c->set.quiet) {
-        say("warning: the arguments of %s could not be checked: %s", what, error.text);
-    }
+    snprintf(complaint, sizeof(complaint), "the arguments do not fit what %s wants:", what);
+    bool ok = conforms(c, "the arguments", complaint, schema, mcp_json_root(doc));
     mcp_json_free(doc);
-    mcp_schema_free(compiled);
-    return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_OK;
+    return ok ? EXIT_OK : EXIT_USAGE;
+}
+
+int result_check(const ctl *c, const char *what, const mcp_json *result, const mcp_json *schema)
+{
+    const mcp_json *structured = mcp_json_get(result, "structuredContent");
+    char complaint[512];
+    if (!schema || mcp_json_bool(mcp_json_get(result, "isError"), false))
+        return EXIT_OK;
+    if (!structured) {
+        say("warning: %s promises structured content (outputSchema) and gave none", what);
+        return EXIT_PROTOCOL;
+    }
+    snprintf(complaint, sizeof(complaint),
+             "warning: the structured content of %s is not what its outputSchema promises:", what);
+    return conforms(c, "the structured content", complaint, schema, structured) ? EXIT_OK
+                                                                                : EXIT_PROTOCOL;
 }

@@ -152,22 +152,23 @@ static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
 
 static int put_result(ctl *c, const mcp_json *result, void *user)
 {
-    const char *name = user;
+    const mcp_json *tool = user;
     bool failed = mcp_json_bool(mcp_json_get(result, "isError"), false);
     const mcp_json *content = mcp_json_get(result, "content");
     const mcp_json *structured = mcp_json_get(result, "structuredContent");
     mcp_json_iter it = {0};
+    int checked = result_check(c, c->args[0], result, mcp_json_get(tool, "outputSchema"));
     if (c->set.json) {
         int code = put_json_line(c, result);
-        return code == EXIT_OK && failed ? EXIT_REMOTE : code;
+        return code != EXIT_OK ? code : failed ? EXIT_REMOTE : checked;
     }
     if (failed)
-        say("call %s: the tool says that it failed:", name);
+        say("call %s: the tool says that it failed:", c->args[0]);
     for (const mcp_json *v; (v = mcp_json_next(content, &it, NULL)) != NULL;)
         put_content_block(c, failed ? stderr : stdout, v);
     if (!mcp_json_count(content) && structured)
         put_json_line(c, structured);
-    return failed ? EXIT_REMOTE : EXIT_OK;
+    return failed ? EXIT_REMOTE : checked;
 }
 
 static int call_tool(ctl *c, const mcp_json *tool)
@@ -190,7 +191,7 @@ static int call_tool(ctl *c, const mcp_json *tool)
     if (code == EXIT_OK)
         code = confirm(c, tool, arguments);
     if (code == EXIT_OK)
-        code = session_call_tool(c, name, arguments, put_result, (void *)(uintptr_t)name);
+        code = session_call_tool(c, name, arguments, put_result, (void *)(uintptr_t)tool);
     free(arguments);
     return code;
 }

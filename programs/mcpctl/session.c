@@ -383,14 +383,14 @@ static int make_client(ctl *c)
     uint64_t ms = c->set.timeout_ms;
     bool can_ask = terminal_can_ask();
     int rc = mcp_client_new(
-        MCP_OPTIONS(
-            mcp_client_options, .name = "mcpctl", .version = MCP_VERSION_STRING, .title = "mcpctl",
-            .revision = c->set.revision, .timeout_ms = ms, .probe_ms = ms && ms < 3000 ? ms : 0,
-            .max_pages = SIZE_MAX, /* on_page() counts them */
-            .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
-            .elicit_url = can_ask ? question_take : NULL,
-            .sample = c->set.sampler ? question_take : NULL, .log = s->verbose ? on_log : NULL,
-            .tool_refused = on_tool_refused, .trace = on_trace),
+        MCP_OPTIONS(mcp_client_options, .name = "mcpctl", .version = MCP_VERSION_STRING,
+                    .title = "mcpctl", .revision = c->set.revision, .timeout_ms = ms,
+                    .max_pages = SIZE_MAX, /* on_page() counts them */
+                    .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
+                    .elicit_url = can_ask ? question_take : NULL,
+                    .sample = c->set.sampler ? question_take : NULL,
+                    .log = s->verbose ? on_log : NULL, .tool_refused = on_tool_refused,
+                    .trace = on_trace),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");

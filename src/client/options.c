@@ -64,10 +64,12 @@ static void set_defaults(mcp_client_options *o)
 
 uint64_t mcp__client_probe_ms(const mcp_client *client)
 {
-    if (client->options.probe_ms)
-        return client->options.probe_ms;
-    uint64_t ms = client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
-    return MCP__MIN(ms, client->options.timeout_ms);
+    uint64_t ms = client->options.probe_ms, most = client->options.timeout_ms;
+    if (!ms)
+        ms = client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
+    if (!client->transport.exchanges)
+        most /= 2; /* all requests of a start share the time */
+    return MCP__MIN(ms, most);
 }
 
 static int find_revision(const char *name, const mcp__revision **ret, mcp_error *error)

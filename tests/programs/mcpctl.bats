@@ -131,7 +131,9 @@ bats_require_minimum_version 1.5.0
     [ "$output" = $'one\ntwo' ]
     [[ $stderr == *'read mem:gone: the server answered with error -32602: no such resource\x1b[2J'* ]]
     [[ $stderr == *"mcpctl ls"* ]]
-    for bad in bad-blob empty none; do
+    run "$MCPCTL" read mem:empty -- "$stranger"
+    [[ $status == 0 && -z $output ]]
+    for bad in bad-blob none; do
         apart "$MCPCTL" read mem:$bad -- "$stranger"
         [ "$status" -eq 4 ]
         [ -z "$output" ]

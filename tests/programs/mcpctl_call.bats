@@ -6,7 +6,7 @@ load support/mcpctl
 @test "tools" {
     run "$MCPCTL" tools -- "$workshop"
     [ "${lines[0]}" = add ]
-    [ "${#lines[@]}" -eq 11 ]
+    [ "${#lines[@]}" -eq 12 ]
     run "$MCPCTL" tools --long -- "$workshop"
     [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
     run "$MCPCTL" tools --json -- "$workshop"
@@ -219,6 +219,18 @@ WORDS
     [[ $output == *"https://example.com/sign-in?for=workshop&with=everything"*'got {"url":{"action":"accept"}}'* ]]
     TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
     [[ $output == *'got {"url":{"action":"decline"}}'* ]]
+}
+
+@test "structured content is what the tool promised, or that is said" {
+    apart "$MCPCTL" call --yes count -- "$workshop"
+    [[ $status == 0 && $output == seven && -z $stderr ]]
+    apart "$MCPCTL" call --yes count as=text -- "$workshop"
+    [[ $status == 4 && $output == seven ]]
+    [[ $stderr == *"warning: the structured content of count is not what its outputSchema promises:"*"/n: "* ]]
+    apart "$MCPCTL" call --yes --json count as=text -- "$workshop"
+    [[ $status == 4 && $output == *'"n":"seven"'* && $stderr == *"/n: "* ]]
+    apart "$MCPCTL" call --yes count as=nothing -- "$workshop"
+    [[ $status == 4 && $stderr == *"promises structured content (outputSchema) and gave none"* ]]
 }
 
 @test "questions of the server: sampling only with a command" {

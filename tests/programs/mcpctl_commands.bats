@@ -397,3 +397,10 @@ web() {
     "$MCPCTL" context --budget 500t -- "$MCPD" folder >out
     [ "$(wc -c <out)" -le 2000 ]
 }
+
+@test "read: contents without a text are an empty one" {
+    apart "$MCPCTL" read mem:empty -- "$workshop"
+    [[ $status == 0 && -z $output && -z $stderr ]]
+    run "$MCPCTL" read --json mem:empty -- "$workshop"
+    [[ $status == 0 && $output == *'{"uri":"mem:empty"}'* ]]
+}
