@@ -317,8 +317,7 @@ static bool conforms(const ctl *c, const char *whole, const char *complaint, con
         say("%s", complaint);
         mcp_schema_validate_all(compiled, value, 8, on_issue, (void *)(uintptr_t)whole, NULL);
     } else if (rc != MCP_OK && !c->set.quiet) {
-        say("warning: %s: not checked: %s%s", whole,
-            is_schema ? "" : "the schema: ", error.text);
+        say("warning: %s: not checked: %s%s", whole, is_schema ? "" : "the schema: ", error.text);
     }
     mcp_schema_free(compiled);
     return !is_schema || rc != MCP_EINVAL;
