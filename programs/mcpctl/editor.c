@@ -213,6 +213,8 @@ static int read_key(void *el, wchar_t *ret)
             e->interrupted = n < 0 && errno == EINTR;
             return e->interrupted ? 0 : n;
         }
+        if (byte == 0) /* a ^D that was typed before the terminal passed on each key */
+            return 0;
         if (byte != '\t')
             return byte < 0x80 ? (*ret = byte, 1) : read_rest(e, byte, ret);
         on_tab(e);
