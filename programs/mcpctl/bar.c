@@ -91,7 +91,7 @@ void bar_tick(void)
         draw_bar();
     else
         fprintf(stderr, "%c %llds", wheel[ms / STEP_MS % 4], (long long)(ms / 1000));
-    if (bar.total <= 0 && bar.progress > 0)
+    if (bar.total <= 0 && bar.progress > 0 && !bar.message[0]) /* which says more than the number */
         fprintf(stderr, " %.6g", bar.progress);
     fputc(' ', stderr);
     mcp_str text = mcp_str_from(bar.message[0] ? bar.message : bar.what);

@@ -252,12 +252,12 @@ static void on_end(void *arg)
 
 static void tell(command_run *r, int64_t t)
 {
-    char text[96];
+    char text[96]; /* without the time, which is the number and which a client counts too */
     double seconds = (double)(t - r->started) / 1000;
     if (t - r->told < TICK_MS)
         return;
     r->told = t;
-    snprintf(text, sizeof text, "%s: %.0f s, %zu bytes", r->tool->o.name, seconds, r->output.len);
+    snprintf(text, sizeof text, "%s: %zu bytes so far", r->tool->o.name, r->output.len);
     mcp_request_progress(r->req, seconds, 0, text);
 }
 

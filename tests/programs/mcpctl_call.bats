@@ -145,6 +145,13 @@ WORDS
     [[ $(cat log) == *notifications/cancelled*requestId* ]]
 }
 
+@test "progress without an end says the time once" {
+    mkdir folder
+    echo '{"sources":["folder"],"tools":[{"name":"slow","command":["sh","-c","echo; sleep 1.5"]}]}' >mcpd.json
+    run on_terminal "$MCPCTL" call --yes slow -- "$MCPD" --config mcpd.json
+    [[ $output == *" 1s slow: 1 bytes so far"* ]]
+}
+
 @test "what takes longer than half a second shows a wheel, and what does not, nothing" {
     run on_terminal "$MCPCTL" ls --timeout 1.5 -- "$stranger" silent-later
     [[ $output == *$'\r'"$esc[K"*" 0s ls"* ]]
