@@ -231,6 +231,26 @@ void text_put_json(FILE *to, mcp_str json)
     }
 }
 
+void text_put_word(FILE *to, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./:=@%+,";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, to);
+        return;
+    }
+    bool safe = text_is_safe(mcp_str_from(word));
+    fputs(safe ? "'" : "$'", to);
+    while (*word) {
+        size_t n = strcspn(word, safe ? "'" : "'\\");
+        text_put(to, (mcp_str){word, n}, TEXT_LINE);
+        word += n;
+        if (*word)
+            fputs(safe ? "'\\''" : *word == '\\' ? "\\\\" : "\\'", to), word++;
+    }
+    fputc('\'', to);
+}
+
 char *text_dup(mcp_str s)
 {
     char *copy = malloc(s.len + 1);

@@ -32,6 +32,9 @@ void text_put_field(FILE *to, mcp_str s);
 /* JSON text for a terminal: what could control it is written as \u escapes. */
 void text_put_json(FILE *to, mcp_str json);
 
+/* A word of a command as bash would read it, so that the line can be tried by hand; on one line whatever is in it. */
+void text_put_word(FILE *to, const char *word);
+
 /* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
 char *text_dup(mcp_str s);
 

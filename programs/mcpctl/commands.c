@@ -235,7 +235,7 @@ const command commands[] = {
     {
         .name = "servers",
         .args = "",
-        .flags = COMMAND_ALONE,
+        .flags = COMMAND_ALONE | COMMAND_NO_SERVER,
         .run = run_servers,
         .summary = "List the names that --server understands.",
         .details = "Name, command or address, and file, separated by tabs. Of a name that comes "

@@ -89,27 +89,6 @@ static void remember(const char *path, const char *hash)
 
 /* ---- the question ----------------------------------------------------------------------------------- */
 
-/* As bash would read it, so that it can be tried by hand, and on one line whatever is in it. */
-static void show_word(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./:=@%+,";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fputs(word, stderr);
-        return;
-    }
-    bool safe = text_is_safe(mcp_str_from(word));
-    fputs(safe ? "'" : "$'", stderr);
-    while (*word) {
-        size_t n = strcspn(word, safe ? "'" : "'\\");
-        text_put(stderr, (mcp_str){word, n}, TEXT_LINE);
-        word += n;
-        if (*word)
-            fputs(safe ? "'\\''" : *word == '\\' ? "\\\\" : "\\'", stderr), word++;
-    }
-    fputc('\'', stderr);
-}
-
 static void show_line(const char *line)
 {
     fputs("      ", stderr);
@@ -123,7 +102,7 @@ static void show(const server *s)
     fputs("    ", stderr);
     for (size_t i = 0; i < s->n_first; i++) {
         fputs(i ? " " : "", stderr);
-        show_word(s->shown.items[i]);
+        text_put_word(stderr, s->shown.items[i]);
     }
     fputc('\n', stderr);
     for (size_t i = s->n_first; i < s->shown.count; i++)

@@ -9,8 +9,9 @@
 static const char summary[] = "Use an MCP server from the command line.";
 static const char explanation[] =
     "The server is a command behind --, which is started without a shell, spoken to over its stdin "
-    "and "
-    "stdout, and ended afterwards; or an address or a name, with --server.";
+    "and stdout, and ended afterwards; or an address (http://, https://, unix:PATH) or a name, "
+    "with "
+    "--server. An address may be the first word too.";
 
 /* The sections of the manual that are text. */
 static const struct {
@@ -61,7 +62,8 @@ static const char *const examples[] = {
     "mcpctl info -- mcpd ~/project",
     "mcpctl ls --long -- mcpd ~/project",
     "mcpctl read file:///home/me/project/README.md -- mcpd ~/project",
-    "mcpctl tree -s http://127.0.0.1:8642/mcp",
+    "mcpctl tree http://127.0.0.1:8642/mcp",
+    "mcpctl info -s unix:/run/user/1000/mcp.sock",
     "mcpctl find -s NAME read me",
     "mcpctl read --tail 20 -s NAME file:///var/log/app.log",
     "mcpctl call -s NAME search query=libmcp limit=5",
@@ -75,10 +77,14 @@ static const char *const examples[] = {
 static void usage(FILE *to, const command *c)
 {
     const char *name = c ? c->name : "COMMAND", *args = c ? c->args : "[ARGS]";
-    fprintf(to, "Usage: mcpctl %s [OPTIONS]%s%s -- SERVER-COMMAND [ARGS...]\n", name,
-            *args ? " " : "", args);
+    bool none = c && (c->flags & COMMAND_NO_SERVER);
+    fprintf(to, "Usage: mcpctl %s [OPTIONS]%s%s%s\n", name, *args ? " " : "", args,
+            none ? "" : " -- SERVER-COMMAND [ARGS...]");
     if (!c || !(c->flags & COMMAND_ALONE))
-        fprintf(to, "       mcpctl %s [OPTIONS]%s%s -s NAME|URL\n", name, *args ? " " : "", args);
+        fprintf(to,
+                "       mcpctl %s [OPTIONS]%s%s -s NAME|URL\n"
+                "       mcpctl %s [OPTIONS] URL%s%s\n",
+                name, *args ? " " : "", args, name, *args ? " " : "", args);
 }
 
 void help_print(FILE *to, const command *c)
@@ -120,7 +126,9 @@ void help_man(FILE *to)
     fputs(".SH SYNOPSIS\n\\fBmcpctl\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR] "
           "\\fB\\-\\-\\fR \\fISERVER\\-COMMAND\\fR [\\fIARGS\\fR...]\n.br\n"
           "\\fBmcpctl\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR] \\fB\\-s\\fR "
-          "\\fINAME\\fR|\\fIURL\\fR\n.SH DESCRIPTION\n",
+          "\\fINAME\\fR|\\fIURL\\fR\n.br\n"
+          "\\fBmcpctl\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] \\fIURL\\fR [\\fIARGS\\fR]\n.SH "
+          "DESCRIPTION\n",
           to);
     man_line(to, explanation);
     fputs(".SH COMMANDS\n", to);

@@ -71,6 +71,7 @@ typedef struct ctl {
 typedef enum command_flags {
     COMMAND_ALONE = 1,        /* needs no server */
     COMMAND_NOT_IN_SHELL = 2, /* makes no sense there */
+    COMMAND_NO_SERVER = 4,    /* takes none, also not behind -- */
 } command_flags;
 
 struct command {

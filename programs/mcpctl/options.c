@@ -3,7 +3,7 @@
 
 #include <common/completion.h>
 
-#include "mcpctl.h"
+#include "servers.h"
 
 #define AT(field) offsetof(settings, field)
 #define LISTS     "ls|tree|find|context"
@@ -14,9 +14,9 @@ const option options[] = {
      .kind = OPTION_TEXT,
      .at = AT(server),
      .argument = "NAME|URL",
-     .help =
-         "The server, instead of a command behind --: an http:// or https:// address, or the name "
-         "of an entry in a configuration file (see SERVERS)."},
+     .help = "The server, instead of a command behind --: an address (http://, https://, or "
+             "unix:PATH for HTTP at a socket), which may also be the first word, or the name of an "
+             "entry in a configuration file (see SERVERS)."},
     {.name = "config",
      .kind = OPTION_LIST,
      .at = AT(config),
@@ -322,6 +322,10 @@ static int take_word(command_line *line, const char *word)
         c->args[c->n_args++] = word;
         return EXIT_OK;
     }
+    if (!in_shell && !c->set.server && is_address(word)) {
+        c->set.server = word;
+        return EXIT_OK;
+    }
     c->command = command_find(word);
     if (c->command) {
         line->topic = c->command->name;
@@ -360,14 +364,24 @@ static int check_server(const ctl *c)
     bool none = !c->set.server && (!c->server || !c->server[0]);
     if (!none || (c->command->flags & COMMAND_ALONE))
         return EXIT_OK;
-    say("no server: its command comes after --, its name or address after -s");
+    say("no server: its command comes after --, its name after -s, its address after -s or first");
     hint("for example: mcpctl %s%s%s -- mcpd ~/project", c->command->name,
          *c->command->args ? " " : "", c->command->args);
     return EXIT_USAGE;
 }
 
+/* An address that is the first word is the server's, where none is named otherwise. */
+static void take_address(ctl *c)
+{
+    bool named = c->set.server || (c->server && c->server[0]);
+    if (named || (c->command->flags & COMMAND_ALONE) || !c->n_args || !is_address(c->args[0]))
+        return;
+    c->set.server = c->args[0];
+    memmove(c->args, c->args + 1, --c->n_args * sizeof(*c->args));
+}
+
 /* What can only be judged when all was read. */
-static int check(const ctl *c, const command_line *line, bool shell)
+static int check(ctl *c, const command_line *line, bool shell)
 {
     if (c->set.help || c->set.version || c->set.help_man || c->set.completion)
         return EXIT_OK;
@@ -379,6 +393,8 @@ static int check(const ctl *c, const command_line *line, bool shell)
     int code = check_options(c, line);
     if (code != EXIT_OK)
         return code;
+    if (!shell)
+        take_address(c);
     if (c->n_args < c->command->min_args || c->n_args > c->command->max_args) {
         say("%s takes %s", c->command->name,
             *c->command->args ? c->command->args : "no arguments before --");

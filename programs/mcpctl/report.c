@@ -40,17 +40,31 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
+/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of it. */
+static mcp_str end_of_stderr(const session *s, bool *cut)
+{
+    enum { KEPT = 4096 }; /* mcp/io.h */
+    mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
+    *cut = text.len >= KEPT;
+    const char *begin = *cut ? memchr(text.ptr, '\n', text.len - 1) : NULL;
+    if (*cut && !begin)
+        begin = memchr(text.ptr, ' ', text.len - 1);
+    size_t skipped = begin ? (size_t)(begin - text.ptr) + 1 : 0;
+    return skipped ? (mcp_str){text.ptr + skipped, text.len - skipped} : text;
+}
+
 /* `told` is what the report has said already. */
 static void show_stderr(const session *s, const char *told)
 {
-    mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
+    bool cut;
+    mcp_str text = end_of_stderr(s, &cut);
     if (s->verbose || !text.len)
         return;
-    /* One line alone is in the report already, as its last words, unless it was too long for that. */
+    /* One line alone is in the report already, unless it was too long for that. */
     size_t len = text.len - (text.ptr[text.len - 1] == '\n');
     if (!memchr(text.ptr, '\n', len) && memmem(told, strlen(told), text.ptr, len))
         return;
-    fputs("mcpctl: what the server wrote to stderr:\n", stderr);
+    fprintf(stderr, "mcpctl: %s the server wrote to stderr:\n", cut ? "the last of what" : "what");
     text_put(stderr, text, TEXT_BLOCK);
     if (text.ptr[text.len - 1] != '\n')
         fputc('\n', stderr);
@@ -68,6 +82,36 @@ static const char *name_of_path(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
+}
+
+static void hint_command(const session *s)
+{
+    fputs("        try the server's command on its own:", stderr);
+    for (const char *const *word = s->server->argv; *word; word++)
+        fputc(' ', stderr), text_put_word(stderr, *word);
+    fputc('\n', stderr);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What it probably is when what came is not understood: the other of http:// and https://. */
+static void hint_address(const char *url, const char *text)
+{
+    bool silent =
+        strstr(text, "Empty reply") || strstr(text, "reset by peer") || strstr(text, "HTTP/0.9");
+    if (begins(url, "http://") && silent)
+        hint("it ended the connection without an answer: if it speaks TLS, the address begins with "
+             "https://");
+    else if (begins(url, "https://") &&
+             (strstr(text, "wrong version number") || strstr(text, "packet length too long")))
+        hint("that is no TLS: if it speaks plain HTTP, the address begins with http://");
+    else if (begins(url, "unix:"))
+        hint("is there an MCP server at the socket %s, and may you write to it?", url + 5);
+    else
+        hint("is there an MCP server at %s?", url);
 }
 
 /* The usual slip: where the server is, without where the endpoint is there. */
@@ -121,11 +165,11 @@ static void hint_local(const ctl *c, int rc, const char *text)
     case MCP_ECLOSED:
     case MCP_EIO:
         if (s->server->argv)
-            hint("try the server's command on its own: %s …", server_label(s));
+            hint_command(s);
         else if (strstr(text, "certificate"))
             hint("SSL_CERT_FILE=FILE in the environment trusts the certificates in FILE");
         else
-            hint("is there an MCP server at %s?", server_label(s));
+            hint_address(server_label(s), text);
         if (!s->server->argv && strstr(text, "neither"))
             hint_path(s->server->url);
         break;

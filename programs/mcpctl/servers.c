@@ -128,7 +128,7 @@ static bool look(const char *path, bool project, const mcp_json *root, void *use
 
 /* ---- all of it -------------------------------------------------------------------------------------- */
 
-static bool is_address(const char *text)
+bool is_address(const char *text)
 {
     return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0 ||
            strncmp(text, "unix:", 5) == 0;
@@ -142,8 +142,7 @@ static int find_name(ctl *c, server **ret)
     if (code == EXIT_OK && !f.found) {
         say("no configuration file has a server '%s'", c->set.server);
         hint("'mcpctl servers' lists what there is; a command goes behind --, an address begins "
-             "with "
-             "http:// or https://");
+             "with http://, https:// or unix:");
         return EXIT_USAGE;
     }
     if (code == EXIT_OK)

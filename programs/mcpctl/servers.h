@@ -38,6 +38,9 @@ typedef struct server {
     words variables; /* the same for what the file of variables sets */
 } server;
 
+/* Whether a text is an address and no name: http://, https://, unix:. */
+bool is_address(const char *text);
+
 /* EXIT_OK, or after saying why not. */
 int server_find(ctl *c, server **ret);
 void server_free(server *s);

@@ -46,7 +46,8 @@ static void disconnect(mcp_child *c, const char *how)
     char line[160], why[288];
 
     mcp__log_escape(line, sizeof(line), last_stderr_line(c));
-    snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; its last words: " : "", line);
+    snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; the last line on its stderr: " : "",
+             line);
     mcp__drive_end(&c->drive, why);
 }
 

@@ -181,7 +181,14 @@ bats_require_minimum_version 1.5.0
     [ "$status" -eq 3 ]
     [[ $output == *"exit status 9"*"I give up"* ]]
     run "$MCPCTL" ls -- sh -c 'echo short >&2'
-    [[ $output == *"last words: short"* && $output != *"wrote to stderr"* ]]
+    [[ $output == *"the last line on its stderr: short"* && $output != *"wrote to stderr"* ]]
+    # Of much the end is shown, from the beginning of a line; what can be tried is the whole command.
+    run "$MCPCTL" ls -- bash -c 'for i in {1..900}; do echo "line $i of many" >&2; done' "it's" ''
+    [[ $output == *"try the server's command on its own: bash -c 'for i in"*" >&2; done' 'it'\\''s' ''"* ]]
+    [[ $output == *"the last of what the server wrote to stderr:"* && $output != *"line 1 of"* ]]
+    [[ $(grep -A1 'the last of what' <<<"$output" | tail -n 1) == line\ *\ of\ many ]]
+    run "$MCPCTL" servers --help
+    [[ ${lines[0]} == "Usage: mcpctl servers [OPTIONS]" ]]
     run "$MCPCTL" ls -- sh -c 'printf "%0300d end\n" 7 >&2'
     [[ $output == *"wrote to stderr"*"0007 end"* ]]
     run "$MCPCTL" ls -- "$stranger" half

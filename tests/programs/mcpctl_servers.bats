@@ -63,6 +63,37 @@ load support/mcpctl
     [ "$status" -eq 2 ]
 }
 
+@test "an address as the first word" {
+    mkdir folder
+    echo hello >folder/a
+    serve folder
+    run "$MCPCTL" tree "$url"
+    [[ $status == 0 && $output == *a* ]]
+    run "$MCPCTL" "$url" tree
+    [[ $status == 0 && $output == *a* ]]
+    run "$MCPCTL" read "$url" "file://$PWD/folder/a"
+    [ "$output" = hello ]
+    run "$MCPCTL" ls --json "$url" '*a'
+    [[ $output == *"folder/a"* ]]
+    # Where the server is named otherwise it is an argument; and it is no argument where it is the server.
+    run "$MCPCTL" read -s "$url" "$url"
+    [[ $status == 1 && $output == *"read $url: "* ]]
+    run "$MCPCTL" read "$url"
+    [[ $status == 2 && $output == *"read takes URI..."* ]]
+    run "$MCPCTL" servers "$url"
+    [ "$status" -eq 2 ]
+    # A socket.
+    "$MCPD" --http "unix:$PWD/socket" folder 2>log2 3>&- &
+    others=$!
+    for _ in {1..50}; do [ -S socket ] && break; sleep 0.1; done
+    run "$MCPCTL" tree "unix:$PWD/socket"
+    [[ $status == 0 && $output == *a* ]]
+    run "$MCPCTL" tree "unix:$PWD/none"
+    [[ $status == 3 && $output == *"at the socket $PWD/none"* ]]
+    run "$MCPCTL" tree --help
+    [[ $output == *"mcpctl tree [OPTIONS] URL [GLOB...]"*"unix:PATH"* ]]
+}
+
 @test "an address without a path" {
     mkdir folder
     serve folder
@@ -85,6 +116,13 @@ load support/mcpctl
     [[ $output == *SSL_CERT_FILE* ]]
     SSL_CERT_FILE=cert.pem run "$MCPCTL" info -s "$url"
     [ "$status" -eq 0 ]
+    # The one for the other.
+    run "$MCPCTL" info "http${url#https}"
+    [[ $status == 3 && $output == *"if it speaks TLS, the address begins with https://"* ]]
+    kill "$server"
+    serve folder
+    run "$MCPCTL" info "https${url#http}"
+    [[ $status == 3 && $output == *"if it speaks plain HTTP, the address begins with http://"* ]]
 }
 
 @test "an address that wants a token" {
