@@ -23,13 +23,16 @@ static bool wants_text(sqlite_job *j, bool *ret)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* One statement a line or more, with ";" and an empty line between. */
+/* One statement a line or more, with ";" and an empty line between. In its second column, if there is one, is the table
+ * that it belongs to. */
 static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
 {
     int rc;
     size_t size = 0;
     sqlite3_str *out = sqlite3_str_new(c->db);
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && size <= j->s->max_read) {
+        if (sqlite3_column_count(stmt) > 1 && !sqlite_job_may(j, sqlite_text(stmt, 1)))
+            continue;
         sqlite3_str_appendf(out, "%s%s;\n", size ? "\n" : "", sqlite3_column_text(stmt, 0));
         size = (size_t)sqlite3_str_length(out);
     }
@@ -330,7 +333,10 @@ static int run_database_json(sqlite_conn *c, sqlite_job *j)
     mcp_json_key(w, "tables");
     mcp_json_begin_array(w);
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        rc = put_short_table(c, j, stmt);
+        if (sqlite_job_may(j, sqlite_text(stmt, 0)))
+            rc = put_short_table(c, j, stmt);
+        else
+            rc = SQLITE_OK;
     mcp_json_end(w);
     mcp_json_end(w);
     sqlite3_finalize(stmt);
@@ -346,8 +352,8 @@ int sqlite_run_database(sqlite_conn *c, sqlite_job *j)
         return SQLITE_OK;
     if (!text)
         return run_database_json(c, j);
-    return run_text(
-        c, j,
-        "SELECT sql FROM main.sqlite_schema WHERE sql IS NOT NULL AND substr(tbl_name, 1, "
-        "7) <> 'sqlite_' ORDER BY tbl_name, name <> tbl_name, type, name");
+    return run_text(c, j,
+                    "SELECT sql, tbl_name FROM main.sqlite_schema WHERE sql IS NOT NULL AND "
+                    "substr(tbl_name, 1, "
+                    "7) <> 'sqlite_' ORDER BY tbl_name, name <> tbl_name, type, name");
 }

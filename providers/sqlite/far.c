@@ -42,7 +42,9 @@ static void done(mcp_request *req, void *user)
 {
     sqlite_far *f = user;
     leave(f);
-    mcp_reply_finish(req, f->end(f->user));
+    int rc = f->end(f->user);
+    if (rc != MCP_PENDING) /* it runs again */
+        mcp_reply_finish(req, rc);
 }
 
 static void on_cancel(mcp_request *req, void *user)

@@ -32,6 +32,7 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     j->limit = s->max_rows;
     j->target.kind = SQLITE_KIND_DATABASE;
     j->uri = uri;
+    common_asking_init(&j->asking, req, &s->alloc);
     if (!uri.len) /* the tool's */
         return j;
     *rc = sqlite_uri_parse(rest, j->room, &j->target);
@@ -187,13 +188,30 @@ static void drop(void *user)
     mcp_json_writer_free(j->json);
     mcp_json_free(j->doc);
     sqlite3_free(j->bytes);
+    common_asking_free(&j->asking);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
+bool sqlite_job_may(sqlite_job *j, mcp_str table)
+{
+    if (!j->asking.needed)
+        return true;
+    sqlite3_str *uri = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(uri, j->s->prefix);
+    sqlite_uri_put_text(uri, table);
+    char *text = sqlite3_str_finish(uri);
+    if (!text)
+        j->asking.rc = MCP_ENOMEM;
+    bool may = text && common_asking_may(&j->asking, mcp_str_from(text));
+    sqlite3_free(text);
+    return may;
+}
+
 static int run(sqlite_conn *conn, void *user)
 {
     sqlite_job *j = user;
+    j->asking.here = conn->near;
     reset(j);
     if (!j->json)
         j->json = mcp_json_writer_new(&j->s->alloc, 4 * j->s->max_read);
@@ -203,6 +221,8 @@ static int run(sqlite_conn *conn, void *user)
 static int end(void *user)
 {
     sqlite_job *j = user;
+    if (common_asking_again(&j->asking, &j->far.rc))
+        return sqlite_far_run(&j->far, true);
     int rc = reply(j);
     drop(j);
     return rc;

@@ -6,6 +6,7 @@
 #ifndef SQLITE_PROVIDER_H
 #define SQLITE_PROVIDER_H
 
+#include "asking.h"
 #include "buffer.h"
 #include "catalog.h"
 #include "conn.h"
@@ -69,6 +70,7 @@ struct sqlite_job {
     const char *mime;
 
     sqlite_far far;
+    common_asking asking;
     char room[]; /* for target's texts */
 };
 
@@ -79,6 +81,9 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc);
 int sqlite_job_start(sqlite_job *job, bool far);
 /* Fails it: an answer, not a failure of SQLite's. Returns SQLITE_OK. */
 int sqlite_job_fail(sqlite_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
+
+/* Whether the caller may read the table too, so that a description may tell of it. */
+bool sqlite_job_may(sqlite_job *job, mcp_str table);
 
 /* What a job may do. */
 int sqlite_run_database(sqlite_conn *conn, sqlite_job *job);
