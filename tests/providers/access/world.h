@@ -6,6 +6,8 @@
 #ifndef MCP_TESTS_ACCESS_WORLD_H
 #define MCP_TESTS_ACCESS_WORLD_H
 
+#include <ctype.h>
+
 #include "peer.h"
 
 #include "bridge.h"
@@ -144,12 +146,16 @@ static inline void open_world(peer *p, mcp_loop *loop)
     mcp_files *files = NULL;
     memset(p, 0, sizeof *p);
     p->loop = loop;
-    p->page_size = 1000;
     snprintf(docs, sizeof docs, "%s/docs", top);
     snprintf(app, sizeof app, "%s/app", top);
     snprintf(shop, sizeof shop, "%s/shop.db", top);
     snprintf(prompts, sizeof prompts, "%s/prompts", top);
-    assert_int_equal(peer_serve(p, loop ? mcp_loop_host(loop) : NULL, NULL), MCP_OK);
+    assert_int_equal(
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
+                                   .coalesce_ms = 1, .host = loop ? mcp_loop_host(loop) : NULL,
+                                   .page_size = 1000, .no_rate_limits = true),
+                       &p->server, &p->error),
+        MCP_OK);
     assert_int_equal(mcp_files_mount(p->server,
                                      MCP_OPTIONS(mcp_files_options, .sources = sources,
                                                  .n_sources = 1, .handle = &files),

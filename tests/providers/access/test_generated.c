@@ -1,0 +1,423 @@
+/* Access rules, by generation: every template with its parameters in any order and spelling, under random rules, through
+ * resources/read, the tools, prompts that embed, lists, completion and subscriptions. No answer shows the mark of what
+ * the rules hide, and every answer has the marks of what they show.
+ *
+ * MCP_ACCESS_URIS is how many are asked for (10,000), MCP_ACCESS_SEED the first random number. The million:
+ *
+ *     MCP_ACCESS_URIS=1000000 build/dev/tests/test_access_generated
+ */
+#define _GNU_SOURCE
+#include "targets.h"
+
+enum { PROMPTS = 30, PER_RULES = 20, PER_CHANNEL = 100 };
+
+static peer p;
+static uint64_t state_of_random;
+static size_t asked, served, hidden, broken; /* of the run */
+
+static uint32_t below(uint32_t n)
+{
+    state_of_random = state_of_random * 6364136223846793005U + 1442695040888963407U;
+    return (uint32_t)(state_of_random >> 33) % n;
+}
+
+static bool chance(uint32_t percent)
+{
+    return below(100) < percent;
+}
+
+/* ---- spelling ---------------------------------------------------------------------------------------- */
+
+typedef struct spelled {
+    char uri[2048];
+    bool valid;      /* it means the target, all of it */
+    bool has_params; /* a query stands behind it */
+    bool renamed;    /* other words stand before its query: it may be something else */
+    const target *t;
+} spelled;
+
+static char *put_encoded(char *to, char c)
+{
+    return to + sprintf(to, chance(50) ? "%%%02X" : "%%%02x", (unsigned char)c);
+}
+
+/* Some characters as %XX, and %XX in another case; "/" stays. */
+static char *put_text(char *to, const char *text, size_t len, uint32_t percent)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '%') {
+            for (size_t k = 0; k < 3; k++, i++)
+                *to++ = (char)(chance(50) ? toupper((unsigned char)text[i])
+                                          : tolower((unsigned char)text[i]));
+            i--;
+        } else if (text[i] != '/' && chance(percent)) {
+            to = put_encoded(to, text[i]);
+        } else {
+            *to++ = text[i];
+        }
+    }
+    return to;
+}
+
+/* Some of the parameters, in any order. */
+static char *put_params(spelled *s, char *to, uint32_t percent)
+{
+    char all[256], *words[8], *save = NULL;
+    size_t n = 0;
+    bool some = s->t->method == NULL;
+    snprintf(all, sizeof all, "%s", s->t->params);
+    for (char *w = strtok_r(all, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        words[n++] = w;
+    /* Only with it the answer shows what the target says. */
+    bool needed = n == 1 && strcmp(words[0], "depth=3") == 0;
+    for (size_t i = 0; i < n && some; i++) {
+        size_t k = i + below((uint32_t)(n - i));
+        char *swap = words[i];
+        words[i] = words[k], words[k] = swap;
+        if (!needed && chance(40))
+            continue;
+        char *equals = strchr(words[i], '=');
+        *to++ = s->has_params ? '&' : '?';
+        to = put_text(to, words[i], (size_t)(equals - words[i]), percent);
+        *to++ = '=';
+        to = put_text(to, equals + 1, strlen(equals + 1), percent);
+        s->has_params = true;
+    }
+    return to;
+}
+
+static const char *const junk[] = {
+    "#x.md",   "?",
+    "&",       "?x=1",
+    "&x=.md",  "/",
+    "//",      "/x.md",
+    ".md",     "%",
+    "%zz",     "%00",
+    "%2F",     "%2Fx.md",
+    "/..",     "/%2e",
+    "?=",      "?line=1&line=2",
+    "&a=b",    "?%6cine",
+    ";x=1",    "?after",
+    "?a.md",   "?limit=.md",
+    "%3Fx.md", "?offset=0&offset=0",
+};
+
+/* What may mean something else, or nothing. */
+static char *put_junk(spelled *s, char *to)
+{
+    s->valid = false;
+    s->renamed = true;
+    if (chance(30)) { /* in the middle */
+        size_t len = (size_t)(to - s->uri),
+               at = s->t->fixed + below((uint32_t)(len - s->t->fixed + 1));
+        const char *text = junk[below(COUNT(junk))];
+        memmove(s->uri + at + strlen(text), s->uri + at, len - at);
+        memcpy(s->uri + at, text, strlen(text));
+        return to + strlen(text);
+    }
+    s->renamed = !s->has_params;
+    return stpcpy(to, junk[below(COUNT(junk))]);
+}
+
+static void spell(spelled *s, const target *t)
+{
+    static const uint32_t percents[] = {0, 10, 50, 100};
+    uint32_t percent = percents[below(COUNT(percents))];
+    char *to = s->uri;
+    *s = (spelled){.t = t, .valid = true};
+    bool upper = chance(20), scheme = true;
+    for (size_t i = 0; i < t->fixed; i++) {
+        scheme = scheme && t->uri[i] != ':';
+        *to++ = (char)(upper && scheme ? toupper((unsigned char)t->uri[i]) : t->uri[i]);
+    }
+    to = put_text(to, t->uri + t->fixed, strlen(t->uri + t->fixed), percent);
+    to = put_params(s, to, percent);
+    if (chance(25))
+        to = put_junk(s, to);
+    *to = 0;
+}
+
+/* ---- rules -------------------------------------------------------------------------------------------- */
+
+static char globs[RULES][2 * NAME];
+
+static void make_glob(char *to)
+{
+    static const char *const pool[] = {"**",
+                                       "**/*.key",
+                                       "**/*.md",
+                                       "**.md",
+                                       "**=.md",
+                                       "**?**",
+                                       "**/sub/**",
+                                       "**/sub",
+                                       "file://$T/docs/**",
+                                       "file://$T/docs/sub/**",
+                                       "git://app/**",
+                                       "git://app/*/**",
+                                       "git://app/v1/**",
+                                       "git://app/HEAD/**",
+                                       "git://app/-/**",
+                                       "git://app/-/log/**",
+                                       "git://app/-/diff/**",
+                                       "git://app/-/commit/**",
+                                       "git://app/*/secret.key",
+                                       "git://app/*/",
+                                       "sqlite://shop/**",
+                                       "sqlite://shop/customer",
+                                       "sqlite://shop/customer/**",
+                                       "sqlite://shop/*/row/*",
+                                       "note:**",
+                                       "notes:**",
+                                       "notes:a/**",
+                                       "**:**"};
+    const target *t = &targets[below((uint32_t)n_targets)];
+    uint32_t kind = below(10);
+    if (kind < 6 || !*t->uri) {
+        strcpy(to, pool[below(COUNT(pool))]);
+    } else if (kind < 8) {
+        strcpy(to, t->uri);
+    } else {
+        size_t len = below((uint32_t)strlen(t->uri) + 1);
+        sprintf(to, "%.*s%s", (int)len, t->uri, kind == 8 ? "*" : "**");
+    }
+}
+
+static void make_rules(void)
+{
+    rule these[RULES];
+    size_t n = 1 + below(RULES - 1);
+    for (size_t i = 0; i < n; i++) {
+        make_glob(globs[i]);
+        these[i] = (rule){chance(50), globs[i]};
+    }
+    if (chance(40))
+        these[0] = (rule){false, "**"};
+    set_rules(&p, these, n);
+}
+
+static void say_rules(void)
+{
+    for (size_t i = 0; i < RULES && rules[i].glob; i++)
+        print_error("%s %s\n", rules[i].allow ? "allow" : "deny", rules[i].glob);
+}
+
+/* ---- the model ---------------------------------------------------------------------------------------- */
+
+static bool may_show(const target *t, const shown *s)
+{
+    return (!*t->uri || allowed(t->uri)) && (!*s->needs[0] || allowed(s->needs[0])) &&
+           (!*s->needs[1] || allowed(s->needs[1]));
+}
+
+static void wrong(const spelled *s, const char *what, const char *mark)
+{
+    say_rules();
+    fail_msg("%s %s %s\n%s\n%.2000s", s->t->request ? s->t->request : s->uri, what, mark, s->t->uri,
+             p.reply);
+}
+
+/* A note is whatever it is called by: its one spelling, from the name in its mark. */
+static bool may_note(const spelled *s, const char *mark)
+{
+    char uri[4096], *to = stpncpy(uri, s->t->uri, s->t->fixed);
+    for (const char *at = mark + strlen("MARK(note:"); *at != ')'; at++) {
+        bool bare = strchr("-._~:@!$&'()*+,;=[]", *at) || isalnum((unsigned char)*at) ||
+                    (*at == '/' && s->t->fixed == strlen("notes:"));
+        to = bare ? stpncpy(to, at, 1) : to + sprintf(to, "%%%02X", (unsigned char)*at);
+    }
+    *to = 0;
+    return allowed(uri);
+}
+
+/* No mark stands in the answer that is not the target's. */
+static void check_foreign(const spelled *s)
+{
+    for (const char *at = p.reply; (at = strstr(at, "MARK(")) != NULL; at++) {
+        bool own = strncmp(at, "MARK(note:", 10) == 0 && strncmp(s->t->uri, "note", 4) == 0 &&
+                   may_note(s, at);
+        for (size_t i = 0; i < s->t->n; i++)
+            own = own || strncmp(at, s->t->shows[i].mark, strlen(s->t->shows[i].mark)) == 0;
+        if (!own)
+            wrong(s, "shows what is another's:", at);
+    }
+}
+
+static void check_answer(const spelled *s)
+{
+    bool some = false;
+    asked++;
+    check_foreign(s);
+    for (size_t i = 0; i < s->t->n; i++) {
+        const shown *one = &s->t->shows[i];
+        bool may = may_show(s->t, one), is = strstr(p.reply, one->mark) != NULL;
+        if (is && !may)
+            wrong(s, "shows", one->mark);
+        if (!is && may && s->valid)
+            wrong(s, "lacks", one->mark);
+        some = some || is;
+    }
+    served += some;
+    broken += !s->valid;
+    hidden += s->valid && !some;
+    if (*s->t->uri && s->valid && !allowed(s->t->uri) && !strstr(p.reply, "rror"))
+        wrong(s, "answers", "");
+}
+
+/* ---- ways to ask -------------------------------------------------------------------------------------- */
+
+static const char *(*ask_for)(peer *p, const char *method, const char *params);
+static spelled embedded[PROMPTS];
+
+static void ask_by_reading(const spelled *s)
+{
+    char params[2200];
+    snprintf(params, sizeof params, "\"uri\":\"%s\"", s->uri);
+    ask_for(&p, READ, params);
+    check_answer(s);
+}
+
+static void ask_by_tool(const spelled *s)
+{
+    char params[2300];
+    snprintf(params, sizeof params, "\"name\":\"read_resource\",\"arguments\":{\"uri\":\"%s\"}",
+             s->uri);
+    ask_for(&p, CALL, params);
+    check_answer(s);
+}
+
+static void ask_by_prompt(void)
+{
+    char params[64];
+    uint32_t i = below(PROMPTS);
+    snprintf(params, sizeof params, "\"name\":\"p%u\"", i);
+    ask_for(&p, "prompts/get", params);
+    check_answer(&embedded[i]);
+}
+
+/* The acknowledgement names what is honoured: that of which there is no word is none of the caller's business. */
+static void ask_to_listen(const spelled *s)
+{
+    static int id = 100;
+    char params[2300];
+    snprintf(params, sizeof params, "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
+             s->uri);
+    p.reply[0] = 0;
+    peer_send(&p, id++, "subscriptions/listen", params);
+    asked++;
+    bool is = strstr(p.reply, s->uri) != NULL, may = allowed(s->t->uri);
+    served += is;
+    if (is && !may && !s->renamed)
+        wrong(s, "is listened to", "");
+    if (!is && may && s->valid)
+        wrong(s, "is not listened to", "");
+}
+
+static void ask_one(void)
+{
+    static spelled s;
+    const target *t = &targets[below((uint32_t)n_targets)];
+    spell(&s, t);
+    if (t->method) {
+        s.valid = true;
+        ask_for(&p, t->method, t->request);
+        check_answer(&s);
+    } else if (p.loop && chance(20)) {
+        ask_to_listen(&s);
+    } else if (chance(5)) {
+        ask_by_prompt();
+    } else if (chance(20)) {
+        ask_by_tool(&s);
+    } else {
+        ask_by_reading(&s);
+    }
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+/* What a prompt embeds is written once, in the words that come by chance. */
+static void write_prompts(void)
+{
+    char name[128];
+    for (size_t i = 0; i < PROMPTS; i++) {
+        do
+            spell(&embedded[i], &targets[below((uint32_t)n_targets)]);
+        while (embedded[i].t->method || !embedded[i].valid);
+        snprintf(name, sizeof name, "%s/prompts/p%zu.md", top, i);
+        FILE *f = fopen(name, "w");
+        assert_non_null(f);
+        fprintf(f, "{{resource: %s}}\n", embedded[i].uri);
+        fclose(f);
+    }
+}
+
+static size_t number(const char *variable, size_t otherwise)
+{
+    const char *set = getenv(variable);
+    return set ? strtoul(set, NULL, 10) : otherwise;
+}
+
+static void run(size_t count)
+{
+    int64_t began = now();
+    asked = served = hidden = broken = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i % PER_RULES == 0)
+            make_rules();
+        if (i % PER_CHANNEL == 0 && p.loop) {
+            mcp_channel_free(p.channel);
+            assert_int_equal(peer_connect(&p), MCP_OK);
+        }
+        ask_one();
+    }
+    print_message("%zu asked for: %zu showed something, %zu nothing, %zu made no sense; %lld ms\n",
+                  asked, served, hidden, broken, (long long)(now() - began));
+    assert_true(served > count / 10 && hidden > count / 10);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    state_of_random = number("MCP_ACCESS_SEED", 1);
+    make_world(generated_script);
+    add_targets();
+    write_prompts();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_world();
+    return 0;
+}
+
+static void test_at_once(void **state)
+{
+    (void)state;
+    ask_for = ask;
+    open_world(&p, NULL);
+    run(number("MCP_ACCESS_URIS", 10000));
+    close_world(&p);
+}
+
+/* With workers, and with subscriptions, which need a host. */
+static void test_on_workers(void **state)
+{
+    mcp_loop *loop;
+    (void)state;
+    ask_for = ask_and_wait;
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+    open_world(&p, loop);
+    run(number("MCP_ACCESS_URIS", 10000) / 10);
+    close_world(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_on_workers),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
