@@ -1,9 +1,26 @@
-/* hosts.c: clients that are known to show a model tools alone. */
+/* hosts.c: clients that are known to show a model tools alone.
+ *
+ * A name is here when the client's own source, an exchange with it that somebody published, or the community's index of
+ * clients (github.com/apify/mcp-client-capabilities) says what it sends as clientInfo.name, and that it lists tools but
+ * no resources. A wrong entry costs its user four tools that he did not need; a missing one is what --resource-tools is
+ * for.
+ */
 #include "bridge.h"
+
+static const char *const names[] = {
+    /* of vendors */
+    "github-copilot-developer", /* GitHub Copilot CLI: github.com/github/copilot-cli/issues/1268 */
+    "codex-mcp-client",         /* OpenAI Codex: its model gets tools */
+    "Codex", "ChatGPT", "antigravity-client", "continue-cli-client", "crush", "dust-mcp-client",
+    "Jan-Streamable-Client", "opencode", "Q-DEV-CLI", "Windsurf", "Zed",
+    "@n8n/n8n-nodes-langchain.mcpClientTool",
+    /* of libraries, whose programs mostly say nothing of their own */
+    "mcp", /* the Python SDK's default: OpenAI Agents SDK, LangChain adapters and others */
+    "ai-sdk-mcp-client", /* Vercel's AI SDK */
+};
 
 bool mcp_bridge_tools_only(const mcp_request *req, void *user)
 {
-    static const char *const names[] = {"github-copilot-developer", "codex-mcp-client"};
     mcp_str name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"));
     (void)user;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
