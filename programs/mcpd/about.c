@@ -34,13 +34,21 @@ char *about_first(const settings *s)
 
 /* ---- to the model -------------------------------------------------------------------------------- */
 
+/* By what a client may have: the methods, and the tools where they are listed for it (offer.c). */
+static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
+static const char by_tools[] =
+    "\nList them with resources/list or the tool list_resources; read one by its URI, with "
+    "resources/read or the tool read_resource. The tools find_resources and search_resources find "
+    "them by name and by content.";
+static const char by_either[] =
+    "\nList them with resources/list, or the tool list_resources where there is one; read one by "
+    "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
-    "\nList them with resources/list; read one by its URI. Parts of a large file: add "
+    " Parts of a large file: add "
     "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
-    "folder "
-    "reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
+    "folder reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
 static const char how_to_modules[] =
-    " What else can be read by its URI, resources/templates/list says.";
+    " What else can be read by its URI, resources/templates/list says";
 
 static bool is_utf8(const char *text)
 {
@@ -92,6 +100,19 @@ static void put_source(FILE *to, modules *m, const source *s)
     }
 }
 
+static void put_how_to(FILE *to, const settings *s)
+{
+    bool tools = s->resource_tools && !s->no_resource_tools;
+    fputs(tools ? by_tools : s->no_resource_tools ? by_methods : by_either, to);
+    if (s->files.count)
+        fputs(how_to_files, to);
+    if (s->files.count < s->sources.count)
+        fprintf(to, "%s%s.", how_to_modules,
+                tools                  ? ", and list_resources"
+                : s->no_resource_tools ? ""
+                                       : " (and list_resources)");
+}
+
 char *about_all(const settings *s, modules *m)
 {
     enum { MOST = 20 };
@@ -105,9 +126,7 @@ char *about_all(const settings *s, modules *m)
         put_source(to, m, &s->sources.items[i]);
     if (s->sources.count > MOST)
         fprintf(to, "\n- and %zu more", s->sources.count - MOST);
-    fputs(s->files.count ? how_to_files : "\nList them with resources/list.", to);
-    if (s->files.count < s->sources.count)
-        fputs(how_to_modules, to);
+    put_how_to(to, s);
     fputs(" Resources are read-only.", to);
     if (fclose(to) == 0)
         return text;

@@ -33,17 +33,22 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     }
 }
 
+/* Tools may be listed for hosts that are known to show nothing else. */
+#define ANY_HOST   "mcpd"
+#define TOOLS_ONLY "codex-mcp-client"
+
 /* The result, until the next question; NULL: there was an error, or none came in 20 seconds. */
-static const mcp_json *ask(asking *a, const char *method)
+static const mcp_json *ask(asking *a, const char *method, const char *client)
 {
-    char text[300];
+    char text[400];
     mcp_json_free(a->answer);
     a->answer = NULL;
     snprintf(text, sizeof text,
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"%s\",\"version\":\"1\"},"
              "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-             method);
+             method, client);
     mcp_channel_receive(a->channel, 0, mcp_str_from(text), mcp_loop_now(a->loop));
     for (int i = 0; i < 200 && !a->answer; i++)
         mcp_loop_step(a->loop, 100);
@@ -97,6 +102,22 @@ static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
 
 /* ---- principals ---------------------------------------------------------------------------------- */
 
+/* Who sees resources, and tools only in a host that is known to show nothing else. */
+static void find_tools(const char *principal, const mcp_json *result)
+{
+    size_t count = mcp_json_count(mcp_json_get(result, "tools"));
+    if (count)
+        doctor_find(FINDING_OK, "hosts",
+                    "%s gets %zu tools in a host that is known to show tools only, and none in "
+                    "others; --resource-tools offers them to every host",
+                    principal, count);
+    else
+        doctor_find(FINDING_WARNING, "hosts",
+                    "%s sees resources and no tools, and most hosts show tools only: "
+                    "without --no-resource-tools the resources are offered as tools",
+                    principal);
+}
+
 static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_json_writer *w)
 {
     asking a = {.loop = loop};
@@ -114,7 +135,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
     }
     bool resources = false, tools = false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-        const mcp_json *result = ask(&a, lists[l].method);
+        const mcp_json *result = ask(&a, lists[l].method, ANY_HOST);
         bool any = mcp_json_count(mcp_json_get(result, lists[l].array)) > 0;
         resources = resources || (any && l < 2);
         tools = tools || (any && strcmp(lists[l].one, "tool") == 0);
@@ -128,10 +149,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
             print_list(l, result);
     }
     if (resources && !tools)
-        doctor_find(FINDING_WARNING, "hosts",
-                    "%s sees resources and no tools, and most hosts show tools only: "
-                    "--resource-tools offers the resources as tools",
-                    principal);
+        find_tools(principal, ask(&a, "tools/list", TOOLS_ONLY));
     if (w)
         mcp_json_end(w);
     mcp_json_free(a.answer);

@@ -10,11 +10,20 @@
 
 enum { MOST_BYTES = 4 << 20 }; /* of binary contents: a host has to carry them in one message */
 
+typedef enum step {
+    AT_RESOURCE = 0, /* it is read */
+    AT_FOLDER,       /* it is not there: the folder that it would be in is */
+    AT_LIST,         /* nor is anything like it: the first page of the list is looked at */
+} step;
+
 typedef struct reading {
     bridge_tools *all;
     mcp_request *req;
-    mcp_str uri;
+    step step;
+    mcp_str uri;    /* with its parameters */
+    mcp_str folder; /* that it would be in; empty: none */
     common_ask ask;
+    bridge_near near;
 } reading;
 
 /* ---- contents ------------------------------------------------------------------------------------ */
@@ -87,45 +96,68 @@ static int put_contents(reading *r)
 
 /* ---- what goes wrong ----------------------------------------------------------------------------- */
 
-static int put_error(reading *r)
+static int put_error(const reading *r)
 {
     mcp_str message = mcp_json_string(mcp_json_get(r->ask.error, "message"));
-    if (mcp_str_eq(message, MCP_STR("Resource not found")))
-        return mcp_reply_tool_error(
-            r->req,
-            "There is no resource %.*s, or it is not served. list_resources and "
-            "find_resources show what there is.",
-            r->uri.len < 500 ? (int)r->uri.len : 500, r->uri.ptr);
     return mcp_reply_tool_error(r->req, "%.*s", (int)message.len, message.ptr ? message.ptr : "");
 }
 
-static int finish(reading *r)
+/* A URI and what is before it; "" where it is not there. */
+static int put_not_there(const reading *r)
 {
-    mcp_str type = mcp_json_string(mcp_json_get(r->ask.result, "resultType"));
-    int rc = r->ask.rc;
-    if (rc == MCP_OK && !r->ask.result)
-        rc = put_error(r);
-    else if (rc == MCP_OK && type.ptr && !mcp_str_eq(type, MCP_STR("complete")))
-        rc = mcp_reply_tool_error(r->req, "It asks for input, which a tool cannot pass on: read "
-                                          "it as a resource.");
-    else if (rc == MCP_OK)
-        rc = put_contents(r);
-    common_ask_clear(&r->ask);
+    const bridge_near *n = &r->near;
+    const char *before[BRIDGE_NEAR] = {" Did you mean ", ", or ", ", or "}, *uris[BRIDGE_NEAR];
+    for (size_t i = 0; i < BRIDGE_NEAR; i++) {
+        uris[i] = i < n->n ? n->uris[i] : "";
+        before[i] = i < n->n ? before[i] : "";
+    }
+    return mcp_reply_tool_error(
+        r->req,
+        "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s list_resources and "
+        "find_resources show what there is.",
+        r->uri.len < 500 ? (int)r->uri.len : 500, r->uri.ptr, before[0], uris[0], before[1],
+        uris[1], before[2], uris[2], n->n ? "?" : "");
+}
+
+static bool is_not_there(const reading *r)
+{
+    mcp_str message = mcp_json_string(mcp_json_get(r->ask.error, "message"));
+    return r->ask.rc == MCP_OK && mcp_str_eq(message, MCP_STR("Resource not found"));
+}
+
+/* A folder's lines end in a URI. */
+static int try_folder(reading *r)
+{
+    const mcp_json *content = mcp_json_at(mcp_json_get(r->ask.result, "contents"), 0);
+    mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
+    int rc = MCP_OK;
+    for (size_t at = 0, len; rc == MCP_OK && at < text.len; at += len + 1) {
+        const char *line = text.ptr + at, *lf = memchr(line, '\n', text.len - at);
+        len = lf ? (size_t)(lf - line) : text.len - at;
+        const char *tab = memrchr(line, '\t', len);
+        if (tab)
+            rc = bridge_near_try(&r->near, r->req,
+                                 (mcp_str){tab + 1, len - (size_t)(tab + 1 - line)});
+    }
     return rc;
 }
 
-static void later(void *user)
+static int try_list(reading *r)
 {
-    reading *r = user;
-    mcp_request *req = r->req;
-    mcp_reply_finish(req, finish(r));
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(r->ask.result, "resources");
+    int rc = MCP_OK;
+    for (const mcp_json *one; rc == MCP_OK && (one = mcp_json_next(list, &it, NULL)) != NULL;)
+        rc = bridge_near_try(&r->near, r->req, mcp_json_string(mcp_json_get(one, "uri")));
+    return rc;
 }
 
 /* ---- what is asked for --------------------------------------------------------------------------- */
 
 static void put_uri(mcp_json_writer *w, const void *user)
 {
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, ((const reading *)user)->uri);
+    const reading *r = user;
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, r->step == AT_FOLDER ? r->folder : r->uri);
 }
 
 static const char *const parts[] = {"offset", "length", "line", "lines", "tail", "depth", "limit"};
@@ -153,6 +185,90 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
     return to;
 }
 
+/* ---- step by step -------------------------------------------------------------------------------- */
+
+static void later(void *user);
+
+/* What could hold something like it: of the same scheme. */
+static bool list_mount(const char *prefix, void *user)
+{
+    const reading *r = user;
+    size_t len = strcspn(prefix, ":") + 1;
+    return r->uri.len >= len && strncmp(r->uri.ptr, prefix, len) == 0;
+}
+
+static int ask(reading *r, step what)
+{
+    common_ask_clear(&r->ask);
+    r->step = what;
+    r->ask = (common_ask){.req = r->req,
+                          .method = what == AT_LIST ? "resources/list" : "resources/read",
+                          .put = what == AT_LIST ? NULL : put_uri,
+                          .later = later,
+                          .user = r,
+                          .list_mount = list_mount,
+                          .mounts_user = r,
+                          .progress = what == AT_RESOURCE};
+    return common_door_ask(r->all->bridge->door, &r->ask);
+}
+
+/* Looks for something like it. MCP_OK: the next answer is there; MCP_PENDING; MCP_ENOTFOUND: that was all. */
+static int look_around(reading *r)
+{
+    int rc = MCP_OK;
+    if (r->step == AT_RESOURCE) {
+        r->near.name = bridge_last_piece(r->uri);
+        r->folder = (mcp_str){r->uri.ptr, (size_t)(r->near.name.ptr - r->uri.ptr)};
+        r->folder.len -= r->folder.len > 0; /* the slash */
+    } else {
+        rc = r->step == AT_FOLDER ? try_folder(r) : try_list(r);
+    }
+    if (rc != MCP_OK || r->near.n || r->step == AT_LIST)
+        return rc == MCP_OK ? MCP_ENOTFOUND : rc;
+    return ask(r, r->step == AT_RESOURCE && r->folder.len ? AT_FOLDER : AT_LIST);
+}
+
+static int reply(reading *r)
+{
+    mcp_str type = mcp_json_string(mcp_json_get(r->ask.result, "resultType"));
+    if (r->ask.rc != MCP_OK)
+        return r->ask.rc;
+    if (!r->ask.result)
+        return put_error(r);
+    if (type.ptr && !mcp_str_eq(type, MCP_STR("complete")))
+        return mcp_reply_tool_error(r->req, "It asks for input, which a tool cannot pass on: read "
+                                            "it as a resource.");
+    return put_contents(r);
+}
+
+/* From an answer on. */
+static int advance(reading *r)
+{
+    int rc = MCP_OK;
+    if (r->step == AT_RESOURCE && !is_not_there(r)) {
+        rc = reply(r);
+    } else {
+        do
+            rc = r->ask.rc == MCP_OK ? look_around(r) : r->ask.rc;
+        while (rc == MCP_OK);
+        if (rc == MCP_PENDING)
+            return rc;
+        if (rc == MCP_ENOTFOUND)
+            rc = put_not_there(r);
+    }
+    common_ask_clear(&r->ask);
+    return rc;
+}
+
+static void later(void *user)
+{
+    reading *r = user;
+    mcp_request *req = r->req;
+    int rc = advance(r);
+    if (rc != MCP_PENDING)
+        mcp_reply_finish(req, rc);
+}
+
 int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(arguments, "uri"));
@@ -161,14 +277,8 @@ int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
     if (!whole)
         return MCP_ENOMEM;
     *r = (reading){.all = user, .req = req, .uri = mcp_str_from(whole)};
-    r->ask = (common_ask){.req = req,
-                          .method = "resources/read",
-                          .put = put_uri,
-                          .later = later,
-                          .user = r,
-                          .progress = true};
     if (memchr(uri.ptr, 0, uri.len))
         return mcp_reply_tool_error(req, "uri holds a NUL, which no URI has: encode it as %%00.");
-    int rc = common_door_ask(r->all->bridge->door, &r->ask);
-    return rc == MCP_OK ? finish(r) : rc;
+    int rc = ask(r, AT_RESOURCE);
+    return rc == MCP_OK ? advance(r) : rc;
 }

@@ -28,6 +28,19 @@ int bridge_call_list(mcp_request *req, const mcp_json *arguments, void *user);
 int bridge_call_find(mcp_request *req, const mcp_json *arguments, void *user);
 int bridge_call_search(mcp_request *req, const mcp_json *arguments, void *user);
 
-/* hints.c: what to try after a URI that is not there, as far as the caller may know it. */
+/* near.c: among URIs that the caller may know those that are most like one that is not there. */
+enum { BRIDGE_NEAR = 3 };
+
+typedef struct bridge_near {
+    mcp_str name; /* the last piece of what is wanted */
+    size_t n;
+    size_t distance[BRIDGE_NEAR]; /* the nearest first */
+    char *uris[BRIDGE_NEAR];      /* of the request */
+} bridge_near;
+
+/* The last piece of a URI's path, without a query. */
+mcp_str bridge_last_piece(mcp_str uri);
+/* Tries one. MCP_ENOMEM. */
+int bridge_near_try(bridge_near *near, mcp_request *req, mcp_str uri);
 
 #endif

@@ -210,9 +210,11 @@ END
     run -1 --separate-stderr "$MCPD" --config c.json --doctor --json
     jq -e '.ok == false and any(.findings[]; .text | endswith("did you mean \"sources\"?"))' <<<"$output"
     run -0 --separate-stderr "$MCPD" --doctor docs
-    [[ "$output" == *"warning hosts: stdio sees resources and no tools"*"--resource-tools"* ]]
+    [[ "$output" == *"ok      hosts: stdio gets 4 tools in a host that is known to show tools only"*"--resource-tools"* ]]
     run -0 --separate-stderr "$MCPD" --doctor --resource-tools docs
-    [[ "$output" != *"warning hosts"* ]]
+    [[ "$output" != *" hosts: "* ]]
+    run -0 --separate-stderr "$MCPD" --doctor --no-resource-tools docs
+    [[ "$output" == *"warning hosts: stdio sees resources and no tools"*"--no-resource-tools"* ]]
     run -0 --separate-stderr "$MCPD" --http 0.0.0.0:0 --doctor docs
     [[ "$output" == *"warning http: 0.0.0.0:0: everybody who gets there is served"* ]]
 }

@@ -340,6 +340,14 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq -c '.result | [.serverInfo.name, .instructions]' <<< "$out")" = '["me","read it all"]' ]
 }
 
+@test "the instructions name tools where there are some" {
+    said() { printf '%s\n' "$initialize" | "$MCPD" "$@" "$T" | jq -r .result.instructions; }
+    [[ "$(said)" == *"or the tool list_resources where there is one"* ]]
+    [[ "$(said --resource-tools)" == *"resources/list or the tool list_resources;"*find_resources* ]]
+    [[ "$(said --no-resource-tools)" == *"List them with resources/list;"* ]]
+    [[ "$(said --no-resource-tools)" != *_resource* ]]
+}
+
 # ---- changes -------------------------------------------------------------------------------------------
 
 # start OPTIONS...: a server that goes on; its input is descriptor 7, its output the file $out

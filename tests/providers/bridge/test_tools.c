@@ -183,6 +183,19 @@ static const struct {
      {ENTRY("b/other.md"), "!README", "\"searched\":1"}},
     {"list_resources", "\"under\":\"other:\"", {"Nothing was found", "!file:"}},
     {"list_resources", "\"pattern\":\"*.none\"", {"Nothing was found", "{\"entries\":[]}"}},
+    /* what is not there, and what is like it */
+    {"read_resource",
+     "\"uri\":\"file://$T/a/readme.md\"",
+     {IS_ERROR, "There is no resource file://$T/a/readme.md",
+      "Did you mean file://$T/a/README.md?"}},
+    {"read_resource",
+     "\"uri\":\"file://$T/a/src/mian.c\",\"tail\":3",
+     {IS_ERROR, "Did you mean file://$T/a/src/main.c?"}},
+    {"read_resource",
+     "\"uri\":\"file://$T/nowhere/deep.c\"",
+     {IS_ERROR, "Did you mean file://$T/a/src/sub/deep.c?"}},
+    {"read_resource", "\"uri\":\"file://$T/a/secret.text\"", {IS_ERROR, "!Did you", "!secret.txt"}},
+    {"read_resource", "\"uri\":\"other:thing\"", {IS_ERROR, "no resource other:thing", "!Did you"}},
     /* by name */
     {FIND("\"name\":\"readme\""),
      {"\"entries\":[{\"kind\":\"file\"," ENTRY("a/README.md"), "!main.c"}},
@@ -287,6 +300,11 @@ static const struct {
      "\"uri\":\"file://$T/a/s%72c/main.c\"",
      {IS_ERROR, "There is no resource", "!needle"}},
     {may_not_see_src, "read_resource", "\"uri\":\"file://$T/a\"", {"/a/README.md\\n", "!src"}},
+    {may_not_see_src, "read_resource", "\"uri\":\"file://$T/a/sr\"", {IS_ERROR, "!Did you"}},
+    {may_not_see_src,
+     "read_resource",
+     "\"uri\":\"file://$T/a/src/mian.c\"",
+     {IS_ERROR, "!Did you", "!main.c"}},
     {may_not_see_a, SEARCH("\"query\":\"needle\",\"limit\":1"), {"/b/other.md", "!/a", "!cursor"}},
     {may_not_see_a, "list_resources", "\"limit\":1", {"cursor: 1:", "!/a", "file://$T/b\\n"}},
     {may_not_see_a,
@@ -419,6 +437,12 @@ static void test_no_memory(void **state)
             call(&p, SEARCH("\"query\":\"n(e+)dle\",\"regex\":true,\"per_file\":1"));
             assert_non_null(strstr(p.reply, "\"id\":1"));
             call(&p, FIND("\"name\":\"m\",\"limit\":2"));
+            assert_non_null(strstr(p.reply, "\"id\":1"));
+            call(&p, "list_resources", "\"limit\":3");
+            assert_non_null(strstr(p.reply, "\"id\":1"));
+            call(&p, "read_resource", "\"uri\":\"file://$T/a/binary\"");
+            assert_non_null(strstr(p.reply, "\"id\":1"));
+            call(&p, "read_resource", "\"uri\":\"file://$T/a/readme.md\"");
             assert_non_null(strstr(p.reply, "\"id\":1"));
         }
         close_peer(&p);

@@ -1,0 +1,75 @@
+/* near.c: see tools.h. Names are near when they differ by case alone, by a few letters, or when one is part of the other. */
+#define _GNU_SOURCE
+#include "tools.h"
+
+enum { LONGEST = 64, FARTHEST = 3 };
+
+mcp_str bridge_last_piece(mcp_str uri)
+{
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    size_t len = query ? (size_t)(query - uri.ptr) : uri.len;
+    len -= len && uri.ptr[len - 1] == '/';
+    const char *slash = len ? memrchr(uri.ptr, '/', len) : NULL;
+    size_t at = slash ? (size_t)(slash - uri.ptr) + 1 : 0;
+    return (mcp_str){uri.ptr + at, len - at};
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters have to be put in, taken out or changed; both are short. */
+static size_t distance(mcp_str a, mcp_str b)
+{
+    size_t row[LONGEST + 1];
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t before = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t changed = before + (lower(a.ptr[i - 1]) != lower(b.ptr[j - 1]));
+            before = row[j];
+            row[j] = least(changed, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b.len];
+}
+
+/* FARTHEST: too far. */
+static size_t how_far(mcp_str wanted, mcp_str name)
+{
+    if (!wanted.len || !name.len || wanted.len > LONGEST || name.len > LONGEST)
+        return FARTHEST;
+    size_t most = wanted.len < 4 ? 1 : FARTHEST - 1, far = distance(wanted, name);
+    if (far <= most)
+        return far;
+    bool part = wanted.len >= 4 && memmem(name.ptr, name.len, wanted.ptr, wanted.len);
+    return part ? FARTHEST - 1 : FARTHEST;
+}
+
+int bridge_near_try(bridge_near *n, mcp_request *req, mcp_str uri)
+{
+    size_t far = how_far(n->name, bridge_last_piece(uri)), at = 0;
+    if (far >= FARTHEST || uri.len > 500)
+        return MCP_OK;
+    while (at < n->n && n->distance[at] <= far)
+        at++;
+    if (at == BRIDGE_NEAR)
+        return MCP_OK;
+    char *copy = mcp_request_strdup(req, uri);
+    if (!copy)
+        return MCP_ENOMEM;
+    n->n += n->n < BRIDGE_NEAR;
+    for (size_t i = n->n - 1; i > at; i--)
+        n->uris[i] = n->uris[i - 1], n->distance[i] = n->distance[i - 1];
+    n->uris[at] = copy;
+    n->distance[at] = far;
+    return MCP_OK;
+}
