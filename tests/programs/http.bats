@@ -232,8 +232,8 @@ make_certificate() {
 
 @test "TLS: certificates that cannot be used" {
     make_certificate
-    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem project
-    [[ "$stderr" == *"both"* ]]
+    run -2 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem project
+    [[ "$stderr" == *"--tls-cert needs --tls-key"* ]]
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert none.pem --tls-key key.pem project
     [[ "$stderr" == *none.pem* ]]
     openssl ecparam -name prime256v1 -genkey -noout -out other.pem
