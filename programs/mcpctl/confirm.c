@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <common/sha256.h>
+
 #include "servers.h"
-#include "sha256.h"
 #include "terminal.h"
 
 /* ---- what was confirmed ----------------------------------------------------------------------------- */

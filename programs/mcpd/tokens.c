@@ -2,7 +2,8 @@
  *
  * What may surprise: each token lies in a slot of the same size, padded with zeros, and a token that
  * comes is compared with all of every slot, so that time tells nothing about how much of it was right.
- * A token without a principal is a principal of its own, named after its line.
+ * A token without a principal is a principal of its own, called after the token itself by a part of its SHA-256: so it stays
+ * who it is, whatever is done to the other lines.
  */
 #define _GNU_SOURCE
 #include "tokens.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+
+#include <common/sha256.h>
 
 #include "log.h"
 
@@ -79,7 +82,7 @@ static bool add(const reader *s, const char *principal, const char *text)
 
 static bool add_line(const reader *s, char *line)
 {
-    char own[32];
+    char digits[65], own[32];
     line += strspn(line, " \t");
     size_t len = strlen(line);
     while (len && strchr(" \t\r\n", line[len - 1]))
@@ -88,7 +91,8 @@ static bool add_line(const reader *s, char *line)
         return true;
     char *colon = strchr(line, ':');
     if (!colon) {
-        snprintf(own, sizeof own, "token:%zu", s->line);
+        sha256_hex(line, len, digits);
+        snprintf(own, sizeof own, "token:%.12s", digits);
         return add(s, own, line);
     }
     if (colon == line)
@@ -201,6 +205,11 @@ void tokens_gone(const tokens *before, const tokens *now,
     for (size_t i = 0; before && i < before->count; i++)
         if (!has(now, &before->items[i]))
             gone(user, before->items[i].principal);
+}
+
+const char *tokens_principal(const tokens *t, size_t i)
+{
+    return t && i < t->count ? t->items[i].principal : NULL;
 }
 
 void tokens_free(tokens *t)

@@ -112,7 +112,7 @@ ask() {
     grep -qi '^WWW-Authenticate: Bearer' headers
     finish
     grep -q ' ada POST /mcp resources/list 200 ' "$log"
-    grep -q ' token:4 POST /mcp resources/list 200 ' "$log"
+    grep -q " token:$(printf lonely-token | sha256sum | cut -c1-12) POST /mcp resources/list 200 " "$log"
     grep -q ' - POST /mcp .* 401 ' "$log"
     run ! grep -q sesame "$log"
 }
