@@ -235,6 +235,8 @@ static void look_at_http(const settings *now, offer *o)
     look_at_file("key", now->tls_key, true);
     if (tokens_load(now->token_file, o->config, &known, &error) != MCP_OK && error.text[0])
         doctor_find(FINDING_WRONG, "tokens", "%s", error.text);
+    else if (o->config)
+        (void)principals_check(o->config, known);
     if (now->http.count && mcp_loop_new(NULL, &loop, &error) == MCP_OK &&
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1"), &server,
                        &error) == MCP_OK)

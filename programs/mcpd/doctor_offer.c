@@ -9,6 +9,7 @@
 #include <prompts.h>
 
 #include "doctor.h"
+#include "tokens.h"
 
 enum { SHOWN = 5, MOST_PRINCIPALS = 32 };
 
@@ -159,7 +160,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
 /* Each once. */
 static void add_principal(const char *name, const char **list, size_t *n)
 {
-    if (!name || strchr(name, '*') || *n == MOST_PRINCIPALS)
+    if (*n == MOST_PRINCIPALS)
         return;
     for (size_t i = 0; i < *n; i++)
         if (strcmp(list[i], name) == 0)
@@ -167,27 +168,21 @@ static void add_principal(const char *name, const char **list, size_t *n)
     list[(*n)++] = name;
 }
 
-static void add_named(config *c, const mcp_json *value, const char **list, size_t *n)
-{
-    mcp_json_iter it = {0};
-    if (mcp_json_is(value, MCP_JSON_STRING))
-        add_principal(config_text(c, value), list, n);
-    for (const mcp_json *v; (v = mcp_json_next(value, &it, NULL)) != NULL;)
-        if (mcp_json_is(value, MCP_JSON_ARRAY))
-            add_principal(config_text(c, v), list, n);
-}
-
-static size_t principals(const settings *now, config *c, const char **list)
+/* Whoever may come in, each token for itself where there are rules. */
+static size_t principals(const settings *now, config *c, const tokens *known, const char **list)
 {
     size_t n = 0;
-    mcp_json_iter it = {0};
-    const mcp_json *rules = c ? mcp_json_get(config_root(c), "access") : NULL;
+    const char *name;
+    bool rules = c && mcp_json_get(config_root(c), "access");
     if (!now->http.count || now->stdio)
         add_principal("stdio", list, &n);
-    if (now->http.count && !now->token_file && !(c && mcp_json_get(config_root(c), "tokens")))
+    if (now->http.count && !known)
         add_principal("anonymous", list, &n);
-    for (const mcp_json *v; (v = mcp_json_next(rules, &it, NULL)) != NULL;)
-        add_named(c, mcp_json_get(v, "principal"), list, &n);
+    for (size_t i = 0; rules && (name = tokens_principal(known, i)) != NULL; i++)
+        add_principal(name, list, &n);
+    if (n == MOST_PRINCIPALS)
+        doctor_find(FINDING_OK, "tokens", "what more than %d principals see is not shown",
+                    MOST_PRINCIPALS);
     if (n == 0)
         add_principal("anybody with a token", list, &n);
     return n;
@@ -209,6 +204,7 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
     mcp_loop *loop = NULL;
     mcp_server *server = NULL;
     mcp_prompts *prompts = NULL;
+    tokens *known = NULL;
     int rc = mcp_loop_new(NULL, &loop, &error);
     if (rc == MCP_OK) {
         mcp_host host = *mcp_loop_host(loop);
@@ -227,13 +223,16 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
         doctor_find(FINDING_WRONG, "offer", "%s", error.text);
     else if (rc != MCP_OK)
         doctor_find(FINDING_WRONG, "offer", "it cannot be served: see above");
-    size_t n = rc == MCP_OK ? principals(now, o->config, list) : 0;
+    (void)tokens_load(now->token_file, o->config, &known,
+                      &error); /* what is wrong was found before */
+    size_t n = rc == MCP_OK ? principals(now, o->config, known, list) : 0;
     for (size_t i = 0; i < n; i++)
         show(loop, server, list[i], w);
     if (loop)
         mcp_loop_drain(loop, 2000);
     mcp_prompts_free(prompts);
     offer_leave(o);
+    tokens_free(known);
     mcp_server_free(server);
     mcp_loop_free(loop);
     return rc;

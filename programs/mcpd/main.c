@@ -180,6 +180,8 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
+    if (rc == MCP_OK)
+        rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
     return rc == MCP_OK
                ? at_option(p, "prompts", 0, add_prompts(s, p->server, &p->prompts, error), error)
                : rc;

@@ -148,6 +148,8 @@ static int change(reload *r, reading *next)
     int rc = change_tokens(r, next, &known);
     if (rc != MCP_OK)
         return rc;
+    /* Told, and not refused: else a token that is taken away stays good as long as a rule names it. */
+    (void)principals_check(next->config, known);
     o->config = next->config;
     o->now = &next->now;
     rc = offer_make(o, r->c.server, &error);

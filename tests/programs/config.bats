@@ -143,7 +143,7 @@ END
     run -0 --separate-stderr "$MCPD" --config example.json --check-config
     [ "$output" = "example.json: nothing is wrong with it" ]
     [[ "$stderr" == "mcpd: warning: postgres: orders cannot be reached now:"* && "$stderr" != *$'\n'* ]]
-    { echo '{"sources": ["docs"],'; awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' \
+    { echo '{"sources": ["docs"], "http": "127.0.0.1:0", "tokens": {"alice": "a", "guest": "g"},'; awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' \
         "$BATS_TEST_DIRNAME/../../docs/access.md"; echo '}'; } >example.json
     right "$(cat example.json)"
 }
@@ -323,6 +323,51 @@ END
         ! grep -q "$name" said
     done
     ! as '' resources/list '' | grep -q '"result"'
+    finish
+}
+
+@test "access: a rule about nobody is an error, and says whom it may have meant" {
+    rules() { # ACCESS
+        printf '{"sources": ["docs"], "http": "127.0.0.1:0", "token-file": "t",\n"access": [%s]}\n' "$1"
+    }
+    (umask 077 && printf 'guest:of-guest\nalice:of-alice\nnameless\n' >t)
+    nameless=token:$(printf nameless | sha256sum | cut -c1-12)
+    wrong "$(rules '{"principal": "gest", "effect": "deny"}')" \
+        '2:26: nobody is called "gest"; did you mean "guest"?'
+    wrong "$(rules '{"principal": ["alice", "bob", "Guest", "token:3"], "effect": "deny"}')" \
+        "2:36: nobody is called \"bob\"; there are stdio, anonymous, guest, alice, $nameless" \
+        '2:43: nobody is called "Guest"; did you mean "guest"?' \
+        "2:52: nobody is called \"token:3\"; there are stdio, anonymous, guest, alice, $nameless"
+    right "$(rules "{\"principal\": [\"guest\", \"al*\", \"x*\", \"stdio\", \"$nameless\"], \"effect\": \"deny\"}")"
+    run -1 --separate-stderr "$MCPD" --config bad.json
+    [[ "$stderr" == *'bad.json:2:36: nobody is called "bob"'* ]]
+    run -1 --separate-stderr "$MCPD" --config bad.json --doctor
+    [[ "$output" == *'WRONG   configuration: bad.json:2:36: nobody is called "bob"'* ]]
+    # and what the rules are about is shown for each token
+    rules '{"principal": "guest", "effect": "deny"}' >c.json
+    run -0 --separate-stderr "$MCPD" --config c.json --doctor --json
+    [ "$(jq -c '[.offers[] | [.principal, .resources.count > 0, .resourceTemplates.count > 0]]' <<<"$output")" = \
+        "[[\"guest\",false,false],[\"alice\",true,true],[\"$nameless\",true,true]]" ]
+}
+
+@test "a token without a name is who it was, whatever goes before it; what goes is told, and gone" {
+    (umask 077 && printf 'first\nsecond\nguest:third\n' >t)
+    second=token:$(printf second | sha256sum | cut -c1-12)
+    printf '{"sources": ["docs"], "token-file": "t", "access": [{"principal": ["%s", "guest"], "effect": "deny"}]}' \
+        "$second" >c.json
+    serve --config c.json --http 127.0.0.1:0
+    count() { as "$1" resources/list '' | jq '.result.resources | length'; }
+    [ "$(count first)" -gt 0 ]
+    [ "$(count second)" = 0 ]
+    printf 'fourth\nsecond\n' >t
+    kill -HUP "$server"
+    heard_in_log 'read again' log
+    grep -q 'c.json:1:[0-9]*: nobody is called "guest"' log
+    [ "$(count fourth)" -gt 0 ]
+    [ "$(count second)" = 0 ]
+    for gone in first third; do
+        [[ "$(as "$gone" resources/list '')" != *'"result"'* ]]
+    done
     finish
 }
 
