@@ -111,7 +111,7 @@ static void check_answer(const repo_job *j)
 
 static void look(repo *r, int (*run)(repo_job *), const char *uri)
 {
-    char room[256];
+    char room[512];
     repo_job j = {.r = r, .run = run, .use = {.layout = r->layout}};
     if (repo_uri_parse(mcp_str_from(uri), room, &j.target) != MCP_OK)
         abort();
@@ -119,7 +119,11 @@ static void look(repo *r, int (*run)(repo_job *), const char *uri)
     j.json = mcp_json_writer_new(&r->alloc, 0);
     if (!j.json || repo_use_begin(&j.use, r->layout, NULL, false, r->timeout_ms) != MCP_OK)
         abort();
+    if (!repo_job_format(&j))
+        abort();
     j.rc = run(&j);
+    if (j.rc == MCP_OK && !j.code && !j.size && !j.object && !j.has_text && j.as_text)
+        j.rc = repo_job_to_text(&j);
     check_answer(&j);
     repo_use_end(&j.use);
     git_odb_object_free(j.object);
@@ -144,6 +148,13 @@ static const struct {
     {repo_run_diff, "-/diff/" ID(1) "/" ID(2) "/a"},
     {repo_run_blame, "-/blame/" ID(0) "/a"},
     {repo_run_blame, "-/blame/" ID(0) "/a/b?line=2&lines=1"},
+    {repo_run_commit, "-/commit/" ID(0) "~1%5E2?format=text"},
+    {repo_run_log, "-/log/" ID(0) ".." ID(1) "?format=text"},
+    {repo_run_log, "-/log/" ID(0) "..." ID(1) "?limit=1"},
+    {repo_run_diff, "-/diff/" ID(0) "..." ID(1)},
+    {repo_run_file, ID(0) "/?format=text"},
+    {repo_run_search, "-/search/" ID(0) "?text=a&limit=2"},
+    {repo_run_search, "-/search/" ID(0) "?regex=a%7Cb&after=1%3Aa&format=text"},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

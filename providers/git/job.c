@@ -21,6 +21,7 @@ static int (*const runs[])(repo_job *) = {
     [REPO_KIND_LOG] = repo_run_log,
     [REPO_KIND_DIFF] = repo_run_diff,
     [REPO_KIND_BLAME] = repo_run_blame,
+    [REPO_KIND_SEARCH] = repo_run_search,
 };
 
 /* ---- from the URI on -------------------------------------------------------------------------------- */
@@ -90,14 +91,15 @@ static int refuse(const repo_job *j, int code, const char *format, ...)
 
 static int too_large(const repo_job *j)
 {
-    return common_reply_too_large(j->req, &j->r->alloc, false,
-                                  &(common_too_large){.uri = j->uri,
-                                                      .what = "The file",
-                                                      .where = "",
-                                                      .size = j->size,
-                                                      .limit = j->r->max_read,
-                                                      .prefix = j->r->prefix,
-                                                      .rest = "{rev}/{+path}{?offset,length}"});
+    return common_reply_too_large(
+        j->req, &j->r->alloc, false,
+        &(common_too_large){.uri = j->uri,
+                            .what = "The file",
+                            .where = "",
+                            .size = j->size,
+                            .limit = j->r->max_read,
+                            .prefix = j->r->prefix,
+                            .rest = "{rev}/{+path}{?offset,length,format}"});
 }
 
 static int failed(const repo_job *j)
@@ -133,6 +135,8 @@ static int reply_bytes(const repo_job *j)
     mcp_str bytes = j->has_text ? (mcp_str){j->text.ptr ? j->text.ptr : "", j->text.len} : j->bytes;
     bool text = common_text_check(bytes);
     const char *mime = j->mime ? j->mime : text ? "text/plain" : "application/octet-stream";
+    if (j->as_text && text)
+        mime = "text/plain";
     if (text)
         return mcp_reply_str(j->req, bytes, mime);
     return mcp_reply_bytes(j->req, bytes.ptr, bytes.len, mime);
@@ -180,6 +184,7 @@ static void run(repo_job *j, bool near)
     repo_layout *l = j->use.layout;
     clear(j);
     j->has_text = j->fixed = false;
+    j->mime = NULL;
     j->code = 0;
     j->size = 0;
     j->json = mcp_json_writer_new(&j->r->alloc, 0);
@@ -191,6 +196,8 @@ static void run(repo_job *j, bool near)
     j->deadline = j->asking.turn && !near ? j->deadline : j->use.deadline;
     j->use.deadline = j->deadline; /* of all turns together */
     j->rc = j->run(j);
+    if (j->rc == MCP_OK && !j->code && !j->size && !j->object && !j->has_text && j->as_text)
+        j->rc = repo_job_to_text(j);
     if (j->asking.rc != MCP_OK)
         j->rc = j->asking.rc;
     repo_use_end(&j->use);
@@ -305,6 +312,8 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
         rc = check_revs(j);
     if (rc != MCP_OK)
         return rc;
+    if (!repo_job_format(j))
+        return refuse(j, j->code, "%s", j->message);
     j->run = runs[j->target.kind];
     common_asking_init(&j->asking, req, &r->alloc);
     return may_see_path(j) ? start(j) : MCP_ENOTFOUND;

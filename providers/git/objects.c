@@ -7,7 +7,7 @@
 
 enum { NEAR_BUDGET = 256 << 10, MAX_TAGS = 16 };
 
-static int64_t now_ms(void)
+int64_t repo_use_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -18,7 +18,7 @@ int repo_use_begin(repo_use *u, repo_layout *l, const mcp_request *req, bool nea
                    uint64_t timeout_ms)
 {
     *u = (repo_use){.layout = l, .req = req, .near = near, .budget = NEAR_BUDGET};
-    u->deadline = now_ms() + (int64_t)timeout_ms;
+    u->deadline = repo_use_now() + (int64_t)timeout_ms;
     repo_odb o = repo_layout_borrow(l);
     u->odb = o.odb;
     u->reader = o.reader;
@@ -40,7 +40,7 @@ int repo_use_check(const repo_use *u)
 {
     if (u->req && mcp_request_cancelled(u->req))
         return MCP_ECANCELLED;
-    return now_ms() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
+    return repo_use_now() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
 }
 
 /* The reader knows more than libgit2 hands on: but for a hash that is another one, and memory of its own. */

@@ -17,17 +17,20 @@ enum {
 /* Where a path may be empty there is a template without one too: hosts make forms of them, and a form wants every variable
  * of the path. */
 static const common_template templates[] = {
-    {"{rev}/{+path}{?offset,length}", "file", "File or folder at a revision",
+    {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or id of a commit, with ~N or ^N behind it for those before. Of a "
      "large file length bytes from offset on",
      NULL},
-    {"{rev}/{?limit}", "tree", "Top folder at a revision", "Its entries with their URIs",
+    {"{rev}/{?limit,format}", "tree", "Top folder at a revision", "Its entries with their URIs",
      "application/json"},
-    {"-/commit/{rev}", "commit", "Commit", "Who, when, why, and its parents", "application/json"},
-    {"-/log/{rev}{?limit}", "log", "History of a revision",
+    {"-/branches{?limit,format}", "branches", "Branches", "Names, ids, URIs", "application/json"},
+    {"-/tags{?limit,format}", "tags", "Tags", "Names, ids, URIs", "application/json"},
+    {"-/commit/{rev}{?format}", "commit", "Commit", "Who, when, why, and its parents",
+     "application/json"},
+    {"-/log/{rev}{?limit,format}", "log", "History of a revision",
      "Newest first; rev may be a range like v1..main. `next` leads to older ones",
      "application/json"},
-    {"-/log/{rev}/{+path}{?limit}", "path_log", "History of a file or folder",
+    {"-/log/{rev}/{+path}{?limit,format}", "path_log", "History of a file or folder",
      "Newest first; `next` leads to older ones", "application/json"},
     {"-/diff/{range}", "diff", "Difference of a range",
      "As a patch. v1..main: from one to the other; v1...main: from where they parted",
@@ -36,8 +39,13 @@ static const common_template templates[] = {
      "text/x-diff"},
     {"-/diff/{from}/{to}/{+path}", "path_diff", "Difference of a file or folder",
      "Between two revisions, as a patch", "text/x-diff"},
-    {"-/blame/{rev}/{+path}{?line,lines}", "blame", "Who wrote these lines",
+    {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",
      "lines of a file from line on, by the commit that brought them", "application/json"},
+    {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
+     "Lines with this text, or that match this regular expression (one of both); path: a folder, "
+     "or "
+     "a glob like *.c. `next` leads on",
+     "application/json"},
 };
 
 /* ---- mounting --------------------------------------------------------------------------------------------- */

@@ -52,7 +52,8 @@ typedef struct repo_job {
     common_buffer text; /* or else this, when has_text */
     bool has_text;
     const char *mime;
-    char room[]; /* for target's texts */
+    bool as_text; /* asked for so */
+    char room[];  /* for target's texts */
 } repo_job;
 
 /* Fails it: an answer, not a failure of ours. Returns MCP_OK. */
@@ -60,6 +61,11 @@ int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3
 /* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
 bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret);
+
+/* ?format=; false after failing the job: it is none. */
+bool repo_job_format(repo_job *job);
+/* Makes the text of what is JSON. */
+int repo_job_to_text(repo_job *job);
 
 /* Whether the caller may read that too, so that it may be shown or told of. */
 bool repo_job_may(repo_job *job, const repo_target *target);
@@ -73,6 +79,7 @@ int repo_run_commit(repo_job *job);
 int repo_run_log(repo_job *job);
 int repo_run_diff(repo_job *job);
 int repo_run_blame(repo_job *job);
+int repo_run_search(repo_job *job);
 
 /* What a REV's path is: the tree or blob, or the commit of a submodule. */
 int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);

@@ -30,6 +30,8 @@ typedef struct repo_use {
 int repo_use_begin(repo_use *u, repo_layout *l, const mcp_request *req, bool near,
                    uint64_t timeout_ms);
 void repo_use_end(repo_use *u);
+/* The clock of `deadline`. */
+int64_t repo_use_now(void);
 /* Whether to go on; asked now and then by what may take long. */
 int repo_use_check(const repo_use *u);
 

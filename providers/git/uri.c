@@ -15,21 +15,27 @@ static const struct {
     {"branches", REPO_KIND_BRANCHES, 0, false, false}, {"tags", REPO_KIND_TAGS, 0, false, false},
     {"commit", REPO_KIND_COMMIT, 1, false, false},     {"log", REPO_KIND_LOG, 1, true, false},
     {"diff", REPO_KIND_DIFF, 2, true, false},          {"blame", REPO_KIND_BLAME, 1, true, true},
+    {"search", REPO_KIND_SEARCH, 1, false, false},
 };
 
 static const struct {
     const char *name;
     unsigned kinds;
 } params[REPO_PARAM_COUNT] = {
-    [REPO_PARAM_AFTER] = {"after",
-                          1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES | 1U << REPO_KIND_TAGS},
+    [REPO_PARAM_AFTER] = {"after", 1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES |
+                                       1U << REPO_KIND_TAGS | 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_FORMAT] = {"format", ~0U},
     [REPO_PARAM_FROM] = {"from", 1U << REPO_KIND_LOG},
     [REPO_PARAM_LENGTH] = {"length", 1U << REPO_KIND_FILE},
     [REPO_PARAM_LIMIT] = {"limit", 1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES |
-                                       1U << REPO_KIND_TAGS | 1U << REPO_KIND_LOG},
+                                       1U << REPO_KIND_TAGS | 1U << REPO_KIND_LOG |
+                                       1U << REPO_KIND_SEARCH},
     [REPO_PARAM_LINE] = {"line", 1U << REPO_KIND_BLAME},
     [REPO_PARAM_LINES] = {"lines", 1U << REPO_KIND_BLAME},
     [REPO_PARAM_OFFSET] = {"offset", 1U << REPO_KIND_FILE | 1U << REPO_KIND_LOG},
+    [REPO_PARAM_PATH] = {"path", 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_REGEX] = {"regex", 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_TEXT] = {"text", 1U << REPO_KIND_SEARCH},
 };
 
 static bool is_name(mcp_str s)
@@ -71,7 +77,9 @@ static bool take_params(common_pieces *p, repo_target *t)
             if (mcp_str_eq(name, mcp_str_from(params[i].name)) && params[i].kinds >> t->kind & 1)
                 value = &t->param[i];
         p->room -= name.len + 1; /* it is not kept */
-        if (!value || value->ptr || !common_pieces_take(p, "&#", value) || !value->len)
+        if (!value || value->ptr || !common_pieces_take(p, "&#", value))
+            return false;
+        if (!value->len && value != &t->param[REPO_PARAM_PATH]) /* which may be the top */
             return false;
         if (p->rest.len && (!common_pieces_skip(p, '&') || !p->rest.len))
             return false;
@@ -124,7 +132,7 @@ int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
 {
     common_pieces p = {.rest = rest, .room = room};
     *ret = (repo_target){.rev = {"", 0}, .other = {"", 0}, .path = {"", 0}};
-    if (p.rest.len) {
+    if (p.rest.len && *p.rest.ptr != '?') {
         ret->kind = REPO_KIND_FILE;
         if (!take_rev(&p, &ret->rev))
             return MCP_ENOTFOUND;

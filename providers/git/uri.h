@@ -8,6 +8,9 @@
  *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
  *     git://NAME/-/diff/REV/REV[/PATH], or with a range in one segment: git://NAME/-/diff/REV..REV[/PATH]
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
+ *     git://NAME/-/search/REV?text=TEXT&path=PATH&limit=N, or regex=; ?after=LINE:PATH
+ *
+ * Behind all of them may stand format=json or format=text.
  *
  * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled %2F: that is what the template
  * {rev} makes of them, and so it is always clear where the path begins. "-" is no REV, because no
@@ -31,16 +34,21 @@ typedef enum repo_kind {
     REPO_KIND_LOG,
     REPO_KIND_DIFF,
     REPO_KIND_BLAME,
+    REPO_KIND_SEARCH,
 } repo_kind;
 
 typedef enum repo_param {
     REPO_PARAM_AFTER,
+    REPO_PARAM_FORMAT,
     REPO_PARAM_FROM,
     REPO_PARAM_LENGTH,
     REPO_PARAM_LIMIT,
     REPO_PARAM_LINE,
     REPO_PARAM_LINES,
     REPO_PARAM_OFFSET,
+    REPO_PARAM_PATH,
+    REPO_PARAM_REGEX,
+    REPO_PARAM_TEXT,
     REPO_PARAM_COUNT,
 } repo_param;
 

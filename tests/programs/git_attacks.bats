@@ -53,11 +53,11 @@ everything() { # NAME: all that a peer can do with it
     result resources/list '{}'
     result resources/templates/list '{}'
     for uri in "" HEAD/ HEAD/a.txt v1/a.txt -/log/HEAD -/log/HEAD/a.txt -/diff/v1/HEAD -/blame/HEAD/a.txt -/commit/HEAD \
-        -/branches -/tags; do
+        -/branches -/tags -/log/v1..HEAD -/diff/v1...HEAD 'HEAD~1/?format=text' '-/search/HEAD?text=o'; do
         result resources/read "{\"uri\":\"git://$name/$uri\"}"
     done
     for argument in '{"name":"rev","value":""}' '{"name":"path","value":"a"}'; do
-        result completion/complete "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://$name/{rev}/{+path}{?offset,length}\"},\"argument\":$argument}"
+        result completion/complete "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://$name/{rev}/{+path}{?offset,length,format}\"},\"argument\":$argument}"
     done
     request subscriptions/listen "{\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":[\"git://$name/HEAD/a.txt\",\"git://$name/-/branches\"]}}"
     hear '.method == "notifications/subscriptions/acknowledged"'

@@ -298,7 +298,7 @@ some() { # N: of the lines
         git -C r pack-refs --all
     done
     # what completion offers is there
-    for template in '{rev}/{+path}{?offset,length}'; do
+    for template in '{rev}/{+path}{?offset,length,format}'; do
         ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"rev\",\"value\":\"\"}"
         jq -r '.result.completion.values[] | @uri' <<<"$reply" >values
         [ "$(wc -l <values)" -gt 15 ]

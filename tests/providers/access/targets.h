@@ -154,8 +154,8 @@ static inline void add_git_folder(const char *rev, const char *folder)
 static inline void add_history(const char *rev, int version, const char *path)
 {
     char file[NAME] = "";
-    target *t =
-        add_target("limit=10", GIT_FIXED, "git://app/-/log/%s%s%s", rev, *path ? "/" : "", path);
+    target *t = add_target("limit=10 format=text", GIT_FIXED, "git://app/-/log/%s%s%s", rev,
+                           *path ? "/" : "", path);
     if (*path)
         snprintf(file, sizeof file, "git://app/%s/%s", rev, path);
     for (int i = 0; i < version; i++)
@@ -184,6 +184,27 @@ static inline void add_difference(const char *from, const char *to, const char *
     }
 }
 
+/* As JSON and as text; the files of version 2. */
+static inline void add_searches(void)
+{
+    static const char *const requests[] = {
+        "\"uri\":\"git://app/-/search/HEAD?text=MARK\"",
+        "\"uri\":\"git://app/-/search/HEAD?regex=MA.K&format=text&%70ath=**\"",
+        "\"uri\":\"git://app/-/search/%48EAD?text=MARK&path=sub\"",
+    };
+    char mark[NAME], file[NAME];
+    for (size_t i = 0; i < COUNT(requests); i++) {
+        target *t = add_target("", 0, "%s", "");
+        t->method = "resources/read";
+        t->request = requests[i];
+        for (size_t k = i == 2 ? 2 : 0; k < COUNT(git_files); k++) {
+            snprintf(mark, sizeof mark, "MARK(git:%s:2)", git_files[k]);
+            snprintf(file, sizeof file, "git://app/HEAD/%s", git_files[k]);
+            add_shown(t, mark, file, "git://app/-/search/HEAD");
+        }
+    }
+}
+
 static inline void add_git(void)
 {
     char mark[NAME];
@@ -191,8 +212,8 @@ static inline void add_git(void)
     for (size_t r = 0; r < COUNT(revisions); r++) {
         const char *rev = revisions[r].name;
         for (size_t i = 0; i < COUNT(git_files); i++) {
-            target *t = add_target("offset=0 length=65536 after=x.md limit=9", GIT_FIXED,
-                                   "git://app/%s/%s", rev, git_files[i]);
+            target *t = add_target("offset=0 length=65536 after=x.md limit=9 format=text",
+                                   GIT_FIXED, "git://app/%s/%s", rev, git_files[i]);
             snprintf(mark, sizeof mark, "MARK(git:%s:%d)", git_files[i], revisions[r].version);
             add_shown(t, mark, "", "");
             add_history(rev, revisions[r].version, git_files[i]);
@@ -217,6 +238,7 @@ static inline void add_git(void)
     add_shown(t, "git://app/HEAD/", "git://app/HEAD/", "");
     add_shown(t, "git://app/-/log/HEAD", "git://app/-/log/HEAD", "");
     add_shown(t, "\\\"branch\\\":\\\"main\\\"", "git://app/main/", "");
+    add_searches();
 }
 
 /* ---- databases and what has no provider ---------------------------------------------------------------------- */
@@ -275,13 +297,14 @@ static inline void add_completions(void)
     static const struct {
         const char *params, *mark, *need, *other;
     } rows[] = {
-        {OF("git://app/{rev}/{+path}{?offset,length}", "path", "", ""), "\"secret.key\"",
+        {OF("git://app/{rev}/{+path}{?offset,length,format}", "path", "", ""), "\"secret.key\"",
          "git://app/HEAD/secret.key", ""},
-        {OF("git://app/{rev}/{+path}{?offset,length}", "path", "%73", "\"rev\":\"v1\""),
+        {OF("git://app/{rev}/{+path}{?offset,length,format}", "path", "%73", "\"rev\":\"v1\""),
          "\"secret.key\"", "git://app/v1/secret.key", ""},
-        {OF("git://app/-/blame/{rev}/{+path}{?line,lines}", "path", "sub/", "\"rev\":\"v1\""),
+        {OF("git://app/-/blame/{rev}/{+path}{?line,lines,format}", "path", "sub/",
+            "\"rev\":\"v1\""),
          "\"sub/deep.key\"", "git://app/v1/sub/deep.key", "git://app/-/blame/v1/sub/deep.key"},
-        {OF("git://app/-/log/{rev}/{+path}{?limit}", "rev", "v", ""), "\"v1\"",
+        {OF("git://app/-/log/{rev}/{+path}{?limit,format}", "rev", "v", ""), "\"v1\"",
          "git://app/-/log/v1", ""},
         {OF("git://app/-/diff/{from}/{to}/{+path}", "from", "v", ""), "\"v1\"", "git://app/v1/",
          ""},

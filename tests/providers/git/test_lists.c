@@ -204,12 +204,13 @@ static void test_templates(void **state)
 {
 #define REVS                                                    \
     "\"rev\":\"feature/one\",\"from\":\"v1\",\"to\":\"feature/" \
-    "one\",\"path\":\"a.txt\",\"range\":\"v1..feature/one\""
+    "one\",\"path\":\"a.txt\",\"range\":\"v1..feature/one\",\"text\":\"n\""
     static const char *const values[] = {
         "{" REVS "}",
         "{" REVS ",\"length\":2,\"limit\":1,\"line\":1}",
         "{" REVS ",\"offset\":1,\"lines\":1,\"limit\":1}",
         "{" REVS ",\"offset\":1,\"length\":1,\"line\":1,\"lines\":1}",
+        "{" REVS ",\"format\":\"text\"}",
     };
     (void)state;
     p.page_size = 50;
@@ -225,7 +226,7 @@ static void test_templates(void **state)
             check_template(text, values[k]);
         if (!strstr(text, "blame")) /* which is of a file */
             check_template(text, "{\"rev\":\"HEAD\",\"from\":\"v1\",\"to\":\"HEAD\",\"path\":\"\","
-                                 "\"range\":\"v1...HEAD\"}");
+                                 "\"range\":\"v1...HEAD\",\"regex\":\"n\"}");
         check_completion(text);
     }
     mcp_json_free(doc);

@@ -49,8 +49,9 @@ static const mcp_host host = {
 /* ---- what is tried ------------------------------------------------------------------------------------------ */
 
 #define URI(u) "\"uri\":\"git://r/" u "\""
-#define COMPLETE(n, v)                                                                       \
-    "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/{rev}/{+path}{?offset,length}\"}," \
+#define COMPLETE(n, v)                                            \
+    "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/{rev}/" \
+    "{+path}{?offset,length,format}\"},"                          \
     "\"argument\":{\"name\":\"" n "\",\"value\":\"" v "\"}"
 #define LISTEN(u) \
     "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":[" u "]}"
@@ -73,6 +74,12 @@ static const struct {
     {"resources/read", URI("-/tags"), "v1"},
     {"resources/read", URI("-/diff/v1/HEAD"), "+2"},
     {"resources/read", URI("-/blame/HEAD/a.txt?lines=2"), "next"},
+    {"resources/read", URI("-/log/v1..HEAD"), "second"},
+    {"resources/read", URI("-/log/HEAD~1...HEAD?format=text"), "second"},
+    {"resources/read", URI("-/diff/v1...HEAD"), "+2"},
+    {"resources/read", URI("HEAD~1/?format=text"), "a.txt"},
+    {"resources/read", URI("-/search/HEAD?text=thr"), "a.txt:3"},
+    {"resources/read", URI("-/search/HEAD?regex=t.r&limit=1&format=text"), "a.txt:3"},
     {"completion/complete", COMPLETE("rev", ""), "feature"},
     {"completion/complete", COMPLETE("path", "s"), "src/"},
     {"subscriptions/listen", LISTEN("\"git://r/HEAD/a.txt\",\"git://r/-/branches\",\"git://r/\""),

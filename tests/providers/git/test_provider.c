@@ -189,8 +189,9 @@ static void test_too_large(void **state)
     (void)state;
     mcp_git_options o = {.max_read = 8};
     assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
-    check_reply("large", read_uri(&p, "r/HEAD/a.txt"),
-                (const char *const[5]){"-32603", "\"size\":17", "\"limit\":8", "{?offset,length}"});
+    check_reply(
+        "large", read_uri(&p, "r/HEAD/a.txt"),
+        (const char *const[5]){"-32603", "\"size\":17", "\"limit\":8", "{?offset,length,format}"});
     check_reply("part", read_uri(&p, "r/HEAD/a.txt?offset=4"),
                 (const char *const[5]){"2\\nthree\\n"});
     peer_close(&p);
@@ -269,7 +270,7 @@ static void test_log_pages(void **state)
 #define COMPLETE(t, n, v)                                                                       \
     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/" t "\"},\"argument\":{\"name\":\"" n \
     "\",\"value\":\"" v "\"}"
-#define FILE_AT "{rev}/{+path}{?offset,length}"
+#define FILE_AT "{rev}/{+path}{?offset,length,format}"
 
 static void test_completion(void **state)
 {

@@ -29,8 +29,9 @@ static const struct {
     {"resources/read", "\"uri\":\"git://t/-/branches\""},
     {"resources/read", "\"uri\":\"git://t/-/tags\""},
     {"resources/list", ""},
-    {"completion/complete", "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://t/{rev}/{+path}"
-                            "{?offset,length}\"},\"argument\":{\"name\":\"path\",\"value\":\"f\"}"},
+    {"completion/complete",
+     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://t/{rev}/{+path}"
+     "{?offset,length,format}\"},\"argument\":{\"name\":\"path\",\"value\":\"f\"}"},
 };
 enum { KINDS = sizeof asked / sizeof *asked };
 
