@@ -46,33 +46,90 @@ static int walk_text(const mcp_json *entry, const char *key, entry_part part, en
     return text.len ? fn(user, part, (mcp_str){0}, text) : EXIT_OK;
 }
 
-static int walk_command(const mcp_json *entry, entry_fn *fn, void *user)
+/* Keys that are alike, in the order in which they are visited. */
+typedef struct entry_key {
+    const char *key;
+    entry_part part;
+} entry_key;
+
+static int walk_keys(const mcp_json *entry, const entry_key *keys, size_t count, entry_fn *fn,
+                     void *user)
 {
-    int code = walk_text(entry, "command", ENTRY_WORD, fn, user);
-    if (code == EXIT_OK)
-        code = walk_list(mcp_json_get(entry, "args"), ENTRY_WORD, fn, user);
-    if (code == EXIT_OK)
-        code = walk_text(entry, "cwd", ENTRY_FOLDER, fn, user);
-    if (code == EXIT_OK)
-        code = walk_text(entry, "envFile", ENTRY_ENV_FILE, fn, user);
-    return code == EXIT_OK ? walk_list(mcp_json_get(entry, "env"), ENTRY_VARIABLE, fn, user) : code;
+    int code = EXIT_OK;
+    for (size_t i = 0; code == EXIT_OK && i < count; i++) {
+        const mcp_json *v = mcp_json_get(entry, keys[i].key);
+        if (mcp_json_is(v, keys[i].part == ENTRY_WORD ? MCP_JSON_ARRAY : MCP_JSON_OBJECT))
+            code = walk_list(v, keys[i].part, fn, user);
+        else
+            code = walk_text(entry, keys[i].key, keys[i].part, fn, user);
+    }
+    return code;
+}
+
+static bool has_command(const mcp_json *entry)
+{
+    const mcp_json *v = mcp_json_get(entry, "command");
+    return mcp_json_string(v).len || mcp_json_string(mcp_json_at(v, 0)).len;
+}
+
+/* The name of a variable that a header comes from (Codex). */
+static int walk_secret(mcp_str name, const char *before, mcp_str variable, entry_fn *fn, void *user)
+{
+    char *text = NULL;
+    if (!variable.len)
+        return EXIT_OK;
+    if (asprintf(&text, "%s${%.*s}", before, (int)variable.len, variable.ptr) < 0)
+        return EXIT_LOCAL;
+    int code = fn(user, ENTRY_SECRET_HEADER, name, mcp_str_from(text));
+    free(text);
+    return code;
+}
+
+static int walk_secrets(const mcp_json *entry, entry_fn *fn, void *user)
+{
+    mcp_json_iter it = {0};
+    mcp_str name;
+    const mcp_json *headers = mcp_json_get(entry, "env_http_headers");
+    int code = walk_secret(MCP_STR("Authorization"), "Bearer ",
+                           mcp_json_string(mcp_json_get(entry, "bearer_token_env_var")), fn, user);
+    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(headers, &it, &name)) != NULL;)
+        code = walk_secret(name, "", mcp_json_string(v), fn, user);
+    return code;
 }
 
 int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
 {
-    if (mcp_json_string(mcp_json_get(entry, "command")).len)
-        return walk_command(entry, fn, user);
-    const char *key = mcp_json_string(mcp_json_get(entry, "url")).len ? "url" : "serverUrl";
-    int code = walk_text(entry, key, ENTRY_URL, fn, user);
-    return code == EXIT_OK ? walk_list(mcp_json_get(entry, "headers"), ENTRY_HEADER, fn, user)
-                           : code;
+    static const entry_key child[] = {{"command", ENTRY_WORD}, {"args", ENTRY_WORD},
+                                      {"cwd", ENTRY_FOLDER},   {"envFile", ENTRY_ENV_FILE},
+                                      {"env", ENTRY_VARIABLE}, {"environment", ENTRY_VARIABLE}};
+    static const entry_key headers[] = {{"headers", ENTRY_HEADER}, {"http_headers", ENTRY_HEADER}};
+    static const char *const urls[] = {"url", "serverUrl", "httpUrl"};
+    int code = EXIT_OK;
+    if (has_command(entry))
+        return walk_keys(entry, child, sizeof(child) / sizeof(*child), fn, user);
+    for (size_t i = 0; i < 3; i++) {
+        if (mcp_json_string(mcp_json_get(entry, urls[i])).len) {
+            code = walk_text(entry, urls[i], ENTRY_URL, fn, user);
+            break;
+        }
+    }
+    if (code == EXIT_OK)
+        code = walk_keys(entry, headers, sizeof(headers) / sizeof(*headers), fn, user);
+    return code == EXIT_OK ? walk_secrets(entry, fn, user) : code;
 }
 
 /* ---- what is shown ---------------------------------------------------------------------------------- */
 
 static const char *between(entry_part part)
 {
-    return part == ENTRY_HEADER ? ": " : part == ENTRY_VARIABLE ? "=" : "";
+    return part == ENTRY_HEADER || part == ENTRY_SECRET_HEADER ? ": "
+           : part == ENTRY_VARIABLE                            ? "="
+                                                               : "";
+}
+
+static unsigned kinds_of(const server *s, entry_part part)
+{
+    return part == ENTRY_SECRET_HEADER ? EXPAND_BRACES : s->format->expands;
 }
 
 typedef struct describing {
@@ -82,11 +139,16 @@ typedef struct describing {
 
 static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text)
 {
-    static const char *const labels[] = {[ENTRY_WORD] = "",          [ENTRY_URL] = "",
-                                         [ENTRY_FOLDER] = "in ",     [ENTRY_ENV_FILE] = "env file ",
-                                         [ENTRY_VARIABLE] = "with ", [ENTRY_HEADER] = "with "};
+    static const char *const labels[] = {[ENTRY_WORD] = "",
+                                         [ENTRY_URL] = "",
+                                         [ENTRY_FOLDER] = "in ",
+                                         [ENTRY_ENV_FILE] = "env file ",
+                                         [ENTRY_VARIABLE] = "with ",
+                                         [ENTRY_HEADER] = "with ",
+                                         [ENTRY_SECRET_HEADER] = "with "};
     describing *d = user;
     char *value = NULL, *line = NULL;
+    d->expansion.kinds = kinds_of(d->s, part);
     int code = expand_text(&d->expansion, text, &value);
     if (code != EXIT_OK)
         return code;
@@ -182,8 +244,11 @@ static int resolve_part(void *user, entry_part part, mcp_str name, mcp_str text)
     resolving *r = user;
     server *s = r->s;
     char *value = NULL, *joined = NULL;
-    words *lists[] = {
-        [ENTRY_WORD] = &s->line, [ENTRY_VARIABLE] = &s->env, [ENTRY_HEADER] = &s->headers};
+    words *lists[] = {[ENTRY_WORD] = &s->line,
+                      [ENTRY_VARIABLE] = &s->env,
+                      [ENTRY_HEADER] = &s->headers,
+                      [ENTRY_SECRET_HEADER] = &s->headers};
+    r->expansion.kinds = kinds_of(s, part);
     int code = expand_text(&r->expansion, text, &value);
     if (code != EXIT_OK)
         return code;

@@ -11,6 +11,7 @@ typedef enum entry_part {
     ENTRY_ENV_FILE,
     ENTRY_VARIABLE,
     ENTRY_HEADER,
+    ENTRY_SECRET_HEADER, /* the text has the variable that it comes from as ${NAME}, whatever the host's way */
 } entry_part;
 
 /* The parts of an entry in one order, as they stand in the file. fn returning other than EXIT_OK stops it and is

@@ -2,6 +2,7 @@
  * has its own; together they are unambiguous.
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -155,10 +156,41 @@ static char *value_of(expansion *e, mcp_str name)
     return from_environment(name, true);
 }
 
-static int put_variable(expansion *e, mcp_str whole, FILE *to)
+/* How a variable is written that begins here: its name, and how long all of it is; 0: it is none. */
+static size_t variable_at(const expansion *e, mcp_str text, mcp_str *name)
 {
-    mcp_str name = {whole.ptr + 2, whole.len - 3};
-    if (e->only_shown && is_secret(name)) {
+    static const struct {
+        unsigned kind;
+        const char *begin, *end;
+        size_t left; /* of what it begins with, this is not part of the name */
+    } forms[] = {{EXPAND_BRACES, "${", "}", 2}, {EXPAND_ENV, "{env:", "}", 1}};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(forms[i].begin);
+        if (!(e->kinds & forms[i].kind) || text.len <= n ||
+            memcmp(text.ptr, forms[i].begin, n) != 0)
+            continue;
+        const char *end = memchr(text.ptr, '}', text.len);
+        size_t len = end ? (size_t)(end - text.ptr) + 1 : 0;
+        *name = (mcp_str){text.ptr + forms[i].left, len ? len - forms[i].left - 1 : 0};
+        return len;
+    }
+    size_t len = 1;
+    while (len < text.len && (isalnum((unsigned char)text.ptr[len]) || text.ptr[len] == '_'))
+        len++;
+    bool is_one = (e->kinds & EXPAND_DOLLAR) && text.ptr[0] == '$' && len > 1 &&
+                  !isdigit((unsigned char)text.ptr[1]);
+    *name = (mcp_str){text.ptr + 1, len - 1};
+    return is_one ? len : 0;
+}
+
+static int put_variable(expansion *e, mcp_str name, mcp_str whole, FILE *to)
+{
+    char *key = text_dup(name);
+    /* Gemini CLI leaves one that is not set as it is. */
+    bool stays =
+        (e->kinds & EXPAND_DOLLAR) && key && !getenv(key) && !memchr(name.ptr, ':', name.len);
+    free(key);
+    if (is_secret(name) && (stays || e->only_shown)) {
         fwrite(whole.ptr, 1, whole.len, to);
         return EXIT_OK;
     }
@@ -177,12 +209,11 @@ int expand_text(expansion *e, mcp_str text, char **ret)
     FILE *to = open_memstream(&expanded, &size);
     int code = to ? EXIT_OK : EXIT_LOCAL;
     while (code == EXIT_OK && text.len) {
-        const char *end = text.len > 2 && text.ptr[0] == '$' && text.ptr[1] == '{'
-                              ? memchr(text.ptr, '}', text.len)
-                              : NULL;
-        mcp_str piece = {text.ptr, end ? (size_t)(end - text.ptr) + 1 : 1};
-        if (end)
-            code = put_variable(e, piece, to);
+        mcp_str name;
+        size_t len = variable_at(e, text, &name);
+        mcp_str piece = {text.ptr, len ? len : 1};
+        if (len)
+            code = put_variable(e, name, piece, to);
         else
             fputc(*piece.ptr, to);
         text = (mcp_str){text.ptr + piece.len, text.len - piece.len};

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "servers.h"
+#include "entry.h"
 
 typedef struct listing_servers {
     ctl *c;
@@ -10,27 +10,28 @@ typedef struct listing_servers {
     size_t count;
 } listing_servers;
 
+static int put_part(void *user, entry_part part, mcp_str name, mcp_str text)
+{
+    FILE *to = user;
+    (void)name;
+    if (part != ENTRY_WORD && part != ENTRY_URL)
+        return EXIT_OK;
+    if (ftello(to))
+        fputc(' ', to);
+    if (text.len)
+        fwrite(text.ptr, 1, text.len, to);
+    return EXIT_OK;
+}
+
 /* "npx -y server" or an address, as it stands in the file: nothing is expanded. */
 static char *command_of(const mcp_json *entry)
 {
     char *text = NULL;
     size_t size;
-    mcp_str program = mcp_json_string(mcp_json_get(entry, "command"));
-    mcp_str url = mcp_json_string(mcp_json_get(entry, "url"));
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    mcp_str first = program.len ? program : url;
-    if (first.len)
-        fwrite(first.ptr, 1, first.len, f);
-    mcp_json_iter it = {0};
-    const mcp_json *args = mcp_json_get(entry, "args");
-    for (const mcp_json *v; program.len && (v = mcp_json_next(args, &it, NULL)) != NULL;) {
-        mcp_str arg = mcp_json_string(v);
-        fputc(' ', f);
-        if (arg.len)
-            fwrite(arg.ptr, 1, arg.len, f);
-    }
+    entry_walk(entry, put_part, f);
     fclose(f);
     return text;
 }
@@ -57,14 +58,28 @@ static void put_server(listing_servers *l, const char *path, mcp_str name, const
     free(line);
 }
 
-static bool on_file(const char *path, bool project, const mcp_json *root, void *user)
+static bool is_object_of(const server_file *file, const mcp_json *v)
 {
-    mcp_json_iter it = {0};
+    const mcp_json *object;
+    for (size_t i = 0; server_objects(file, i, &object); i++)
+        if (object == v)
+            return true;
+    return false;
+}
+
+static bool on_file(const server_file *file, void *user)
+{
+    const mcp_json *object;
     mcp_str name;
-    const mcp_json *entries = server_entries(root);
-    (void)project;
-    for (const mcp_json *v; (v = mcp_json_next(entries, &it, &name)) != NULL;)
-        put_server(user, path, name, v);
+    for (size_t i = 0; server_objects(file, i, &object); i++) {
+        mcp_json_iter it = {0};
+        for (const mcp_json *v; (v = mcp_json_next(object, &it, &name)) != NULL;) {
+            /* opencode's "mcp" may have its servers one level below. */
+            bool is_entry = mcp_json_is(v, MCP_JSON_OBJECT) && !is_object_of(file, v);
+            if (is_entry)
+                put_server(user, file->path, name, v);
+        }
+    }
     return true;
 }
 

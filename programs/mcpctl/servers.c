@@ -11,16 +11,67 @@
 #include <unistd.h>
 
 #include <common/jsonc.h>
+#include <common/toml.h>
+
+/* ---- the hosts -------------------------------------------------------------------------------------- */
+
+static const file_format common = {
+    .expands = EXPAND_BRACES,
+    .objects = {"projects/$PWD/mcpServers", "mcpServers", "servers", "mcp/servers"},
+};
+static const file_format gemini = {
+    .expands = EXPAND_BRACES | EXPAND_DOLLAR,
+    .objects = {"mcpServers"},
+};
+static const file_format opencode = {
+    .expands = EXPAND_ENV,
+    .objects = {"mcp/servers", "mcp"},
+};
+static const file_format codex = {.is_toml = true, .objects = {"mcp_servers"}};
 
 static const struct {
     const char *path; /* below the present folder, $HOME or $XDG_CONFIG_HOME */
     enum { PROJECT, HOME, CONFIG } below;
+    const file_format *format;
 } files[] = {
-    {".mcp.json", PROJECT},        {".vscode/mcp.json", PROJECT},
-    {".cursor/mcp.json", PROJECT}, {"mcpctl/servers.json", CONFIG},
-    {".claude.json", HOME},        {"Claude/claude_desktop_config.json", CONFIG},
-    {".cursor/mcp.json", HOME},    {"Code/User/mcp.json", CONFIG},
+    {".mcp.json", PROJECT, &common},
+    {".vscode/mcp.json", PROJECT, &common},
+    {".cursor/mcp.json", PROJECT, &common},
+    {".gemini/settings.json", PROJECT, &gemini},
+    {".codex/config.toml", PROJECT, &codex},
+    {"opencode.json", PROJECT, &opencode},
+    {"opencode.jsonc", PROJECT, &opencode},
+    {".github/mcp.json", PROJECT, &common},
+    {"mcpctl/servers.json", CONFIG, &common},
+    {".claude.json", HOME, &common},
+    {"Claude/claude_desktop_config.json", CONFIG, &common},
+    {".cursor/mcp.json", HOME, &common},
+    {"Code/User/mcp.json", CONFIG, &common},
+    {".codex/config.toml", HOME, &codex},
+    {".gemini/settings.json", HOME, &gemini},
+    {"opencode/opencode.json", CONFIG, &opencode},
+    {"opencode/opencode.jsonc", CONFIG, &opencode},
+    {".copilot/mcp-config.json", HOME, &common},
 };
+
+/* Of a file that the user names: whose it is by the end of its path. */
+static const file_format *format_of(const char *path)
+{
+    static const struct {
+        const char *end;
+        const file_format *format;
+    } table[] = {{".toml", &codex},
+                 {"opencode.json", &opencode},
+                 {"opencode.jsonc", &opencode},
+                 {".gemini/settings.json", &gemini}};
+    size_t len = strlen(path);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        size_t n = strlen(table[i].end);
+        if (len >= n && strcmp(path + len - n, table[i].end) == 0)
+            return table[i].format;
+    }
+    return &common;
+}
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
@@ -39,35 +90,50 @@ static char *file_path(size_t i)
     return n < 0 ? NULL : path;
 }
 
-const mcp_json *server_entries(const mcp_json *root)
+/* What a path of keys leads to. */
+static const mcp_json *follow(const mcp_json *at, const char *keys)
 {
-    const mcp_json *found = mcp_json_get(root, "mcpServers");
-    if (!found)
-        found = mcp_json_get(root, "servers");
-    if (!found) /* VS Code's settings.json */
-        found = mcp_json_get(mcp_json_get(root, "mcp"), "servers");
-    return mcp_json_is(found, MCP_JSON_OBJECT) ? found : NULL;
+    while (at && *keys) {
+        size_t len = strcspn(keys, "/");
+        bool here = len == 4 && strncmp(keys, "$PWD", 4) == 0;
+        char *folder = here ? getcwd(NULL, 0) : NULL;
+        mcp_str key = folder ? mcp_str_from(folder) : (mcp_str){keys, len};
+        at = mcp_json_get_str(at, key);
+        free(folder);
+        keys += len;
+        keys += *keys == '/';
+    }
+    return mcp_json_is(at, MCP_JSON_OBJECT) ? at : NULL;
+}
+
+bool server_objects(const server_file *file, size_t i, const mcp_json **ret)
+{
+    const char *keys = file->format->objects[i];
+    *ret = keys ? follow(file->root, keys) : NULL;
+    return keys != NULL;
 }
 
 /* EXIT_OK also when the file is not there and need not be. */
-static int visit(const char *path, bool project, bool required, server_file_fn *fn, void *user,
-                 bool *go_on)
+static int visit(server_file *file, bool required, server_file_fn *fn, void *user, bool *go_on)
 {
     mcp_json_doc *doc = NULL;
     mcp_error error = {0};
     size_t line = 0;
-    int rc = jsonc_read(path, required ? FILE_NAMED : FILE_FOUND, &doc, &line, &error);
+    file_trust trust = required ? FILE_NAMED : FILE_FOUND;
+    int rc =
+        (file->format->is_toml ? toml_read : jsonc_read)(file->path, trust, &doc, &line, &error);
     if (rc == MCP_OK) {
-        *go_on = fn(path, project, mcp_json_root(doc), user);
+        file->root = mcp_json_root(doc);
+        *go_on = fn(file, user);
         mcp_json_free(doc);
         return EXIT_OK;
     }
     if (rc == MCP_ENOTFOUND && !required)
         return EXIT_OK;
     if (rc == MCP_EPARSE)
-        say("%s, line %zu: %s", path, line, error.text);
+        say("%s, line %zu: %s", file->path, line, error.text);
     else
-        say("%s: %s", path, error.text);
+        say("%s: %s", file->path, error.text);
     /* A file that nobody asked for, and that somebody else broke, hides no other. */
     return required ? EXIT_USAGE : EXIT_OK;
 }
@@ -76,12 +142,16 @@ int server_files(const ctl *c, server_file_fn *fn, void *user)
 {
     bool go_on = true;
     int code = EXIT_OK;
-    for (size_t i = 0; code == EXIT_OK && go_on && i < c->set.config.count; i++)
-        code = visit(c->set.config.items[i], false, true, fn, user, &go_on);
+    for (size_t i = 0; code == EXIT_OK && go_on && i < c->set.config.count; i++) {
+        const char *path = c->set.config.items[i];
+        server_file file = {.path = path, .format = format_of(path)};
+        code = visit(&file, true, fn, user, &go_on);
+    }
     for (size_t i = 0; !c->set.config.count && go_on && i < sizeof(files) / sizeof(*files); i++) {
         char *path = file_path(i);
+        server_file file = {path, files[i].below == PROJECT, files[i].format, NULL};
         if (path)
-            visit(path, files[i].below == PROJECT, false, fn, user, &go_on);
+            visit(&file, false, fn, user, &go_on);
         free(path);
     }
     return code;
@@ -96,33 +166,30 @@ typedef struct search {
     int code;
 } search;
 
-static const mcp_json *entry_of(const mcp_json *root, const char *name)
+static const mcp_json *entry_of(const server_file *file, const char *name)
 {
-    const mcp_json *entry = mcp_json_get(server_entries(root), name);
-    if (entry)
-        return entry;
-    char *here = getcwd(NULL, 0); /* ~/.claude.json has each project's servers too */
-    const mcp_json *projects = here ? mcp_json_get(root, "projects") : NULL;
-    entry = mcp_json_get(server_entries(mcp_json_get(projects, here ? here : "")), name);
-    free(here);
-    return entry;
+    const mcp_json *object, *entry = NULL;
+    for (size_t i = 0; !entry && server_objects(file, i, &object); i++)
+        entry = mcp_json_get(object, name);
+    return mcp_json_is(entry, MCP_JSON_OBJECT) ? entry : NULL;
 }
 
-static bool look(const char *path, bool project, const mcp_json *root, void *user)
+static bool look(const server_file *file, void *user)
 {
     search *f = user;
-    const mcp_json *entry = entry_of(root, f->c->set.server);
+    const mcp_json *entry = entry_of(file, f->c->set.server);
     if (!entry)
         return true;
     server *s = f->found = calloc(1, sizeof(*s));
-    if (!s || !(s->file = strdup(path))) {
+    if (!s || !(s->file = strdup(file->path))) {
         f->code = EXIT_LOCAL;
         return false;
     }
     s->name = f->c->set.server;
-    s->from_project = project;
-    s->trusted = !project && mcp_json_bool(mcp_json_get(entry, "trusted"), false);
-    f->code = entry_describe(s, entry, mcp_json_get(root, "inputs"));
+    s->format = file->format;
+    s->from_project = file->project;
+    s->trusted = !file->project && mcp_json_bool(mcp_json_get(entry, "trusted"), false);
+    f->code = entry_describe(s, entry, mcp_json_get(file->root, "inputs"));
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* servers.h: which server is meant: a command line behind "--", an address, or a name in the
- * configuration files of Claude Desktop and Code, VS Code, Cursor and our own.
+ * configuration files of the hosts that are in the table of servers.c, and our own.
  */
 #ifndef MCPCTL_SERVERS_H
 #define MCPCTL_SERVERS_H
@@ -16,12 +16,15 @@ typedef struct words {
 bool words_add(words *w, char *text);
 void words_clear(words *w);
 
+typedef struct file_format file_format;
+
 typedef struct server {
-    const char *name;        /* NULL: it was not named in a file */
-    char *file;              /* where its entry was found */
-    bool from_project;       /* in a file of the present folder, which may be a stranger's */
-    bool trusted;            /* its tools are called without a question */
-    mcp_json_doc *entry;     /* what the file says of it */
+    const char *name;    /* NULL: it was not named in a file */
+    char *file;          /* where its entry was found */
+    bool from_project;   /* in a file of the present folder, which may be a stranger's */
+    bool trusted;        /* its tools are called without a question */
+    mcp_json_doc *entry; /* what the file says of it */
+    const file_format *format;
     const char *const *argv; /* NULL: an address */
     char *url;
     bool sse; /* the entry says that it is HTTP+SSE of 2024-11-05 */
@@ -45,12 +48,33 @@ bool is_address(const char *text);
 int server_find(ctl *c, server **ret);
 void server_free(server *s);
 
-/* Visits every file there may be, in the order in which they are looked at. fn returning false
- * stops. */
-typedef bool server_file_fn(const char *path, bool project, const mcp_json *root, void *user);
+/* How a host writes its configuration. */
+struct file_format {
+    bool is_toml;
+    unsigned expands; /* EXPAND_…: what is replaced in its texts */
+    /* Where its servers are: keys of objects within each other, separated by "/"; $PWD is the present folder. What
+     * stands first counts. */
+    const char *objects[5];
+};
+
+enum {
+    EXPAND_BRACES = 1, /* ${NAME} and its relatives */
+    EXPAND_DOLLAR = 2, /* $NAME */
+    EXPAND_ENV = 4,    /* {env:NAME} */
+};
+
+typedef struct server_file {
+    const char *path;
+    bool project; /* in the present folder */
+    const file_format *format;
+    const mcp_json *root;
+} server_file;
+
+/* Visits every file there may be, in the order in which they are looked at. fn returning false stops. */
+typedef bool server_file_fn(const server_file *file, void *user);
 int server_files(const ctl *c, server_file_fn *fn, void *user);
-/* The object with the servers of a file, whoever wrote it; NULL: it has none. */
-const mcp_json *server_entries(const mcp_json *root);
+/* The i-th object with servers of a file, which may be NULL; false: there is no such one. */
+bool server_objects(const server_file *file, size_t i, const mcp_json **ret);
 
 /* confirm.c: a file in our state folder, which is made; to be freed. NULL: there is nowhere. */
 char *state_path(const char *name);
@@ -65,6 +89,7 @@ int server_confirm_variables(ctl *c, const server *s);
  * looking it up. To be freed. EXIT_OK or after saying why not. */
 typedef struct expansion {
     bool only_shown;
+    unsigned kinds;         /* EXPAND_… */
     const server *server;   /* of which an input is */
     const mcp_json *inputs; /* of the file; may be NULL */
     words asked;            /* id, answer, id, answer, … */

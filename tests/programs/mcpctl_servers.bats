@@ -120,6 +120,7 @@ load support/mcpctl
     run "$MCPCTL" info "http${url#https}"
     [[ $status == 3 && $output == *"if it speaks TLS, the address begins with https://"* ]]
     kill "$server"
+    rm log
     serve folder
     run "$MCPCTL" info "https${url#http}"
     [[ $status == 3 && $output == *"if it speaks plain HTTP, the address begins with http://"* ]]
@@ -166,6 +167,66 @@ load support/mcpctl
     run "$MCPCTL" info --config own.json -s own
     [ "$status" -eq 2 ]
     [[ $output == *"own.json, line 2"* ]]
+}
+
+@test "servers by name: the formats of Claude Code's local scope, Codex, Gemini CLI, opencode and Copilot CLI" {
+    mkdir -p "$HOME"/.codex "$HOME"/.gemini "$HOME"/.copilot "$HOME"/.config/opencode
+    local run="\"sh\",\"-c\",\"echo \\\"\$0 \$A\\\" >seen; exec $workshop\""
+    # As `claude mcp add` writes it: of this folder, and of another one.
+    printf '{"projects":{"%s":{"mcpServers":{"local":{"type":"stdio","command":"%s","args":[],"env":{}}}},"/else":{"mcpServers":{"other":{"command":"x"}}}},"mcpServers":{"local":{"command":"y"}}}' "$PWD" "$workshop" >"$HOME"/.claude.json
+    cat >"$HOME"/.codex/config.toml <<TOML
+model = "gpt-5"
+[projects."$PWD"]
+trust_level = "trusted"
+[mcp_servers.codex] # of the user
+command = 'sh'
+args = [
+  "-c", 'echo "\$0 \$A" >seen; exec $workshop',
+  "\u0061 \${HOME}", # is no variable here
+]
+[mcp_servers.codex.env]
+A = "1"
+[mcp_servers."codex.remote"]
+url = "http://127.0.0.1:1/mcp"
+bearer_token_env_var = "TOKEN"
+http_headers = { X-Team = "core" }
+TOML
+    printf '{"mcpServers":{"gemini":{"command":%s,"args":[%s,"$HOME"],"env":{"A":"${HOME}"}},"gemini-http":{"httpUrl":"http://127.0.0.1:1/g"}}}' "${run%%,*}" "${run#*,}" >"$HOME"/.gemini/settings.json
+    printf '{"$schema":"x","mcp":{"oc":{"type":"local","command":[%s,"{env:HOME}"],"environment":{"A":"${A}"},"enabled":true},"oc-remote":{"type":"remote","url":"http://127.0.0.1:1/o"}}}' "$run" >"$HOME"/.config/opencode/opencode.json
+    printf '{"mcp":{"servers":{"oc2":{"type":"local","command":["%s"]}}}}' "$workshop" >opencode.jsonc
+    printf '{"mcpServers":{"copilot":{"type":"local","command":"%s","args":[],"tools":["*"]}}}' "$workshop" >"$HOME"/.copilot/mcp-config.json
+    run "$MCPCTL" servers
+    [ "$status" -eq 0 ]
+    [ "$(cut -f 1 <<<"$output" | paste -sd ' ')" = "oc2 local local codex codex.remote gemini gemini-http oc oc-remote copilot" ]
+    [ "${lines[1]}" = "local"$'\t'"$workshop"$'\t'"$HOME/.claude.json" ]
+    [[ $output == *$'oc-remote\thttp://127.0.0.1:1/o\t'* && $output == *$'gemini-http\thttp://127.0.0.1:1/g\t'* ]]
+    for name in oc2 local codex gemini oc copilot; do
+        run "$MCPCTL" info --trust -s $name
+        echo "$name: $output"
+        [[ $status == 0 && $output == *workshop* ]]
+    done
+    local wanted
+    while IFS='|' read -r name wanted; do
+        run "$MCPCTL" info --trust -s "$name"
+        [ "$(cat seen)" = "$wanted" ]
+    done <<WORDS
+codex|a \${HOME} 1
+gemini|$HOME $HOME
+oc|$HOME \${A}
+WORDS
+    # A token is looked up when the server is used, and never shown.
+    run "$MCPCTL" info -s codex.remote
+    [[ $status == 6 && $output == *"environment variable TOKEN"* ]]
+    cp "$HOME"/.codex/config.toml mine.toml
+    TOKEN=secret run "$MCPCTL" info --config mine.toml -s codex.remote
+    [[ $status == 3 && $output != *secret* ]]
+    mkdir .codex
+    mv mine.toml .codex/config.toml
+    run "$MCPCTL" info -s codex.remote
+    [[ $status == 6 && $output == *'with X-Team: core'*'with Authorization: Bearer ${TOKEN}'* ]]
+    printf '[mcp_servers.x]\ncommand = "a\n' >.codex/config.toml
+    run "$MCPCTL" info --config .codex/config.toml -s x
+    [[ $status == 2 && $output == *".codex/config.toml, line 2: a text without an end"* ]]
 }
 
 @test "servers by name: what is run is shown and confirmed once" {
