@@ -1,6 +1,7 @@
 /* reply.c: what list_resources, find_resources and search_resources answer: text for a model, and the same as structured
  * content for a program.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 
 #include "way.h"
@@ -28,18 +29,29 @@ static const char *name_of(const bridge_way *w)
 
 /* ---- templates ----------------------------------------------------------------------------------- */
 
-/* Of those that were not searched the URI is enough. */
+static int name(common_buffer *to, const char *before, mcp_str uri)
+{
+    int rc = put(to, to->len ? ", " : before);
+    return rc == MCP_OK ? put_str(to, uri) : rc;
+}
+
+/* Of those that were not searched the URI is enough. Some search by themselves, in what is not listed. */
 static int name_template(bridge_way *w, mcp_str uri)
 {
     enum { MOST = 8 };
+    if (memmem(uri.ptr, uri.len, "/-/search/", 10))
+        return name(&w->searches, "Other revisions are searched by: ", uri);
     if (w->n_templates > MOST)
         return MCP_OK;
-    int rc = put(&w->templates, w->n_templates == 1 ? "Not searched is what these templates stand "
-                                                      "for (fill one in and read it): "
-                                                    : ", ");
-    if (rc != MCP_OK)
-        return rc;
-    return w->n_templates == MOST ? put(&w->templates, "…") : put_str(&w->templates, uri);
+    return name(&w->templates,
+                "Not searched is what these templates stand for (fill one in and read it): ",
+                w->n_templates == MOST ? MCP_STR("…") : uri);
+}
+
+static int put_named(bridge_way *w, const common_buffer *named)
+{
+    int rc = put_str(&w->results.text, (mcp_str){named->ptr, named->len});
+    return rc == MCP_OK && named->len ? put(&w->results.text, ".\n") : rc;
 }
 
 static int put_line(bridge_way *w, const mcp_json *tmpl)
@@ -95,9 +107,9 @@ static int put_summary(bridge_way *w)
     int rc = put(&w->results.text, text);
     if (rc == MCP_OK)
         rc = put(&w->results.text, ".\n");
-    if (rc == MCP_OK && w->templates.len)
-        rc = put_str(&w->results.text, (mcp_str){w->templates.ptr, w->templates.len});
-    return rc == MCP_OK && w->templates.len ? put(&w->results.text, ".\n") : rc;
+    if (rc == MCP_OK)
+        rc = put_named(w, &w->searches);
+    return rc == MCP_OK ? put_named(w, &w->templates) : rc;
 }
 
 static int put_nothing(bridge_way *w)

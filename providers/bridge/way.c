@@ -604,7 +604,8 @@ static int finish(bridge_way *w)
     int rc = bridge_way_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->token, &w->scratch};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates,
+                                &w->searches,  &w->token,  &w->scratch};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -645,7 +646,8 @@ static void later(void *user)
 int bridge_way_run(bridge_way *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->scratch};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
+                                &w->scratch};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

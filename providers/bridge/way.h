@@ -52,7 +52,8 @@ typedef struct bridge_way {
 
     size_t n_templates;
     bool more_templates;
-    common_buffer templates; /* search_resources: those that were not searched */
+    common_buffer templates; /* search_resources: those that were not searched; */
+    common_buffer searches;  /* those that search by themselves */
 
     common_buffer cursor; /* empty: there is no more */
 } bridge_way;

@@ -1,7 +1,11 @@
 // `mcpd --resource-tools DIR`: the resources for hosts that know only tools.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { makeRepository } from './support/git.mjs';
 import { peers } from './support/peers.mjs';
 import { LINE_COUNT, TEXT, line, makeTree } from './support/tree.mjs';
 
@@ -111,6 +115,61 @@ describe('mcpd --resource-tools DIR', { concurrency: 3 }, () => {
 
             it('refuses an unknown tool', async () => {
                 await assert.rejects(peer.call('nothing', {}), { code: -32602 });
+            });
+        });
+    }
+});
+
+describe('mcpd --resource-tools DIR git:DIR', { concurrency: 3 }, () => {
+    for (const { name, open } of peers) {
+        describe(name, { timeout: 60_000, concurrency: false }, () => {
+            let tree, folder, peer;
+            before(async () => {
+                tree = makeTree();
+                folder = mkdtempSync(join(tmpdir(), 'mcp-tools-'));
+                const app = makeRepository(join(folder, 'app'), { 'src/gadget.c': 'int gadget;\n' });
+                app.git('tag', 'v1');
+                app.commit({ 'src/gadget.c': 'long gadget;\n' }, 'wider');
+                peer = await open(process.env.MCPD, ['--resource-tools', tree.root, `git:${app.folder}`]);
+            });
+            after(async () => {
+                await peer?.close();
+                tree?.remove();
+                rmSync(folder, { recursive: true, force: true });
+            });
+
+            it('lists every source, and the templates', async () => {
+                const all = await peer.call('list_resources', { limit: 1 });
+                assert.equal(all.structuredContent.entries.length, 1);
+                assert.ok(all.structuredContent.templates.some(t => t.uriTemplate === 'file://{+path}{?tail}'));
+                const { structuredContent } = await peer.call('list_resources', { under: 'git://app/' });
+                const uris = structuredContent.entries.map(e => e.uri);
+                assert.ok(uris.includes('git://app/HEAD/src/gadget.c'), uris.join());
+                assert.ok(uris.every(uri => uri.startsWith('git://app')));
+                assert.ok(structuredContent.templates.some(t => t.uriTemplate.startsWith('git://app/-/log/{rev}')));
+            });
+
+            it('finds and searches in every source', async () => {
+                const found = await peer.call('find_resources', { name: 'gadget' });
+                assert.deepEqual(found.structuredContent.entries.map(e => e.uri), ['git://app/HEAD/src/gadget.c']);
+                const searched = await peer.call('search_resources', { query: 'long gadget' });
+                assert.deepEqual(searched.structuredContent.files,
+                    [{ uri: 'git://app/HEAD/src/gadget.c', matches: [{ line: 1, text: 'long gadget;' }] }]);
+            });
+
+            it('reads what a template stands for, and text as text', async () => {
+                const old = await peer.call('read_resource', { uri: 'git://app/v1/src/gadget.c' });
+                assert.deepEqual(old.content, [{ type: 'text', text: 'int gadget;\n' }]);
+                const log = await peer.call('read_resource', { uri: 'git://app/-/log/HEAD?limit=1' });
+                assert.ok(!log.isError, textOf(log));
+                assert.equal(log.content[0].type, 'text');
+                assert.ok(textOf(log).includes('wider'));
+            });
+
+            it('says what a wrong name may have meant', async () => {
+                const result = await peer.call('read_resource', { uri: 'git://app/HEAD/src/gagdet.c' });
+                assert.equal(result.isError, true);
+                assert.match(textOf(result), /Did you mean git:\/\/app\/HEAD\/src\/gadget\.c\?/);
             });
         });
     }
