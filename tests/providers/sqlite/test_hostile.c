@@ -124,6 +124,37 @@ static void test_straight(void **state)
     peer_close(&p);
 }
 
+/* One step that does not look at the bounds, as while SQLite counts the rows of a table: it ends when it is interrupted. */
+static void spin(sqlite3_context *to, int n, sqlite3_value **values)
+{
+    sqlite3 *db = sqlite3_context_db_handle(to);
+    (void)n, (void)values;
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    sqlite3_result_error_code(
+        to, sqlite3_exec(db,
+                         "WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT "
+                         "count(*) FROM n",
+                         NULL, NULL, NULL));
+}
+
+static int add_spin(sqlite3 *db, char **why, const void *api)
+{
+    (void)why, (void)api;
+    return sqlite3_create_function_v2(db, "spin", 0, SQLITE_UTF8, NULL, spin, NULL, NULL, NULL);
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    sqlite3_auto_extension((void (*)(void))add_spin);
+    begin((mcp_sqlite_options){.timeout_ms = 100});
+    int64_t from = now();
+    check_far(CALL, SQL("SELECT spin()"), "took too long");
+    assert_in_range(now() - from, 100, 5000);
+    peer_close(&p);
+    sqlite3_cancel_auto_extension((void (*)(void))add_spin);
+}
+
 /* ---- what is not what it says --------------------------------------------------------------------------------- */
 
 /* What computes, and what other code than the tables' own reads, is not read on the server's thread, whatever the schema
@@ -259,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_slow_columns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slow_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_straight, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kinds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_statement, setup, teardown),
