@@ -316,14 +316,31 @@ static bool is_young(const sqlite_stamp *stamp)
     return nanoseconds(t) - stamp->mtime_ns < TICK_NS;
 }
 
-static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, char text[256])
+static int outcome(sqlite_conn *c, int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_OK: return MCP_OK;
+    case SQLITE_NOMEM: return MCP_ENOMEM;
+    case SQLITE_NOTFOUND: return MCP_ENOTFOUND;
+    case SQLITE_INTERRUPT: return c->reason || stopped(c) ? c->reason : MCP_ECANCELLED;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return c->reason ? c->reason : MCP_ETIMEOUT;
+    default: return c->reason == MCP_PENDING ? MCP_PENDING : MCP_EREMOTE;
+    }
+}
+
+/* After a failure *why is what comes of the use. */
+static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, int *why,
+                     char text[256])
 {
     sqlite_stamp now;
     if (!look(f->path, &now)) {
         snprintf(text, 256, "the database is gone: %s", strerror(errno));
+        *why = errno == ENOENT ? MCP_ENOTFOUND : MCP_EREMOTE;
         return errno == ENOENT ? SQLITE_NOTFOUND : SQLITE_CANTOPEN;
     }
     sqlite_conn *c = common_alloc(f->alloc, sizeof *c);
+    *why = MCP_ENOMEM;
     if (!c)
         return SQLITE_NOMEM;
     *c = (sqlite_conn){.file = f, .stamp = now};
@@ -351,8 +368,7 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
         return SQLITE_OK;
     }
     snprintf(text, 256, "%s", c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
-    if (c->reason == MCP_PENDING)
-        rc = SQLITE_BUSY;
+    *why = outcome(c, rc);
     sqlite_conn_free(c);
     return rc;
 }
@@ -411,19 +427,6 @@ static void drop(sqlite_conn **conn)
     *conn = NULL;
 }
 
-static int outcome(sqlite_conn *c, int rc)
-{
-    switch (rc & 0xff) {
-    case SQLITE_OK: return MCP_OK;
-    case SQLITE_NOMEM: return MCP_ENOMEM;
-    case SQLITE_NOTFOUND: return MCP_ENOTFOUND;
-    case SQLITE_INTERRUPT: return c && (c->reason || stopped(c)) ? c->reason : MCP_ECANCELLED;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED: return c && c->reason ? c->reason : MCP_ETIMEOUT;
-    default: return MCP_EREMOTE;
-    }
-}
-
 /* False: without memory even this can fail, and the connection is of no more use. */
 static bool end_use(sqlite_conn *c)
 {
@@ -455,22 +458,21 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
     if (bounds->near && has_long_log(f))
         return MCP_PENDING;
     for (int i = 0; i < ATTEMPTS; i++) {
-        int rc = SQLITE_OK;
+        int ret;
         if (*conn && is_spent(*conn))
             drop(conn);
         text[0] = 0;
-        if (!*conn && (rc = open_conn(f, bounds, conn, text)) != SQLITE_OK)
-            return *sql_code = rc,
-                   bounds->near && rc == SQLITE_BUSY ? MCP_PENDING : outcome(NULL, rc);
+        if (!*conn && (*sql_code = open_conn(f, bounds, conn, &ret, text)) != SQLITE_OK)
+            return ret;
         sqlite_conn *c = *conn;
         begin(c, bounds);
-        rc = is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
+        int rc = is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
         if (rc != SQLITE_OK && !text[0])
             tell_error(c, rc, text);
         bool large_here = is_large_here(c, rc);
         bool usable = end_use(c);
         bool told = large_here || !c->immutable || c->reason || is_current(c);
-        int ret = large_here ? MCP_PENDING : outcome(c, rc);
+        ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
         if (!usable || !told)
             drop(conn);

@@ -249,6 +249,9 @@ static void test_many_tables(void **state)
         at += sprintf(sql + at, "CREATE TABLE z%d(a, b, c, UNIQUE(a, b));", i);
     strcpy(sql + at, "COMMIT");
     run_sql(sql);
+    begin((mcp_sqlite_options){.timeout_ms = 1}); /* not enough to parse it */
+    check_far(READ, URI("item/row/1"), "took too long");
+    peer_close(&p);
     check_schema();
 }
 
