@@ -306,6 +306,7 @@ static int run(program *p)
     p->offer.modules = modules_new();
     p->offer.config = p->config;
     p->offer.now = &p->now;
+    p->offer.strict = p->line.check_config || p->line.print_config || p->line.install;
     if (rc == 0 && !p->offer.modules)
         rc = fail(&(mcp_error){.code = MCP_ENOMEM});
     if (p->line.doctor && rc <= 1)

@@ -5,6 +5,7 @@
 #include <bridge.h>
 #include <files.h>
 
+#include "absent.h"
 #include "access.h"
 #include "config.h"
 #include "modules.h"
@@ -16,10 +17,18 @@ typedef struct offer {
     const settings *now; /* what is in force */
     access_rules *rules;
     notes *notes;
-    mcp_files *watching; /* NULL: no files are served */
-    mcp_bridge *bridge;  /* of the server; NULL: it was not needed yet */
+    mcp_files *watching;   /* NULL: no files are served */
+    mcp_bridge *bridge;    /* of the server; NULL: it was not needed yet */
+    bool strict;           /* a source that is not there is an error, whatever else is */
+    absent absent, coming; /* what is left out; the same of an offer that is being made */
+    bool looking;          /* it is made because a source came */
+    mcp_server *server;    /* for looking again, as are the next three */
+    const mcp_host *host;
+    mcp_host_timer *timer;
+    char said[sizeof(((mcp_error *)0)->text)];
 } offer;
 
+/* A source that is not there yet is looked for on the server's host until it is (absent.h). */
 /* Offers all of it, instead of what it offered before. On failure everything stays as it was, and what is wrong was
  * told or stands in *error. */
 int offer_make(offer *o, mcp_server *server, mcp_error *error);

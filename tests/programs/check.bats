@@ -21,7 +21,7 @@ faults() {
     cat <<'END'
 "sources": []|start|1:13: nothing is served: sources needs a folder
 "page-size": 3|start|1:1: nothing is served: sources needs a folder
-"sources": ["docs", "none"]|start|1:22: HERE/none: No such file or directory
+"sources": ["docs", "none"]|check|1:22: HERE/none: No such file or directory
 "sources": ["none"]|start|1:14: HERE/none: No such file or directory
 "sources": [{"module": "nope", "source": "x"}]|start|1:14: there is no module nope
 "sources": ["docs"], "module": ["nope.so"]|start|1:34: module: the module HERE/nope.so: No such file or directory

@@ -65,7 +65,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 }
 
 @test "a source that cannot be served: which, why, exit 1, before anything is served" {
-    run -1 --separate-stderr "$MCPD" "$T" "$T/none" < /dev/null
+    run -1 --separate-stderr "$MCPD" "$T/none" < /dev/null
     [ -z "$output" ]
     [[ "$stderr" == *"$T/none: No such file"* ]]
     mkfifo "$BATS_TEST_TMPDIR/fifo"

@@ -1,0 +1,35 @@
+/* absent.h: sources whose files are not there: what they are, and looking for them until they are.
+ *
+ * The rule: at the start, and when the configuration is read again, a source whose path does not exist is left out as
+ * long as another one is there; the log says so, and it is offered within two seconds after it came. Anything else
+ * that is wrong with a source is an error, and so is a missing one for --check-config.
+ */
+#ifndef MCPD_ABSENT_H
+#define MCPD_ABSENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct absent_source {
+    char *path, *text; /* where it should be; what to say of it */
+    size_t index;      /* of all sources */
+} absent_source;
+
+typedef struct absent {
+    absent_source *items;
+    size_t count;
+} absent;
+
+/* Whether there is nothing of that name. */
+bool absent_is(const char *path);
+/* Copies both. False: no memory. */
+bool absent_add(absent *list, const char *path, const char *text, size_t index);
+/* Whether one of them has that text. */
+bool absent_has(const absent *list, const char *text);
+/* Whether the source of that index is one of them. */
+bool absent_is_at(const absent *list, size_t index);
+/* Whether one of them is there now. */
+bool absent_any_came(const absent *list);
+void absent_clear(absent *list);
+
+#endif

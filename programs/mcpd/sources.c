@@ -1,0 +1,207 @@
+/* sources.c: what the sources of the settings become in a server. Those whose files are not there are left out, as
+ * absent.h says.
+ */
+#define _GNU_SOURCE
+#include "sources.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
+static char *data_home(void)
+{
+    const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    if (set && *set)
+        return strdup(set);
+    if (!home || !*home || asprintf(&path, "%s/.local/share", home) < 0)
+        return NULL;
+    return path;
+}
+
+static int mount_files(offer *o, mcp_server *server, const texts *files, mcp_error *error)
+{
+    const settings *s = o->now;
+    char *home = data_home();
+    int rc = mcp_files_mount(
+        server,
+        MCP_OPTIONS(mcp_files_options, .sources = files->items, .n_sources = files->count,
+                    .hidden = s->hidden, .no_ignore = s->no_ignore, .include = s->include.items,
+                    .n_include = s->include.count, .exclude = s->exclude.items,
+                    .n_exclude = s->exclude.count, .max_read = (size_t)s->max_read,
+                    .watch_budget = (size_t)s->watch_budget, .no_watch = s->no_watch,
+                    .data_home = home, .data_dirs = getenv("XDG_DATA_DIRS"),
+                    .handle = &o->watching),
+        error);
+    free(home);
+    return rc;
+}
+
+/* ---- modules ------------------------------------------------------------------------------------- */
+
+char *offer_place(const mcp_module *module, const char *what, const char *base)
+{
+    return module->source_is_path && base ? modules_place(what, base) : strdup(what);
+}
+
+static int place_options(const mcp_module *module, const mcp_json *options, const char *base,
+                         mcp_json_doc **ret)
+{
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    bool ok = modules_put_options(w, module, options, base);
+    int rc = ok ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(text, NULL, NULL, ret, NULL);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
+
+/* With no server it is looked whether the source works, and nothing mounted. */
+static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp_server *server,
+                        const char *what, const mcp_json *options, const char *name,
+                        mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    char *placed = offer_place(module, what, s->base);
+    int rc = placed ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK && options && s->base)
+        rc = place_options(module, options, s->base, &doc);
+    if (rc == MCP_OK)
+        rc = server ? modules_mount(module, server, placed, doc ? mcp_json_root(doc) : options,
+                                    name, error)
+                    : modules_try(module, placed, doc ? mcp_json_root(doc) : options, name, error);
+    if (server && rc == MCP_ENOTFOUND && module->source_is_path && absent_is(placed))
+        rc = leave_out(o, s, placed, error);
+    mcp_json_free(doc);
+    free(placed);
+    return rc;
+}
+
+/* What the module's schema says about the options stands where they are, in the configuration file. */
+static int check_options(const offer *o, const source *s, const mcp_module *module)
+{
+    char pointer[64];
+    if (!o->config || !s->options || !module->options_schema)
+        return MCP_OK;
+    snprintf(pointer, sizeof pointer, "/sources/%zu/options", s->index);
+    return config_check(o->config, mcp_str_from(module->options_schema), pointer, s->options);
+}
+
+static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error *error)
+{
+    const mcp_module *module;
+    modules_word w;
+    int rc;
+    if (!s->module) {
+        rc = modules_read_word(o->modules, s->text, &w, error);
+        if (rc != MCP_OK)
+            return rc;
+        rc =
+            mount_placed(o, s, w.module, server, w.source, mcp_json_root(w.options), w.name, error);
+        modules_clear_word(&w);
+        return rc;
+    }
+    rc = modules_find(o->modules, mcp_str_from(s->module), &module, error);
+    if (rc == MCP_OK && (rc = check_options(o, s, module)) != MCP_OK)
+        error->text[0] = 0; /* it was told */
+    return rc == MCP_OK ? mount_placed(o, s, module, server, s->text, s->options, s->name, error)
+                        : rc;
+}
+
+int offer_try(offer *o, const source *s, mcp_error *error)
+{
+    return mount_module(o, s, NULL, error);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------- */
+
+/* Says where in the configuration file the source stands that cannot be had. */
+static int locate(const offer *o, const source *s, int rc, mcp_error *error)
+{
+    char pointer[64];
+    if (rc >= 0 || !o->config || !s->base || !error->text[0] || o->looking)
+        return rc;
+    snprintf(pointer, sizeof pointer, "/sources/%zu", s->index);
+    config_wrong(o->config, rc, pointer, "%s", error->text);
+    error->text[0] = 0;
+    return rc;
+}
+
+/* Remembers a source that is not there, unless that is an error already. */
+static int leave_out(offer *o, const source *s, const char *path, mcp_error *error)
+{
+    if (o->strict)
+        return MCP_ENOTFOUND;
+    if (!absent_add(&o->coming, path, error->text, (size_t)(s - o->now->sources.items)))
+        return MCP_ENOMEM;
+    error->text[0] = 0;
+    return MCP_OK;
+}
+
+/* A file or folder: into the list, or left out. */
+static int take_path(offer *o, const source *s, texts *files, mcp_error *error)
+{
+    if (!s->base && o->strict) /* whoever mounts them says what is wrong */
+        return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
+    bool there = access(s->text, R_OK) == 0;
+    if (!there && (s->base || absent_is(s->text))) {
+        snprintf(error->text, sizeof error->text, "%.200s: %s", s->text, strerror(errno));
+        return absent_is(s->text) ? locate(o, s, leave_out(o, s, s->text, error), error)
+                                  : locate(o, s, MCP_ENOTFOUND, error);
+    }
+    return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
+}
+
+/* In the order of the lists; files and folders are one mount. */
+static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *error)
+{
+    const sources *all = &o->now->sources;
+    bool files = false;
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < all->count; i++)
+        if (!source_is_module(&all->items[i]))
+            rc = take_path(o, &all->items[i], paths, error);
+    for (size_t i = 0; rc == MCP_OK && i < all->count; i++) {
+        const source *one = &all->items[i];
+        if (source_is_module(one))
+            rc = locate(o, one, mount_module(o, one, server, error), error);
+        else if (!files && paths->count)
+            files = true, rc = mount_files(o, server, paths, error);
+    }
+    return rc;
+}
+
+/* What is left out while something is there is news once. */
+static int tell_absent(const offer *o, mcp_error *error)
+{
+    char line[400];
+    const absent *list = &o->coming;
+    if (list->count && list->count == o->now->sources.count) {
+        const source *first = &o->now->sources.items[list->items[0].index];
+        snprintf(error->text, sizeof error->text, "%s", list->items[0].text);
+        return locate(o, first, MCP_ENOTFOUND, error);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (absent_has(&o->absent, list->items[i].text))
+            continue;
+        snprintf(line, sizeof line, "%.300s: it is offered as soon as it is there",
+                 list->items[i].text);
+        log_line(NULL, "error", line);
+    }
+    return MCP_OK;
+}
+
+int sources_mount(offer *o, mcp_server *server, mcp_error *error)
+{
+    texts paths = {0};
+    absent_clear(&o->coming);
+    int rc = mount_all(o, server, &paths, error);
+    texts_clear(&paths);
+    return rc == MCP_OK ? tell_absent(o, error) : rc;
+}
