@@ -86,6 +86,25 @@ entry() { # the command of the entry that was printed, as the array $command
     mcpctl ls -- mcpd "sqlite:$BATS_TEST_TMPDIR/shop.db" | grep -q goods
 }
 
+@test "README: what it says to type works as it stands there" {
+    awk '/^## Try it/ { on = 1; next } /^## / { on = 0 } on && /^    / { sub(/^    /, ""); print }' "$root/README.md" >lines
+    [ "$(cat lines)" = "git clone ADDRESS libmcp
+libmcp/quickstart --install ~/project
+mcpd --install cursor ~/project" ]
+    mkdir home/project
+    echo '# Notes' >home/project/README.md
+    sed -i "s|git clone ADDRESS|cp -R $PWD/tree|; s|--install cursor|& --yes|" lines
+    PATH=$HOME/.local/bin:$PATH run -0 bash -euc "$(cat lines)"
+    mapfile -t command < <(jq -r '.mcpServers.mcpd | .command, .args[]' home/.cursor/mcp.json)
+    [ "${command[*]}" = "$HOME/.local/bin/mcpd --resource-tools $HOME/project" ]
+    cd /
+    "$MCPCTL" ls -- "${command[@]}" | grep -q '/project/README.md$'
+    # and every file that it speaks of is there
+    grep -o '](\([a-z][^)#]*\))' "$root/README.md" | grep -v '(http' | tr -d '()]' | while read -r link; do
+        [ -e "$root/$link" ] || { echo "no $link"; return 1; }
+    done
+}
+
 @test "a build that fails says why" {
     printf '#!/bin/sh\necho "foo.c:1: error: no"\nexit 1\n' >bin/cmake
     run -1 tree/quickstart project
