@@ -33,6 +33,8 @@ extern "C" {
 
 /* The version of the library that is running, "0.1.0"; static storage. */
 MCP_API const char *mcp_version(void);
+/* The revisions of the protocol that it speaks, the newest first: "2026-07-28"; NULL: no more. Static storage. */
+MCP_API const char *mcp_revision(size_t i);
 
 /* ---- strings ---------------------------------------------------------------------------------- */
 

@@ -293,3 +293,11 @@ void hint(const char *format, ...)
     put_message(format, args);
     va_end(args);
 }
+
+void say_version(void)
+{
+    printf("%s %s\nModel Context Protocol", program_name, mcp_version());
+    for (size_t i = 0; mcp_revision(i); i++)
+        printf("%s %s", i ? "," : "", mcp_revision(i));
+    putchar('\n');
+}

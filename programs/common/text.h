@@ -38,6 +38,9 @@ void text_put_word(FILE *to, const char *word);
 /* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
 char *text_dup(mcp_str s);
 
+/* --version: the program's name, its version, and the revisions of the protocol that it speaks. */
+void say_version(void);
+
 /* "name: …" on stderr, made safe, after what stdout has; and the line after it that says what to
  * do. */
 void say(const char *format, ...) MCP_PRINTF(1, 2);

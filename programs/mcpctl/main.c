@@ -94,7 +94,7 @@ static int act(ctl *c)
     else if (c->set.help)
         help_print(stdout, c->command);
     else if (c->set.version)
-        printf("mcpctl %s\n", mcp_version());
+        say_version();
     else
         return run(c);
     return flush_output(c, EXIT_OK);

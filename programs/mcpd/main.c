@@ -298,7 +298,7 @@ static int run(program *p)
     if (p->line.list_modules)
         return list_modules(&p->line);
     if (p->line.version)
-        return printf("mcpd %s\n", mcp_version()), 0;
+        return say_version(), 0;
     if (p->line.config)
         reload_hold(); /* before there is any thread */
     int rc = configure(p);

@@ -106,6 +106,11 @@ const mcp__revision mcp__revisions[] = {
 };
 const size_t mcp__revision_count = MCP__COUNT(mcp__revisions);
 
+const char *mcp_revision(size_t i)
+{
+    return i < mcp__revision_count ? mcp__revisions[i].name : NULL;
+}
+
 const mcp__revision *mcp__revision_find(mcp_str name)
 {
     for (size_t i = 0; i < mcp__revision_count; i++) {

@@ -73,7 +73,7 @@ bats_require_minimum_version 1.5.0
     [[ $output != *"--long"* ]]
     run "$MCPCTL" --version
     [ "$status" -eq 0 ]
-    [[ $output == "mcpctl "[0-9]* ]]
+    [[ ${lines[0]} == "mcpctl "[0-9]* && ${lines[1]} == "Model Context Protocol 2026-07-28, "*2024-11-05 ]]
     "$MCPCTL" --help-man | diff "$BATS_TEST_DIRNAME/../../man/mcpctl.1" -
     run "$MCPCTL" --help-man
     [ "$status" -eq 0 ]

@@ -81,7 +81,11 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "$output" == *"Usage: mcpd"*"--max-read SIZE"* ]]
     run -0 "$MCPD" -h
     run -0 "$MCPD" --version
-    [[ "$output" =~ ^mcpd\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ "${lines[0]}" =~ ^mcpd\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    served=$(printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"none"}}}' |
+        "$MCPD" "$T" | jq -r '.error.data.supported[0]')
+    [ "${lines[1]}" = "Model Context Protocol 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05" ]
+    [[ "${lines[1]}" == *" $served"* ]]
 }
 
 @test "every option that --help shows is in the manual page, which is the committed one" {
