@@ -146,8 +146,9 @@ static void collect(void *user)
 static bool may_show(const files_sweep *s)
 {
     mcp_str uri = {s->uri.ptr, s->uri.len};
-    return uri.len >= s->under.len && memcmp(uri.ptr, s->under.ptr, s->under.len) == 0 &&
-           mcp_request_may(s->req, MCP_ITEM_RESOURCE, uri);
+    bool under = !s->under.len ||
+                 (uri.len >= s->under.len && memcmp(uri.ptr, s->under.ptr, s->under.len) == 0);
+    return under && mcp_request_may(s->req, MCP_ITEM_RESOURCE, uri);
 }
 
 /* On the server's thread: drops what the caller may not see. */

@@ -38,7 +38,7 @@ async function allResources(peer) {
 const throughTemplates = ({ path, head }) => [
     ['file://{+path}', { path: path('readme.md') }, is(README)],
     ['file://{+path}{?offset,length}', { path: path('readme.md'), offset: '2', length: '10' }, is('Everything')],
-    ['file://{+path}{?line,lines,format}', { path: path('readme.md'), line: '3', lines: '1' }, is('Grüße.\n')],
+    ['file://{+path}{?line,lines}', { path: path('readme.md'), line: '3', lines: '1' }, is('Grüße.\n')],
     ['file://{+path}{?tail}', { path: path('readme.md'), tail: '1' }, is('Grüße.\n')],
     ['file://{+path}{?depth,limit}', { path: path(''), depth: '2', limit: '10' }, has('/sub%20folder/')],
     ['git://code/{rev}/{+path}{?offset,length,format}', { rev: 'feature/new', path: 'list.txt' }, is('one\ntwo\n')],
