@@ -4,15 +4,13 @@
 
 #include "buffer.h"
 #include "catalog.h"
+#include "file.h"
 #include "functions.h"
 #include "guard.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <mcp/uri.h>
 
@@ -22,7 +20,6 @@ enum {
     NEAR_NS = 5000000,      /* and of those that are not */
     NEAR_VALUE = 256 << 10, /* bytes of a value that is read on the server's thread */
     NEAR_SQL = 32 << 10,    /* bytes of a statement that is parsed there, of the schema too */
-    NEAR_LOG = 8 << 20,     /* bytes of a -wal file that may have to be read from its start there */
     LONGEST_SQL = 256 << 10,
     SPENT = 64 << 10, /* bytes that functions look at between two looks at the bounds */
     CACHE_KIB = 1024,
@@ -40,49 +37,6 @@ int64_t sqlite_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
-
-static int64_t nanoseconds(struct timespec t)
-{
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static sqlite_stamp stamp_of(const struct stat *st)
-{
-    return (sqlite_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (int64_t)st->st_size,
-                          nanoseconds(st->st_mtim), nanoseconds(st->st_ctim)};
-}
-
-static bool same_file(const sqlite_stamp *a, const sqlite_stamp *b)
-{
-    return a->dev == b->dev && a->ino == b->ino;
-}
-
-static bool same_stamp(const sqlite_stamp *a, const sqlite_stamp *b)
-{
-    return same_file(a, b) && a->size == b->size && a->mtime_ns == b->mtime_ns &&
-           a->ctime_ns == b->ctime_ns;
-}
-
-static bool look(const char *path, sqlite_stamp *ret)
-{
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return false;
-    *ret = stamp_of(&st);
-    if (S_ISREG(st.st_mode))
-        return true;
-    errno = ENOENT; /* to open a FIFO would wait */
-    return false;
-}
-
-void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
-{
-    memset(ret, 0, sizeof *ret);
-    look(f->path, &ret->file);
-    look(f->wal, &ret->wal);
-}
-
 /* Bytes 18 and 19 of the header are 2 in WAL mode. They are read through SQLite: a descriptor of our own
  * would drop SQLite's locks on the file when it is closed, for POSIX locks belong to the process. */
 static bool is_wal_mode(sqlite3 *db)
@@ -92,56 +46,6 @@ static bool is_wal_mode(sqlite3 *db)
     return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
            file && file->pMethods && file->pMethods->xRead(file, version, 2, 18) == SQLITE_OK &&
            version[0] == 2 && version[1] == 2;
-}
-
-static int refuse(mcp_error *error, int code, const char *path, const char *why)
-{
-    if (error) {
-        error->code = code;
-        error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.180s: %s", path, why);
-    }
-    return code;
-}
-
-int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc, mcp_error *error)
-{
-    struct stat st;
-    *f = (sqlite_file){.alloc = alloc};
-    pthread_mutex_init(&f->lock, NULL);
-    char *real = realpath(path, NULL);
-    if (!real || stat(real, &st) != 0) {
-        int code = errno == ENOMEM                       ? MCP_ENOMEM
-                   : errno == ENOENT || errno == ENOTDIR ? MCP_ENOTFOUND
-                                                         : MCP_EACCESS;
-        free(real);
-        return refuse(error, code, path, strerror(errno));
-    }
-    f->path = common_copy(alloc, real, strlen(real));
-    f->wal = common_alloc(alloc, strlen(real) + 5);
-    f->journal = common_alloc(alloc, strlen(real) + 9);
-    if (f->wal)
-        sprintf(f->wal, "%s-wal", real);
-    if (f->journal)
-        sprintf(f->journal, "%s-journal", real);
-    free(real);
-    if (!f->path || !f->wal || !f->journal)
-        return refuse(error, MCP_ENOMEM, path, "out of memory");
-    if (!S_ISREG(st.st_mode))
-        return refuse(error, MCP_EACCESS, path, "not a regular file");
-    if (access(f->path, R_OK) != 0)
-        return refuse(error, MCP_EACCESS, path, strerror(errno));
-    return MCP_OK;
-}
-
-void sqlite_file_clear(sqlite_file *f)
-{
-    while (f->n_idle)
-        sqlite_conn_free(f->idle[--f->n_idle]);
-    common_release(f->alloc, f->path);
-    common_release(f->alloc, f->wal);
-    common_release(f->alloc, f->journal);
-    pthread_mutex_destroy(&f->lock);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------ */
@@ -159,7 +63,7 @@ static int stopped_here(sqlite_conn *c)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    int64_t now = nanoseconds(t);
+    int64_t now = sqlite_nanoseconds(t);
     if (!c->near_from)
         c->near_from = now;
     bool long_enough = c->ticks > NEAR_TICKS || now - c->near_from > NEAR_NS;
@@ -300,22 +204,6 @@ static void begin(sqlite_conn *c, const sqlite_bounds *b)
     sqlite_limit_values(c, 0);
 }
 
-/* An empty one says as much as none: what is committed goes there before it goes to the file. */
-static bool has_log(const sqlite_file *f)
-{
-    struct stat st;
-    return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
-}
-
-/* Written so short a time ago that the next change may have the same time: file systems count in ticks. */
-static bool is_young(const sqlite_stamp *stamp)
-{
-    enum { TICK_NS = 20 * 1000 * 1000 };
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return nanoseconds(t) - stamp->mtime_ns < TICK_NS;
-}
-
 static int outcome(sqlite_conn *c, int rc)
 {
     switch (rc & 0xff) {
@@ -334,7 +222,7 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
                      char text[256])
 {
     sqlite_stamp now;
-    if (!look(f->path, &now)) {
+    if (!sqlite_stamp_of(f->path, &now)) {
         snprintf(text, 256, "the database is gone: %s", strerror(errno));
         *why = errno == ENOENT ? MCP_ENOTFOUND : MCP_EREMOTE;
         return errno == ENOENT ? SQLITE_NOTFOUND : SQLITE_CANTOPEN;
@@ -348,9 +236,9 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
     c->number = ++f->opened;
     pthread_mutex_unlock(&f->lock);
     int rc = open_database(c);
-    if (rc == SQLITE_OK && is_wal_mode(c->db) && !has_log(f)) {
+    if (rc == SQLITE_OK && is_wal_mode(c->db) && !sqlite_has_log(f)) {
         c->immutable = true;
-        c->young = is_young(&now);
+        c->young = sqlite_is_young(&now);
         sqlite3_close(c->db);
         c->db = NULL;
         rc = open_database(c);
@@ -396,29 +284,15 @@ void sqlite_conn_free(sqlite_conn *c)
 static bool is_current(const sqlite_conn *c)
 {
     sqlite_stamp now;
-    if (!look(c->file->path, &now) || !same_file(&now, &c->stamp))
+    if (!sqlite_stamp_of(c->file->path, &now) || !sqlite_same_file(&now, &c->stamp))
         return false;
-    return !c->immutable || (same_stamp(&now, &c->stamp) && !has_log(c->file));
+    return !c->immutable || (sqlite_same_stamp(&now, &c->stamp) && !sqlite_has_log(c->file));
 }
 
 /* Before a use; an immutable one is looked at after it, which is enough. */
 static bool is_spent(const sqlite_conn *c)
 {
     return c->young || (!c->immutable && !is_current(c));
-}
-
-/* The first one who reads a log reads all of it, in one go. */
-static bool has_long_log(const sqlite_file *f)
-{
-    struct stat st;
-    return lstat(f->wal, &st) == 0 && st.st_size > NEAR_LOG;
-}
-
-/* A journal that is no file: SQLite would open it, and a FIFO waits for a writer. */
-static bool is_trapped(const sqlite_file *f)
-{
-    struct stat st;
-    return lstat(f->journal, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 static void drop(sqlite_conn **conn)
@@ -455,7 +329,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
                void *user, int *sql_code, char text[256])
 {
     text[0] = 0;
-    if (bounds->near && has_long_log(f))
+    if (bounds->near && sqlite_has_long_log(f))
         return MCP_PENDING;
     for (int i = 0; i < ATTEMPTS; i++) {
         int ret;
@@ -466,7 +340,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
             return ret;
         sqlite_conn *c = *conn;
         begin(c, bounds);
-        int rc = is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
+        int rc = sqlite_is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
         if (rc != SQLITE_OK && !text[0])
             tell_error(c, rc, text);
         bool large_here = is_large_here(c, rc);

@@ -1,0 +1,138 @@
+/* file.c: see file.h. */
+#define _GNU_SOURCE
+#include "file.h"
+
+#include "buffer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NEAR_LOG = 8 << 20 }; /* bytes of a -wal file that may have to be read from its start */
+
+int64_t sqlite_nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static sqlite_stamp stamp_of(const struct stat *st)
+{
+    return (sqlite_stamp){(uint64_t)st->st_dev, (uint64_t)st->st_ino, (int64_t)st->st_size,
+                          sqlite_nanoseconds(st->st_mtim), sqlite_nanoseconds(st->st_ctim)};
+}
+
+bool sqlite_same_file(const sqlite_stamp *a, const sqlite_stamp *b)
+{
+    return a->dev == b->dev && a->ino == b->ino;
+}
+
+bool sqlite_same_stamp(const sqlite_stamp *a, const sqlite_stamp *b)
+{
+    return sqlite_same_file(a, b) && a->size == b->size && a->mtime_ns == b->mtime_ns &&
+           a->ctime_ns == b->ctime_ns;
+}
+
+bool sqlite_stamp_of(const char *path, sqlite_stamp *ret)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return false;
+    *ret = stamp_of(&st);
+    if (S_ISREG(st.st_mode))
+        return true;
+    errno = ENOENT; /* to open a FIFO would wait */
+    return false;
+}
+
+void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    sqlite_stamp_of(f->path, &ret->file);
+    sqlite_stamp_of(f->wal, &ret->wal);
+}
+
+/* ---- beside it ------------------------------------------------------------------------------------ */
+
+/* An empty one says as much as none: what is committed goes there before it goes to the file. */
+bool sqlite_has_log(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
+}
+
+/* Written so short a time ago that the next change may have the same time: file systems count in ticks. */
+bool sqlite_is_young(const sqlite_stamp *stamp)
+{
+    enum { TICK_NS = 20 * 1000 * 1000 };
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return sqlite_nanoseconds(t) - stamp->mtime_ns < TICK_NS;
+}
+
+/* The first one who reads a log reads all of it, in one go. */
+bool sqlite_has_long_log(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->wal, &st) == 0 && st.st_size > NEAR_LOG;
+}
+
+/* A journal that is no file: SQLite would open it, and a FIFO waits for a writer. */
+bool sqlite_is_trapped(const sqlite_file *f)
+{
+    struct stat st;
+    return lstat(f->journal, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* ---- the file of a database ------------------------------------------------------------------------- */
+
+static int refuse(mcp_error *error, int code, const char *path, const char *why)
+{
+    if (error) {
+        error->code = code;
+        error->offset = 0;
+        snprintf(error->text, sizeof error->text, "%.180s: %s", path, why);
+    }
+    return code;
+}
+
+int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc, mcp_error *error)
+{
+    struct stat st;
+    *f = (sqlite_file){.alloc = alloc};
+    pthread_mutex_init(&f->lock, NULL);
+    char *real = realpath(path, NULL);
+    if (!real || stat(real, &st) != 0) {
+        int code = errno == ENOMEM                       ? MCP_ENOMEM
+                   : errno == ENOENT || errno == ENOTDIR ? MCP_ENOTFOUND
+                                                         : MCP_EACCESS;
+        free(real);
+        return refuse(error, code, path, strerror(errno));
+    }
+    f->path = common_copy(alloc, real, strlen(real));
+    f->wal = common_alloc(alloc, strlen(real) + 5);
+    f->journal = common_alloc(alloc, strlen(real) + 9);
+    if (f->wal)
+        sprintf(f->wal, "%s-wal", real);
+    if (f->journal)
+        sprintf(f->journal, "%s-journal", real);
+    free(real);
+    if (!f->path || !f->wal || !f->journal)
+        return refuse(error, MCP_ENOMEM, path, "out of memory");
+    if (!S_ISREG(st.st_mode))
+        return refuse(error, MCP_EACCESS, path, "not a regular file");
+    if (access(f->path, R_OK) != 0)
+        return refuse(error, MCP_EACCESS, path, strerror(errno));
+    return MCP_OK;
+}
+
+void sqlite_file_clear(sqlite_file *f)
+{
+    while (f->n_idle)
+        sqlite_conn_free(f->idle[--f->n_idle]);
+    common_release(f->alloc, f->path);
+    common_release(f->alloc, f->wal);
+    common_release(f->alloc, f->journal);
+    pthread_mutex_destroy(&f->lock);
+}
