@@ -15,7 +15,7 @@
 
 enum { MAX_FILES = 5000, MAX_LINES = 400000, AROUND = 3, BINARY_LOOK = 8000 };
 
-typedef struct differing {
+typedef struct repo_patch {
     repo_job *j;
     mcp_str rev[2];
     char base[GIT_OID_HEXSZ + 1]; /* what rev[0] is of three dots */
@@ -23,6 +23,7 @@ typedef struct differing {
     common_buffer path;
     size_t files;
     const repo_entry *side[2]; /* of this file, NULL: not there */
+    const mcp_str *work;       /* the text of the second side, when it is no object */
     bool named;                /* its names stand before its first hunk */
     int rc;
 } differing;
@@ -280,7 +281,9 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
         return d->rc;
     }
     rc = side_open(d, a, &s[0]);
-    if (rc == MCP_OK)
+    if (rc == MCP_OK && b && d->work)
+        s[1].bytes = *d->work;
+    else if (rc == MCP_OK)
         rc = side_open(d, b, &s[1]);
     if (rc == MCP_OK)
         rc = put_contents(d, s);
@@ -447,4 +450,37 @@ int repo_run_diff(repo_job *j)
         rc = compare(&d);
     common_buffer_free(&d.path);
     return rc;
+}
+
+/* ---- of the working tree ------------------------------------------------------------------------------------ */
+
+int repo_patch_begin(repo_job *j, repo_patch **ret)
+{
+    differing *d = common_alloc(&j->r->alloc, sizeof *d);
+    if (!d)
+        return MCP_ENOMEM;
+    *d = (differing){.j = j};
+    common_buffer_init(&d->path, &j->r->alloc);
+    j->has_text = true;
+    j->mime = "text/x-diff";
+    *ret = d;
+    return MCP_OK;
+}
+
+int repo_patch_file(repo_patch *d, mcp_str path, const repo_entry *a, const repo_entry *b,
+                    const mcp_str *work)
+{
+    d->path.len = 0;
+    d->work = work;
+    int rc = common_buffer_append(&d->path, path.ptr, path.len);
+    return rc == MCP_OK ? put_file(d, a, b) : rc;
+}
+
+void repo_patch_end(repo_patch *d)
+{
+    if (!d)
+        return;
+    mcp_allocator alloc = d->j->r->alloc;
+    common_buffer_free(&d->path);
+    common_release(&alloc, d);
 }

@@ -22,6 +22,9 @@ static int (*const runs[])(repo_job *) = {
     [REPO_KIND_DIFF] = repo_run_diff,
     [REPO_KIND_BLAME] = repo_run_blame,
     [REPO_KIND_SEARCH] = repo_run_search,
+    [REPO_KIND_STATUS] = repo_run_worktree,
+    [REPO_KIND_STAGED] = repo_run_worktree,
+    [REPO_KIND_UNSTAGED] = repo_run_worktree,
 };
 
 /* ---- from the URI on -------------------------------------------------------------------------------- */

@@ -393,6 +393,11 @@ void repo_layout_release(repo_layout *l)
     common_release(&alloc, l);
 }
 
+bool repo_layout_has_worktree(const repo_layout *l)
+{
+    return has(l->root, ".git");
+}
+
 bool repo_layout_is_shallow(const repo_layout *l)
 {
     return has(l->common.fd, "shallow");

@@ -65,6 +65,9 @@ int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, 
                           struct stat *st);
 bool repo_layout_is_within(const repo_layout *l, int fd);
 
+/* Whether there is a working tree, which then is what was configured. */
+bool repo_layout_has_worktree(const repo_layout *l);
+
 /* Whether the history may end where no commit has no parents. */
 bool repo_layout_is_shallow(const repo_layout *l);
 

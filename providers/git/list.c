@@ -23,15 +23,18 @@ static const struct {
     {"-/log/HEAD", " log", "history", "The commits of HEAD, newest first", "application/json", 0.8},
     {"-/branches", " branches", "branches", "Names, ids, URIs", "application/json", 0.7},
     {"-/tags", " tags", "tags", "Names, ids, URIs", "application/json", 0.7},
+    {"-/status", " status", "working tree", "Tracked files that are changed or staged",
+     "application/json", 0.8},
 };
-enum { POINTS = sizeof points / sizeof *points };
+enum { POINTS = sizeof points / sizeof *points }; /* the last is of a working tree */
 
 typedef struct listing {
     repo *r;
     mcp_request *req;
     repo_use use;
     mcp_str after;     /* of the request */
-    size_t point;      /* the entry point to begin with; POINTS: behind them */
+    size_t points;     /* how many entry points there are */
+    size_t point;      /* the one to begin with; `points`: behind them */
     size_t whole;      /* entries of a page */
     size_t max, count; /* of the tree */
     bool full;
@@ -164,7 +167,7 @@ static int reply_point(const listing *l, size_t i)
 static int reply_points(const listing *l)
 {
     char next[3] = {'E', 0, 0};
-    size_t end = l->point + l->whole < POINTS ? l->point + l->whole : POINTS;
+    size_t end = l->point + l->whole < l->points ? l->point + l->whole : l->points;
     int rc = MCP_OK;
     for (size_t i = l->point; rc == MCP_OK && i < end; i++)
         rc = reply_point(l, i);
@@ -204,7 +207,7 @@ static int reply(const listing *l)
             l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be read now: %s", l->r->name,
             l->rc == MCP_EIO ? "something in it is damaged or missing" : "it took too long");
     int rc = uri ? l->rc : MCP_ENOMEM;
-    if (rc == MCP_OK && l->point < POINTS)
+    if (rc == MCP_OK && l->point < l->points)
         rc = reply_points(l);
     while (rc == MCP_OK && p < end) {
         mode = *p++;
@@ -233,15 +236,15 @@ static void done(mcp_request *req, void *user)
 /* False: it is no position of ours. */
 static bool take_cursor(listing *l, mcp_str cursor)
 {
-    l->point = cursor.len ? POINTS : 0;
+    l->point = cursor.len ? l->points : 0;
     if (!cursor.len)
         return true;
     if (*cursor.ptr == 'P' && cursor.len <= MAX_PATH + 2) {
         l->after = (mcp_str){cursor.ptr + 1, cursor.len - 1};
         return true;
     }
-    l->point = cursor.len == 2 ? (size_t)(unsigned char)cursor.ptr[1] - '0' : POINTS + 1;
-    return *cursor.ptr == 'E' && l->point <= POINTS;
+    l->point = cursor.len == 2 ? (size_t)(unsigned char)cursor.ptr[1] - '0' : l->points + 1;
+    return *cursor.ptr == 'E' && l->point <= l->points;
 }
 
 int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
@@ -256,10 +259,11 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     l->req = req;
     l->rc = MCP_ECANCELLED;
     l->whole = max;
+    l->points = POINTS - !repo_layout_has_worktree(r->layout);
     common_buffer_init(&l->texts, &r->alloc);
     if (!take_cursor(l, (mcp_str){copy, cursor.len}))
         return MCP_EINVAL;
-    size_t left = POINTS - l->point;
+    size_t left = l->points - l->point;
     l->max = max > left ? max - left : 0; /* of the tree */
     l->use.layout = l->max ? repo_layout_now(r) : NULL;
     if (!l->use.layout)

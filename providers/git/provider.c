@@ -41,6 +41,11 @@ static const common_template templates[] = {
      "Between two revisions, as a patch", "text/x-diff"},
     {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",
      "lines of a file from line on, by the commit that brought them", "application/json"},
+    {"-/staged/{+path}", "staged", "Staged difference of a file or folder",
+     "Between HEAD and what is staged, as a patch; -/staged is all of it", "text/x-diff"},
+    {"-/unstaged/{+path}", "unstaged", "Unstaged difference of a file or folder",
+     "Between what is staged and the working tree, as a patch; -/unstaged is all of it",
+     "text/x-diff"},
     {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
      "Lines with this text, or that match this regular expression (one of both); path: a folder, "
      "or "

@@ -80,6 +80,7 @@ int repo_run_log(repo_job *job);
 int repo_run_diff(repo_job *job);
 int repo_run_blame(repo_job *job);
 int repo_run_search(repo_job *job);
+int repo_run_worktree(repo_job *job); /* status, and both differences */
 
 /* What a REV's path is: the tree or blob, or the commit of a submodule. */
 int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);
@@ -92,6 +93,14 @@ enum { REPO_COMPARE_MAX = 8 << 20 }; /* bytes of each */
  * which may take minutes, nothing is told: MCP_ELIMIT. MCP_EIO: a callback did not return 0. */
 int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
                  git_diff_line_cb on_line, void *user);
+
+/* A patch, a file after the other, which becomes the job's text. `work`: what the second side's text is, when it is no
+ * object. */
+typedef struct repo_patch repo_patch;
+int repo_patch_begin(repo_job *job, repo_patch **ret);
+int repo_patch_file(repo_patch *p, mcp_str path, const repo_entry *a, const repo_entry *b,
+                    const mcp_str *work);
+void repo_patch_end(repo_patch *p);
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 

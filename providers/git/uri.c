@@ -12,10 +12,16 @@ static const struct {
     int revs;
     bool path, path_required;
 } kinds[] = {
-    {"branches", REPO_KIND_BRANCHES, 0, false, false}, {"tags", REPO_KIND_TAGS, 0, false, false},
-    {"commit", REPO_KIND_COMMIT, 1, false, false},     {"log", REPO_KIND_LOG, 1, true, false},
-    {"diff", REPO_KIND_DIFF, 2, true, false},          {"blame", REPO_KIND_BLAME, 1, true, true},
+    {"branches", REPO_KIND_BRANCHES, 0, false, false},
+    {"tags", REPO_KIND_TAGS, 0, false, false},
+    {"commit", REPO_KIND_COMMIT, 1, false, false},
+    {"log", REPO_KIND_LOG, 1, true, false},
+    {"diff", REPO_KIND_DIFF, 2, true, false},
+    {"blame", REPO_KIND_BLAME, 1, true, true},
     {"search", REPO_KIND_SEARCH, 1, false, false},
+    {"status", REPO_KIND_STATUS, 0, false, false},
+    {"staged", REPO_KIND_STAGED, 0, true, false},
+    {"unstaged", REPO_KIND_UNSTAGED, 0, true, false},
 };
 
 static const struct {

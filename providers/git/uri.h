@@ -8,6 +8,8 @@
  *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
  *     git://NAME/-/diff/REV/REV[/PATH], or with a range in one segment: git://NAME/-/diff/REV..REV[/PATH]
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
+ *     git://NAME/-/status                          of the working tree
+ *     git://NAME/-/staged[/PATH]                   and unstaged: the differences
  *     git://NAME/-/search/REV?text=TEXT&path=PATH&limit=N, or regex=; ?after=LINE:PATH
  *
  * Behind all of them may stand format=json or format=text.
@@ -35,6 +37,9 @@ typedef enum repo_kind {
     REPO_KIND_DIFF,
     REPO_KIND_BLAME,
     REPO_KIND_SEARCH,
+    REPO_KIND_STATUS,
+    REPO_KIND_STAGED,
+    REPO_KIND_UNSTAGED,
 } repo_kind;
 
 typedef enum repo_param {

@@ -9,6 +9,7 @@
 #include "expr.h"
 #include "provider.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -89,6 +90,17 @@ static void mark_revs(repo_use *u, const repo_target *t, git_oid *mark)
     mark_rev(u, both ? range.to : t->other, mark);
 }
 
+/* What is staged; files of the working tree are not watched. */
+static void mark_index(repo_use *u, git_oid *mark)
+{
+    struct stat st = {0};
+    mark_rev(u, MCP_STR("HEAD"), mark);
+    if (fstatat(u->layout->git.fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        mix(mark, &st.st_mtim, sizeof st.st_mtim);
+        mix(mark, &st.st_ino, sizeof st.st_ino);
+    }
+}
+
 /* Zero: nothing is there. */
 static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oid *mark)
 {
@@ -116,6 +128,9 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
         else if (rc == MCP_PENDING) /* more than is read here: whenever its revision moves */
             mark_rev(u, t->rev, mark);
         break;
+    case REPO_KIND_STATUS:
+    case REPO_KIND_STAGED:
+    case REPO_KIND_UNSTAGED: mark_index(u, mark); break;
     default: mark_revs(u, t, mark);
     }
     u->budget = budget; /* each has its own */

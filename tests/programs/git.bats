@@ -47,10 +47,10 @@ reads() { # URI...: messages
     mkdir folder
     run -0 legacy git:r git:b.git folder -- "$(request resources/list '{}')"
     mapfile -t uris < <(jq -r '.[0].result.resources[].uri | select(startswith("git:"))' <<<"$output")
-    [ "${#uris[@]}" = 16 ]
+    [ "${#uris[@]}" = 17 ]
     reads "${uris[@]}"
     run -0 legacy git:r git:b.git -- "${messages[@]}"
-    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 16 ]
+    [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 17 ]
 }
 
 @test "what cannot be served is refused: which, why, exit 1" {

@@ -141,6 +141,16 @@ END
     failure resources/read '{"uri":"git://r/0123456789abcdef0123456789abcdef01234567/a.txt"}'
     hush
     harmless evil. payload .gitconfig attributes excludes config.worktree '/hooks' /etc/gitconfig /etc/passwd .git/index
+    # the working tree: .gitattributes is read there, as any file that is tracked, and not obeyed
+    printf 'three' >>r/a.txt
+    before=$(find r home -type f -exec sha256sum {} + | sort | sha256sum)
+    traced git:r
+    for uri in status staged unstaged; do
+        text git://r/-/$uri
+    done
+    [[ "$heard" == *$'\n+three'* && "$heard" != *$'\n-one'* ]]
+    hush
+    harmless evil. payload .gitconfig info/attributes excludes config.worktree '/hooks' /etc/gitconfig /etc/passwd
     [ "$(find r home -type f -exec sha256sum {} + | sort | sha256sum)" = "$before" ]
     [ ! -e made ]
 }

@@ -163,7 +163,7 @@ some() { # N: of the lines
             [ "$cursor" ] || break
         done
     }
-    list | tail -n +5 | while IFS= read -r uri; do printf "${uri//%/\\x}\\0"; done >got
+    list | tail -n +6 | while IFS= read -r uri; do printf "${uri//%/\\x}\\0"; done >got
     git -C r ls-tree -r -t -z --name-only HEAD >want
     same list
     for commit in $(git -C r rev-list --all | some 2); do

@@ -74,6 +74,9 @@ static const struct {
     {"resources/read", URI("-/tags"), "v1"},
     {"resources/read", URI("-/diff/v1/HEAD"), "+2"},
     {"resources/read", URI("-/blame/HEAD/a.txt?lines=2"), "next"},
+    {"resources/read", URI("-/status"), "a.txt"},
+    {"resources/read", URI("-/unstaged"), "+four"},
+    {"resources/read", URI("-/staged"), "+x"},
     {"resources/read", URI("-/log/v1..HEAD"), "second"},
     {"resources/read", URI("-/log/HEAD~1...HEAD?format=text"), "second"},
     {"resources/read", URI("-/diff/v1...HEAD"), "+2"},
@@ -172,7 +175,7 @@ static int setup(void **state)
        "git update-index --add --cacheinfo 160000,0123456789012345678901234567890123456789,sub; "
        "git commit -q -m first; git tag -a -m 'the tag' v1; git branch feature; git gc -q; "
        "printf 'one\\n2\\nthree\\n' >a.txt; git add a.txt; git commit -q -m second; git branch "
-       "loose");
+       "loose; echo four >>a.txt; echo x >staged; git add staged");
     ours = (failalloc){0};
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) /* what libgit2 makes once */
         try_one(i, true, SIZE_MAX);

@@ -152,7 +152,7 @@ static void test_deep(void **state)
         at += 13;
         snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
     }
-    assert_int_equal(n, 4 + 256);
+    assert_int_equal(n, 5 + 256);
     READS(rest, "\\\"folder\\\"");
     READS("deep/-/log/main/d", "deep");
     peer_close(&p);

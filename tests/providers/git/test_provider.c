@@ -139,6 +139,7 @@ static void test_list(void **state)
                                            "r/-/log/HEAD",
                                            "r/-/branches",
                                            "r/-/tags",
+                                           "r/-/status",
                                            "r/HEAD/a.txt",
                                            "r/HEAD/bad%FF",
                                            "r/HEAD/bin",
