@@ -47,6 +47,10 @@ static void bash_option_names(FILE *to, const completion *c, const char *command
             fprintf(to, " --%s", c->table[i].name);
 }
 
+/* A word that is no name of a file gets no slash because a folder is called so too. */
+static const char bash_files[] =
+    "compopt -o filenames 2>/dev/null || :; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
+
 static void bash_values(FILE *to, const completion *c)
 {
     fputs("    case $prev in\n", to);
@@ -62,10 +66,17 @@ static void bash_values(FILE *to, const completion *c)
             put_words(to, o->choices, " ");
             fputs("' -- \"$cur\"); return ;;\n", to);
         } else if (has_values(c, o)) {
-            fprintf(to, ") mapfile -t COMPREPLY < <(%s | grep -F -- \"$cur\"); return ;;\n",
+            /* Of a name with a colon the shell sees what is behind the colon, and replaces that only. */
+            fputs(") printf -v whole %s \"${COMP_WORDS[@]:first:COMP_CWORD-first+1}\"\n"
+                  "        before=${whole%\"${whole##*:}\"}\n",
+                  to);
+            fprintf(to, "        mapfile -t COMPREPLY < <(%s | while IFS= read -r word; do\n",
                     c->values);
+            fputs("            [[ $word != \"$whole\"* ]] || printf '%s\\n' "
+                  "\"${word#\"$before\"}\"; done); return ;;\n",
+                  to);
         } else if (takes_file(o)) {
-            fputs(") mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n", to);
+            fprintf(to, ") %s; return ;;\n", bash_files);
         } else {
             fputs(") return ;;\n", to);
         }
@@ -76,22 +87,30 @@ static void bash_values(FILE *to, const completion *c)
 static void bash(FILE *to, const completion *c)
 {
     fprintf(to, "# bash completion for %s\n_%s() {\n", program_name, program_name);
-    fputs("    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i command=\n"
+    /* A word with colons is several ones here: `first` is where the present one begins. */
+    fputs("    local cur=${COMP_WORDS[COMP_CWORD]} prev i command= whole before word "
+          "first=$COMP_CWORD\n"
+          "    while ((first > 1)) && [[ ${COMP_WORDS[first]} == : || ${COMP_WORDS[first-1]} == : "
+          "]]\n"
+          "    do ((first--)); done\n"
+          "    prev=${COMP_WORDS[first-1]}\n"
           "    COMPREPLY=()\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        case ${COMP_WORDS[i]} in\n",
           to);
     if (c->n_commands) {
-        fputs("        --) if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- "
-              "\"$cur\")\n"
-              "            else mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); fi; return ;;\n"
-              "        ",
-              to);
+        fprintf(
+            to,
+            "        --) if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- "
+            "\"$cur\")\n"
+            "            else %s; fi; return ;;\n"
+            "        ",
+            bash_files);
         for (size_t i = 0; i < c->n_commands; i++)
             fprintf(to, "%s%s", i ? " | " : "", c->commands[i].name);
         fputs(") command=${command:-${COMP_WORDS[i]}} ;;\n", to);
     } else {
-        fputs("        --) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n", to);
+        fprintf(to, "        --) %s; return ;;\n", bash_files);
     }
     fputs("        esac\n    done\n", to);
     bash_values(to, c);
@@ -110,8 +129,8 @@ static void bash(FILE *to, const completion *c)
             fprintf(to, " %s", c->commands[i].name);
         fputs("' -- \"$cur\")\n", to);
     }
-    fputs("    else\n        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n    fi\n}\n", to);
-    fprintf(to, "complete -o filenames -F _%s %s\n", program_name, program_name);
+    fprintf(to, "    else\n        %s\n    fi\n}\n", bash_files);
+    fprintf(to, "complete -F _%s %s\n", program_name, program_name);
 }
 
 /* ---- zsh -------------------------------------------------------------------------------------------- */
@@ -121,7 +140,9 @@ static void zsh_value(FILE *to, const completion *c, const option *o)
     if (!o->argument)
         return;
     fputc(':', to);
-    put_about(to, o->argument);
+    for (const char *p = o->argument; *p; p++)
+        if (*p != '\'')
+            fprintf(to, *p == ':' ? "\\%c" : "%c", *p);
     fputc(':', to);
     if (o->choices) {
         fputc('(', to);
@@ -138,7 +159,14 @@ static void zsh_value(FILE *to, const completion *c, const option *o)
 
 static void zsh_option(FILE *to, const completion *c, const option *o)
 {
-    fputs("        '", to);
+    if (o->only) {
+        fputs("    [[ -z $command || $command == (", to);
+        put_words(to, o->only, "|");
+        fputs(") ]] && specs+=(", to);
+    } else {
+        fputs("    specs+=(", to);
+    }
+    fputc('\'', to);
     if (o->kind == OPTION_LIST)
         fputc('*', to);
     else if (o->letter)
@@ -152,22 +180,26 @@ static void zsh_option(FILE *to, const completion *c, const option *o)
     put_about(to, o->help);
     fputc(']', to);
     zsh_value(to, c, o);
-    fputs("' \\\n", to);
+    fputs("')\n", to);
 }
 
 static void zsh(FILE *to, const completion *c)
 {
-    fprintf(to, "#compdef %s\n_%s() {\n    local state\n    local -a commands values\n",
-            program_name, program_name);
+    fprintf(
+        to,
+        "#compdef %s\n_%s() {\n    local state word command=\n    local -a commands values specs\n",
+        program_name, program_name);
     fputs("    commands=(\n", to);
     for (size_t i = 0; i < c->n_commands; i++) {
         fprintf(to, "        '%s:", c->commands[i].name);
         put_about(to, c->commands[i].summary);
         fputs("'\n", to);
     }
-    fputs("    )\n    _arguments -s \\\n", to);
+    fputs("    )\n    for word in $words[2,CURRENT-1]; do\n", to);
+    fputs("        [[ $command ]] || command=${${(M)commands:#$word:*}%%:*}\n    done\n", to);
     for (size_t i = 0; i < c->count; i++)
         zsh_option(to, c, &c->table[i]);
+    fputs("    _arguments -s $specs \\\n", to);
     fputs(c->n_commands ? "        '1:command:->command' '*:argument:_files'\n"
                         : "        '*:argument:_files'\n",
           to);

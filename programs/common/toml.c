@@ -51,7 +51,7 @@ static size_t add_node(parser *p, size_t parent, kind what, mcp_str key, mcp_str
         fail(p, MCP_ELIMIT, "too many values");
         return NONE;
     }
-    if (p->count == p->room) {
+    if (!p->nodes || p->count == p->room) {
         p->room = p->room ? p->room * 2 : 64;
         node *grown = realloc(p->nodes, p->room * sizeof(*grown));
         if (!grown) {

@@ -76,7 +76,8 @@ Greet {\"name\":\"x y\"}$esc[5m
     mkdir -p bin
     ln -s "$MCPCTL" bin/mcpctl
     PATH=$PWD/bin:$PATH
-    printf '{"mcpServers":{"alpha":{"command":"x"},"beta":{"command":"y"}}}' >.mcp.json
+    printf '{"mcpServers":{"alpha":{"command":"x"},"git:project":{"command":"y"},"git:other":{"command":"z"}}}' >.mcp.json
+    mkdir prompts
     source <("$MCPCTL" --completion bash)
     after() {
         COMP_WORDS=(mcpctl "$@") COMP_CWORD=$# COMPREPLY=()
@@ -89,12 +90,21 @@ Greet {\"name\":\"x y\"}$esc[5m
     [ "$(after info --so)" = '' ]
     [ "$(after ls --sort pr)" = priority ]
     [ "$(after ls -s al)" = alpha ]
+    [ "$(after ls -s git : pro)" = project ] # Bash's words
+    [ "$(after ls -s git :)" = "project other" ]
+    [ "$(after ls -s git)" = "git:project git:other" ]
     [ "$(after --server alpha ls --lo)" = --long ]
+    # A command is no file, though a folder may be called like it.
+    [ "$(after promp)" = "prompts prompt" ]
+    [[ $(complete -p mcpctl) != *filenames* ]]
+    [ "$(after trace promp)" = prompts ]
     [ "$(after trace --)" != "$(after call --)" ]
     [[ $(after ls -- bas) == *bash* ]]
     if command -v zsh >/dev/null; then "$MCPCTL" --completion zsh | zsh -n; fi
     if command -v fish >/dev/null; then "$MCPCTL" --completion fish | fish -n; fi
     [[ $("$MCPCTL" --completion zsh) == "#compdef mcpctl"*"(name uri size"* ]]
+    [[ $("$MCPCTL" --completion zsh) == *'|| $command == (call|prompt|read|shell) ]] && specs+=('"''--sampler'["* ]]
+    [[ $("$MCPCTL" --completion zsh) == *':NAME\: VALUE: '* ]]
     [[ $("$MCPCTL" --completion fish) == *"-l sort -n '__fish_seen_subcommand_from ls find' -x -a 'name uri"* ]]
     run "$MCPCTL" --completion csh
     [ "$status" -eq 2 ]
