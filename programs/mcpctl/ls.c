@@ -41,7 +41,7 @@ void listing_measure(listing *l, const entry *items, size_t count)
 {
     const ctl *c = l->c;
     bool first = l->name == 0;
-    if (l->as_json || c->set.long_form || !c->out_is_terminal || !count)
+    if (l->as_json || !c->out_is_terminal || !count)
         return;
     l->name = l->name > 4 ? l->name : 4;
     l->type = l->type > 4 ? l->type : 4;
@@ -49,7 +49,11 @@ void listing_measure(listing *l, const entry *items, size_t count)
         widen(&l->name, items[i].name, WIDEST_NAME);
         widen(&l->type, items[i].type, WIDEST_TYPE);
     }
-    if (first)
+    if (first && c->set.long_form)
+        printf("%s%-*s  %12s  %-*s  %8s  %-20s  %s%s\n", style_of(c, STYLE_BOLD), (int)l->name,
+               "NAME", "SIZE", (int)l->type, "TYPE", "PRIORITY", "MODIFIED", "URI",
+               style_of(c, STYLE_NONE));
+    else if (first)
         printf("%s%-*s  %5s  %-*s  %s%s\n", style_of(c, STYLE_BOLD), (int)l->name, "NAME", "SIZE",
                (int)l->type, "TYPE", "URI", style_of(c, STYLE_NONE));
 }
@@ -71,6 +75,24 @@ static void put_long(const ctl *c, const entry *e)
     if (e->priority >= 0)
         printf("%.6g", e->priority);
     printf("\t%s", modified);
+}
+
+/* For a person: in columns, the URI last, because it may be long. */
+static void put_long_row(const ctl *c, const listing *l, const entry *e)
+{
+    char modified[32] = "", size[24] = "", priority[24] = "";
+    if (e->modified != TIME_UNKNOWN)
+        time_format(e->modified, modified);
+    if (e->size >= 0)
+        snprintf(size, sizeof(size), "%lld", (long long)e->size);
+    if (e->priority >= 0)
+        snprintf(priority, sizeof(priority), "%.6g", e->priority);
+    fputs(style_of(c, STYLE_NAME), stdout);
+    text_put_cell(stdout, e->name, l->name);
+    printf("%s  %12s  ", style_of(c, STYLE_NONE), size);
+    text_put_cell(stdout, e->type, l->type);
+    printf("  %8s  %-20s  ", priority, modified);
+    text_put(stdout, e->uri, TEXT_LINE);
 }
 
 static void put_row(const ctl *c, const listing *l, const entry *e)
@@ -113,7 +135,9 @@ int listing_put(listing *l, const entry *e, bool with_score)
     l->count++;
     if (l->as_json)
         return with_score ? put_scored(c, l, e) : json_list_add(c, &l->json, e->json);
-    if (c->set.long_form)
+    if (c->set.long_form && c->out_is_terminal)
+        put_long_row(c, l, e);
+    else if (c->set.long_form)
         put_long(c, e);
     else if (c->out_is_terminal)
         put_row(c, l, e);

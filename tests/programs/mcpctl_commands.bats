@@ -404,3 +404,16 @@ web() {
     run "$MCPCTL" read --json mem:empty -- "$workshop"
     [[ $status == 0 && $output == *'{"uri":"mem:empty"}'* ]]
 }
+
+@test "ls --long: columns on a terminal, tabs elsewhere" {
+    run on_terminal "$MCPCTL" ls --long -- "$workshop"
+    [[ ${lines[0]} == NAME*SIZE*TYPE*PRIORITY*MODIFIED*URI ]]
+    [[ ${lines[1]} == "readme.md  "*" 120  text/markdown       0.9  2026-07-01T00:00:00Z  mem:docs/readme.md" ]]
+    local line=${lines[0]} at
+    at=${#line}
+    for line in "${lines[@]:1}"; do
+        [[ ${line:at-3} == mem:* && $line != *$'\t'* ]]
+    done
+    run "$MCPCTL" ls --long -- "$workshop"
+    [ "${lines[0]}" = $'mem:docs/readme.md\t120\ttext/markdown\treadme.md\t0.9\t2026-07-01T00:00:00Z' ]
+}
