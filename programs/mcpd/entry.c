@@ -96,15 +96,6 @@ static bool add_source(entry *e, const source *s, modules *m)
                                            : absolute_path(s->text));
 }
 
-/* Whether somebody decided about the resource tools. */
-static bool has_decided(const settings *line, const settings *now)
-{
-    bool decided = now->resource_tools;
-    for (size_t i = 0; i < line->kept.count; i++)
-        decided = decided || strcmp(line->kept.items[i], "--no-resource-tools") == 0;
-    return decided;
-}
-
 /* What the command line said; what the configuration file says is in there. */
 static bool add_words(entry *e, const settings *line, const settings *now, modules *m)
 {
@@ -113,7 +104,7 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
         ok = add_path(e, "--config", line->config);
     for (size_t i = 0; ok && i < line->kept.count; i++)
         ok = add_word(e, strdup(line->kept.items[i]));
-    if (ok && !has_decided(line, now))
+    if (ok && !now->resource_tools && !now->no_resource_tools)
         ok = add_word(e, strdup("--resource-tools"));
     if (ok && line->prompts)
         ok = add_path(e, "--prompts", line->prompts);

@@ -91,8 +91,14 @@ END
     for options in --resource-tools '--resource-tools --hidden'; do
         [ "$("$MCPD" --print-config cursor $options served 2>/dev/null | grep -o -e --resource-tools | wc -l)" -eq 1 ]
     done
-    printf '{"sources": ["served"], "resource-tools": true}' >c.json
-    [ "$("$MCPD" --print-config cursor --config c.json 2>/dev/null | jq -c .mcpServers.mcpd.args)" = "[\"--config\",\"$PWD/c.json\"]" ]
+    [ "$("$MCPD" --print-config cursor --no-resource-tools served 2>/dev/null | jq -c .mcpServers.mcpd.args)" = \
+        "[\"--no-resource-tools\",\"$PWD/served\"]" ]
+    for decided in resource-tools no-resource-tools; do
+        printf '{"sources": ["served"], "%s": true}' $decided >c.json
+        [ "$("$MCPD" --print-config cursor --config c.json 2>/dev/null | jq -c .mcpServers.mcpd.args)" = "[\"--config\",\"$PWD/c.json\"]" ]
+    done
+    printf '{"sources": ["served"]}' >c.json
+    "$MCPD" --print-config cursor --config c.json 2>/dev/null | grep -q -e --resource-tools
 }
 
 @test "--install: into a new file of each host, of the user alone, once" {
