@@ -58,6 +58,36 @@ typedef struct mcp_http_record {
     mcp_str traceparent; /* from _meta or the header; empty: none */
 } mcp_http_record;
 
+/* How much memory peers may make endpoints hold: bodies on their way in, requests that are being answered,
+ * answers that wait for their reader, events that are kept. One budget may serve any number of endpoints of one
+ * thread. Each caller, a principal, or without one an address, has a share of it.
+ *
+ * What is nearly spent slows down before it refuses: beyond a half of the budget (or of a share) bodies of more
+ * than 16 KiB are not read, beyond three quarters requests wait, and for all of that peers have 5 seconds. Who waited
+ * for hold_ms, and an answer that does not fit, gets 503 with Retry-After and a JSON-RPC error that names the
+ * limit. */
+typedef struct mcp_http_budget mcp_http_budget;
+
+typedef struct mcp_http_budget_options {
+    size_t size;
+    size_t max_memory; /* bytes; 512 MiB */
+    size_t max_share;  /* bytes for one caller; a quarter of max_memory */
+    uint64_t hold_ms;  /* how long who has to wait waits; 5,000 */
+    /* At least 32 MiB, and a half of what was held, were given back to the allocator, perhaps not yet all of it: for
+     * a program that calls malloc_trim() soon. Not to call the endpoint. May be NULL. */
+    void (*released)(void *user, size_t bytes);
+    void *user;
+    const mcp_allocator *allocator;
+} mcp_http_budget_options;
+
+/* options may be NULL. MCP_ENOMEM, MCP_EINVAL (no ret). */
+MCP_API int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget **ret,
+                                mcp_error *error);
+/* After its endpoints. NULL is allowed. */
+MCP_API void mcp_http_budget_free(mcp_http_budget *budget);
+/* Bytes held now. */
+MCP_API size_t mcp_http_budget_used(const mcp_http_budget *budget);
+
 typedef struct mcp_http_options {
     size_t size;
     const char *path; /* of the endpoint; "/mcp" */
@@ -98,9 +128,11 @@ typedef struct mcp_http_options {
     size_t max_body;         /* 4 MiB */
     size_t max_reply;        /* 64 MiB */
     size_t max_connections;  /* 20,000 */
-    size_t max_per_address;  /* connections; 0: no limit of its own */
-    size_t max_sessions;     /* 10,000: the longest idle one goes first */
-    size_t max_streams;      /* event streams of one session; 16 */
+    /* Connections from one address, which for IPv6 is its /64; 1,000. Those of this machine (127.0.0.0/8, ::1, Unix
+     * sockets) count only where it is given. SIZE_MAX: no limit of its own. */
+    size_t max_per_address;
+    size_t max_sessions; /* 10,000: the longest idle one goes first */
+    size_t max_streams;  /* event streams of one session; 16 */
     size_t max_output;   /* bytes that wait for a slow reader before it is not read from: 1 MiB */
     size_t replay_bytes; /* 256 KiB per session */
     uint64_t header_ms;  /* for all headers of a request; 10,000 */
@@ -122,6 +154,10 @@ typedef struct mcp_http_options {
      * stream, and the session ends with it. Whatever limits sessions and protects the endpoint does here too.
      * MCP_EINVAL of mcp_http_new(): not a path, or that of the endpoint. NULL: nowhere. */
     const char *sse_path;
+    mcp_http_budget
+        *budget; /* outlives the endpoint; NULL: one of its own, with max_memory and max_share */
+    size_t max_memory; /* as mcp_http_budget_options */
+    size_t max_share;
 } mcp_http_options;
 
 /* MCP_EINVAL (no random; sse_path), MCP_ENOMEM. The server outlives it. */
@@ -136,6 +172,10 @@ MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void 
  * connection. */
 MCP_API void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user),
                                   int64_t (*clock)(void *user), void *user);
+/* Where lines go that a person should see: which limit was met, and how often, for each at most one line in ten
+ * seconds. NULL, the default: nowhere. */
+MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(void *user, const char *line),
+                               void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
@@ -149,6 +189,10 @@ MCP_API size_t mcp_http_busy(const mcp_http *http);
  * who it is. */
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
 MCP_API size_t mcp_http_connections(const mcp_http *http);
+/* Closes up to n connections that are between requests, or in the head of one, the oldest first: for when
+ * descriptors run short. `strangers`: only those no request of which `authenticate` let in; without it all are.
+ * How many are being closed. */
+MCP_API size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now);
 
 /* How a connection is to be closed. */
 typedef enum mcp_http_close {
@@ -175,6 +219,10 @@ typedef struct mcp_http_connection_options {
     bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
     /* The transport shakes hands first, and says mcp_http_handshake_done(). */
     bool handshake;
+    /* mcp_http_wants_input() is true again, without a call of the transport's. NULL: what does not fit into the
+     * budget is refused at once instead of read later. */
+    void (*resume)(mcp_http_connection *connection, void *user);
+    bool no_files; /* descriptors run short: it is refused with 503 */
 } mcp_http_connection_options;
 
 /* MCP_ELIMIT: too many connections (a 503 was written and close called for; *ret is written, free it as
@@ -194,7 +242,7 @@ MCP_API bool mcp_http_wants_input(const mcp_http_connection *connection);
  * it takes longer than a second: a client that loses interest closes, and that is all one sees of it. */
 MCP_API void mcp_http_receive_end(mcp_http_connection *connection, int64_t now);
 /* How many bytes the transport still holds for the peer; to be told whenever it changes but to and from
- * zero within one call. */
+ * zero within one call, and after every `write` of 16 KiB or more, before the next tick. */
 MCP_API void mcp_http_set_pending(mcp_http_connection *connection, size_t bytes, int64_t now);
 /* The connection is gone: what was going on on it is cancelled (modern) or goes on (legacy). Not from
  * within a callback. NULL is allowed. */

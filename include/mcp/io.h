@@ -107,6 +107,10 @@ typedef struct mcp_listen_options {
     unsigned socket_mode;           /* of a Unix socket's file; 0600 */
     const char *tls_cert, *tls_key; /* PEM files: TLS 1.2 or newer, by OpenSSL 3, loaded now */
     const mcp_http_options *http;   /* `random`, `date`, `clock`, `allocator` need not be there */
+    /* Descriptors, of those that the process may have (RLIMIT_NOFILE), that connections leave to everything else, such
+     * as files that are read: when no more are left, idle connections are closed, those without a token first, and
+     * new ones get 503. 0: a quarter of the limit, 512 at the most. */
+    size_t keep_files;
 } mcp_listen_options;
 
 /* Opens an endpoint at an address. It works while the loop runs. A Unix socket's file that nobody listens

@@ -1,6 +1,7 @@
 /* http.c: mcpd's listeners: options to mcp_listen_options, and what a person is told.
  *
- * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address.
+ * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address; the memory for what
+ * clients send and do not read is one budget for all of them.
  */
 #define _GNU_SOURCE
 #include "http.h"
@@ -9,12 +10,14 @@
 #include <string.h>
 
 #include "about.h"
+#include "capacity.h"
 #include "log.h"
 
 /* What the endpoint's questions need. */
 typedef struct endpoint {
     tokens *const *known;       /* *known NULL: everybody may come */
     mcp_files *const *watching; /* *watching NULL: no files are served */
+    mcp_http_budget *budget;    /* of all addresses together */
 } endpoint;
 
 static const char sse_path[] = "/sse";
@@ -86,13 +89,15 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .option_name = options_of_member,
         .sse_path = s->http_sse ? sse_path : NULL,
         .max_connections = (size_t)s->max_connections,
+        .max_per_address = (size_t)s->max_per_address,
+        .budget = e->budget,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,
     };
     return mcp_loop_listen(loop, server,
                            MCP_OPTIONS(mcp_listen_options, .address = address,
                                        .tls_cert = s->tls_cert, .tls_key = s->tls_key,
-                                       .http = &http),
+                                       .http = &http, .keep_files = (size_t)s->keep_files),
                            ret, error);
 }
 
@@ -163,9 +168,15 @@ void http_revoke(void *user, const char *principal)
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error)
 {
-    endpoint e = {.known = known, .watching = watching};
-    int rc = open_all(s, loop, server, &e, at, error);
     const mcp_host *host = mcp_loop_host(loop);
+    endpoint e = {.known = known, .watching = watching};
+    trimming t = {.host = host};
+    int rc = mcp_http_budget_new(
+        MCP_OPTIONS(mcp_http_budget_options, .max_memory = (size_t)s->max_memory,
+                    .max_share = (size_t)s->max_share, .released = capacity_released, .user = &t),
+        &e.budget, error);
+    if (rc == MCP_OK)
+        rc = open_all(s, loop, server, &e, at, error);
     news n = {.s = s, .at = at};
     mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(host->user, 0, tell_all, &n) : NULL;
     if (rc == MCP_OK)
@@ -173,5 +184,7 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *co
     if (timer)
         host->timer_stop(host->user, timer);
     close_all(at);
+    mcp_http_budget_free(e.budget);
+    capacity_trim_stop(&t);
     return rc;
 }

@@ -23,6 +23,7 @@
 #include "effective.h"
 #include "entry.h"
 #include "http.h"
+#include "capacity.h"
 #include "install.h"
 #include "log.h"
 #include "offer.h"
@@ -123,6 +124,9 @@ static int run_loop(program *p, mcp_error *error)
                           &p->reload);
     if (rc == MCP_OK) {
         commands_look(p->config, false);
+        capacity_raise_files(s);
+        if (s->http.count)
+            capacity_set_allocator();
         if (!s->http.count)
             greet(s);
         rc =

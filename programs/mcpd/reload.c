@@ -102,7 +102,8 @@ static bool same(const option *o, const settings *a, const settings *b)
 /* What is looked at only when the program starts. */
 static const char restart[] =
     "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|stdio|"
-    "allow-host|allow-origin|tls-cert|tls-key|max-connections|max-body|heartbeat|"
+    "allow-host|allow-origin|tls-cert|tls-key|max-connections|max-per-address|"
+    "max-memory|max-share|keep-files|max-body|heartbeat|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits";
 
 static void mention_restart(const settings *start, const settings *now)

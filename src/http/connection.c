@@ -10,6 +10,8 @@ enum {
         4 << 20, /* waiting bytes at which a transport that does not stop reading is cut off */
     LINGER_MS = 2000,
     HALF_CLOSED_MS = 1000,
+    PRESSED_MS = 5000,  /* for anything, while memory is nearly spent */
+    TELLING = 16 << 10, /* bytes of one write of which the transport says what waits */
 };
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
@@ -18,6 +20,9 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
         c->http->metrics.streams--;
     c->phase = phase;
     c->since = c->http->now;
+    c->held = c->starved = false;
+    if (phase > MCP__HTTP_BODY)
+        mcp__http_read_over(c);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------ */
@@ -29,9 +34,20 @@ void mcp__http_write(mcp_http_connection *c, mcp_str bytes)
     c->wrote_at = c->http->now;
     c->bytes_out += bytes.len;
     c->http->metrics.bytes_out += bytes.len;
+    if (bytes.len >= TELLING) {
+        c->burst += bytes.len;
+        mcp__http_connection_charge(c);
+    }
     c->writing = true;
     c->write(c, bytes, c->user);
     c->writing = false;
+}
+
+void mcp__http_connection_charge(mcp_http_connection *c)
+{
+    mcp__http_charge_set(c->http->budget, &c->charge,
+                         c->head.bytes.cap + c->body.cap + c->input.cap + c->message + c->burst +
+                             c->pending);
 }
 
 static void log_request(const mcp_http_connection *c, int status, int code, int64_t duration)
@@ -84,7 +100,10 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->session)
         mcp__http_session_detach(c);
     c->exchange = 0;
+    c->message = 0;
     if (early) {
+        c->body_span = (mcp_str){0};
+        mcp__buf_reset(&c->body, 0);
         mcp__http_set_phase(c, MCP__HTTP_LINGERING);
         c->close(c, MCP_HTTP_SHUTDOWN, c->user);
         return;
@@ -93,12 +112,18 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (!c->keep_alive || c->http->draining) {
         mcp__http_close(c, MCP_HTTP_CLOSE);
     } else {
-        c->resume = c->input.len > 0;
-        if (c->resume)
-            mcp__http_wake(c->http, &c->timer);
+        mcp__http_go_on(c);
     }
+    mcp__http_connection_charge(c);
     if (c->phase != MCP__HTTP_CLOSED)
         mcp__http_connection_arm(c);
+}
+
+void mcp__http_go_on(mcp_http_connection *c)
+{
+    c->resume = c->input.len > 0;
+    if (c->resume && !c->congested)
+        mcp__http_wake(c->http, &c->timer);
 }
 
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
@@ -151,18 +176,37 @@ static int64_t after(int64_t from, uint64_t ms)
     return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
 }
 
+/* A time that a peer has; less of it while memory is nearly spent. */
+static uint64_t patience(const mcp_http_connection *c, uint64_t ms)
+{
+    return mcp__http_pressed(c->http) ? MCP__MIN(ms, (uint64_t)PRESSED_MS) : ms;
+}
+
+/* For the rest of a request, which the peer does not send, or which is not read. */
+static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
+{
+    int64_t due = after(c->since, patience(c, ms));
+    return c->starved ? MCP__MIN(due, c->look_at) : due;
+}
+
+static int64_t waiting_deadline(const mcp_http_connection *c)
+{
+    if (c->ended && !c->session)
+        return after(c->ended_at, HALF_CLOSED_MS);
+    return c->held ? c->look_at : after(c->wrote_at, c->http->options.heartbeat_ms);
+}
+
 static int64_t phase_deadline(const mcp_http_connection *c)
 {
     const mcp_http_options *o = &c->http->options;
     switch (c->phase) {
     case MCP__HTTP_IDLE:
-        return c->resume ? INT64_MIN : after(c->since, c->shaking ? o->handshake_ms : o->idle_ms);
-    case MCP__HTTP_HEAD: return after(c->since, o->header_ms);
-    case MCP__HTTP_BODY: return after(c->since, o->body_ms);
-    case MCP__HTTP_WAITING:
-        if (c->ended && !c->session)
-            return after(c->ended_at, HALF_CLOSED_MS);
-        return after(c->wrote_at, o->heartbeat_ms);
+        if (c->resume && !c->congested)
+            return INT64_MIN;
+        return after(c->since, c->shaking ? o->handshake_ms : o->idle_ms);
+    case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
+    case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);
+    case MCP__HTTP_WAITING: return waiting_deadline(c);
     case MCP__HTTP_STREAMING: return after(c->wrote_at, o->heartbeat_ms);
     case MCP__HTTP_LINGERING: return after(c->since, LINGER_MS);
     case MCP__HTTP_CLOSED: return INT64_MAX;
@@ -172,7 +216,7 @@ static int64_t phase_deadline(const mcp_http_connection *c)
 
 static int64_t stall_deadline(const mcp_http_connection *c)
 {
-    return c->pending ? after(c->drained_at, c->http->options.stall_ms) : INT64_MAX;
+    return c->pending ? after(c->drained_at, patience(c, c->http->options.stall_ms)) : INT64_MAX;
 }
 
 void mcp__http_connection_arm(mcp_http_connection *c)
@@ -203,26 +247,61 @@ static void beat(mcp_http_connection *c)
     }
 }
 
+static bool waited_long(const mcp_http_connection *c, int64_t since)
+{
+    return after(since, c->http->budget->hold_ms) <= c->http->now;
+}
+
+/* A part of a request is there, and nothing more came or was read. */
+static void rest_due(mcp_http_connection *c, mcp__http_refusal slow)
+{
+    if (!c->starved) {
+        mcp__http_refuse_early(c, slow);
+    } else if (mcp__http_starves(c) && waited_long(c, c->starved_at)) {
+        mcp__http_refuse_early(c, mcp__http_no_room(c, 0));
+    } else if (mcp__http_starves(c)) {
+        c->look_at = mcp__http_next_look(c->http);
+    } else {
+        c->starved = false;
+        c->resume_input(c, c->user);
+    }
+}
+
+static void held_due(mcp_http_connection *c)
+{
+    bool wait = mcp__http_must_wait(c);
+    if (wait && !waited_long(c, c->since)) {
+        c->look_at = mcp__http_next_look(c->http);
+        return;
+    }
+    if (wait)
+        c->refusal = (uint8_t)mcp__http_no_room(c, 0);
+    mcp__http_run_held(c);
+}
+
 static void phase_due(mcp_http_connection *c)
 {
     switch (c->phase) {
     case MCP__HTTP_IDLE:
-        if (c->resume)
+        if (c->resume && !c->congested)
             mcp__http_parse_input(c);
         else
             mcp__http_close(c, c->shaking ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
-        if (c->ended && c->phase <= MCP__HTTP_BODY)
+        if (c->ended && c->phase <= MCP__HTTP_BODY && !c->resume)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
-    case MCP__HTTP_HEAD: mcp__http_refuse_early(c, MCP__HTTP_SLOW_HEAD); break;
-    case MCP__HTTP_BODY: mcp__http_refuse_early(c, MCP__HTTP_SLOW_BODY); break;
+    case MCP__HTTP_HEAD: rest_due(c, MCP__HTTP_SLOW_HEAD); break;
+    case MCP__HTTP_BODY: rest_due(c, MCP__HTTP_SLOW_BODY); break;
     case MCP__HTTP_WAITING:
         if (c->ended && !c->session) {
             mcp__http_exchange_end(c);
             mcp__http_close(c, MCP_HTTP_CLOSE);
             break;
         }
-        beat(c);
+        if (c->held)
+            held_due(c);
+        else
+            beat(c);
         break;
     case MCP__HTTP_STREAMING: beat(c); break;
     case MCP__HTTP_LINGERING: mcp__http_close(c, MCP_HTTP_CLOSE); break;
@@ -233,6 +312,7 @@ static void phase_due(mcp_http_connection *c)
 void mcp__http_connection_due(mcp_http_connection *c)
 {
     int64_t now = c->http->now;
+    c->burst = 0; /* by now it is part of `pending` */
     if (stall_deadline(c) <= now) {
         c->pending = 0;
         if (c->phase == MCP__HTTP_CLOSED) {
@@ -244,6 +324,7 @@ void mcp__http_connection_due(mcp_http_connection *c)
     } else if (phase_deadline(c) <= now) {
         phase_due(c);
     }
+    mcp__http_connection_charge(c);
     mcp__http_connection_arm(c);
 }
 
@@ -258,6 +339,8 @@ static void set_congested(mcp_http_connection *c, bool congested)
         mcp_channel_set_writable(c->peer->channel, !congested, c->http->now);
         mcp__http_peer_arm(c->peer);
     }
+    if (c->phase == MCP__HTTP_IDLE && c->resume && !congested)
+        mcp__http_wake(c->http, &c->timer);
 }
 
 void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
@@ -266,6 +349,9 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
     if (c->pending == 0 || bytes < c->pending)
         c->drained_at = now;
     c->pending = bytes;
+    if (!c->writing)
+        c->burst = 0;
+    mcp__http_connection_charge(c);
     mcp__http_enter(c->http, now);
     if (bytes > max)
         set_congested(c, true);
@@ -276,6 +362,19 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
+
+static bool is_local(mcp_str address)
+{
+    return mcp__str_starts(address, MCP_STR("127.")) || mcp_str_eq(address, MCP_STR("::1")) ||
+           mcp_str_eq(address, MCP_STR("unix"));
+}
+
+static size_t max_of(const mcp_http *http, mcp_str address)
+{
+    if (http->options.max_per_address)
+        return http->options.max_per_address;
+    return is_local(address) ? SIZE_MAX : (size_t)MCP__HTTP_PER_ADDRESS;
+}
 
 static mcp__http_refusal count_address(mcp_http_connection *c, const char *address)
 {
@@ -295,7 +394,7 @@ static mcp__http_refusal count_address(mcp_http_connection *c, const char *addre
             return MCP__HTTP_NO_MEMORY;
         }
     }
-    if (http->options.max_per_address && a->count >= http->options.max_per_address)
+    if (a->count >= max_of(http, text))
         return MCP__HTTP_MANY_PER_ADDRESS;
     a->count++;
     c->address = a;
@@ -330,6 +429,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->http = http;
     c->write = o.write;
     c->close = o.close;
+    c->resume_input = o.resume;
     c->user = o.user;
     c->peer_name = peer;
     c->trusted = o.trusted_host;
@@ -343,14 +443,19 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     llhttp_init(&c->parser, HTTP_REQUEST, &http->parser_settings);
     mcp__http_set_phase(c, MCP__HTTP_IDLE);
     mcp__http_refusal why = count_address(c, o.address);
+    if (!why && mcp__http_charge_to(http->budget, &c->charge, NULL, o.address) != MCP_OK)
+        why = MCP__HTTP_NO_MEMORY;
     if (http->n_connections >= http->options.max_connections)
         why = MCP__HTTP_MANY_CONNECTIONS;
+    else if (o.no_files)
+        why = MCP__HTTP_NO_FILES;
     mcp__list_append(&http->connections, &c->link);
     http->n_connections++;
     http->metrics.accepted++;
     *ret = c;
     if (why) {
         http->metrics.refused++;
+        mcp__http_complain_of(http, &http->complaint, why);
         mcp__http_refuse(c, why);
         mcp__http_close(c, MCP_HTTP_CLOSE); /* those over a limit do not linger */
     }
@@ -378,6 +483,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__buf_free(&c->head.bytes);
     mcp__buf_free(&c->body);
     mcp__buf_free(&c->input);
+    mcp__http_charge_end(http->budget, &c->charge);
     mcp__release(http->allocator, c->peer_name);
     mcp__release(http->allocator, c);
     mcp__http_leave(http);

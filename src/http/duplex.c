@@ -26,9 +26,11 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     if (!c)
         return; /* it ends */
     mcp__http_touch(s->http);
-    if (c->congested && info.kind == MCP_OUTPUT_NOTIFICATION)
+    if (info.kind == MCP_OUTPUT_NOTIFICATION && (c->congested || !mcp__http_has_room(c, message)))
         return; /* the next one will tell more */
-    mcp__http_sse_typed(c, MCP_STR("message"), message);
+    mcp__buf instead;
+    mcp__http_sse_typed(c, MCP_STR("message"), mcp__http_fitting(c, message, &instead, &info.code));
+    mcp__buf_free(&instead);
     mcp__http_flush(c);
     if (s->http->draining)
         mcp__http_wake(s->http, &s->peer->timer);

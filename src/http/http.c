@@ -1,6 +1,9 @@
 /* http.c: the endpoint: its options, and time. */
 #include "http/http.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum { OUT_AT_FIRST = 4096 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -105,9 +108,21 @@ static int set_store(mcp_http *http)
         mcp__copy_options(&http->event_store, sizeof(http->event_store), http->options.event_store);
         return http->event_store.append && http->event_store.replay ? MCP_OK : MCP_EINVAL;
     }
-    http->store =
-        mcp__http_store_new(http->allocator, http->options.replay_bytes, &http->event_store);
+    http->store = mcp__http_store_new(http->allocator, http->budget, http->options.replay_bytes,
+                                      &http->event_store);
     return http->store ? MCP_OK : MCP_ENOMEM;
+}
+
+static int set_budget(mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    http->budget = o->budget;
+    if (http->budget)
+        return MCP_OK;
+    http->own_budget = true;
+    return mcp_http_budget_new(MCP_OPTIONS(mcp_http_budget_options, .max_memory = o->max_memory,
+                                           .max_share = o->max_share, .allocator = http->allocator),
+                               &http->budget, NULL);
 }
 
 int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
@@ -142,9 +157,14 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     mcp__map_init(&http->addresses, http->allocator, seed[0], seed[1]);
     mcp__map_init(&http->sessions, http->allocator, seed[2], seed[3]);
     mcp__buf_init(&http->out, http->allocator, 0);
+    mcp__list_init(&http->in_budget);
     rc = own_options(http);
     if (rc == MCP_OK)
+        rc = set_budget(http);
+    if (rc == MCP_OK) {
+        mcp__list_append(&http->budget->endpoints, &http->in_budget);
         rc = set_store(http);
+    }
     if (rc == MCP_OK && !mcp__buf_reserve(&http->out, OUT_AT_FIRST))
         rc = MCP_ENOMEM;
     if (rc != MCP_OK) {
@@ -175,6 +195,9 @@ void mcp_http_free(mcp_http *http)
     mcp__map_free(&http->sessions);
     mcp__map_free(&http->addresses);
     mcp__http_store_free(http->store);
+    mcp__list_remove(&http->in_budget);
+    if (http->own_budget)
+        mcp_http_budget_free(http->budget);
     mcp__buf_free(&http->out);
     free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);
     free_list(http, http->options.allow_origins, http->options.n_allow_origins);
@@ -182,6 +205,28 @@ void mcp_http_free(mcp_http *http)
     mcp__release(&a, (char *)(uintptr_t)http->options.challenge);
     mcp__release(&a, (char *)(uintptr_t)http->options.sse_path);
     mcp__release(&a, http);
+}
+
+/* ---- the log ---------------------------------------------------------------------------------------------- */
+
+void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what)
+{
+    enum { INTERVAL_MS = 10000 };
+    char line[400];
+    complaint->count++;
+    if (!http->warn || http->now < complaint->again)
+        return;
+    snprintf(line, sizeof(line), "HTTP: %" PRIu64 " refused: %.*s", complaint->count,
+             (int)MCP__MIN(what.len, sizeof(line)), what.ptr);
+    complaint->count = 0;
+    complaint->again = http->now + INTERVAL_MS;
+    http->warn(http->warn_user, line);
+}
+
+void mcp_http_lend_log(mcp_http *http, void (*warn)(void *user, const char *line), void *user)
+{
+    http->warn = warn;
+    http->warn_user = user;
 }
 
 /* ---- time ------------------------------------------------------------------------------------------------- */
@@ -213,6 +258,11 @@ void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), 
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer)
 {
     mcp__http_timer_hasten(&http->timers, timer, INT64_MIN);
+    mcp__http_call_wake(http);
+}
+
+void mcp__http_call_wake(mcp_http *http)
+{
     /* Who is calling us will ask for the deadline anyway. */
     if (http->depth || http->woken || !http->wake)
         return;
@@ -318,6 +368,28 @@ size_t mcp_http_busy(const mcp_http *http)
         busy += c->phase != MCP__HTTP_CLOSED || c->pending > 0;
     }
     return busy;
+}
+
+static bool may_be_shed(const mcp_http_connection *c, bool strangers)
+{
+    return c->phase <= MCP__HTTP_HEAD && !c->pending && !(strangers && c->known);
+}
+
+size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now)
+{
+    size_t shed = 0;
+    mcp__http_enter(http, now);
+    for (mcp__link *l = http->connections.next; l != &http->connections && shed < n;) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        l = l->next;
+        if (!may_be_shed(c, strangers))
+            continue;
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+        shed++;
+    }
+    http->metrics.shed += shed;
+    mcp__http_leave(http);
+    return shed;
 }
 
 size_t mcp_http_connections(const mcp_http *http)

@@ -4,11 +4,12 @@
  *   mcp_http_connection   one connection: the parser, the request being received, the answer being given
  *   mcp__http_peer        a channel and when it wants to be called
  *   mcp__http_session     a legacy session: a peer, its streams of events
+ *   mcp_http_budget       what all of them may hold in memory, shared by endpoints
  *
  * http.c life and time, parse.c bytes to requests, connection.c a connection's life; headers.c media.c
  * origin.c what a request says of itself, route.c what is refused before its body, post.c which era a
  * message is in; modern.c legacy.c session.c stream.c duplex.c the rules of each; respond.c sse.c what is written,
- * store.c events kept for replay, metrics.c counters, timer.c what is due.
+ * store.c events kept for replay, budget.c memory, metrics.c counters, timer.c what is due.
  */
 #ifndef MCP_SRC_HTTP_H
 #define MCP_SRC_HTTP_H
@@ -41,6 +42,70 @@ void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t
  * moving it at each event. */
 void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
 void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
+
+/* ---- what is worth a line in the log, but not one each time ----------------------------------------------- */
+
+typedef struct mcp__http_complaint {
+    uint64_t count; /* since the last line */
+    int64_t again;  /* not before */
+} mcp__http_complaint;
+
+/* One line for what happened by now, at most every ten seconds. */
+void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what);
+
+/* ---- budget.c: memory that peers make us hold --------------------------------------------------------- */
+
+/* What one caller holds. */
+typedef struct mcp__http_share {
+    size_t used;
+    size_t count;                             /* charges to it */
+    const struct mcp_http_connection *reader; /* whose body is read although others are not */
+    size_t len;
+    char text[]; /* 'p' and the principal, or 'a' and the address */
+} mcp__http_share;
+
+/* Bytes held by one thing, and on whose account. Zero-initialized: nobody's. */
+typedef struct mcp__http_charge {
+    mcp__http_share *share;
+    size_t bytes;
+} mcp__http_charge;
+
+struct mcp_http_budget {
+    mcp_allocator allocator;
+    size_t max_memory, max_share;
+    uint64_t hold_ms;
+    void (*released)(void *user, size_t bytes);
+    void *user;
+    size_t used, peak; /* peak: since memory was last given back */
+    size_t stored;     /* of it, events kept for replay */
+    mcp__map shares;
+    mcp__link endpoints;
+    int64_t pressed_until;
+    uint64_t waited, refused; /* requests, answers and bodies */
+    mcp__http_complaint complaint;
+};
+
+/* From now on on the account of the principal, or where it is NULL of the address; both NULL: of nobody.
+ * MCP_OK, or MCP_ENOMEM: as it was. */
+int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
+                        const char *address);
+/* So many bytes on the same account. */
+void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
+                           const mcp__http_charge *other, size_t bytes);
+void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes);
+void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge);
+/* Whether there is room for more. */
+bool mcp__http_fits(const mcp_http_budget *budget, const mcp__http_charge *charge, size_t bytes);
+/* Whether the connection is not to be read from now; whether its request has to wait. */
+bool mcp__http_starves(mcp_http_connection *c);
+bool mcp__http_must_wait(mcp_http_connection *c);
+/* Its body is complete, or will not be. */
+void mcp__http_read_over(mcp_http_connection *c);
+/* Memory is nearly spent: who is slow is waited for a shorter time, for a while. */
+void mcp__http_press(mcp_http *http);
+bool mcp__http_pressed(const mcp_http *http);
+/* When who waits for memory looks again. */
+int64_t mcp__http_next_look(const mcp_http *http);
 
 /* ---- headers.c: the head of a request --------------------------------------------------------------- */
 
@@ -122,6 +187,8 @@ bool mcp__http_origin_allowed(const mcp_http_options *o, mcp_str origin);
 
 /* ---- respond.c: answers ------------------------------------------------------------------------------------ */
 
+enum { MCP__HTTP_PER_ADDRESS = 1000 }; /* max_per_address where it is 0, but for local ones */
+
 /* Why HTTP itself refuses a request. */
 typedef enum mcp__http_refusal {
     MCP__HTTP_FINE = 0,
@@ -166,6 +233,9 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_UNEXPECTED,
     MCP__HTTP_NO_RANDOM,
     MCP__HTTP_NO_ANSWER,
+    MCP__HTTP_NO_ROOM,
+    MCP__HTTP_NO_SHARE,
+    MCP__HTTP_NO_FILES,
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 
@@ -177,7 +247,8 @@ typedef struct mcp__http_answer {
     const char *challenge; /* WWW-Authenticate */
     const char *session;   /* Mcp-Session-Id */
     bool preflight;
-    int code; /* of the JSON-RPC error in the body */
+    bool retry; /* Retry-After */
+    int code;   /* of the JSON-RPC error in the body */
 } mcp__http_answer;
 
 /* Writes a whole answer and ends the request. */
@@ -185,6 +256,14 @@ void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
 /* The same with a JSON-RPC message; code: of its error, or 0. */
 void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message);
+/* Whether there is memory for a message on its way out. */
+bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message);
+/* The answer, or a refusal with its id where there is no memory for it. */
+void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *answer);
+/* The message, or the same refusal in *instead, which is to be freed; then *code is the refusal's. */
+mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code);
+/* mcp__http_complain() of a refusal. */
+void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why);
 int mcp__http_refusal_status(mcp__http_refusal why);
 /* Whether it has the id of the request, so that the body is worth keeping. */
 bool mcp__http_refusal_reads(mcp__http_refusal why);
@@ -235,6 +314,7 @@ struct mcp_http_connection {
     llhttp_t parser;
     void (*write)(mcp_http_connection *connection, mcp_str bytes, void *user);
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
+    void (*resume_input)(mcp_http_connection *connection, void *user);
     void *user;
     struct mcp__http_address *address;
     char *peer_name;
@@ -252,6 +332,14 @@ struct mcp_http_connection {
     bool counted;     /* as one of its session's event streams */
     bool resume;      /* what was received has to be looked at again */
     bool stream_only; /* the answer is an open subscription */
+    bool held;        /* the request waits for memory */
+    bool starved;     /* so does the rest of it */
+    bool known;       /* a request was let in by `authenticate` */
+
+    mcp__http_charge charge;
+    size_t message; /* bytes of the request being answered */
+    size_t burst;   /* written, and perhaps not yet part of `pending` */
+    int64_t look_at, starved_at;
 
     int64_t since;    /* when the phase began */
     int64_t began;    /* when the request was complete */
@@ -279,6 +367,10 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
 /* The answer is complete: the next request, or the end. */
 void mcp__http_finish(mcp_http_connection *c, int status, int code);
+/* What waits to be parsed is parsed soon, once the peer has read what it got. */
+void mcp__http_go_on(mcp_http_connection *c);
+/* Brings its charge up to date. */
+void mcp__http_connection_charge(mcp_http_connection *c);
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
 void mcp__http_connection_arm(mcp_http_connection *c);
 void mcp__http_connection_due(mcp_http_connection *c);
@@ -297,6 +389,10 @@ void mcp__http_parse_input(mcp_http_connection *c);
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why);
 /* The body in one piece. */
 mcp_str mcp__http_body(mcp_http_connection *c);
+/* That there is no memory for so many bytes: by the limit that is met first. Counts it. */
+mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes);
+/* Goes on with a request that waited for memory. */
+void mcp__http_run_held(mcp_http_connection *c);
 
 /* ---- route.c, post.c: requests ---------------------------------------------------------------------------------- */
 
@@ -328,6 +424,7 @@ struct mcp__http_peer {
     mcp_http_connection *connection; /* whose requests these are; NULL: it went */
     mcp__http_session *session;
     const mcp__revision *legacy; /* a legacy channel without a session */
+    mcp__http_charge charge;     /* of an orphan's request */
     bool done;                   /* an orphan that was answered */
 };
 
@@ -363,6 +460,7 @@ struct mcp__http_stream {
     uint64_t number;
     uint64_t events; /* so many were made */
     mcp_exchange exchange;
+    mcp__http_charge charge;         /* of its request */
     mcp_http_connection *connection; /* NULL: the client is away */
 };
 
@@ -428,9 +526,9 @@ bool mcp__http_duplex_due(mcp__http_session *session);
 
 /* ---- store.c -------------------------------------------------------------------------------------------------------- */
 
-/* NULL: no memory. */
-mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, size_t bytes_per_session,
-                                     mcp_event_store *ret);
+/* Within a quarter of the budget too. NULL: no memory. */
+mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_budget *budget,
+                                     size_t bytes_per_session, mcp_event_store *ret);
 void mcp__http_store_free(mcp__http_store *store);
 
 /* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
@@ -449,7 +547,7 @@ typedef struct mcp__http_metrics {
     uint64_t duration_sum, duration_count;
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
-    uint64_t accepted, refused;
+    uint64_t accepted, refused, shed;
     size_t streams;
 } mcp__http_metrics;
 
@@ -487,12 +585,18 @@ struct mcp_http {
     mcp__http_store *store;
     mcp_event_store event_store;
     mcp__http_metrics metrics;
+    mcp__http_complaint complaint; /* connections that were refused */
+    mcp_http_budget *budget;
+    bool own_budget;
+    mcp__link in_budget;            /* budget->endpoints */
     mcp_http_connection *receiving; /* whose message the channel is being given */
     int64_t now;
     unsigned depth; /* calls of ours on the stack */
     bool draining, woken;
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;
+    void (*warn)(void *user, const char *line);
+    void *warn_user;
     void *date_user, *clock_user; /* of those options; the program's `user` unless they were lent */
 };
 
@@ -513,5 +617,7 @@ static inline void mcp__http_touch(mcp_http *http)
 }
 /* Something has to be done at the next tick, which should be soon. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
+/* The deadline is earlier than who asked for it last knows. */
+void mcp__http_call_wake(mcp_http *http);
 
 #endif

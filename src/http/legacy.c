@@ -32,6 +32,9 @@ void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__ht
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
         return;
     }
+    if (c->stream)
+        mcp__http_charge_like(c->http->budget, &c->stream->charge, &c->charge,
+                              mcp__json_doc_memory(m->doc));
     bool cancels = mcp_str_eq(m->method, MCP_STR("notifications/cancelled"));
     mcp__http_hand_over(c, s->peer, m);
     if (cancels)

@@ -130,6 +130,8 @@ void mcp__http_put_metrics(mcp_http *http, mcp__buf *b)
     put(b, "mcp_connections", "gauge", "Open connections.", http->n_connections);
     put(b, "mcp_connections_total", "counter", "Connections accepted.", m->accepted);
     put(b, "mcp_connections_refused_total", "counter", "Connections over a limit.", m->refused);
+    put(b, "mcp_connections_shed_total", "counter",
+        "Idle connections closed because descriptors ran short.", m->shed);
     put(b, "mcp_streams", "gauge", "Open event streams.", m->streams);
     put(b, "mcp_sessions", "gauge", "Legacy sessions.", http->n_sessions);
     put(b, "mcp_sessions_total", "counter", "Legacy sessions begun.", m->sessions_begun);
@@ -140,6 +142,14 @@ void mcp__http_put_metrics(mcp_http *http, mcp__buf *b)
         m->sessions_evicted);
     put(b, "mcp_sessions_expired_total", "counter", "Sessions ended for idleness.",
         m->sessions_expired);
+    const mcp_http_budget *budget = http->budget;
+    put(b, "mcp_memory_bytes", "gauge", "Held for requests and answers of clients.", budget->used);
+    put(b, "mcp_memory_limit_bytes", "gauge", "What that may be (max_memory).", budget->max_memory);
+    put(b, "mcp_memory_stored_bytes", "gauge", "Of it, events kept for replay.", budget->stored);
+    put(b, "mcp_memory_callers", "gauge", "Clients with a share of it.", budget->shares.count);
+    put(b, "mcp_memory_waits_total", "counter", "Requests that waited for memory.", budget->waited);
+    put(b, "mcp_memory_refusals_total", "counter",
+        "Requests and answers refused for want of memory.", budget->refused);
     put(b, "mcp_received_bytes_total", "counter", "Bytes received.", m->bytes_in);
     put(b, "mcp_sent_bytes_total", "counter", "Bytes sent.", m->bytes_out);
     if (http->options.metrics)

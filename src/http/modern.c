@@ -56,6 +56,7 @@ void mcp__http_peer_free(mcp__http_peer *peer)
     mcp_channel_free(peer->channel);
     mcp__list_remove(&peer->link);
     mcp__http_timer_stop(&http->timers, &peer->timer);
+    mcp__http_charge_end(http->budget, &peer->charge);
     mcp__release(http->allocator, peer);
 }
 
@@ -140,9 +141,11 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         mcp__http_sse_begin(c);
     if (c->phase != MCP__HTTP_STREAMING)
         return; /* a notice that cannot be told */
-    if (c->congested && !last && !c->stream_only)
+    if (!last && ((c->congested && !c->stream_only) || !mcp__http_has_room(c, message)))
         return; /* the next one will tell more */
-    mcp__http_sse_message(c, message);
+    mcp__buf instead;
+    mcp__http_sse_message(c, mcp__http_fitting(c, message, &instead, &info.code));
+    mcp__buf_free(&instead);
     if (last)
         mcp__http_sse_end(c, info.code);
     else
@@ -179,10 +182,11 @@ bool mcp__http_exchange_alive(const mcp_http_connection *c)
 
 /* Lets go of a channel whose connection goes on without it. A legacy client that is away has not
  * cancelled, so its requests are let run. */
-static void leave(mcp__http_peer *peer)
+static void leave(mcp__http_peer *peer, const mcp_http_connection *c)
 {
     if (peer && peer->legacy && mcp_channel_in_flight(peer->channel)) {
         peer->connection = NULL;
+        mcp__http_charge_like(peer->http->budget, &peer->charge, &c->charge, c->message);
         mcp__list_append(&peer->http->orphans, &peer->link);
     } else {
         mcp__http_peer_free(peer);
@@ -197,7 +201,7 @@ static mcp__http_peer *suitable(mcp_http_connection *c, const mcp__revision *leg
                  !mcp__http_same_principal(peer->channel->options.principal, c->principal) ||
                  peer->channel->closed)) {
         c->peer = NULL;
-        leave(peer);
+        leave(peer, c);
     }
     if (c->peer)
         return c->peer;
@@ -266,6 +270,8 @@ void mcp__http_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp_
         return;
     }
     c->exchange = ++c->http->exchanges;
+    c->message = mcp__json_doc_memory(m->doc);
+    mcp__http_connection_charge(c);
     mcp__http_hand_over(c, peer, m);
     if (c->phase == MCP__HTTP_STREAMING && mcp_channel_in_flight(peer->channel) == 0) {
         c->stream_only = true;
@@ -280,7 +286,7 @@ void mcp__http_exchange_end(mcp_http_connection *c)
     if (c->session) {
         mcp__http_session_detach(c);
     } else if (c->peer && c->peer->legacy) {
-        leave(c->peer);
+        leave(c->peer, c);
         c->peer = NULL;
     } else if (c->peer && exchange) {
         mcp_channel_exchange_gone(c->peer->channel, exchange, c->http->now);

@@ -10,7 +10,7 @@
 
 enum {
     INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */
-    BODY_KEPT = 64 << 10,   /* of the buffer, between requests */
+    BODY_KEPT = 4 << 10,    /* of the buffer, between requests */
     SWALLOW = 64 << 10,     /* a refused body as long as that is read, to keep the connection */
     ID_WITHIN = 8 << 10,    /* and one as long as that is kept, to answer with its id */
 };
@@ -130,6 +130,8 @@ static int on_headers_complete(llhttp_t *parser)
     if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
         return stop(c, MCP__HTTP_BAD_FRAMING);
     mcp__http_set_phase(c, MCP__HTTP_BODY);
+    c->body.limit =
+        parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);
     mcp__http_refusal why = mcp__http_route(c);
     if (why && !worth_reading(c)) {
         c->keep_alive = false;
@@ -143,12 +145,24 @@ static int on_headers_complete(llhttp_t *parser)
     return 0;
 }
 
-/* The bytes of the body go: what was seen of it is copied. */
-static void keep_body(mcp_http_connection *c)
+/* How much more memory the body takes with so many bytes: its buffer doubles, within its length. */
+static size_t growth(const mcp_http_connection *c, size_t bytes)
 {
-    if (c->body_span.len)
+    const mcp__buf *b = &c->body;
+    if (b->cap - b->len >= bytes)
+        return 0;
+    return MCP__MAX(bytes, MCP__MIN(b->cap, b->limit - b->cap));
+}
+
+/* The bytes of the body go: what was seen of it is copied. False: there is no room for it. */
+static bool keep_body(mcp_http_connection *c)
+{
+    bool fits = !c->body_span.len ||
+                mcp__http_fits(c->http->budget, &c->charge, growth(c, c->body_span.len));
+    if (c->body_span.len && fits)
         mcp__buf_str(&c->body, c->body_span);
     c->body_span = (mcp_str){0};
+    return fits;
 }
 
 static int on_body(llhttp_t *parser, const char *at, size_t len)
@@ -164,7 +178,8 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
         c->body_span = (mcp_str){at, len};
         return 0;
     }
-    keep_body(c);
+    if (!keep_body(c) || !mcp__http_fits(c->http->budget, &c->charge, growth(c, len)))
+        return stop(c, mcp__http_no_room(c, len));
     mcp__buf_add(&c->body, at, len);
     return c->body.failed ? stop(c, MCP__HTTP_NO_MEMORY) : 0;
 }
@@ -213,12 +228,8 @@ static mcp__http_refusal refusal_of(const mcp_http_connection *c, llhttp_errno_t
     }
 }
 
-static void run_request(mcp_http_connection *c)
+static void run(mcp_http_connection *c)
 {
-    c->complete = false;
-    c->whole = true;
-    c->wrote_at = c->began = c->http->now;
-    mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->body.failed) {
         mcp__buf_reset(&c->body, 0);
         c->refusal = MCP__HTTP_NO_MEMORY;
@@ -231,9 +242,46 @@ static void run_request(mcp_http_connection *c)
     mcp__buf_reset(&c->body, BODY_KEPT);
 }
 
+/* The request is complete. Its turn comes when there is memory for an answer; a health probe's always. */
+static void run_request(mcp_http_connection *c)
+{
+    c->complete = false;
+    c->whole = true;
+    c->wrote_at = c->began = c->http->now;
+    mcp__http_set_phase(c, MCP__HTTP_WAITING);
+    if (c->refusal || c->target == MCP__HTTP_HEALTHZ || !mcp__http_must_wait(c)) {
+        run(c);
+        return;
+    }
+    c->http->budget->waited++;
+    c->look_at = mcp__http_next_look(c->http);
+    c->held = true;
+}
+
+void mcp__http_run_held(mcp_http_connection *c)
+{
+    c->held = false;
+    run(c);
+}
+
+/* What came of a body has nowhere to stay. */
+static void refuse_unkept(mcp_http_connection *c)
+{
+    mcp__http_refusal why = mcp__http_no_room(c, SWALLOW);
+    if (!c->held) {
+        mcp__http_refuse_early(c, why);
+        return;
+    }
+    c->refusal = (uint8_t)why;
+    mcp__http_run_held(c);
+}
+
+/* Not while the peer has much to read that it asked for already. */
 static bool may_parse(const mcp_http_connection *c)
 {
-    return c->phase <= MCP__HTTP_BODY;
+    return c->phase <= MCP__HTTP_BODY &&
+           (c->phase != MCP__HTTP_IDLE ||
+            (!c->congested && c->burst <= c->http->options.max_output));
 }
 
 /* Parses as far as requests can be answered now. */
@@ -255,8 +303,9 @@ static void parse(mcp_http_connection *c, mcp_str *in)
                                                  : refusal_of(c, error));
         }
     }
-    keep_body(c);
-    if (!may_parse(c) && c->phase != MCP__HTTP_WAITING && c->phase != MCP__HTTP_STREAMING)
+    if (!keep_body(c))
+        refuse_unkept(c);
+    if (c->phase > MCP__HTTP_STREAMING)
         in->len = 0;
 }
 
@@ -271,6 +320,8 @@ void mcp__http_parse_input(mcp_http_connection *c)
     mcp__buf_consume(&c->input, c->input.len - in.len);
     if (!c->input.len)
         mcp__buf_reset(&c->input, 0);
+    if (c->phase == MCP__HTTP_IDLE)
+        mcp__http_go_on(c);
 }
 
 static void keep_input(mcp_http_connection *c, mcp_str bytes)
@@ -278,6 +329,18 @@ static void keep_input(mcp_http_connection *c, mcp_str bytes)
     mcp__buf_str(&c->input, bytes);
     if (c->input.failed)
         mcp__http_close(c, MCP_HTTP_ABORT);
+    else if (c->phase == MCP__HTTP_IDLE)
+        mcp__http_go_on(c);
+}
+
+static void look_at_memory(mcp_http_connection *c)
+{
+    mcp__http_connection_charge(c);
+    if (c->starved || !c->resume_input || !mcp__http_starves(c))
+        return;
+    c->starved = true;
+    c->starved_at = c->http->now;
+    c->look_at = mcp__http_next_look(c->http);
 }
 
 int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
@@ -293,6 +356,7 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
         if (bytes.len)
             keep_input(c, bytes);
     }
+    look_at_memory(c);
     mcp__http_connection_arm(c);
     mcp__http_leave(c->http);
     return mcp_http_wants_input(c) ? MCP_OK : MCP_PENDING;
@@ -300,7 +364,8 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
 
 bool mcp_http_wants_input(const mcp_http_connection *c)
 {
-    return c->phase != MCP__HTTP_CLOSED && !c->ended && !c->congested && c->input.len < INPUT_PAUSE;
+    return c->phase != MCP__HTTP_CLOSED && !c->ended && !c->congested && !c->starved &&
+           c->input.len < INPUT_PAUSE;
 }
 
 void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
@@ -313,9 +378,10 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         /* A request that waits for its answer still gets it, see phase_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
-        if (c->phase != MCP__HTTP_WAITING)
+        if (c->phase != MCP__HTTP_WAITING && !c->resume)
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
+    mcp__http_connection_charge(c);
     mcp__http_connection_arm(c);
     mcp__http_leave(c->http);
 }

@@ -178,6 +178,12 @@ bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
         refuse_text(c, &error);
         return false;
     }
+    if (!mcp__http_fits(http->budget, &c->charge, mcp__json_doc_memory(m->doc))) {
+        mcp__http_refusal why = mcp__http_no_room(c, mcp__json_doc_memory(m->doc));
+        mcp_json_free(m->doc);
+        mcp__http_refuse(c, why);
+        return false;
+    }
     look_at_all(m);
     c->metric = (uint8_t)mcp__http_metric_of(m->method);
     if (http->options.log)

@@ -8,6 +8,7 @@
 enum {
     ONE_WRITE = 64 << 10, /* a longer body is written from where it lies */
     OUT_KEPT = 256 << 10, /* of the buffer for answers */
+    SMALL = 4 << 10,      /* an answer that is given whatever the budget says */
 };
 
 /* The option that decides it, and the one that is a number and stands for %zu. */
@@ -96,6 +97,15 @@ static const struct refusal {
                                .text = "the body is not a message that can be taken"},
     [MCP__HTTP_UNEXPECTED] = {400, .anonymous = true, .text = "a response was not asked for"},
     [MCP__HTTP_NO_ANSWER] = {503, .text = "there will be no answer: the request was cancelled"},
+    [MCP__HTTP_NO_ROOM] = {503, LIMIT(max_memory),
+                           .text = "requests and answers of all clients fill the memory for them, "
+                                   "%zu bytes: try again later"},
+    [MCP__HTTP_NO_SHARE] = {503, LIMIT(max_share),
+                            .text = "requests and answers of this client fill its share of memory, "
+                                    "%zu bytes: read the answers, then try again"},
+    [MCP__HTTP_NO_FILES] = {503, true, OPTION(keep_files),
+                            .text = "no file descriptor is left for another connection, by the "
+                                    "server's limit of open files: try again later"},
     [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
 };
 
@@ -211,6 +221,7 @@ static void write_answer(mcp_http_connection *c, const mcp__http_answer *a)
     put_header(b, "Allow", a->allow);
     put_header(b, "WWW-Authenticate", a->challenge);
     put_header(b, "Mcp-Session-Id", a->session);
+    put_header(b, "Retry-After", a->retry ? "1" : NULL);
     if (a->preflight)
         put_preflight(c, b);
     if (a->status != 204)
@@ -237,15 +248,20 @@ void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str messa
 {
     mcp__http_answer a = {
         .status = status, .type = "application/json", .body = message, .code = code};
-    mcp__http_respond(c, &a);
+    mcp__http_answer_fitting(c, &a);
 }
 
-static size_t limit_of(const mcp_http_options *o, mcp__http_refusal why)
+static size_t limit_of(const mcp_http *http, mcp__http_refusal why)
 {
+    const mcp_http_options *o = &http->options;
+    if (why == MCP__HTTP_NO_ROOM || why == MCP__HTTP_NO_SHARE)
+        return why == MCP__HTTP_NO_ROOM ? http->budget->max_memory : http->budget->max_share;
     /* size_t and uint64_t alike, which are the same wherever this was ever run */
     uint64_t wide = 0;
     size_t narrow = 0;
     const char *at = (const char *)o + refusals[why].limit;
+    if (why == MCP__HTTP_MANY_PER_ADDRESS && !o->max_per_address)
+        return MCP__HTTP_PER_ADDRESS;
     bool is_time = why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY;
     if (is_time)
         memcpy(&wide, at, sizeof(wide));
@@ -266,7 +282,8 @@ static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id
     mcp_str body = mcp__http_body(c);
     mcp_json_doc *doc = NULL;
     mcp__message m;
-    if (r->anonymous || !c->whole || c->http_method != HTTP_POST ||
+    bool costs = body.len > ONE_WRITE && r->has_limit && r->status == 503;
+    if (r->anonymous || costs || !c->whole || c->http_method != HTTP_POST ||
         mcp_json_parse(body, NULL, c->http->allocator, &doc, NULL) != MCP_OK)
         return;
     mcp__message_read(mcp_json_root(doc), &m);
@@ -275,13 +292,14 @@ static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id
     mcp_json_free(doc);
 }
 
-static void put_text(const mcp_http_options *o, mcp__http_refusal why, mcp__buf *text)
+static void put_text(const mcp_http *http, mcp__http_refusal why, mcp__buf *text)
 {
+    const mcp_http_options *o = &http->options;
     const struct refusal *r = &refusals[why];
     const char *at = r->has_limit ? strstr(r->text, "%zu") : NULL;
     if (at) {
         mcp__buf_add(text, r->text, (size_t)(at - r->text));
-        mcp__buf_printf(text, "%zu%s", limit_of(o, why), at + 3);
+        mcp__buf_printf(text, "%zu%s", limit_of(http, why), at + 3);
     } else {
         mcp__buf_str(text, mcp_str_from(r->text));
     }
@@ -301,20 +319,31 @@ static const char *allowed(const mcp_http_connection *c, mcp__http_refusal why)
     return c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
 }
 
-void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
+static int code_of(mcp__http_refusal why)
+{
+    const struct refusal *r = &refusals[why];
+    int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
+    return r->code ? r->code : code;
+}
+
+/* id: of the request, as JSON text; empty: that of the body. */
+static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str known)
 {
     const struct refusal *r = &refusals[why];
     const mcp_allocator *a = c->http->allocator;
-    int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
     mcp__buf id, text, body;
     mcp__buf_init(&id, a, 0);
     mcp__buf_init(&text, a, 0);
     mcp__buf_init(&body, a, 0);
-    put_id(c, r, &id);
-    put_text(&c->http->options, why, &text);
+    if (known.len)
+        mcp__buf_str(&id, known);
+    else
+        put_id(c, r, &id);
+    put_text(c->http, why, &text);
     mcp__put_error(&body, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP__NO_ID_ABSENT,
-                   r->code ? r->code : code, mcp__buf_view(&text), (mcp_str){0});
+                   code_of(why), mcp__buf_view(&text), (mcp_str){0});
     mcp__http_answer answer = {.status = r->status, .type = "application/json"};
+    answer.retry = r->status == 503 || r->status == 429;
     if (body.failed || text.failed)
         answer.type = NULL; /* the status says it, without words */
     else
@@ -330,4 +359,63 @@ void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
     mcp__buf_free(&id);
     mcp__buf_free(&text);
     mcp__buf_free(&body);
+}
+
+void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)
+{
+    refuse_with(c, why, (mcp_str){0});
+}
+
+void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why)
+{
+    mcp__buf text;
+    mcp__buf_init(&text, http->allocator, 0);
+    put_text(http, why, &text);
+    mcp__http_complain(http, complaint, text.failed ? MCP_STR("-") : mcp__buf_view(&text));
+    mcp__buf_free(&text);
+}
+
+/* ---- answers and memory ---------------------------------------------------------------------------------- */
+
+bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message)
+{
+    return message.len < SMALL || mcp__http_fits(c->http->budget, &c->charge, message.len);
+}
+
+/* The id of a whole message of ours. */
+static void find_id(const mcp_http_connection *c, mcp_str message, mcp__buf *id)
+{
+    mcp__buf_init(id, c->http->allocator, 0);
+    if (!mcp__scan_id(message, c->http->allocator, id) || id->failed)
+        id->len = 0;
+}
+
+void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *answer)
+{
+    mcp__buf id;
+    if (mcp__http_has_room(c, answer->body)) {
+        mcp__http_respond(c, answer);
+        return;
+    }
+    find_id(c, answer->body, &id);
+    refuse_with(c, mcp__http_no_room(c, answer->body.len), mcp__buf_view(&id));
+    mcp__buf_free(&id);
+}
+
+mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code)
+{
+    mcp__buf id, text;
+    mcp__buf_init(instead, c->http->allocator, 0);
+    if (mcp__http_has_room(c, message))
+        return message;
+    mcp__http_refusal why = mcp__http_no_room(c, message.len);
+    mcp__buf_init(&text, c->http->allocator, 0);
+    find_id(c, message, &id);
+    put_text(c->http, why, &text);
+    mcp__put_error(instead, mcp__buf_view(&id), MCP__NO_ID_ABSENT, code_of(why),
+                   mcp__buf_view(&text), (mcp_str){0});
+    *code = code_of(why);
+    mcp__buf_free(&id);
+    mcp__buf_free(&text);
+    return instead->failed ? (mcp_str){0} : mcp__buf_view(instead);
 }

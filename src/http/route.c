@@ -107,6 +107,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
     if (rc != MCP_OK)
         return MCP__HTTP_UNAUTHORIZED;
     principal[sizeof(principal) - 1] = 0;
+    c->known = true;
     /* Behind the headers; nothing is added to them any more. */
     size_t at = c->head.bytes.len;
     mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
@@ -114,6 +115,14 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
         return MCP__HTTP_NO_MEMORY;
     c->principal = c->head.bytes.ptr + at;
     return MCP__HTTP_FINE;
+}
+
+/* From here on what the request holds is on the account of who makes it. */
+static mcp__http_refusal find_account(mcp_http_connection *c)
+{
+    int rc = mcp__http_charge_to(c->http->budget, &c->charge, c->principal,
+                                 c->address ? c->address->text : NULL);
+    return rc == MCP_OK ? MCP__HTTP_FINE : MCP__HTTP_NO_MEMORY;
 }
 
 static mcp__http_refusal check_form(mcp_http_connection *c)
@@ -145,6 +154,8 @@ mcp__http_refusal mcp__http_route(mcp_http_connection *c)
         why = find_target(c);
     if (!why)
         why = authenticate(c);
+    if (!why)
+        why = find_account(c);
     if (!why)
         why = check_form(c);
     if (!why && c->parser.content_length > c->http->options.max_body)

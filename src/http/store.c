@@ -12,15 +12,22 @@ typedef struct kept {
 typedef struct session_log {
     char id[64];
     size_t id_len;
-    size_t bytes;
+    mcp__http_charge charge;
     kept *first, *last;
 } session_log;
 
 struct mcp__http_store {
+    mcp_http_budget *budget;
     const mcp_allocator *allocator;
     size_t limit;
     mcp__map logs;
 };
+
+static void charge(mcp__http_store *store, session_log *log, size_t bytes)
+{
+    store->budget->stored += bytes - log->charge.bytes;
+    mcp__http_charge_set(store->budget, &log->charge, bytes);
+}
 
 static void drop_first(mcp__http_store *store, session_log *log)
 {
@@ -28,7 +35,7 @@ static void drop_first(mcp__http_store *store, session_log *log)
     log->first = k->next;
     if (!log->first)
         log->last = NULL;
-    log->bytes -= sizeof(*k) + k->len;
+    charge(store, log, log->charge.bytes - sizeof(*k) - k->len);
     mcp__release(store->allocator, k);
 }
 
@@ -49,21 +56,31 @@ static session_log *log_of(mcp__http_store *store, mcp_str session)
     return log;
 }
 
+/* All sessions together have a quarter of the budget: more is not kept. */
+static bool has_room(const mcp__http_store *store, const session_log *log, size_t size)
+{
+    const mcp_http_budget *b = store->budget;
+    return log->charge.bytes + size <= store->limit && b->stored + size <= b->max_memory / 4 &&
+           b->used + size <= b->max_memory;
+}
+
 static int append(void *user, mcp_str session, uint64_t stream, uint64_t event, mcp_str message)
 {
     mcp__http_store *store = user;
     if (message.len > store->limit || message.len + sizeof(kept) > store->limit)
         return MCP_ELIMIT;
     session_log *log = log_of(store, session);
+    while (log && log->first && !has_room(store, log, sizeof(kept) + message.len))
+        drop_first(store, log);
+    if (log && !has_room(store, log, sizeof(kept) + message.len))
+        return MCP_ELIMIT;
     kept *k = log ? mcp__alloc(store->allocator, sizeof(*k) + message.len) : NULL;
     if (!k)
         return MCP_ENOMEM;
     *k = (kept){.stream = stream, .event = event, .len = message.len};
     if (message.len)
         memcpy(k->message, message.ptr, message.len);
-    while (log->first && log->bytes + sizeof(*k) + k->len > store->limit)
-        drop_first(store, log);
-    log->bytes += sizeof(*k) + k->len;
+    charge(store, log, log->charge.bytes + sizeof(*k) + k->len);
     if (log->last)
         log->last->next = k;
     else
@@ -111,12 +128,13 @@ static void forget(void *user, mcp_str session)
         free_log(store, log);
 }
 
-mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, size_t bytes_per_session,
-                                     mcp_event_store *ret)
+mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_budget *budget,
+                                     size_t bytes_per_session, mcp_event_store *ret)
 {
     mcp__http_store *store = mcp__zalloc(allocator, sizeof(*store));
     if (!store)
         return NULL;
+    store->budget = budget;
     store->allocator = allocator;
     store->limit = bytes_per_session;
     /* Ids of sessions are random: nobody can choose them to collide. */

@@ -27,6 +27,7 @@ void mcp__http_stream_free(mcp__http_stream *stream)
     if (stream->connection)
         stream->connection->stream = NULL;
     mcp__list_remove(&stream->link);
+    mcp__http_charge_end(stream->session->http->budget, &stream->charge);
     mcp__release(stream->session->http->allocator, stream);
 }
 
@@ -97,7 +98,7 @@ void mcp__http_stream_begin(mcp__http_stream *stream)
 /* ---- messages out ------------------------------------------------------------------------------------------ */
 
 /* The next event of a stream, on its connection if it has one. */
-static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message)
+static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message, int *code)
 {
     mcp__http_session *s = stream->session;
     const mcp_event_store *store = &s->http->event_store;
@@ -107,7 +108,10 @@ static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str messa
     s->stored = true;
     if (!c)
         return;
-    mcp__http_sse_event(c, stream->number, stream->events, 0, message);
+    mcp__buf instead;
+    mcp__http_sse_event(c, stream->number, stream->events, 0,
+                        mcp__http_fitting(c, message, &instead, code));
+    mcp__buf_free(&instead);
 }
 
 static void send_general(mcp__http_session *s, mcp_str message)
@@ -115,7 +119,8 @@ static void send_general(mcp__http_session *s, mcp_str message)
     mcp_http_connection *c = NULL;
     if (!mcp__list_empty(&s->getters))
         c = mcp__container(s->getters.prev, mcp_http_connection, in_getters);
-    emit(&s->general, c, message);
+    int code = 0;
+    emit(&s->general, c, message, &code);
     if (!c)
         return;
     s->told = s->general.events;
@@ -134,7 +139,7 @@ static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str mes
         s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));
         a.session = s->id;
     }
-    mcp__http_respond(c, &a);
+    mcp__http_answer_fitting(c, &a);
 }
 
 void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
@@ -166,9 +171,10 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
         send_general(s, message);
         return;
     }
-    if (!last && ((c && !streams) || (streams && c->congested)))
+    if (!last &&
+        ((c && !streams) || (streams && (c->congested || !mcp__http_has_room(c, message)))))
         return; /* a notice that cannot be told; the next one tells more */
-    emit(stream, c, message);
+    emit(stream, c, message, &info.code);
     if (last)
         mcp__http_stream_free(stream);
     if (c && last)
@@ -293,6 +299,10 @@ void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *s, mcp_str
     uint64_t number = 0, event = s->told;
     if (last_event.len && !read_event_id(last_event, &number, &event)) {
         mcp__http_refuse(c, MCP__HTTP_BAD_EVENT);
+        return;
+    }
+    if (!mcp__http_fits(c->http->budget, &c->charge, c->http->options.replay_bytes)) {
+        mcp__http_refuse(c, mcp__http_no_room(c, c->http->options.replay_bytes));
         return;
     }
     mcp__http_session_attach(s, c);

@@ -222,6 +222,22 @@ static void describe_process(int fd, char *peer)
                  (unsigned long)who.uid);
 }
 
+/* Who counts as one. Whoever has one address of IPv6 has 2^64 of them: it goes by the network. */
+static void name_address(char *address, const char *host, const struct in6_addr *v6)
+{
+    char network[INET6_ADDRSTRLEN];
+    struct in6_addr first;
+
+    if (!v6 || IN6_IS_ADDR_LOOPBACK(v6)) {
+        snprintf(address, MCP__ADDRESS_TEXT, "%s", host);
+        return;
+    }
+    first = *v6;
+    memset(&first.s6_addr[8], 0, 8);
+    snprintf(address, MCP__ADDRESS_TEXT, "%s/64",
+             inet_ntop(AF_INET6, &first, network, sizeof(network)));
+}
+
 void mcp__address_peer(int fd, char peer[MCP__ADDRESS_TEXT], char address[MCP__ADDRESS_TEXT])
 {
     any_address from = {0};
@@ -248,6 +264,6 @@ void mcp__address_peer(int fd, char peer[MCP__ADDRESS_TEXT], char address[MCP__A
         inet_ntop(from.any.sa_family, is_v6 ? (const void *)v6 : &from.v4.sin_addr, host,
                   sizeof(host));
     }
-    snprintf(address, MCP__ADDRESS_TEXT, "%s", host);
+    name_address(address, host, is_v6 ? v6 : NULL);
     snprintf(peer, MCP__ADDRESS_TEXT, is_v6 ? "[%s]:%u" : "%s:%u", host, port);
 }

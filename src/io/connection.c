@@ -16,6 +16,8 @@
 enum {
     READS = 4, /* of one socket, before others have their turn */
     OUT_FIRST = 4 * 1024,
+    LARGE = 64 * 1024,
+    TELLING = 16 * 1024, /* a write after which the endpoint is told what waits, be it nothing */
     OUT_LIMIT = 256 * 1024 * 1024, /* the endpoint stops long before */
 };
 
@@ -69,8 +71,9 @@ static bool make_room(mcp__connection *c, size_t n)
         c->start = 0;
         c->end = pending;
     }
+    /* What is large comes once: no more memory than it needs. */
     while (cap < pending + n)
-        cap *= 2;
+        cap = n < LARGE ? cap * 2 : pending + n;
     char *out = cap == c->cap ? c->out : mcp__resize(&c->net->loop->allocator, c->out, cap);
     if (!out)
         return false;
@@ -129,9 +132,14 @@ static void send_plain(mcp__connection *c, mcp_str bytes)
         send_raw(c, bytes);
         return;
     }
-    if (!c->failed && mcp__tls_write(c->tls, bytes) < 0)
-        fail(c);
-    send_encrypted(c);
+    /* In pieces: what OpenSSL collects of it stays allocated as long as the connection. */
+    do {
+        mcp_str piece = {bytes.ptr, MCP__MIN(bytes.len, (size_t)MCP__NET_BUFFER)};
+        if (!c->failed && mcp__tls_write(c->tls, piece) < 0)
+            fail(c);
+        send_encrypted(c);
+        bytes = mcp__str_sub(bytes, piece.len);
+    } while (bytes.len && !c->failed);
 }
 
 static void send_collected(mcp__connection *c)
@@ -150,7 +158,8 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     mcp__net *net = c->net;
 
     (void)http;
-    if (c->paused)
+    c->told |= bytes.len >= TELLING;
+    if (c->paused || c->told)
         mark(c);
     if (net->corked != c) {
         send_plain(c, bytes);
@@ -167,6 +176,23 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     net->output_len += bytes.len;
 }
 
+/* The buffer of a reader that is slow does not stay as large as the answer was. */
+static void shrink(mcp__connection *c)
+{
+    size_t pending = pending_of(c);
+
+    if (c->cap < 4 * (size_t)LARGE || pending > c->cap / 4)
+        return;
+    memmove(c->out, c->out + c->start, pending);
+    c->start = 0;
+    c->end = pending;
+    char *out = mcp__resize(&c->net->loop->allocator, c->out, pending);
+    if (!out)
+        return;
+    c->out = out;
+    c->cap = pending;
+}
+
 /* Sends what waited, now that the socket takes more. */
 static void flush(mcp__connection *c)
 {
@@ -178,7 +204,16 @@ static void flush(mcp__connection *c)
     }
     if (!pending_of(c))
         forget_output(c);
+    else
+        shrink(c);
     mark(c);
+}
+
+/* settle() looks whether it is to be read from. */
+static void on_resume(mcp_http_connection *http, void *user)
+{
+    (void)http;
+    mark(user);
 }
 
 static void on_close(mcp_http_connection *http, mcp_http_close how, void *user)
@@ -379,22 +414,23 @@ void mcp__connection_settle(mcp__connection *c)
 
 /* ---- the beginning --------------------------------------------------------------------------------- */
 
-static int accept_it(mcp__connection *c, const char *peer, const char *address)
+static int accept_it(mcp__connection *c, const char *peer, const char *address, bool no_files)
 {
     mcp_listener *l = c->listener;
 
     if (l->tls && !(c->tls = mcp__tls_session_new(l->tls)))
         return MCP_ENOMEM;
-    int rc =
-        mcp_http_accept(l->http,
-                        MCP_OPTIONS(mcp_http_connection_options, .write = on_write,
-                                    .close = on_close, .user = c, .peer = peer, .address = address,
-                                    .trusted_host = l->path != NULL, .handshake = c->tls != NULL),
-                        now_of(c), &c->http, NULL);
+    int rc = mcp_http_accept(
+        l->http,
+        MCP_OPTIONS(mcp_http_connection_options, .write = on_write, .close = on_close, .user = c,
+                    .peer = peer, .address = address, .trusted_host = l->path != NULL,
+                    .handshake = c->tls != NULL, .resume = on_resume, .no_files = no_files),
+        now_of(c), &c->http, NULL);
     return rc;
 }
 
-void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address)
+void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
+                          bool no_files)
 {
     mcp__net *net = l->net;
     mcp__connection *c = mcp__zalloc(&net->loop->allocator, sizeof(*c));
@@ -408,7 +444,7 @@ void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char 
     c->listener = l;
     c->net = net;
     mcp__list_append(&l->connections, &c->link);
-    int rc = accept_it(c, peer, address);
+    int rc = accept_it(c, peer, address, no_files);
     l->n_connections += c->http != NULL;
     if (!c->http)
         bury(c);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,10 @@
 enum {
     ACCEPTS = 64,   /* in one go */
     PAUSE_MS = 100, /* when the system has no memory for another connection */
+    SHED = 8,       /* idle connections that are closed at once when descriptors run short */
+    SHED_AGAIN_MS = 100,
+    KEEP_FILES = 512,
+    LOG_MS = 10000,
 };
 
 static const char default_address[] = "127.0.0.1:8642";
@@ -31,11 +36,32 @@ static void pause_accepting(mcp_listener *l)
     mcp__net_watch(l->net, &l->socket, 0);
 }
 
+static void log_turned_away(mcp_listener *l)
+{
+    mcp__net *net = l->net;
+    const mcp_host *host = mcp_server_host(l->server);
+    int64_t now = mcp__loop_now(net->loop);
+    char line[200];
+
+    net->turned_away++;
+    if (!host || !host->log || (net->away_logged && now - net->away_logged < LOG_MS))
+        return;
+    snprintf(
+        line, sizeof(line),
+        "no file descriptor is left: %zu connections were turned away; raise the limit of open "
+        "files (ulimit -n, LimitNOFILE=)",
+        net->turned_away);
+    net->turned_away = 0;
+    net->away_logged = now ? now : 1;
+    host->log(host->user, "warning", line);
+}
+
 /* No descriptor is left: one peer is turned away. */
 static bool turn_away(mcp_listener *l)
 {
     mcp__net *net = l->net;
 
+    log_turned_away(l);
     if (net->reserve >= 0)
         close(net->reserve);
     int fd = accept4(l->socket.fd, NULL, NULL, SOCK_CLOEXEC);
@@ -43,6 +69,37 @@ static bool turn_away(mcp_listener *l)
         close(fd);
     net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd >= 0 && net->reserve >= 0;
+}
+
+/* The smallest number that is free is the next descriptor's: so many are open at least. */
+static bool runs_short(const mcp_listener *l, int fd)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    rlim_t keep = l->keep_files ? l->keep_files : MCP__MIN(limit.rlim_cur / 4, (rlim_t)KEEP_FILES);
+    return (rlim_t)fd + keep >= limit.rlim_cur;
+}
+
+/* Closes idle connections of any listener, first those of strangers. Their descriptors are free after this
+ * turn. */
+static void shed(mcp__net *net)
+{
+    int64_t now = mcp__loop_now(net->loop);
+    size_t n = 0;
+
+    if (now < net->shed_at)
+        return;
+    for (int strangers = 1; strangers >= 0 && !n; strangers--) {
+        for (mcp__link *at = net->listeners.next; at != &net->listeners && n < SHED;
+             at = at->next) {
+            mcp_http *http = mcp__container(at, mcp_listener, link)->http;
+            n += http ? mcp_http_shed(http, SHED - n, strangers != 0, now) : 0;
+        }
+    }
+    net->shedding = n > 0;
+    net->shed_at = n ? now : now + SHED_AGAIN_MS;
 }
 
 /* Whether to go on at once. */
@@ -55,6 +112,9 @@ static bool accept_failed(mcp_listener *l, int sys)
     case EPROTO: return true;
     case EMFILE:
     case ENFILE:
+        shed(l->net);
+        if (l->net->shedding)
+            return false;
         if (turn_away(l))
             return true;
         break;
@@ -67,12 +127,17 @@ static bool accept_failed(mcp_listener *l, int sys)
 static bool accept_one(mcp_listener *l)
 {
     char peer[MCP__ADDRESS_TEXT], address[MCP__ADDRESS_TEXT];
-    int fd = accept4(l->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+    if (l->net->shedding)
+        return false; /* who waits comes in when there is room */
+    int fd = accept4(l->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return accept_failed(l, errno);
+    bool is_short = runs_short(l, fd);
+    if (is_short)
+        shed(l->net);
     mcp__address_peer(fd, peer, address);
-    mcp__connection_open(l, fd, peer, address);
+    mcp__connection_open(l, fd, peer, address, is_short && !l->net->shedding);
     return true;
 }
 
@@ -143,6 +208,15 @@ static int64_t clock_of(void *arg)
     return mcp_loop_now(l->net->loop);
 }
 
+static void warn(void *user, const char *line)
+{
+    mcp_listener *l = user;
+    const mcp_host *host = mcp_server_host(l->server);
+
+    if (host && host->log)
+        host->log(host->user, "warning", line);
+}
+
 static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_options *http)
 {
     const mcp_host *host = mcp_server_host(l->server);
@@ -181,6 +255,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     if (rc < 0)
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
+    mcp_http_lend_log(l->http, warn, l);
     mcp_http_lend_clocks(l->http, date_of, clock_of, l);
     return MCP_OK;
 }
@@ -266,6 +341,7 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
     l->net = net;
     l->server = server;
     l->resume_at = INT64_MAX;
+    l->keep_files = o.keep_files;
     mcp__list_init(&l->connections);
     mcp__net_add(net, &l->link);
     uv_update_time(&loop->uv);

@@ -68,6 +68,7 @@ static void turn(uv_prepare_t *prepare)
         due = MCP__MIN(due, at);
     }
     settle_all(net);
+    net->shedding = false;
     mcp__connections_bury(net);
     if (net->drained)
         due = now;

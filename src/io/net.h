@@ -49,7 +49,11 @@ struct mcp__net {
     mcp__connection **dirty_end;
     mcp__connection *corked; /* its output is collected until it was handed all of its input */
     size_t output_len;
-    bool drained; /* a listener's last connection went: who waits for that looks again */
+    bool shedding; /* connections are being closed to make room: nobody is accepted in this turn */
+    int64_t shed_at; /* not before this idle connections are looked for again */
+    size_t turned_away;
+    int64_t away_logged; /* when that was logged; 0: never */
+    bool drained;        /* a listener's last connection went: who waits for that looks again */
     char *input, *output, *plain;
     mcp__date date;
 };
@@ -77,6 +81,7 @@ struct mcp_listener {
     struct mcp__tls *tls;
     mcp__link connections;
     size_t n_connections;
+    size_t keep_files;
     int64_t resume_at; /* accepting goes on then; INT64_MAX: it does */
     bool woken;
     bool lent;         /* the server got the loop's host */
@@ -110,7 +115,8 @@ struct mcp__connection {
 };
 
 /* Takes the descriptor over, also on failure. */
-void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address);
+void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
+                          bool no_files);
 /* Does what was left to do; afterwards it may be dead. */
 void mcp__connection_settle(mcp__connection *c);
 /* Closes it at once. */

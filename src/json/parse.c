@@ -227,6 +227,12 @@ size_t mcp__json_doc_bytes(const mcp_json_doc *doc)
     return yyjson_doc_get_read_size((yyjson_doc *)(uintptr_t)doc);
 }
 
+size_t mcp__json_doc_memory(const mcp_json_doc *doc)
+{
+    yyjson_doc *d = (yyjson_doc *)(uintptr_t)doc;
+    return yyjson_doc_get_read_size(d) + yyjson_doc_get_val_count(d) * sizeof(yyjson_val);
+}
+
 const mcp_json *mcp_json_root(const mcp_json_doc *doc)
 {
     return doc ? (const mcp_json *)((const yyjson_doc *)doc)->root : NULL;

@@ -207,7 +207,11 @@ static void test_store(void **state)
     failalloc f = {0};
     mcp_allocator a = failalloc_allocator(&f);
     mcp_event_store store;
-    mcp__http_store *own = mcp__http_store_new(&a, 400, &store);
+    mcp_http_budget *budget = NULL;
+    assert_int_equal(
+        mcp_http_budget_new(MCP_OPTIONS(mcp_http_budget_options, .allocator = &a), &budget, NULL),
+        MCP_OK);
+    mcp__http_store *own = mcp__http_store_new(&a, budget, 400, &store);
     assert_non_null(own);
     replay_is(&store, "x", 0, 0, MCP_ENOTFOUND, "");
     for (uint64_t i = 1; i <= 3; i++) {
@@ -234,6 +238,8 @@ static void test_store(void **state)
     replay_is(&store, "y", 0, 0, MCP_ENOTFOUND, "");
     store.forget(store.user, MCP_STR("y"));
     mcp__http_store_free(own);
+    assert_int_equal(mcp_http_budget_used(budget), 0);
+    mcp_http_budget_free(budget);
     assert_int_equal(f.live, 0);
 }
 

@@ -1,0 +1,63 @@
+/* capacity.c: see capacity.h. */
+#define _GNU_SOURCE
+#include "capacity.h"
+
+#include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+enum {
+    DEFAULT_CONNECTIONS = 20000,
+    OTHER_FILES = 4096, /* files that are read, folders that are watched, tools */
+    MAPPED =
+        1
+        << 20, /* an allocation from this size on is a mapping of its own, which goes when it is freed */
+    KEPT = 4 << 20,  /* free memory that each thread's heap may keep */
+    QUIET_MS = 1000, /* until what was given back to the allocator is given back to the system */
+};
+
+void capacity_raise_files(const settings *s)
+{
+    struct rlimit limit;
+    rlim_t wanted = OTHER_FILES;
+    if (s->http.count)
+        wanted += s->http.count * (s->max_connections ? s->max_connections : DEFAULT_CONNECTIONS);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE,
+              &limit); /* without it there is less room, and the listeners know that */
+}
+
+void capacity_set_allocator(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, MAPPED);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+#endif
+}
+
+static void trim(void *arg)
+{
+    trimming *t = arg;
+    capacity_trim_stop(t);
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+void capacity_released(void *user, size_t bytes)
+{
+    trimming *t = user;
+    (void)bytes;
+    if (!t->timer && t->host)
+        t->timer = t->host->timer_start(t->host->user, QUIET_MS, trim, t);
+}
+
+void capacity_trim_stop(trimming *t)
+{
+    if (t->timer)
+        t->host->timer_stop(t->host->user, t->timer);
+    t->timer = NULL;
+}
