@@ -127,6 +127,10 @@ MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
 /* Accepts no more and ends gracefully what is open: listen streams get their result, requests are still
  * answered, idle connections are closed. mcp_listener_connections() says how many are left. */
 MCP_API void mcp_listener_drain(mcp_listener *listener);
+/* Reads its certificate and key again, from the same names, for connections from now on; those that are open keep
+ * theirs. Without TLS there is nothing to do. After a failure what was in force stays: MCP_EINVAL (a file cannot be
+ * read, is not a certificate, or not its key), MCP_ENOMEM. */
+MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
 /* As mcp_http_revoke(). */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);

@@ -165,6 +165,23 @@ void http_revoke(void *user, const char *principal)
         mcp_listener_revoke(at->items[i], principal);
 }
 
+void http_reload_tls(const listeners *at, const settings *s)
+{
+    char line[400];
+    mcp_error error = {0};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < at->count; i++)
+        rc = mcp_listener_reload_tls(at->items[i], &error);
+    if (rc == MCP_OK)
+        snprintf(line, sizeof line, "the certificate %.300s was read again", s->tls_cert);
+    else
+        snprintf(line, sizeof line, "%.300s; the certificate that was in force stays", error.text);
+    if (rc == MCP_OK)
+        log_notice(line);
+    else
+        log_line(NULL, "error", line);
+}
+
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error)
 {

@@ -18,6 +18,9 @@ typedef struct listeners {
 /* Ends what a principal was let in for: for tokens_gone(), with the listeners. */
 void http_revoke(void *listeners, const char *principal);
 
+/* Reads certificates and keys again, and says so in the log, or why what was in force stays. */
+void http_reload_tls(const listeners *at, const settings *s);
+
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
  * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may come is asked of
  * *known at every request (NULL from the start: everybody may). */

@@ -113,7 +113,7 @@ static int run_loop(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
     int rc = MCP_OK;
-    if (p->config)
+    if (p->config || s->http.count)
         rc = reload_start(&(reload_context){.line = &p->line,
                                             .start = s,
                                             .offer = &p->offer,
@@ -303,7 +303,7 @@ static int run(program *p)
         return list_modules(&p->line);
     if (p->line.version)
         return say_version(), 0;
-    if (p->line.config)
+    if (p->line.config || p->line.http.count)
         reload_hold(); /* before there is any thread */
     int rc = configure(p);
     log_configure(&p->now);

@@ -62,8 +62,9 @@ static reading *read_again(const settings *line)
         tell("out of memory");
         return NULL;
     }
-    if (config_read(line->config, tell, &r->config) == MCP_OK &&
-        config_fill(r->config, &r->now) == MCP_OK && options_over(&r->now, line))
+    bool ok = !line->config || (config_read(line->config, tell, &r->config) == MCP_OK &&
+                                config_fill(r->config, &r->now) == MCP_OK);
+    if (ok && options_over(&r->now, line))
         return r;
     reading_free(r);
     return NULL;
@@ -153,7 +154,9 @@ static int change(reload *r, reading *next)
     (void)principals_check(next->config, known);
     o->config = next->config;
     o->now = &next->now;
-    rc = offer_make(o, r->c.server, &error);
+    /* Without a file it is the same as before. */
+    if (next->config)
+        rc = offer_make(o, r->c.server, &error);
     if (rc != MCP_OK) {
         o->config = before.config;
         o->now = before.now;
@@ -173,13 +176,20 @@ static void again(reload *r)
     if (!next || change(r, next) != MCP_OK) {
         tell("the configuration was not read again: what was in force stays so");
         reading_free(next);
-        return;
+        next = NULL;
     }
+    if (r->c.start->tls_cert)
+        http_reload_tls(r->c.at, r->c.start);
+    if (!next)
+        return;
     mention_restart(r->c.start, &next->now);
     log_configure(&next->now);
     reading_free(r->last);
     r->last = next;
-    log_notice("the configuration was read again");
+    if (next->config)
+        log_notice("the configuration was read again");
+    else if (next->now.token_file)
+        log_notice("the tokens were read again");
 }
 
 /* ---- the signal ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* reload.h: SIGHUP reads the configuration file again.
+/* reload.h: SIGHUP reads the configuration file again, and over HTTP tokens and certificates, also without one.
  *
  * A file that is wrong changes nothing, and the log says what is wrong with it. What is offered, who may see it and
  * the tokens change at once; what the server was started with (addresses, limits, its name) needs a restart, and the

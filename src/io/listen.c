@@ -286,7 +286,18 @@ static int make_tls(mcp_listener *l, const mcp_listen_options *o, mcp_error *err
         return mcp__fail(error, MCP_EINVAL, 0, "TLS needs both a certificate and its key");
     if (!l->net->plain && !(l->net->plain = mcp__alloc(allocator, MCP__NET_BUFFER)))
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for TLS");
+    l->tls_cert = mcp__strdup(allocator, mcp_str_from(o->tls_cert));
+    l->tls_key = mcp__strdup(allocator, mcp_str_from(o->tls_key));
+    if (!l->tls_cert || !l->tls_key)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for TLS");
     return mcp__tls_new(allocator, o->tls_cert, o->tls_key, &l->tls, error);
+}
+
+int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
+{
+    if (!l)
+        return mcp__fail(error, MCP_EINVAL, 0, "a listener is needed");
+    return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
 /* The socket last: nobody connects in vain, and no file is left behind. */
@@ -427,6 +438,8 @@ void mcp_listener_close(mcp_listener *l)
     mcp__tls_free(l->tls);
     mcp__net_remove(net, &l->link);
     take_host_back(l);
+    mcp__release(allocator, l->tls_cert);
+    mcp__release(allocator, l->tls_key);
     mcp__release(allocator, l->address);
     mcp__release(allocator, l);
 }

@@ -79,6 +79,7 @@ struct mcp_listener {
     mcp_server *server;
     mcp_http *http;
     struct mcp__tls *tls;
+    char *tls_cert, *tls_key; /* the names of the files */
     mcp__link connections;
     size_t n_connections;
     size_t keep_files;
@@ -153,6 +154,8 @@ typedef struct mcp__tls_session mcp__tls_session; /* one connection */
  * certificate, or not its key), MCP_ENOMEM. */
 int mcp__tls_new(const mcp_allocator *allocator, const char *cert, const char *key, mcp__tls **ret,
                  mcp_error *error);
+/* Other files for the connections to come. As mcp__tls_new(); after a failure nothing changed. */
+int mcp__tls_load(mcp__tls *tls, const char *cert, const char *key, mcp_error *error);
 void mcp__tls_free(mcp__tls *tls);
 mcp__tls_session *mcp__tls_session_new(mcp__tls *tls);
 void mcp__tls_session_free(mcp__tls_session *s);

@@ -82,7 +82,10 @@ static int load(functions *f, mcp_error *error)
 
 static int openssl_failed(const mcp__tls *tls, const char *what, mcp_error *error)
 {
-    const char *reason = tls->f.ERR_reason_error_string(tls->f.ERR_peek_error());
+    unsigned long code = tls->f.ERR_peek_error();
+    /* OpenSSL has no words for what the system said. */
+    const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+                                                : tls->f.ERR_reason_error_string(code);
 
     tls->f.ERR_clear_error();
     return mcp__fail(error, MCP_EINVAL, 0, "%s: %s", what, reason ? reason : "unknown error");
@@ -145,6 +148,20 @@ int mcp__tls_new(const mcp_allocator *allocator, const char *cert, const char *k
         mcp__tls_free(tls);
     else
         *ret = tls;
+    return rc;
+}
+
+int mcp__tls_load(mcp__tls *tls, const char *cert, const char *key, mcp_error *error)
+{
+    SSL_CTX *before = tls->context;
+
+    tls->context = NULL;
+    int rc = set_up(tls, cert, key, error);
+    SSL_CTX *useless = rc < 0 ? tls->context : before; /* connections keep theirs */
+    if (rc < 0)
+        tls->context = before;
+    if (useless)
+        tls->f.SSL_CTX_free(useless);
     return rc;
 }
 

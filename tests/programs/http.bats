@@ -230,12 +230,48 @@ make_certificate() {
     finish
 }
 
+heard() { # TEXT in the log, soon
+    local i
+    for ((i = 0; i < 250; i++)); do grep -qF -e "$1" "$log" && return; sleep 0.02; done
+    cat "$log"
+    return 1
+}
+
+@test "SIGHUP reads certificates and tokens again, without --config too" {
+    serial() { openssl s_client -connect "${base#https://}" </dev/null 2>/dev/null | openssl x509 -noout -fingerprint; }
+    make_certificate
+    (umask 077 && echo one > tokens)
+    serve --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem --token-file tokens
+    first=$(serial)
+    [ -n "$first" ]
+    make_certificate
+    echo two > tokens
+    kill -HUP "$server"
+    heard 'the certificate cert.pem was read again'
+    heard 'the tokens were read again'
+    second=$(serial)
+    [ -n "$second" ] && [ "$second" != "$first" ]
+    ask resources/list '' --cacert cert.pem -H 'Authorization: Bearer two' "$base/mcp" | jq -e .result
+    rm cert.pem
+    kill -HUP "$server"
+    heard 'cert.pem: No such file or directory; the certificate that was in force stays'
+    [ "$(serial)" = "$second" ]
+    finish
+}
+
+@test "SIGHUP ends no HTTP server that has nothing to read" {
+    serve --http 127.0.0.1:0
+    kill -HUP "$server"
+    ask resources/list '' "$base/mcp" | jq -e .result
+    finish
+}
+
 @test "TLS: certificates that cannot be used" {
     make_certificate
     run -2 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem project
     [[ "$stderr" == *"--tls-cert needs --tls-key"* ]]
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert none.pem --tls-key key.pem project
-    [[ "$stderr" == *none.pem* ]]
+    [[ "$stderr" == *'none.pem: No such file or directory'* ]]
     openssl ecparam -name prime256v1 -genkey -noout -out other.pem
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem --tls-key other.pem project
     [[ "$stderr" == *other.pem* ]]
