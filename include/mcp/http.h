@@ -184,6 +184,9 @@ MCP_API int64_t mcp_http_deadline(const mcp_http *http);
  * left that still have something to do. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
+/* The end of draining: what is not answered by now gets an error that says so (503, or the last event of its
+ * stream), and every connection is closed when that was sent. How many requests there were. */
+MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
 /* What a principal (NULL: nobody in particular) was let in for ends: its sessions, its streams, its requests that
  * are being answered. For when a token is not good any more; whoever may still come comes again, and is asked
  * who it is. */

@@ -131,6 +131,8 @@ MCP_API void mcp_listener_drain(mcp_listener *listener);
  * theirs. Without TLS there is nothing to do. After a failure what was in force stays: MCP_EINVAL (a file cannot be
  * read, is not a certificate, or not its key), MCP_ENOMEM. */
 MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
+/* As mcp_http_cut(), for the end of draining. */
+MCP_API size_t mcp_listener_cut(mcp_listener *listener);
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
 /* As mcp_http_revoke(). */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);
@@ -146,7 +148,8 @@ typedef struct mcp_serve_options {
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a second
  * signal ends it at once. Signals that are ignored already stay ignored. Afterwards close the listeners, then
- * mcp_loop_drain(). MCP_OK; MCP_ESTATE (nothing listens), MCP_EINVAL. */
+ * mcp_loop_drain(). What is not answered by then gets an error (mcp_listener_cut()). MCP_OK; MCP_ECANCELLED (there was
+ * such, error says how much); MCP_ESTATE (nothing listens), MCP_EINVAL. */
 MCP_API int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error);
 
 /* All of it in one call: a loop of its own, its host (until it returns), one listener; options may be

@@ -116,12 +116,16 @@ static void tell_all(void *arg)
 
 static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
 {
+    uint64_t drain_ms = s->drain_time * 1000;
     if (!s->stdio)
-        return mcp_loop_serve_http(loop, NULL, error);
+        return mcp_loop_serve_http(loop, MCP_OPTIONS(mcp_serve_options, .drain_ms = drain_ms),
+                                   error);
     int rc = mcp_loop_serve_stdio(loop, server,
                                   MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
-    mcp_loop_serve_http(loop, MCP_OPTIONS(mcp_serve_options, .drain_now = true), NULL);
-    return rc;
+    int drained = mcp_loop_serve_http(
+        loop, MCP_OPTIONS(mcp_serve_options, .drain_now = true, .drain_ms = drain_ms),
+        rc == MCP_OK ? error : NULL);
+    return rc == MCP_OK ? drained : rc;
 }
 
 static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpoint *e,

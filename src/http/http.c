@@ -323,6 +323,40 @@ void mcp_http_drain(mcp_http *http, int64_t now)
     mcp__http_leave(http);
 }
 
+static const mcp__incoming *request_of(const mcp_http_connection *c)
+{
+    const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    if (!peer || !c->exchange)
+        return NULL;
+    for (mcp__link *l = peer->channel->in_flight.next; l != &peer->channel->in_flight;
+         l = l->next) {
+        const mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        if (in->exchange == c->exchange)
+            return in;
+    }
+    return NULL;
+}
+
+size_t mcp_http_cut(mcp_http *http, int64_t now)
+{
+    size_t cut = 0;
+    mcp__http_enter(http, now);
+    http->draining = true;
+    for (mcp__link *l = http->connections.next; l != &http->connections;) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        const mcp__incoming *in = request_of(c);
+        l = l->next;
+        bool waits =
+            c->held || (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
+        if (waits)
+            mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});
+        cut += waits;
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    }
+    mcp__http_leave(http);
+    return cut;
+}
+
 bool mcp__http_same_principal(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;

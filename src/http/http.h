@@ -236,6 +236,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_NO_ROOM,
     MCP__HTTP_NO_SHARE,
     MCP__HTTP_NO_FILES,
+    MCP__HTTP_CUT,
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 
@@ -264,6 +265,8 @@ void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *an
 mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code);
 /* mcp__http_complain() of a refusal. */
 void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why);
+/* The error that says that the server ended; id is JSON text. */
+void mcp__http_cut_off(mcp_http_connection *c, mcp_str id);
 int mcp__http_refusal_status(mcp__http_refusal why);
 /* Whether it has the id of the request, so that the body is worth keeping. */
 bool mcp__http_refusal_reads(mcp__http_refusal why);

@@ -106,6 +106,9 @@ static const struct refusal {
     [MCP__HTTP_NO_FILES] = {503, true, OPTION(keep_files),
                             .text = "no file descriptor is left for another connection, by the "
                                     "server's limit of open files: try again later"},
+    [MCP__HTTP_CUT] = {503, true,
+                       .text = "the server ended before the request was answered: whether it was "
+                               "carried out is not known"},
     [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
 };
 
@@ -418,4 +421,23 @@ mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *ins
     mcp__buf_free(&id);
     mcp__buf_free(&text);
     return instead->failed ? (mcp_str){0} : mcp__buf_view(instead);
+}
+
+void mcp__http_cut_off(mcp_http_connection *c, mcp_str id)
+{
+    mcp__buf text, error;
+    if (c->phase != MCP__HTTP_STREAMING) {
+        refuse_with(c, MCP__HTTP_CUT, id);
+        return;
+    }
+    mcp__buf_init(&text, c->http->allocator, 0);
+    mcp__buf_init(&error, c->http->allocator, 0);
+    put_text(c->http, MCP__HTTP_CUT, &text);
+    mcp__put_error(&error, id, MCP__NO_ID_ABSENT, code_of(MCP__HTTP_CUT), mcp__buf_view(&text),
+                   (mcp_str){0});
+    if (!error.failed)
+        mcp__http_sse_message(c, mcp__buf_view(&error));
+    mcp__http_sse_end(c, code_of(MCP__HTTP_CUT));
+    mcp__buf_free(&text);
+    mcp__buf_free(&error);
 }

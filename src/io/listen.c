@@ -388,6 +388,11 @@ void mcp_listener_drain(mcp_listener *l)
     mcp_http_drain(l->http, mcp_loop_now(l->net->loop));
 }
 
+size_t mcp_listener_cut(mcp_listener *l)
+{
+    return l ? mcp_http_cut(l->http, mcp_loop_now(l->net->loop)) : 0;
+}
+
 void mcp_listener_revoke(mcp_listener *l, const char *principal)
 {
     mcp_http_revoke(l->http, principal, mcp_loop_now(l->net->loop));

@@ -8,7 +8,7 @@
 
 #include "io/net.h"
 
-enum { DRAIN_MS = 10000 };
+enum { DRAIN_MS = 10000, LAST_WORDS_MS = 500 };
 
 static const int end_signals[] = {SIGTERM, SIGINT};
 
@@ -98,6 +98,24 @@ static void drain(serving *s, uint64_t ms)
         one_turn(s);
 }
 
+/* What is left gets an error, as far as it reads it at once. How many requests. */
+static size_t cut(serving *s)
+{
+    mcp__net *net = s->loop->net;
+    size_t requests = 0;
+
+    for (mcp__link *at = net->listeners.next; at != &net->listeners; at = at->next)
+        requests += mcp_listener_cut(mcp__container(at, mcp_listener, link));
+    if (!requests)
+        return 0;
+    s->late = false;
+    uv_update_time(&s->loop->uv);
+    uv_timer_start(&s->timer, on_timer, LAST_WORDS_MS, 0);
+    while (!s->late && somebody_left(net))
+        one_turn(s);
+    return requests;
+}
+
 int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error)
 {
     mcp_serve_options o = {0};
@@ -114,7 +132,11 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
     while (!s.asked)
         one_turn(&s);
     drain(&s, o.drain_ms ? o.drain_ms : DRAIN_MS);
+    size_t requests = cut(&s);
     close_handles(&s);
+    if (requests)
+        return mcp__fail(error, MCP_ECANCELLED, 0,
+                         "%zu requests were not answered in time, and got an error", requests);
     return MCP_OK;
 }
 

@@ -376,6 +376,25 @@ static void test_drain_idle(void **state)
     close(other);
 }
 
+/* What takes longer than that gets an error instead of silence, as an answer or as the end of a stream. */
+static void test_drain_cuts(void **state)
+{
+    int status = -1;
+
+    (void)state;
+    setting.drain_ms = 50;
+    start();
+    int fd = connected();
+    send_all(fd, call(5, "slow", ""));
+    expect_service();
+    kill(child, SIGTERM);
+    expect(fd, 503, "\"id\":5,\"error\":{\"code\":-32603,\"message\":\"the server ended");
+    expect_end(fd);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    child = 0;
+}
+
 /* A request that is never finished does not keep it from ending. */
 static void test_drain_is_bounded(void **state)
 {
@@ -412,6 +431,7 @@ int main(void)
         TEST(test_drain),
         TEST(test_drain_idle),
         TEST(test_drain_is_bounded),
+        TEST(test_drain_cuts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
