@@ -65,6 +65,10 @@ typedef struct mcp_provider {
 MCP_API int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
                              void *user, mcp_error *error);
 
+/* The prefix of what was mounted as the index-th, from 0; within a mcp_server_rebuild() of what it has mounted so far. NULL:
+ * there are no more. It lives as long as the mount. */
+MCP_API const char *mcp_server_mount_prefix(const mcp_server *server, size_t index);
+
 /* For `list`: one entry. MCP_OK, MCP_ELIMIT (the page has `max` entries), or as mcp_reply_content(). */
 MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
 /* For `list`: there may be more after this position; 1 byte to 16 KiB (MCP_EINVAL, MCP_ELIMIT), bytes of the provider's own, which

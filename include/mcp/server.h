@@ -262,6 +262,13 @@ MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user
  * MCP_EINVAL (not UTF-8), MCP_ENOMEM: it stays as it was. */
 MCP_API int mcp_server_set_instructions(mcp_server *server, const char *instructions);
 
+/* Calls make(request, user) for each client that asks, and sends what it returns instead: a text that lives as long as the
+ * request (mcp_request_strdup()), or NULL, which is nothing, as what is not UTF-8 is. For instructions that name what not
+ * everybody may see (mcp_request_may()). NULL: all get those of mcp_server_set_instructions() again. */
+MCP_API void mcp_server_set_instructions_hook(mcp_server *server,
+                                              const char *(*make)(mcp_request *req, void *user),
+                                              void *user);
+
 /* Calls change(resource, user) for each resource before it is listed, a provider's entries included (what was
  * registered before the call is not): what is said about it may be changed, but not its URI. What it then points
  * to has to live until the next such call. NULL: nothing is changed. */

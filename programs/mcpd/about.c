@@ -100,35 +100,50 @@ static void put_source(FILE *to, modules *m, const source *s)
     }
 }
 
-static void put_how_to(FILE *to, const settings *s)
+static void put_how_to(FILE *to, const settings *s, bool files, bool others)
 {
     bool tools = s->resource_tools && !s->no_resource_tools;
     fputs(tools ? by_tools : s->no_resource_tools ? by_methods : by_either, to);
-    if (s->files.count)
+    if (files)
         fputs(how_to_files, to);
-    if (s->files.count < s->sources.count)
+    if (others)
         fprintf(to, "%s%s.", how_to_modules,
                 tools                  ? ", and list_resources"
                 : s->no_resource_tools ? ""
                                        : " (and list_resources)");
 }
 
-char *about_all(const settings *s, modules *m)
+/* How many of the sources were named, or would be. */
+static size_t put_sources(FILE *to, const settings *s, modules *m, about_seen *seen, void *user,
+                          size_t *files)
 {
     enum { MOST = 20 };
+    size_t n = 0;
+    *files = 0;
+    for (size_t i = 0; i < s->sources.count; i++) {
+        if (seen && !seen(i, user))
+            continue;
+        *files += !source_is_module(&s->sources.items[i]);
+        if (n++ < MOST)
+            put_source(to, m, &s->sources.items[i]);
+    }
+    if (n > MOST)
+        fprintf(to, "\n- and %zu more", n - MOST);
+    return n;
+}
+
+char *about_all(const settings *s, modules *m, about_seen *seen, void *user)
+{
     char *text = NULL;
-    size_t size = 0;
+    size_t size = 0, files;
     FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
     if (!to)
         return NULL;
     fprintf(to, "This server offers the following as resources:");
-    for (size_t i = 0; i < s->sources.count && i < MOST; i++)
-        put_source(to, m, &s->sources.items[i]);
-    if (s->sources.count > MOST)
-        fprintf(to, "\n- and %zu more", s->sources.count - MOST);
-    put_how_to(to, s);
+    size_t n = put_sources(to, s, m, seen, user, &files);
+    put_how_to(to, s, files > 0, files < n);
     fputs(" Resources are read-only.", to);
-    if (fclose(to) == 0)
+    if (fclose(to) == 0 && n)
         return text;
     free(text);
     return NULL;

@@ -12,7 +12,9 @@ char *about_source(const source *s);
 /* The first of them, or the folder of prompts, "and more": for one line. The same. */
 char *about_first(const settings *s);
 
-/* The instructions; free() them. NULL: no memory, or no sources. Modules are loaded for it. */
-char *about_all(const settings *s, modules *m);
+/* The instructions, of the sources whose index passes `seen` (NULL: of all); free() them. NULL: no memory, or no sources.
+ * Modules are loaded for it. */
+typedef bool about_seen(size_t index, void *user);
+char *about_all(const settings *s, modules *m, about_seen *seen, void *user);
 
 #endif

@@ -57,30 +57,38 @@ static void annotate(mcp_server *server, notes *n)
     mcp_server_set_resource_hook(server, n ? notes_apply : NULL, n);
 }
 
-/* The settings with the sources that are there. False: no memory. */
-static bool present(const offer *o, settings *ret)
+/* ---- instructions --------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const offer *o;
+    const mcp_request *req; /* NULL: anybody */
+} reader;
+
+static bool seen(size_t index, void *user)
 {
-    const sources *all = &o->now->sources;
-    *ret = *o->now;
-    ret->sources = (sources){0};
-    for (size_t i = 0; i < all->count; i++) {
-        if (absent_is_at(&o->absent, i))
-            continue;
-        if (!sources_add(&ret->sources, &all->items[i]))
-            return false;
-    }
-    return true;
+    const reader *r = user;
+    return places_may(&r->o->places, index, r->req);
+}
+
+/* Where there are rules: what is hidden from the caller is not named. */
+static const char *make_instructions(mcp_request *req, void *user)
+{
+    const offer *o = user;
+    char *made = about_all(o->now, o->modules, seen, &(reader){o, req});
+    const char *kept = made ? mcp_request_strdup(req, mcp_str_from(made)) : NULL;
+    free(made);
+    return kept;
 }
 
 /* Without memory for them those of before stay: they are no more than a hint. */
-static void instruct(mcp_server *server, const offer *o)
+static void instruct(mcp_server *server, offer *o)
 {
-    settings there;
-    char *made = present(o, &there) && !o->now->instructions ? about_all(&there, o->modules) : NULL;
-    free(there.sources.items);
-    const char *text = made ? made : o->now->instructions;
+    const char *own = o->now->instructions;
+    char *made = own ? NULL : about_all(o->now, o->modules, seen, &(reader){o, NULL});
+    const char *text = made ? made : own;
     if (text)
         mcp_server_set_instructions(server, text);
+    mcp_server_set_instructions_hook(server, o->rules && !own ? make_instructions : NULL, o);
     free(made);
 }
 
@@ -139,6 +147,7 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     }
     if (rc != MCP_OK) {
         absent_clear(&o->coming);
+        places_clear(&o->placing);
         o->watching = watching;
         access_free(rules);
         notes_free(said);
@@ -148,10 +157,12 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     o->absent = o->coming;
     o->coming = (absent){0};
     allow(server, rules);
-    instruct(server, o);
     offer_clear(o);
     o->rules = rules;
     o->notes = said;
+    o->places = o->placing;
+    o->placing = (source_places){0};
+    instruct(server, o);
     look_again(o, server);
     return MCP_OK;
 }
@@ -168,6 +179,7 @@ void offer_clear(offer *o)
 {
     access_free(o->rules);
     notes_free(o->notes);
+    places_clear(&o->places);
     o->rules = NULL;
     o->notes = NULL;
 }

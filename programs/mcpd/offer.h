@@ -10,6 +10,7 @@
 #include "config.h"
 #include "modules.h"
 #include "options.h"
+#include "places.h"
 
 typedef struct offer {
     modules *modules;
@@ -17,12 +18,13 @@ typedef struct offer {
     const settings *now; /* what is in force */
     access_rules *rules;
     notes *notes;
-    mcp_files *watching;   /* NULL: no files are served */
-    mcp_bridge *bridge;    /* of the server; NULL: it was not needed yet */
-    bool strict;           /* a source that is not there is an error, whatever else is */
-    absent absent, coming; /* what is left out; the same of an offer that is being made */
-    bool looking;          /* it is made because a source came */
-    mcp_server *server;    /* for looking again, as are the next three */
+    mcp_files *watching;           /* NULL: no files are served */
+    mcp_bridge *bridge;            /* of the server; NULL: it was not needed yet */
+    bool strict;                   /* a source that is not there is an error, whatever else is */
+    absent absent, coming;         /* what is left out; the same of an offer that is being made */
+    source_places places, placing; /* of the sources; the same of an offer that is being made */
+    bool looking;                  /* it is made because a source came */
+    mcp_server *server;            /* for looking again, as are the next three */
     const mcp_host *host;
     mcp_host_timer *timer;
     char said[sizeof(((mcp_error *)0)->text)];

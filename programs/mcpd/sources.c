@@ -163,7 +163,7 @@ static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *erro
 {
     const sources *all = &o->now->sources;
     bool files = false;
-    int rc = MCP_OK;
+    int rc = places_begin(&o->placing, all->count);
     for (size_t i = 0; rc == MCP_OK && i < all->count; i++)
         if (!source_is_module(&all->items[i]))
             rc = take_path(o, &all->items[i], paths, error);
@@ -173,6 +173,8 @@ static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *erro
             rc = locate(o, one, mount_module(o, one, server, error), error);
         else if (!files && paths->count)
             files = true, rc = mount_files(o, server, paths, error);
+        if (rc == MCP_OK && !absent_is_at(&o->coming, i))
+            rc = places_keep(&o->placing, i, one, server);
     }
     return rc;
 }

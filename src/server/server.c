@@ -126,6 +126,13 @@ int mcp_server_set_instructions(mcp_server *server, const char *instructions)
     return MCP_OK;
 }
 
+void mcp_server_set_instructions_hook(mcp_server *server,
+                                      const char *(*make)(mcp_request *req, void *user), void *user)
+{
+    server->make_instructions = make;
+    server->instructions_user = user;
+}
+
 void mcp_server_free(mcp_server *server)
 {
     if (!server)
@@ -252,6 +259,11 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
             best = m;
     }
     return best;
+}
+
+const char *mcp_server_mount_prefix(const mcp_server *server, size_t index)
+{
+    return index < server->n_mounts ? server->mounts[index]->prefix : NULL;
 }
 
 static int check_mount(const mcp_server *server, const char *prefix, const mcp_provider *provider,

@@ -179,6 +179,8 @@ struct mcp_server {
     mcp_allocator allocator;
     mcp_server_options options; /* the numbers and switches; texts are below */
     char *instructions;
+    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: those above */
+    void *instructions_user;
     mcp__callers callers;
     mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */

@@ -219,12 +219,16 @@ const mcp__role mcp__server_role = {
 
 /* ---- initialize, discover, ping ------------------------------------------------------------------------------- */
 
-static void put_instructions(const mcp_request *req, mcp__buf *b)
+static void put_instructions(mcp_request *req, mcp__buf *b)
 {
-    if (!req->server->instructions)
+    const mcp_server *server = req->server;
+    mcp_str text = mcp_str_from(server->make_instructions
+                                    ? server->make_instructions(req, server->instructions_user)
+                                    : server->instructions);
+    if (!text.ptr || mcp__utf8_valid(text.ptr, text.len) != text.len)
         return;
     mcp__buf_lit(b, ",\"instructions\":");
-    mcp__json_put_str(b, mcp_str_from(req->server->instructions));
+    mcp__json_put_str(b, text);
 }
 
 static void initialize_tail(mcp_request *req, mcp__buf *b)

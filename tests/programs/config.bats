@@ -323,6 +323,10 @@ END
         ! grep -q "$name" said
     done
     ! as '' resources/list '' | grep -q '"result"'
+    # nor named in the instructions
+    named() { as "$1" server/discover '' | jq -c ".result.instructions | [contains(\"$PWD/docs\"), contains(\"$PWD/notes\")]"; }
+    [ "$(named token-of-alice)" = '[true,true]' ]
+    [ "$(named token-of-bob)" = '[true,false]' ]
     finish
 }
 

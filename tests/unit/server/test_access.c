@@ -416,12 +416,46 @@ static void test_handlers_ask(void **state)
     close_world(&w);
 }
 
+static const char *make_instructions(mcp_request *req, void *user)
+{
+    bool sees = mcp_request_may(req, MCP_ITEM_RESOURCE, MCP_STR("mem:%73ecret?x=1"));
+    return strcmp(user, "\x80") == 0 ? user
+           : sees                    ? mcp_request_strdup(req, MCP_STR("secret"))
+                                     : NULL;
+}
+
+/* Those of a function, for each who asks; without it those of all again. */
+static void test_instructions(void **state)
+{
+    static const char *const who[] = {"alice", "bob"};
+    char empty[] = "", broken[] = "\x80";
+    (void)state;
+    for (size_t i = 0; i < COUNT(who); i++) {
+        static world w;
+        open_world(&w, who[i]);
+        assert_int_equal(mcp_server_set_instructions(w.server, "for all"), MCP_OK);
+        mcp_server_set_instructions_hook(w.server, make_instructions, empty);
+        const char *got = ask(&w, "server/discover", "");
+        assert_null(strstr(got, "for all"));
+        assert_int_equal(strstr(got, "\"instructions\":\"secret\"") != NULL, i == 0);
+        assert_int_equal(strstr(got, "instructions") != NULL, i == 0);
+        mcp_server_set_instructions_hook(w.server, make_instructions, broken);
+        assert_null(strstr(ask(&w, "server/discover", ""), "instructions"));
+        mcp_server_set_instructions_hook(w.server, NULL, NULL);
+        assert_non_null(strstr(ask(&w, "server/discover", ""), "\"instructions\":\"for all\""));
+        assert_string_equal(mcp_server_mount_prefix(w.server, 0), "mem:");
+        assert_null(mcp_server_mount_prefix(w.server, 1));
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_looks_like_nothing),
-        cmocka_unit_test(test_completion), cmocka_unit_test(test_announcements),
-        cmocka_unit_test(test_cursors),    cmocka_unit_test(test_handlers_ask),
+        cmocka_unit_test(test_lists),        cmocka_unit_test(test_looks_like_nothing),
+        cmocka_unit_test(test_completion),   cmocka_unit_test(test_announcements),
+        cmocka_unit_test(test_cursors),      cmocka_unit_test(test_handlers_ask),
+        cmocka_unit_test(test_instructions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

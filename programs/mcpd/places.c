@@ -1,0 +1,54 @@
+/* places.c: see places.h. */
+#define _GNU_SOURCE
+#include "places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcp/access.h>
+#include <mcp/uri.h>
+
+int places_begin(source_places *p, size_t count)
+{
+    places_clear(p);
+    p->items = calloc(count ? count : 1, sizeof *p->items);
+    p->count = p->items ? count : 0;
+    return p->items ? MCP_OK : MCP_ENOMEM;
+}
+
+/* file:// and the path as the URIs have it. NULL: no memory, or nothing is there. */
+static char *place_of_path(const char *path)
+{
+    char *real = realpath(path, NULL), *uri = NULL;
+    size_t len = real ? strlen(real) : 0;
+    if (real && (uri = malloc(MCP_URI_ENCODED_SIZE(len) + sizeof "file://"))) {
+        memcpy(uri, "file://", 7);
+        uri[7 + mcp_uri_encode_path((mcp_str){real, len}, uri + 7)] = 0;
+    }
+    free(real);
+    return uri;
+}
+
+int places_keep(source_places *p, size_t index, const source *s, const mcp_server *server)
+{
+    const char *last = "";
+    for (size_t i = 0; mcp_server_mount_prefix(server, i); i++)
+        last = mcp_server_mount_prefix(server, i);
+    p->items[index] = source_is_module(s) ? strdup(last) : place_of_path(s->text);
+    return p->items[index] ? MCP_OK : MCP_ENOMEM;
+}
+
+bool places_may(const source_places *p, size_t index, const mcp_request *req)
+{
+    if (index >= p->count || !p->items[index])
+        return false;
+    return !req || mcp_request_may(req, MCP_ITEM_RESOURCE, mcp_str_from(p->items[index]));
+}
+
+void places_clear(source_places *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->items[i]);
+    free(p->items);
+    *p = (source_places){0};
+}
