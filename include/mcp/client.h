@@ -215,7 +215,8 @@ MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *
  * cursor comes twice (MCP_EPROTOCOL) or max_pages were read (MCP_ELIMIT). With `page` each page
  * is handed over and the outcome is the last page; `page` returning false stops with
  * MCP_ECANCELLED. Without it the outcome is one object with the entries of all pages (MCP_ELIMIT
- * above max_list). The method's array ("resources") is there; its elements are unchecked. A
+ * above max_list), and when the server refuses a cursor of its own (-32602), the list is read once more from
+ * its first page. The method's array ("resources") is there; its elements are unchecked. A
  * time-out is one page's. */
 typedef bool mcp_page_fn(mcp_client *client, const mcp_json *result, void *user);
 MCP_API int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,

@@ -118,8 +118,11 @@ static void failed(mcp__call *call, int rc, const mcp_json *result, const mcp_er
     mcp_client *client = call->client;
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, call->id, "time-out");
-    if (rc == MCP_EREMOTE && call->pages)
+    if (rc == MCP_EREMOTE && call->pages) {
         mcp__cache_drop(client, call->method); /* the cursor may be one of an older list */
+        if (!call->cancelled && mcp__pages_restart(call, mcp__error_code(result)))
+            return;
+    }
     if (renewed(call) || (rc == MCP_EREMOTE && tried_again(call, result)))
         return;
     mcp__call_finish(call, rc, rc == MCP_EREMOTE ? result : NULL, error);

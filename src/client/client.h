@@ -290,6 +290,9 @@ int64_t mcp__error_code(const mcp_json *error);
 
 /* Takes a page: the call goes on with the next one, or is over. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
+/* The server does not know the cursor that it gave out any more: the list is read once more from its first page, unless a
+ * program has taken pages already. False: nothing was done. */
+bool mcp__pages_restart(mcp__call *call, int64_t code);
 void mcp__pages_free(mcp__pages *pages);
 
 /* ---- typed.c --------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ struct mcp__pages {
     mcp__map seen;
     mcp__arena arena; /* the keys of `seen` */
     mcp__buf entries; /* of all pages, when nobody takes them one by one */
+    bool restarted;
     size_t array_len;
     char array[32]; /* the name of the member that has them; empty: not known yet */
 };
@@ -175,6 +176,22 @@ static int ask_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
     mcp__json_put_value(&call->params, cursor);
     call->members = call->params.len;
     return call->params.failed;
+}
+
+bool mcp__pages_restart(mcp__call *call, int64_t code)
+{
+    mcp__pages *p = call->pages;
+    if (code != MCP__INVALID_PARAMS || !p->count || p->page || p->restarted)
+        return false;
+    p->restarted = true;
+    p->count = 0;
+    mcp__map_free(&p->seen);
+    mcp__map_init(&p->seen, call->client->allocator, 0, 0);
+    mcp__buf_reset(&p->entries, SIZE_MAX);
+    mcp__buf_reset(&call->params, SIZE_MAX);
+    call->members = 0;
+    mcp__call_again(call, 0);
+    return true;
 }
 
 /* With the entries of all pages. */

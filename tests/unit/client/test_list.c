@@ -164,6 +164,51 @@ static void test_pages(void **state)
     }
 }
 
+/* A cursor of the server's own that it refuses: the list changed, and is read again, once. */
+static void test_cursor_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        int rc;
+        fake_reply replies[FAKE_REPLIES];
+    } cases[] = {
+        {"-32602",
+         MCP_OK,
+         {MODERN,
+          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:old\"}],\"nextCursor\":\"1\"}")},
+          {"resources/list", ERROR("-32602", ",\"message\":\"stale\"")},
+          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:1\"}],\"nextCursor\":\"1\"}")},
+          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:2\"}]}")}}},
+        {"-32602 again",
+         MCP_EREMOTE,
+         {MODERN,
+          {"resources/list", RESULT("{\"resources\":[],\"nextCursor\":\"1\"}")},
+          {"resources/list", ERROR("-32602", ",\"message\":\"stale\"")},
+          {"resources/list", RESULT("{\"resources\":[],\"nextCursor\":\"1\"}")},
+          {"resources/list", ERROR("-32602", ",\"message\":\"stale\"")},
+          {"resources/list", RESULT("{\"resources\":[]}")}}},
+        {"-32603",
+         MCP_EREMOTE,
+         {MODERN,
+          {"resources/list", RESULT("{\"resources\":[],\"nextCursor\":\"1\"}")},
+          {"resources/list", ERROR("-32603", ",\"message\":\"broken\"")},
+          {"resources/list", RESULT("{\"resources\":[]}")}}},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        fake f;
+        print_message("# %s\n", cases[i].code);
+        fake_open(&f, cases[i].replies, MCP_OPTIONS(mcp_client_options, .max_pages = 4));
+        assert_int_equal(mcp_client_list(f.client, "resources/list", NULL, fake_done, &f), MCP_OK);
+        fake_run(&f);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.rc, cases[i].rc);
+        if (f.rc == MCP_OK)
+            assert_string_equal(f.result, "{\"resources\":[{\"uri\":\"a:1\"},{\"uri\":\"a:2\"}]}");
+        fake_close(&f);
+    }
+}
+
 static void test_end_in_the_middle(void **state)
 {
     (void)state;
@@ -298,9 +343,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages),     cmocka_unit_test(test_end_in_the_middle),
-        cmocka_unit_test(test_collected), cmocka_unit_test(test_handle),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_pages),          cmocka_unit_test(test_end_in_the_middle),
+        cmocka_unit_test(test_cursor_refused), cmocka_unit_test(test_collected),
+        cmocka_unit_test(test_handle),         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
