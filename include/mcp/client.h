@@ -118,6 +118,12 @@ typedef struct mcp_client_options {
     /* The first wait before a lost subscription is made again, doubled each time, up to the longest;
      * 1000 and 60000. */
     uint64_t retry_ms, max_retry_ms;
+    /* Calls of tools may become tasks (2025-11-25, basic/utilities/tasks, for tools that require it;
+     * 2026-07-28, the extension io.modelcontextprotocol/tasks, which is declared then, when the server wants). Such a call is
+     * still one call with one outcome: the engine polls as often as the server says, answers its questions like
+     * all others, and tells the server to cancel the task when the call ends before it. It may take max_timeout_ms in
+     * all; timeout_ms is for each of its requests. */
+    bool tasks;
 } mcp_client_options;
 
 /* MCP_EINVAL (a required field is missing, a text is not UTF-8 or not JSON, or the revision is
@@ -177,6 +183,10 @@ typedef struct mcp_progress {
 typedef void mcp_progress_fn(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
                              void *user);
 
+/* What the server says of the task that a call became: its Task object, with `status` and perhaps `statusMessage`. Called when
+ * it is made and for each poll. */
+typedef void mcp_task_fn(mcp_client *client, mcp_call_id call, const mcp_json *task, void *user);
+
 #define MCP_NO_TIMEOUT UINT64_MAX
 
 typedef struct mcp_call_options {
@@ -190,6 +200,7 @@ typedef struct mcp_call_options {
     uint64_t max_timeout_ms;
     bool no_cache;         /* ask the server, whatever was kept */
     const char *log_level; /* of this call, modern servers; NULL: mcp_client_set_log_level() */
+    mcp_task_fn *task;     /* mcp_client_options.tasks; may be NULL */
 } mcp_call_options;
 
 /* Any request: `params` is the JSON text of an object (NULL: none). What the server needs in

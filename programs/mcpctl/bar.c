@@ -60,6 +60,11 @@ void bar_set(double progress, double total, mcp_str message)
     keep(bar.message, sizeof(bar.message), message);
 }
 
+void bar_set_message(mcp_str message)
+{
+    keep(bar.message, sizeof(bar.message), message);
+}
+
 uint64_t bar_wait_ms(void)
 {
     int64_t now = bar.wanted ? now_ms() : 0;

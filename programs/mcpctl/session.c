@@ -115,8 +115,18 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     bar_set(progress->progress, progress->has_total ? progress->total : 0, progress->message);
 }
 
-#define CALL_OPTIONS(w) \
-    MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = (w))
+/* A task has a state and no number. */
+static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, void *user)
+{
+    (void)client, (void)call, (void)user;
+    mcp_str text = mcp_json_string(mcp_json_get(task, "statusMessage"));
+    mcp_str status = mcp_json_string(mcp_json_get(task, "status"));
+    bar_set_message(text.len ? text : status);
+}
+
+#define CALL_OPTIONS(w)                                                                    \
+    MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = (w), \
+                .task = on_task)
 
 static int call(waiting *w, const char *method, const char *params)
 {
@@ -390,7 +400,7 @@ static int make_client(ctl *c)
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
                     .log = s->verbose ? on_log : NULL, .tool_refused = on_tool_refused,
-                    .trace = on_trace),
+                    .trace = on_trace, .tasks = true),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");

@@ -27,6 +27,8 @@ void terminal_show(mcp_str text, int indent);
 void bar_begin(const char *what, bool quiet);
 /* total 0: unknown. message may be empty. */
 void bar_set(double progress, double total, mcp_str message);
+/* The message alone; how far it is stays as it was. */
+void bar_set_message(mcp_str message);
 /* How long may be waited before the bar has to move, in ms; and moves it. */
 uint64_t bar_wait_ms(void);
 void bar_tick(void);

@@ -71,7 +71,8 @@ static void deliver(mcp__call *call, const mcp_json *result)
 
 void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
 {
-    if (mcp_str_eq(call->method, MCP_STR("tools/list")) && mcp__client_mirrors(call->client)) {
+    if (mcp_str_eq(call->method, MCP_STR("tools/list")) &&
+        (mcp__client_mirrors(call->client) || mcp__tasks_are_asked(call->client))) {
         mcp_json_doc *rest = NULL;
         int rc = mcp__tools_learn(call->client, result, &rest);
         if (rc != MCP_OK)
@@ -84,15 +85,24 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
     deliver(call, result);
 }
 
+/* Whether the definition of the tool would tell how to call it: its headers, or as a task. */
+static bool lacks_definition(const mcp__call *call, int64_t code)
+{
+    if (call->relisted || !mcp_str_eq(call->method, MCP_STR("tools/call")))
+        return false;
+    if (code == MCP__METHOD_NOT_FOUND || code == MCP__INVALID_REQUEST)
+        return mcp__tasks_are_asked(call->client) && !call->as_task;
+    return code == MCP__HEADER_MISMATCH && mcp__client_mirrors(call->client);
+}
+
 /* Whether a call that the server refused is worth another try; then it is on its way. */
 static bool tried_again(mcp__call *call, const mcp_json *object)
 {
     mcp_client *client = call->client;
     int64_t code = mcp__error_code(object);
-    if (call->cancelled)
+    if (call->cancelled || call->task)
         return false;
-    if (code == MCP__HEADER_MISMATCH && mcp__client_mirrors(client) && !call->relisted &&
-        mcp_str_eq(call->method, MCP_STR("tools/call")))
+    if (lacks_definition(call, code))
         return mcp__tools_relist(call) == MCP_OK;
     if (code == MCP__URL_REQUIRED && client->revision->url_required)
         return mcp__round_begin_urls(call, object);
@@ -123,7 +133,8 @@ static void failed(mcp__call *call, int rc, const mcp_json *result, const mcp_er
         if (!call->cancelled && mcp__pages_restart(call, mcp__error_code(result)))
             return;
     }
-    if (renewed(call) || (rc == MCP_EREMOTE && tried_again(call, result)))
+    if (renewed(call) || (call->task && mcp__call_task_failed(call, rc)) ||
+        (rc == MCP_EREMOTE && tried_again(call, result)))
         return;
     mcp__call_finish(call, rc, rc == MCP_EREMOTE ? result : NULL, error);
 }
@@ -142,13 +153,19 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
     (void)channel;
     mcp__call_move(call, MCP__CALL_PARKED); /* until it is decided */
     call->due = INT64_MAX;
+    if (rc == MCP_OK && mcp__call_task_begins(call, result)) {
+        mcp__call_task_begin(call, result);
+        return;
+    }
     rc = mcp__client_judge(client, client->revision, time_it_had(call), rc, result, &error);
     if (rc == MCP_INPUT_REQUIRED && !call->cancelled) {
         rc = mcp__round_begin(call, result, &error);
         if (rc == MCP_OK)
             return;
     }
-    if (rc == MCP_OK) {
+    if (rc == MCP_OK && call->task) {
+        mcp__call_task_answered(call, result);
+    } else if (rc == MCP_OK) {
         mcp__cache_put(call, result);
         mcp__call_succeeded(call, result);
     } else {

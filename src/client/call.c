@@ -15,6 +15,7 @@ void mcp__call_free(mcp__call *call)
     mcp__buf_free(&call->params);
     mcp__buf_free(&call->input);
     mcp__pages_free(call->pages);
+    mcp__call_task_free(call);
     mcp__release(a, call->reason);
     mcp_json_free(call->outcome);
     mcp__release(a, call->error);
@@ -83,6 +84,8 @@ void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp
         result = NULL;
         error = &cancelled;
     }
+    if (call->task && mcp__call_task_end(call, &rc, &error))
+        return;
     if (call->keep) {
         keep(call, rc, result, rc == MCP_OK ? NULL : error);
         return;
@@ -114,6 +117,7 @@ static int send(mcp__call *call)
 {
     mcp_client *client = call->client;
     const mcp__tool *tool = NULL;
+    call->as_task = mcp__call_task_is_wanted(call);
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__call_put_params(call, &b);
     int rc = b.failed;

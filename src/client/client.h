@@ -11,6 +11,7 @@
  *                  form.c fills in and checks a form
  *     subscribe.c  who wants to hear what; listen.c how modern servers, watch.c how legacy ones tell
  *     cache.c      results that are still fresh; tools.c what tools want in headers
+ *     task.c       a tool call that goes on as a task
  *
  * The surprising thing: what a public call wants done is done at the next tick, unless the
  * channel is being called just then, because only then the time is known. mcp__client_attend()
@@ -43,6 +44,7 @@ typedef enum mcp__call_phase {
 } mcp__call_phase;
 
 typedef struct mcp__pages mcp__pages;
+typedef struct mcp__call_task mcp__call_task;
 
 typedef struct mcp__call {
     mcp__link link;
@@ -70,11 +72,14 @@ typedef struct mcp__call {
     bool progressed;
     uint64_t changes; /* client->changes when it was sent */
 
-    unsigned rounds;   /* of questions */
-    bool awaits_urls;  /* the user is at the addresses that the server named */
-    bool relisted;     /* the tools were listed for it once more */
-    bool renewed;      /* it was made again in a new session */
-    mcp__pages *pages; /* the pages of a list that came so far */
+    unsigned rounds;      /* of questions */
+    bool awaits_urls;     /* the user is at the addresses that the server named */
+    bool relisted;        /* the tools were listed for it once more */
+    bool renewed;         /* it was made again in a new session */
+    mcp__pages *pages;    /* the pages of a list that came so far */
+    bool own_task;        /* the caller's params have a `task` */
+    bool as_task;         /* it was sent with one of ours */
+    mcp__call_task *task; /* what it became; NULL: nothing */
 
     bool cancelled;
     char *reason;
@@ -360,6 +365,8 @@ bool mcp__round_begin_urls(mcp__call *call, const mcp_json *error_object);
 void mcp__rounds_end(mcp_client *client);
 /* Withdraws what a call still asks. */
 void mcp__round_drop(mcp__call *call);
+/* What a task asks: parks the call. MCP_ENOTFOUND: all of it was answered before. */
+int mcp__round_begin_task(mcp__call *call, const mcp_json *requests, mcp_error *error);
 /* A parked call's time has come. */
 void mcp__round_overdue(mcp__call *call);
 /* The user goes to an address; and the interaction behind it is over. */
@@ -438,6 +445,7 @@ typedef struct mcp__tool {
     mcp__mirror mirror;
     char *refused; /* NULL: it was not */
     char *name;
+    bool needs_task; /* execution.taskSupport is "required" */
 } mcp__tool;
 
 /* Whether the transport has headers and the revision says what is in them. */
@@ -451,5 +459,27 @@ int mcp__tools_check(mcp__call *call, mcp_error *error);
 /* Lists the tools for a call whose headers were refused; it is parked. */
 int mcp__tools_relist(mcp__call *call);
 void mcp__tools_free(mcp_client *client);
+
+/* ---- task.c ---------------------------------------------------------------------------------- */
+
+/* Whether the server of 2025-11-25 takes calls of tools as tasks, and the program wants them. */
+bool mcp__tasks_are_asked(const mcp_client *client);
+/* Whether this call has to be sent with a `task`. */
+bool mcp__call_task_is_wanted(const mcp__call *call);
+/* Whether this result is a task that was made for the call. */
+bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result);
+/* The call goes on as that task, or is over. */
+void mcp__call_task_begin(mcp__call *call, const mcp_json *result);
+/* An answer to one of its requests. */
+void mcp__call_task_answered(mcp__call *call, const mcp_json *result);
+/* The same, a failure. True: it goes on, or is over. */
+bool mcp__call_task_failed(mcp__call *call, int rc);
+/* The call is to be over: true when it first asks the server to cancel the task. May change the outcome. */
+bool mcp__call_task_end(mcp__call *call, int *rc, const mcp_error **error);
+bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
+int mcp__call_task_note_answer(mcp__call *call, mcp_str key);
+/* Sends the answers in call->input. */
+void mcp__call_task_update(mcp__call *call);
+void mcp__call_task_free(mcp__call *call);
 
 #endif

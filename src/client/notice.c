@@ -9,7 +9,8 @@ static mcp__call *call_of_token(mcp_client *client, const mcp_json *token)
 {
     int64_t handle = mcp_json_is(token, MCP_JSON_INT) ? mcp_json_int(token, 0) : 0;
     mcp__call *call = handle > 0 ? mcp__call_find(client, (mcp_call_id)handle) : NULL;
-    return call && call->phase == MCP__CALL_SENT && call->options.progress ? call : NULL;
+    bool out = call && (call->phase == MCP__CALL_SENT || call->task);
+    return out && call->options.progress ? call : NULL;
 }
 
 /* Work is going on: the time-out begins anew, within the limit for all of it. */
@@ -18,7 +19,7 @@ static void prolong(const mcp__call *call)
     const mcp_client *client = call->client;
     uint64_t ms = call->options.timeout_ms, most = call->options.max_timeout_ms;
     int64_t now = mcp__client_now(client);
-    if (ms >= INT64_MAX / 2 || client->held)
+    if (ms >= INT64_MAX / 2 || client->held || call->phase != MCP__CALL_SENT)
         return;
     int64_t at = now + (int64_t)ms;
     if (most < INT64_MAX / 2)

@@ -125,6 +125,31 @@ static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error
     return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is no JSON object: %s", name, why.text);
 }
 
+/* Declares the extension, unless the program did. */
+static int add_tasks(mcp_client *client, mcp_error *error)
+{
+    mcp__buf *b = &client->extensions;
+    mcp_json_doc *doc = NULL;
+    mcp_json_limits limits = {
+        .size = sizeof(limits), .max_bytes = b->len, .max_depth = MCP__JSON_DEEPEST};
+    int rc =
+        b->len ? mcp_json_parse(mcp__buf_view(b), &limits, client->allocator, &doc, NULL) : MCP_OK;
+    size_t members = mcp_json_count(mcp_json_root(doc));
+    bool declared = mcp_json_get(mcp_json_root(doc), MCP__EXTENSION_TASKS) != NULL;
+    mcp_json_free(doc);
+    if (rc == MCP_OK && !declared) {
+        if (b->len)
+            b->len--; /* the brace */
+        else
+            mcp__buf_char(b, '{');
+        if (members)
+            mcp__buf_char(b, ',');
+        mcp__buf_lit(b, "\"" MCP__EXTENSION_TASKS "\":{}}");
+        rc = b->failed;
+    }
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "no memory for a client");
+}
+
 int mcp__client_read_options(mcp_client *client, mcp_error *error)
 {
     mcp_client_options *o = &client->options;
@@ -137,6 +162,8 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
         rc = put_object(&client->extensions, o->extensions, "extensions", error);
     if (rc == MCP_OK)
         rc = put_object(&client->experimental, o->experimental, "experimental", error);
+    if (rc == MCP_OK && o->tasks)
+        rc = add_tasks(client, error);
     set_defaults(o);
     /* The texts are the caller's. */
     o->name = o->version = o->title = o->description = o->website_url = NULL;

@@ -105,6 +105,7 @@ static void read_params(mcp__call *call, const mcp_json *root)
     call->members = call->params.len;
     const mcp_json *meta = mcp_json_get(root, "_meta");
     put_members(&call->params, meta, call->options.progress ? is_ours_or_token : is_ours);
+    call->own_task = mcp_json_get(root, "task") != NULL;
     call->has_level = mcp_json_get(meta, MCP__META_LOG_LEVEL) != NULL;
     call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
 }
@@ -139,13 +140,19 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 /* Whether members of ours have to be in _meta, and which. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
+/* The token of the call itself goes on while it is a task. */
+static bool tells_progress(const mcp__call *call)
+{
+    return call->options.progress && !call->task;
+}
+
 static meta_kind meta_of(const mcp__call *call)
 {
     if (call->notification)
         return NO_META;
     if (call->client->revision->modern)
         return WHOLE_META;
-    return call->options.progress ? PROGRESS_META : NO_META;
+    return tells_progress(call) ? PROGRESS_META : NO_META;
 }
 
 static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp__buf *b)
@@ -161,7 +168,7 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp_
             mcp__json_put_str(b, mcp_str_from(level));
         }
     }
-    if (call->options.progress) {
+    if (tells_progress(call)) {
         mcp__buf_char(b, separator), separator = ',';
         mcp__buf_lit(b, "\"progressToken\":");
         mcp__json_put_uint(b, call->handle);
@@ -185,6 +192,10 @@ void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
             continue;
         mcp__buf_char(b, separator), separator = ',';
         mcp__buf_str(b, members[i]);
+    }
+    if (call->as_task) {
+        mcp__buf_char(b, separator), separator = ',';
+        mcp__buf_lit(b, "\"task\":{}");
     }
     if (kind != NO_META || theirs.len) {
         mcp__buf_char(b, separator), separator = ',';

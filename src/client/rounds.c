@@ -51,9 +51,12 @@ static int add_questions(mcp__call *call, const mcp_json *requests, mcp_error *e
     mcp_json_iter it = {0};
     mcp_str key;
     int rc = MCP_OK;
-    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(requests, &it, &key)) != NULL;)
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(requests, &it, &key)) != NULL;) {
+        if (mcp__call_task_has_answered(call, key))
+            continue;
         rc = add_question(call, key, mcp_json_string(mcp_json_get(v, "method")),
                           mcp_json_get(v, "params"), error);
+    }
     return rc;
 }
 
@@ -125,6 +128,36 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
     return MCP_OK;
 }
 
+static bool has_questions(const mcp__call *call)
+{
+    const mcp_client *client = call->client;
+    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+        if (mcp__container(l, mcp_question, link)->call == call)
+            return true;
+    }
+    return false;
+}
+
+int mcp__round_begin_task(mcp__call *call, const mcp_json *requests, mcp_error *error)
+{
+    if (!mcp_json_is(requests, MCP_JSON_OBJECT))
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "the task asks for input without inputRequests");
+    int rc = add_questions(call, requests, error);
+    if (rc == MCP_OK && !has_questions(call))
+        return MCP_ENOTFOUND;
+    if (rc == MCP_OK)
+        rc = count_round(call, error);
+    if (rc != MCP_OK) {
+        mcp__round_drop(call);
+        return error->code ? rc : mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    }
+    mcp__buf_reset(&call->input, 0);
+    call->due = INT64_MAX;
+    ask_all(call);
+    mcp__client_attend(call->client);
+    return MCP_OK;
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static void finish_failed(mcp__call *call, const mcp_question *q)
@@ -152,6 +185,8 @@ static int put_responses(mcp__call *call)
         mcp__json_put_str(b, (mcp_str){q->key, q->key_len});
         mcp__buf_char(b, ':');
         mcp__buf_str(b, mcp__buf_view(&q->answer));
+        if (call->task && mcp__call_task_note_answer(call, (mcp_str){q->key, q->key_len}) != MCP_OK)
+            return MCP_ENOMEM;
     }
     mcp__buf_char(b, '}');
     return b->failed;
@@ -302,10 +337,12 @@ static void end_round(mcp__call *call)
     }
     int rc = put_responses(call);
     mcp__round_drop(call);
-    if (rc == MCP_OK)
-        mcp__call_again(call, 0);
-    else
+    if (rc != MCP_OK)
         mcp__call_fail(call, rc);
+    else if (call->task)
+        mcp__call_task_update(call);
+    else
+        mcp__call_again(call, 0);
 }
 
 void mcp__round_drop(mcp__call *call)

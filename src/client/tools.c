@@ -60,7 +60,7 @@ static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *to
 static int remember(mcp_client *client, mcp__tool *tool)
 {
     tool_free(client, mcp__map_remove(&client->tools, mcp_str_from(tool->name)));
-    bool worth = tool->refused || tool->mirror.count;
+    bool worth = tool->refused || tool->mirror.count || tool->needs_task;
     int rc = MCP_ELIMIT;
     if (worth && client->tools.count < MAX_TOOLS)
         rc = mcp__map_add(&client->tools, mcp_str_from(tool->name), tool);
@@ -69,10 +69,17 @@ static int remember(mcp_client *client, mcp__tool *tool)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
+static bool needs_task(const mcp_json *definition)
+{
+    const mcp_json *execution = mcp_json_get(definition, "execution");
+    return mcp_str_eq(mcp_json_string(mcp_json_get(execution, "taskSupport")), MCP_STR("required"));
+}
+
 /* One tool of a list. *refused: it is to be left out. */
 static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
 {
     mcp_str name = name_of(definition);
+    bool mirrors = mcp__client_mirrors(client);
     *refused = false;
     if (!name.len || memchr(name.ptr, 0, name.len))
         return MCP_OK; /* it cannot be called */
@@ -80,7 +87,10 @@ static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
     if (!tool)
         return MCP_ENOMEM;
     tool->name = mcp__strdup(client->allocator, name);
-    int rc = tool->name ? compile(client, definition, tool) : MCP_ENOMEM;
+    tool->needs_task = needs_task(definition);
+    int rc = tool->name ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK && mirrors)
+        rc = compile(client, definition, tool);
     if (rc != MCP_OK) {
         tool_free(client, tool);
         return rc;

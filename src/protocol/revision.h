@@ -8,6 +8,8 @@
 #include "jsonrpc/envelope.h"
 
 /* How calls that go on after their answer are spoken of. */
+#define MCP__EXTENSION_TASKS "io.modelcontextprotocol/tasks"
+
 typedef enum mcp__tasks_form {
     MCP__TASKS_NONE = 0,
     MCP__TASKS_ASKED,     /* 2025-11-25: the peer asks for a task; tasks/result */

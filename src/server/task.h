@@ -11,7 +11,6 @@
 
 #include "server/server.h"
 
-#define MCP__EXTENSION_TASKS   "io.modelcontextprotocol/tasks"
 #define MCP__META_RELATED_TASK "io.modelcontextprotocol/related-task"
 #define MCP__TASKS_CAPABILITY  "extensions." MCP__EXTENSION_TASKS
 

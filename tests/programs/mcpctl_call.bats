@@ -263,3 +263,25 @@ WORDS
         [[ $status == 6 && $stderr == *"elicitation.form"*"that takes a terminal" ]]
     done
 }
+
+@test "call: a tool that goes on as a task is a call like any other" {
+    local revision server=("$MCP_BUILD_DIR/tests/conformance-server" --stdio)
+    for revision in 2025-11-25 2026-07-28; do
+        run "$MCPCTL" call --yes --revision $revision --trace $revision slow_compute seconds=0 label=x -- "${server[@]}"
+        [ "$output" = 'Computed x' ]
+        apart "$MCPCTL" call --yes --revision $revision --trace $revision failing_job -- "${server[@]}"
+        [ "$status" -eq 1 ]
+        [[ $stderr == *'the tool says that it failed'* ]]
+        grep -q '"tasks/get"' $revision
+    done
+    # Who is interrupted tells the server, before it goes.
+    "$MCPCTL" call --yes --trace cancelled slow_compute seconds=30 label=x -- "${server[@]}" 3>&- &
+    others=$!
+    for _ in {1..50}; do
+        grep -q '"tasks/get"' cancelled && break
+        sleep 0.1
+    done
+    kill -TERM $others # in the background SIGINT is ignored
+    wait $others || :
+    grep -q '"tasks/cancel"' cancelled
+}
