@@ -14,8 +14,8 @@ enum {
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
 
-/* Where a path may be empty there is a template without one too: hosts make forms of them, and a form wants every variable
- * of the path. */
+/* The last two are of a working tree. Where a path may be empty there is a template without one too: hosts make forms of
+ * them, and a form wants every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or id of a commit, with ~N or ^N behind it for those before. Of a "
@@ -41,16 +41,16 @@ static const common_template templates[] = {
      "Between two revisions, as a patch", "text/x-diff"},
     {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",
      "lines of a file from line on, by the commit that brought them", "application/json"},
-    {"-/staged/{+path}", "staged", "Staged difference of a file or folder",
-     "Between HEAD and what is staged, as a patch; -/staged is all of it", "text/x-diff"},
-    {"-/unstaged/{+path}", "unstaged", "Unstaged difference of a file or folder",
-     "Between what is staged and the working tree, as a patch; -/unstaged is all of it",
-     "text/x-diff"},
     {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
      "Lines with this text, or that match this regular expression (one of both); path: a folder, "
      "or "
      "a glob like *.c. `next` leads on",
      "application/json"},
+    {"-/staged/{+path}", "staged", "Staged difference of a file or folder",
+     "Between HEAD and what is staged, as a patch; -/staged is all of it", "text/x-diff"},
+    {"-/unstaged/{+path}", "unstaged", "Unstaged difference of a file or folder",
+     "Between what is staged and the working tree, as a patch; -/unstaged is all of it",
+     "text/x-diff"},
 };
 
 /* ---- mounting --------------------------------------------------------------------------------------------- */
@@ -191,11 +191,13 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     if (rc == MCP_EEXIST)
         return common_refuse(error, rc, o.path,
                              "another repository has its name; give it one: ?name=NAME");
+    size_t n = sizeof templates / sizeof *templates;
+    if (rc == MCP_OK && !repo_layout_has_worktree(r->layout))
+        n -= 2;
     if (rc == MCP_OK)
-        rc = common_templates_add(&(common_templates){templates,
-                                                      sizeof templates / sizeof *templates,
-                                                      repo_read_template, repo_complete},
-                                  server, &r->alloc, r->name, r->prefix, r, error);
+        rc = common_templates_add(
+            &(common_templates){templates, n, repo_read_template, repo_complete}, server, &r->alloc,
+            r->name, r->prefix, r, error);
     return rc;
 }
 

@@ -321,6 +321,11 @@ static int run_list(comparing *c)
     mcp_json_key(w, "files"), mcp_json_begin_array(w);
     int rc = compare_all(c);
     mcp_json_end(w);
+    repo_target patch = {
+        .kind = REPO_KIND_STAGED, .rev = {"", 0}, .other = {"", 0}, .path = {"", 0}};
+    repo_put_link(c->j, "stagedPatch", &patch);
+    patch.kind = REPO_KIND_UNSTAGED;
+    repo_put_link(c->j, "unstagedPatch", &patch);
     if (c->truncated)
         mcp_json_key(w, "truncated"), mcp_json_add_bool(w, true);
     mcp_json_end(w);

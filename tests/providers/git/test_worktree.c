@@ -50,7 +50,7 @@ static void test_status(void **state)
     READS("w/-/status?format=text", "deleted  -  src/d\\n", "added  -  new\\n",
           "-  modified  f.sh\\n", "-  modified  link\\n", "!same");
     READS("w/-/status", "\\\"path\\\":\\\"a.txt\\\",\\\"staged\\\":\\\"modified\\\"", "!empty",
-          "odd #", "!deep");
+          "odd #", "!deep", "\\\"unstagedPatch\\\":\\\"git://w/-/unstaged\\\"");
     READS("w/-/status/a.txt", NOT_FOUND);
     peer_close(&p);
 }
@@ -188,10 +188,14 @@ static void test_other_kinds(void **state)
     sh("git clone -q --bare w bare.git; git init -q none; git -C w worktree add -q linked; "
        "echo more >>w/linked/c.txt; git clone -q w split; cd split; git update-index "
        "--split-index");
+    p.page_size = 50;
     open_repository("bare.git");
     READS("bare/-/status", NOT_FOUND);
     check_reply("list", ask(&p, LIST, ""), (const char *const[5]){"bare/-/tags", "!status"});
+    check_reply("templates", ask(&p, "resources/templates/list", ""),
+                (const char *const[5]){"bare/-/blame/", "!staged"});
     peer_close(&p);
+    p.page_size = 0;
     open_repository("none");
     READS("none/-/status", "\\\"files\\\":[]");
     READS("none/-/staged", "\"text\":\"\"");
