@@ -69,7 +69,7 @@ static int put_content(const ctl *c, const reading *r, const mcp_json *content)
     if (r->json)
         return json_list_add(c, r->json, content);
     if (empty || mcp_json_is(text, MCP_JSON_STRING))
-        return put_text(c, r, mcp_json_string(text));
+        return put_text(c, r, empty ? MCP_STR("") : mcp_json_string(text));
     return put_blob(c, r, mcp_json_string(blob));
 }
 
