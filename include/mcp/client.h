@@ -124,6 +124,9 @@ typedef struct mcp_client_options {
      * all others, and tells the server to cancel the task when the call ends before it. It may take max_timeout_ms in
      * all; timeout_ms is for each of its requests. */
     bool tasks;
+    /* The server did what the protocol does not allow, and the client goes on without it; what is one sentence. Told once for a
+     * client: a request of a modern server on its stream, which is not answered. */
+    void (*misbehaved)(mcp_client *client, const char *what, void *user);
 } mcp_client_options;
 
 /* MCP_EINVAL (a required field is missing, a text is not UTF-8 or not JSON, or the revision is
@@ -500,7 +503,8 @@ typedef struct mcp_exchange_end {
  * new session, listen again later. An event stream that ended without the answer has the status
  * 200 (legacy: after the transport has tried to resume it). Unknown numbers are ignored, so a
  * transport may tell it of every end. Exchange 0 is a stream of no call's: when its session is
- * gone (404) a new one is made. Counts as a call of the channel: ask for its deadline
+ * gone (404) a new one is made, any other refusal (405) means that a legacy server has no such stream, and subscriptions
+ * are told MCP_SUBSCRIPTION_REFUSED. Counts as a call of the channel: ask for its deadline
  * afterwards. */
 MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                        const mcp_exchange_end *end, int64_t now);

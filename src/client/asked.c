@@ -82,6 +82,20 @@ static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error
     mcp__buf_free(&data);
 }
 
+/* Otherwise all that is seen of it is a call that times out. */
+static void tell_misbehaviour(mcp_client *client, mcp_str method)
+{
+    mcp_error what;
+    if (client->misbehaved || !client->options.misbehaved)
+        return;
+    client->misbehaved = true;
+    mcp__fail(&what, MCP_EPROTOCOL, 0,
+              "the server sent the request %.*s, which a server of revision %s must not; it is not "
+              "answered",
+              (int)MCP__MIN(method.len, (size_t)64), method.ptr, client->revision->name);
+    client->options.misbehaved(client, what.text, client->options.user);
+}
+
 void mcp__client_asked(mcp__incoming *in)
 {
     mcp__asked *asked = (mcp__asked *)in;
@@ -89,6 +103,7 @@ void mcp__client_asked(mcp__incoming *in)
     mcp_error error = {0};
     uint64_t retry_ms = 0;
     if (client->state == MCP__CLIENT_READY && client->revision->modern) {
+        tell_misbehaviour(client, in->message.method);
         mcp__incoming_drop(in);
         return;
     }

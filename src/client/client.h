@@ -151,7 +151,10 @@ struct mcp_client {
     const char *why;  /* of what is failing right now; borrowed */
     mcp_error unread; /* why the last message could not be read that answered nothing; or empty */
     const mcp_exchange_end *end; /* the same, when an exchange ended without an answer */
-    char *who;                   /* authorization; NULL: nobody in particular */
+    int refused_with; /* the HTTP status of the JSON-RPC error that is being handled; 0: none */
+    bool misbehaved;  /* a request of a modern server was reported */
+    bool deaf;        /* a legacy server has no stream for notices */
+    char *who;        /* authorization; NULL: nobody in particular */
     bool fell_back;
     bool attention; /* something waits for the next tick */
 

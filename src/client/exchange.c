@@ -169,10 +169,17 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;
-    if (!legacy || end->status != 404 || !end->session)
+    bool gone = end->status == 404 && end->session;
+    if (!legacy || (!gone && end->status < 400))
         return;
     client->channel->now = now;
-    mcp__client_renew(client);
+    if (gone) {
+        mcp__client_renew(client);
+        return;
+    }
+    client->deaf = true;
+    client->resync = true;
+    mcp__client_attend(client);
 }
 
 void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
@@ -197,11 +204,13 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     channel->now = now;
     channel->in_use = true;
     client->end = error && !ended ? NULL : &e;
+    client->refused_with = e.status;
     client->why = text_of(&e, &room);
     mcp__channel_fail(channel, (int64_t)exchange, client->end ? code_of(&e) : MCP_EREMOTE,
                       client->end ? NULL : error);
     client->why = NULL;
     client->end = NULL;
+    client->refused_with = 0;
     channel->in_use = false;
     mcp_json_free(doc);
 }

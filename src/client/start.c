@@ -359,9 +359,13 @@ static int check_version(const mcp_client *client, const mcp_json *result,
 
 /* A server without a POST that we know may be one of 2024-11-05 (2026-07-28,
  * basic/transports/streamable-http, "HTTP+SSE Transport"). */
-static bool try_older_transport(mcp_client *client, int rc)
+static bool try_older_transport(mcp_client *client, int rc, const mcp_json *result)
 {
+    int status = client->refused_with;
     bool foreign = rc != MCP_EREMOTE && mcp__end_is_foreign(client->end);
+    /* Whatever such a refusal carries, unless it is an error that only modern servers have. */
+    if (rc == MCP_EREMOTE && (status == 400 || status == 404 || status == 405))
+        foreign = !is_modern_error(result);
     if (!foreign || client->fell_back || !client->transport.fall_back)
         return false;
     client->fell_back = true;
@@ -383,7 +387,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
         on_unsupported(client, result);
         return;
     }
-    if (try_older_transport(client, rc)) {
+    if (try_older_transport(client, rc, result)) {
         client->state = MCP__CLIENT_IDLE; /* at the next tick */
         client->wanted = client->handshake_only = true;
         mcp__client_attend(client);

@@ -52,14 +52,17 @@ static bool is_settled(const mcp_subscription *s, const mcp_error **why)
 static void tell_settled(mcp_client *client)
 {
     mcp_error none;
-    mcp__fail(&none, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
+    mcp__fail(&none, MCP_EUNSUPPORTED, 0, "%s",
+              client->deaf
+                  ? "the server has no stream for notices (it refuses GET), so that none can come"
+                  : "the server does not tell of such changes");
     mcp__subscriptions_hold(client);
     for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         const mcp_error *why = &none;
         if (s->dead || !is_settled(s, &why))
             continue;
-        if (mcp__subscription_is_served(s))
+        if (!client->deaf && mcp__subscription_is_served(s))
             mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
         else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
             mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, why);
@@ -195,6 +198,7 @@ void mcp__watch_resync(mcp_client *client)
 void mcp__watch_forget(mcp_client *client)
 {
     size_t at = 0;
+    client->deaf = false;
     for (watched *w; (w = mcp__map_next(&client->watched, &at)) != NULL;) {
         mcp__map_remove(&client->watched, w->uri);
         if (w->phase == ASKED)

@@ -171,12 +171,12 @@ static bool is_passing(int status)
 static void session_stream_refused(mcp__exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
-    mcp_exchange_end end = {
-        .size = sizeof(end), .status = e->status, .text = text, .session = e->session != 0};
     bool gone = e->opened && e->status == 404;
+    mcp_exchange_end end = {
+        .size = sizeof(end), .status = e->status, .text = text, .session = gone && e->session != 0};
 
     mcp__exchange_drop(e);
-    if (gone)
+    if (end.status >= 400)
         mcp_client_exchange_ended(http->drive.client, 0, &end, mcp__http_now(http));
     mcp__drive_turn(&http->drive);
 }

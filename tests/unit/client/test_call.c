@@ -170,6 +170,14 @@ static void test_limits(void **state)
 }
 
 /* What a server asks of us. */
+static void on_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    fake *f = user;
+    assert_ptr_equal(client, f->client);
+    f->pages++;
+    snprintf(f->text, sizeof(f->text), "%s", what);
+}
+
 static void test_server_requests(void **state)
 {
     (void)state;
@@ -188,7 +196,7 @@ static void test_server_requests(void **state)
     static const fake_reply scripts[2][FAKE_REPLIES] = {{MODERN}, {LEGACY("2025-11-25")}};
     for (int era = 0; era < 2; era++) {
         fake f;
-        open_ready(&f, scripts[era], MCP_OPTIONS(mcp_client_options, .title = NULL));
+        open_ready(&f, scripts[era], MCP_OPTIONS(mcp_client_options, .misbehaved = on_misbehaved));
         for (size_t i = 0; i < MCP__COUNT(lines); i++) {
             size_t before = f.n_sent;
             fake_deliver(&f, lines[i].message, "", 0);
@@ -197,6 +205,10 @@ static void test_server_requests(void **state)
             if (answered)
                 assert_memory_equal(last_sent(&f), lines[i].answer, strlen(lines[i].answer));
         }
+        assert_int_equal(f.pages, era ? 0 : 1); /* said once */
+        if (!era)
+            assert_contains(f.text,
+                            "the request ping, which a server of revision 2026-07-28 must not");
         fake_close(&f);
     }
 }

@@ -361,6 +361,34 @@ static void test_watch_not_offered(void **state)
     fake_close(&f);
 }
 
+/* Everything was agreed on, and then there is no stream on which it could be told. */
+static void test_watch_without_stream(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        {"server/discover", "!404"},
+        {"initialize",
+         RESULT("{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"resources\":{"
+                "\"subscribe\":true}}}")},
+        {"notifications/initialized", NULL},
+        {"resources/subscribe", RESULT("{}")}};
+    static const int statuses[] = {405, 404, 400};
+    for (size_t i = 0; i < MCP__COUNT(statuses); i++) {
+        fake f;
+        listener l;
+        fake_ready(&f, replies, &plain, true);
+        subscribe(&f, &l, ab, 1, false);
+        fake_run(&f);
+        assert_string_equal(l.told, "A");
+        const mcp_exchange_end end = {.size = sizeof(end), .status = statuses[i]};
+        mcp_client_exchange_ended(f.client, 0, &end, f.now);
+        fake_run(&f);
+        assert_string_equal(l.told, "AX");
+        assert_contains(l.error, "no stream for notices");
+        fake_close(&f);
+    }
+}
+
 /* Ended while its answer is on the way, and the connection going then. */
 static void test_watch_ends_early(void **state)
 {
@@ -491,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_watch),
         cmocka_unit_test(test_watch_in_new_session),
         cmocka_unit_test(test_watch_not_offered),
+        cmocka_unit_test(test_watch_without_stream),
         cmocka_unit_test(test_watch_ends_early),
         cmocka_unit_test(test_end_within),
         cmocka_unit_test(test_arguments),
