@@ -123,12 +123,25 @@ static void hint_path(const char *url)
         hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
 }
 
+/* "roots", or of the extensions each by its name. */
+static void hint_missing(const mcp_json *needed)
+{
+    const mcp_json *extensions = mcp_json_get(needed, "extensions");
+    mcp_json_iter it = {0};
+    mcp_str name;
+    while (mcp_json_next(extensions ? extensions : needed, &it, &name))
+        hint("it needs %s%.*s, which mcpctl does not have", extensions ? "the extension " : "",
+             (int)(name.len < 128 ? name.len : 128), name.ptr);
+}
+
 static void hint_capability(const mcp_json *needed)
 {
     if (mcp_json_get(needed, "sampling"))
         hint("it needs a language model: --sampler COMMAND answers for one");
     else if (mcp_json_get(needed, "elicitation"))
         hint("it has to ask you something: that takes a terminal");
+    else
+        hint_missing(needed);
 }
 
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
@@ -174,11 +187,12 @@ static void hint_local(const ctl *c, int rc, const char *text)
             hint_path(s->server->url);
         break;
     case MCP_EUNSUPPORTED:
-        if (!terminal_can_ask())
-            hint(
-                "on a terminal you could be asked; --sampler COMMAND answers for a language model");
-        else if (!c->set.sampler)
+        if (strstr(text, "roots/list"))
+            hint("mcpctl has no roots to tell of");
+        else if (strstr(text, "sampling/") && !c->set.sampler)
             hint("--sampler COMMAND answers for a language model");
+        else if (strstr(text, "elicitation/") && !terminal_can_ask())
+            hint("on a terminal you could be asked; --answer NAME=VALUE fills in a form");
         break;
     case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
     case MCP_EPROTOCOL:

@@ -386,6 +386,13 @@ static void on_tool_refused(mcp_client *client, mcp_str name, const char *why, v
     say("warning: the tool '%.*s' cannot be used: %s", (int)name.len, name.ptr, why);
 }
 
+static void on_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    (void)client, (void)user;
+    bar_clear();
+    say("warning: %s", what);
+}
+
 static int make_client(ctl *c)
 {
     mcp_error error = {0};
@@ -400,7 +407,7 @@ static int make_client(ctl *c)
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
                     .log = s->verbose ? on_log : NULL, .tool_refused = on_tool_refused,
-                    .trace = on_trace, .tasks = true),
+                    .trace = on_trace, .tasks = true, .misbehaved = on_misbehaved),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");
