@@ -6,7 +6,9 @@
  * meanwhile may still be answered: the library then forgets the answer.
  */
 #define _GNU_SOURCE
+#include <mcp/uri.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,10 +37,45 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
 
 /* ---- addresses -------------------------------------------------------------------------------------- */
 
+/* A name that is written in letters of another script, or stands for one (Punycode). */
+static bool is_international(mcp_str host)
+{
+    bool at_label = true;
+    for (size_t i = 0; i < host.len; i++) {
+        if ((unsigned char)host.ptr[i] >= 0x80 || host.ptr[i] == '%')
+            return true;
+        if (at_label && host.len - i >= 4 && strncasecmp(host.ptr + i, "xn--", 4) == 0)
+            return true;
+        at_label = host.ptr[i] == '.';
+    }
+    return false;
+}
+
+/* The part of an address that decides whose it is, on a line of its own (2025-11-25, client/elicitation, "Safe URL
+ * Handling"). */
+static void show_host(mcp_str url)
+{
+    mcp_uri uri;
+    if (mcp_uri_parse(url, &uri, NULL) != MCP_OK || !uri.host.len) {
+        say("warning: it is not clear whose address that is");
+        return;
+    }
+    hint("it belongs to:");
+    terminal_show(uri.host, 4);
+    if (is_international(uri.host))
+        say("warning: the name has letters of other scripts, which can look like those of another "
+            "name");
+    if (uri.has_userinfo)
+        say("warning: what stands before the @ is no part of the name");
+    if (!mcp_uri_scheme_is(&uri, "https"))
+        say("warning: the address is not https: what is sent there can be read on the way");
+}
+
 static void answer_url(mcp_question *q)
 {
     hint("it wants you to open this address, which mcpctl does not do:");
     terminal_show(mcp_question_url(q), 4);
+    show_host(mcp_question_url(q));
     hint("look at it first: what is entered there goes to whoever it belongs to");
     switch (terminal_choose("Have you opened it? [y]es, [n]o and say so: ", "yn")) {
     case 'y': mcp_question_accept(q, NULL, NULL); break;

@@ -228,6 +228,25 @@ WORDS
     [[ $output == *'got {"url":{"action":"decline"}}'* ]]
 }
 
+@test "questions of the server: whose an address is stands on a line of its own" {
+    local url host warning
+    while read -r url host warning; do
+        TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit as="$url" -- "$workshop"
+        [[ $output == *$'\n'"    $host"$'\n'* ]]
+        case $warning in
+        none) [[ $output != *warning:* ]] ;;
+        *) [[ $output == *"warning: "*"$warning"* ]] ;;
+        esac
+    done <<'LINES'
+https://example.com/a example.com none
+https://example.com:8443/xn--a example.com none
+https://xn--pple-43d.com/ xn--pple-43d.com scripts
+https://www.XN--pple-43d.com/ www.XN--pple-43d.com scripts
+https://bank.example@evil.example/ evil.example before
+http://example.com/ example.com https
+LINES
+}
+
 @test "structured content is what the tool promised, or that is said" {
     apart "$MCPCTL" call --yes count -- "$workshop"
     [[ $status == 0 && $output == seven && -z $stderr ]]
