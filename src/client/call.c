@@ -92,9 +92,10 @@ void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp
     }
     mcp_result_fn *fn = call->options.done;
     void *user = call->options.user;
+    mcp_error copy = rc != MCP_OK && error ? *error : (mcp_error){0}; /* it may be the task's */
     mcp__call_free(call);
     if (fn)
-        fn(client, rc, result, rc == MCP_OK ? NULL : error, user);
+        fn(client, rc, result, rc != MCP_OK && error ? &copy : NULL, user);
 }
 
 void mcp__call_fail(mcp__call *call, int rc)
