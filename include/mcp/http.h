@@ -56,6 +56,8 @@ typedef struct mcp_http_record {
     int64_t duration_ms; /* from the last byte of the request to the last of the answer */
     uint64_t bytes_in, bytes_out;
     mcp_str traceparent; /* from _meta or the header; empty: none */
+    /* The client's address without a port, which is not the peer's behind a trusted proxy; empty: not known. */
+    const char *client;
 } mcp_http_record;
 
 /* How much memory peers may make endpoints hold: bodies on their way in, requests that are being answered,
@@ -158,6 +160,15 @@ typedef struct mcp_http_options {
         *budget; /* outlives the endpoint; NULL: one of its own, with max_memory and max_share */
     size_t max_memory; /* as mcp_http_budget_options */
     size_t max_share;
+    /* Proxies whose X-Forwarded-For counts: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32", "unix" (whoever connects
+     * to a Unix socket). Copied. A request that comes from one is its client's: the rightmost address of the list
+     * that is no trusted proxy's, or the leftmost where all are. If what stands there is no address, or there
+     * is no such header, the request is the proxy's own. max_per_address, shares of memory, limits per caller and
+     * the log go by that address. The connections of a proxy itself are not limited by max_per_address; each counts
+     * for the address of the client while a request of that client lasts. From all others the header is ignored.
+     * MCP_EINVAL of mcp_http_new(): one of them is no address. */
+    const char *const *trusted_proxies;
+    size_t n_trusted_proxies;
 } mcp_http_options;
 
 /* MCP_EINVAL (no random; sse_path), MCP_ENOMEM. The server outlives it. */
@@ -215,7 +226,7 @@ typedef struct mcp_http_connection_options {
     /* Close it; mcp_http_connection_free() follows later, not from within. Required. */
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
     void *user;
-    const char *peer; /* "127.0.0.1:4711", for logs; copied */
+    const char *peer; /* "127.0.0.1:4711", "[::1]:4711", for logs and for trusted_proxies; copied */
     /* Without the port, for max_per_address and limits per caller; copied. One of the loopback, as trusted_host,
      * means that the caller is on this machine (mcp_channel_options.local). */
     const char *address;

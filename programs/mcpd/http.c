@@ -81,6 +81,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .n_allow_hosts = s->allow_host.count,
         .allow_origins = s->allow_origin.items,
         .n_allow_origins = s->allow_origin.count,
+        .trusted_proxies = s->trusted_proxy.items,
+        .n_trusted_proxies = s->trusted_proxy.count,
         .cors = s->allow_origin.count > 0,
         .authenticate = *e->known ? authenticate : NULL,
         .metrics = metrics,

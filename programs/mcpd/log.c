@@ -180,10 +180,11 @@ static void request_as_json(const mcp_http_record *r)
     add_number(w, "bytes_in", (int64_t)r->bytes_in);
     add_number(w, "bytes_out", (int64_t)r->bytes_out);
     add_text(w, "traceparent", r->traceparent);
+    add_text(w, "client", mcp_str_from(r->client));
     end_json(w);
 }
 
-/* time peer principal method path rpc-method status code duration in out traceparent; - is nothing */
+/* time peer principal method path rpc-method status code duration in out traceparent client; - is nothing */
 static void request_as_text(const mcp_http_record *r)
 {
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,
@@ -199,6 +200,8 @@ static void request_as_text(const mcp_http_record *r)
                           (long long)r->duration_ms, (unsigned long long)r->bytes_in,
                           (unsigned long long)r->bytes_out);
     n += copy(line + n, 128, r->traceparent.len ? r->traceparent : MCP_STR("-"));
+    line[n++] = ' ';
+    n += copy(line + n, 128, mcp_str_from(r->client[0] ? r->client : "-"));
     line[n++] = '\n';
     put(line, n);
 }

@@ -8,6 +8,7 @@ const char *options_of_member(void *user, const char *member)
     static const char *const names[][2] = {
         {"allow_hosts", "--allow-host"},
         {"allow_origins", "--allow-origin"},
+        {"trusted_proxies", "--trusted-proxy"},
         {"max_connections", "--max-connections"},
         {"max_body", "--max-body"},
         {"calls_per_second", "--calls-per-second"},

@@ -182,6 +182,13 @@ static const option table[] = {
      .unkept = true,
      .help = "Let web pages from this origin, as https://app.example, use the server; * is any "
              "(may be repeated)."},
+    {.name = "trusted-proxy",
+     .kind = OPTION_LIST,
+     .at = AT(trusted_proxy),
+     .argument = "ADDRESS[/BITS]",
+     .unkept = true,
+     .help = "Behind this proxy the client is the one that X-Forwarded-For names, for limits per "
+             "address and the log; unix is whoever connects to a Unix socket (may be repeated)."},
     {.name = "token-file",
      .kind = OPTION_TEXT,
      .at = AT(token_file),
@@ -474,8 +481,8 @@ bool options_over(settings *file, const settings *line)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include,      &s->exclude, &s->http,  &s->allow_host,
-                      &s->allow_origin, &s->modules, &s->files, &s->kept};
+    texts *lists[] = {&s->include,       &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
+                      &s->trusted_proxy, &s->modules, &s->files, &s->kept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         texts_clear(lists[i]);
     free(s->sources.items);

@@ -36,7 +36,7 @@ typedef struct settings {
     const char *name, *instructions, *log_level, *log_format, *print_config, *install,
         *install_file;
     bool yes;
-    texts http, allow_host, allow_origin;
+    texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, stdio;
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_per_address, max_memory, max_share, keep_files;

@@ -55,6 +55,8 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     const mcp_http_options *o = &c->http->options;
     if (!o->log)
         return;
+    char client[MCP__HTTP_IP_TEXT];
+    mcp__http_client_text(c, client);
     mcp_http_record r = {
         .peer = c->peer_name ? c->peer_name : "",
         .principal = c->principal,
@@ -67,6 +69,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .bytes_in = c->bytes_in,
         .bytes_out = c->bytes_out,
         .traceparent = mcp_str_from(c->traceparent),
+        .client = client,
     };
     o->log(o->user, &r);
 }
@@ -97,6 +100,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->ended && !c->input.len)
         c->keep_alive = false;
     account(c, status, code);
+    mcp__http_uncount_client(c);
     if (c->session)
         mcp__http_session_detach(c);
     c->exchange = 0;
@@ -363,53 +367,6 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
-static bool is_local(mcp_str address)
-{
-    return mcp__str_starts(address, MCP_STR("127.")) || mcp_str_eq(address, MCP_STR("::1")) ||
-           mcp_str_eq(address, MCP_STR("unix"));
-}
-
-static size_t max_of(const mcp_http *http, mcp_str address)
-{
-    if (http->options.max_per_address)
-        return http->options.max_per_address;
-    return is_local(address) ? SIZE_MAX : (size_t)MCP__HTTP_PER_ADDRESS;
-}
-
-static mcp__http_refusal count_address(mcp_http_connection *c, const char *address)
-{
-    mcp_http *http = c->http;
-    mcp_str text = mcp_str_from(address);
-    if (!address)
-        return MCP__HTTP_FINE;
-    mcp__http_address *a = mcp__map_get(&http->addresses, text);
-    if (!a) {
-        a = mcp__zalloc(http->allocator, sizeof(*a) + text.len + 1);
-        if (!a)
-            return MCP__HTTP_NO_MEMORY;
-        a->len = text.len;
-        memcpy(a->text, text.ptr, text.len);
-        if (mcp__map_add(&http->addresses, (mcp_str){a->text, a->len}, a) != MCP_OK) {
-            mcp__release(http->allocator, a);
-            return MCP__HTTP_NO_MEMORY;
-        }
-    }
-    if (a->count >= max_of(http, text))
-        return MCP__HTTP_MANY_PER_ADDRESS;
-    a->count++;
-    c->address = a;
-    return MCP__HTTP_FINE;
-}
-
-static void uncount_address(mcp_http_connection *c)
-{
-    mcp__http_address *a = c->address;
-    if (!a || --a->count)
-        return;
-    mcp__map_remove(&c->http->addresses, (mcp_str){a->text, a->len});
-    mcp__release(c->http->allocator, a);
-}
-
 int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                     mcp_http_connection **ret, mcp_error *error)
 {
@@ -433,6 +390,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->user = o.user;
     c->peer_name = peer;
     c->trusted = o.trusted_host;
+    c->proxy = mcp__http_is_proxy(http, &o);
     c->shaking = o.handshake;
     mcp__list_init(&c->in_getters);
     mcp__buf_init(&c->head.bytes, http->allocator, 0);
@@ -442,7 +400,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
         mcp__http_parser_settings(&http->parser_settings);
     llhttp_init(&c->parser, HTTP_REQUEST, &http->parser_settings);
     mcp__http_set_phase(c, MCP__HTTP_IDLE);
-    mcp__http_refusal why = count_address(c, o.address);
+    mcp__http_refusal why = mcp__http_count_peer(c, o.address);
     if (!why && mcp__http_charge_to(http->budget, &c->charge, NULL, o.address) != MCP_OK)
         why = MCP__HTTP_NO_MEMORY;
     if (http->n_connections >= http->options.max_connections)
@@ -479,7 +437,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__http_timer_stop(&http->timers, &c->timer);
     mcp__list_remove(&c->link);
     http->n_connections--;
-    uncount_address(c);
+    mcp__http_uncount(c);
     mcp__buf_free(&c->head.bytes);
     mcp__buf_free(&c->body);
     mcp__buf_free(&c->input);

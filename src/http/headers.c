@@ -19,6 +19,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_NAME] = {"mcp-name", 8},
     [MCP__HTTP_LAST_EVENT] = {"last-event-id", 13},
     [MCP__HTTP_TRACEPARENT] = {"traceparent", 11},
+    [MCP__HTTP_FORWARDED_FOR] = {"x-forwarded-for", 15},
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
@@ -30,6 +31,8 @@ typedef struct param {
 } param;
 
 enum {
+    /* several fields are one list */
+    LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
     MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
                1u << MCP__HTTP_PARAM,
 };
@@ -87,6 +90,7 @@ static mcp__http_known candidate(mcp_str name)
     case 12: return MCP__HTTP_CONTENT_TYPE;
     case 13: return first == 'a' ? MCP__HTTP_AUTHORIZATION : MCP__HTTP_LAST_EVENT;
     case 14: return MCP__HTTP_SESSION;
+    case 15: return MCP__HTTP_FORWARDED_FOR;
     case 16: return MCP__HTTP_CONTENT_ENCODING;
     case 20: return MCP__HTTP_REVISION;
     case 30: return MCP__HTTP_REQUEST_HEADERS;
@@ -191,7 +195,7 @@ void mcp__http_head_value_end(mcp__http_head *head)
         mcp_str value = mcp__http_trim(tail(head, head->field_value));
         uint32_t again = head->present & 1u << kind;
         head->repeated |= again & MIRRORED;
-        head->duplicate |= (again & ~(MIRRORED | 1u << MCP__HTTP_ACCEPT)) != 0;
+        head->duplicate |= (again & ~(uint32_t)(MIRRORED | LISTS)) != 0;
         if (kind == MCP__HTTP_ACCEPT)
             head->accepts |= (uint8_t)mcp__http_accepts(value);
         head->present |= 1u << kind;

@@ -97,7 +97,8 @@ static int own_options(mcp_http *http)
     int origins = copy_list(http, &o->allow_origins, o->n_allow_origins);
     bool ok =
         o->path && o->challenge && (o->sse_path || !sse) && hosts == MCP_OK && origins == MCP_OK;
-    return ok ? MCP_OK : MCP_ENOMEM;
+    int proxies = mcp__http_proxies_set(http);
+    return ok ? proxies : MCP_ENOMEM;
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------- */
@@ -137,7 +138,10 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
         (given.sse_path[0] != '/' ||
          mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
         return mcp__fail(error, MCP_EINVAL, 0, "\"sse_path\" has to be a path of its own");
-    int rc = given.random(given.user, seed, sizeof(seed));
+    int rc = mcp__http_proxies_check(&given, error);
+    if (rc < 0)
+        return rc;
+    rc = given.random(given.user, seed, sizeof(seed));
     if (rc < 0)
         return mcp__fail(error, rc, 0, "there is no randomness for session ids");
     const mcp_allocator *a = mcp__allocator(given.allocator);
@@ -199,6 +203,7 @@ void mcp_http_free(mcp_http *http)
     if (http->own_budget)
         mcp_http_budget_free(http->budget);
     mcp__buf_free(&http->out);
+    mcp__release(http->allocator, http->proxies);
     free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);
     free_list(http, http->options.allow_origins, http->options.n_allow_origins);
     mcp__release(&a, (char *)(uintptr_t)http->options.path);

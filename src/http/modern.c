@@ -15,12 +15,6 @@ static void wake(mcp_channel *channel, void *user)
     mcp__http_wake(peer->http, &peer->timer);
 }
 
-/* An address of the loopback, as text. */
-static bool is_local(const char *address)
-{
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret)
 {
@@ -31,8 +25,8 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp
     options.wake = wake;
     options.user = peer;
     options.principal = c->principal;
-    options.caller = c->address ? c->address->text : NULL;
-    options.local = c->trusted || (options.caller && is_local(options.caller));
+    options.caller = mcp__http_caller(c);
+    options.local = mcp__http_is_local(c);
     options.max_message = http->options.max_body;
     options.max_reply = http->options.max_reply;
     peer->http = http;
@@ -193,13 +187,21 @@ static void leave(mcp__http_peer *peer, const mcp_http_connection *c)
     }
 }
 
+/* A proxy sends requests of several clients on one connection. */
+static bool same_caller(const mcp__http_peer *peer, const mcp_http_connection *c)
+{
+    const mcp_channel_options *o = &peer->channel->options;
+    return mcp__http_same_principal(o->caller, mcp__http_caller(c)) &&
+           o->local == mcp__http_is_local(c);
+}
+
 /* The connection's channel for such a request; NULL: no memory. */
 static mcp__http_peer *suitable(mcp_http_connection *c, const mcp__revision *legacy)
 {
     mcp__http_peer *peer = c->peer;
     if (peer && (peer->legacy != legacy ||
                  !mcp__http_same_principal(peer->channel->options.principal, c->principal) ||
-                 peer->channel->closed)) {
+                 !same_caller(peer, c) || peer->channel->closed)) {
         c->peer = NULL;
         leave(peer, c);
     }

@@ -43,6 +43,8 @@ static int on_message_begin(llhttp_t *parser)
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
     c->principal = NULL;
+    c->forwarded = MCP__HTTP_DIRECT;
+    mcp__http_uncount_client(c);
     c->cors = c->stream_only = c->whole = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
@@ -99,8 +101,12 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t len)
 static int on_header_value_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = of(parser);
-    if (c->phase == MCP__HTTP_HEAD)
-        mcp__http_head_value_end(&c->head);
+    if (c->phase != MCP__HTTP_HEAD)
+        return 0;
+    bool forwarded = c->proxy && c->head.field_kind == MCP__HTTP_FORWARDED_FOR;
+    mcp__http_head_value_end(&c->head);
+    if (forwarded && !c->head.bytes.failed)
+        mcp__http_forwarded_for(c, mcp__http_header(&c->head, MCP__HTTP_FORWARDED_FOR));
     return 0;
 }
 

@@ -120,8 +120,10 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
 /* From here on what the request holds is on the account of who makes it. */
 static mcp__http_refusal find_account(mcp_http_connection *c)
 {
-    int rc = mcp__http_charge_to(c->http->budget, &c->charge, c->principal,
-                                 c->address ? c->address->text : NULL);
+    mcp__http_refusal why = mcp__http_count_client(c);
+    if (why)
+        return why;
+    int rc = mcp__http_charge_to(c->http->budget, &c->charge, c->principal, mcp__http_caller(c));
     return rc == MCP_OK ? MCP__HTTP_FINE : MCP__HTTP_NO_MEMORY;
 }
 

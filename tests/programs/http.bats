@@ -195,6 +195,34 @@ ask() {
     finish
 }
 
+@test "behind a trusted proxy limits and the log go by the client" {
+    local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_resources","arguments":{}}}'
+    ask_as() { # FORWARDED: five calls; how many have a result
+        local -a urls
+        for _ in {1..5}; do urls+=("$base/mcp"); done
+        curl -sS -H 'Content-Type: application/json' -H "X-Forwarded-For: $1" -d "$body" "${urls[@]}" |
+            grep -o '"result"' | wc -l
+    }
+    printf '{"trusted-proxy": ["127.0.0.1", "10.0.0.0/8"], "resource-tools": true}' > config.json
+    serve --http 127.0.0.1:0 --config config.json --completions-per-second 1 --log-format json
+    ask_as '192.0.2.7, 10.1.1.1' > /dev/null
+    curl -sS -o /dev/null -H 'X-Forwarded-For: [2001:db8::7]:99' "$base/metrics"
+    curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8, unknown' "$base/metrics"
+    finish
+    [ "$(jq -r 'select(.method == "tools/call") | .client' "$log" | sort | uniq -c | xargs)" = "5 192.0.2.7" ]
+    [ "$(jq -r 'select(.path == "/metrics") | .client' "$log" | xargs)" = "2001:db8::7 127.0.0.1" ]
+    serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1 --trusted-proxy 127.0.0.1
+    [ "$(ask_as 192.0.2.7)" -ge 4 ]
+    [ "$(ask_as 192.0.2.8)" -ge 4 ] # has calls of its own
+    finish
+    serve --http 127.0.0.1:0 --log-format json
+    curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8' "$base/metrics"
+    finish
+    [ "$(jq -r 'select(.path == "/metrics") | .client' "$log")" = 127.0.0.1 ]
+    run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --trusted-proxy proxy.example project
+    [[ "$stderr" == *"'proxy.example' is not a proxy's address: 192.0.2.1, "* ]]
+}
+
 make_certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
