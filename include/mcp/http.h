@@ -58,6 +58,9 @@ typedef struct mcp_http_record {
     mcp_str traceparent; /* from _meta or the header; empty: none */
     /* The client's address without a port, which is not the peer's behind a trusted proxy; empty: not known. */
     const char *client;
+    /* What the request is about, of a tool, a prompt, a task its name, of a resource its URI; the first 256 bytes as
+     * the client wrote them, which may be any but NUL. Empty: none. */
+    mcp_str name;
 } mcp_http_record;
 
 /* How much memory peers may make endpoints hold: bodies on their way in, requests that are being answered,

@@ -18,7 +18,7 @@
 
 static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
 static unsigned least_level = 2;
-static bool as_json, with_requests, has_errors;
+static bool as_json, with_times, with_requests, has_errors;
 static size_t lost;
 
 static unsigned level_number(const char *name)
@@ -34,6 +34,7 @@ void log_configure(const settings *s)
     if (s->log_level)
         least_level = level_number(s->log_level);
     as_json = s->log_format && strcmp(s->log_format, "json") == 0;
+    with_times = s->log_format != NULL;
     with_requests = least_level <= 1 || (s->log_format && least_level < 4);
 }
 
@@ -136,7 +137,12 @@ static void say(const char *level, const char *prefix, const char *line)
         end_json(w);
         return;
     }
-    size_t n = (size_t)snprintf(text, sizeof text, "mcpd: %s", prefix);
+    char now[34] = "";
+    if (with_times) {
+        put_time(now);
+        strcat(now, " ");
+    }
+    size_t n = (size_t)snprintf(text, sizeof text, "%smcpd: %s", now, prefix);
     n += copy(text + n, sizeof text - n - 1, mcp_str_from(line));
     text[n++] = '\n';
     put(text, n);
@@ -165,9 +171,25 @@ void log_notice(const char *line)
 
 /* ---- requests ------------------------------------------------------------------------------------- */
 
+/* A probe that went well, every few seconds: for those who look for it. */
+static bool is_probe(const mcp_http_record *r)
+{
+    return r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"));
+}
+
+/* One word of a line: what has a space in it was not to look like two. */
+static size_t copy_word(char *to, size_t room, mcp_str text)
+{
+    size_t n = copy(to, room, text.len ? text : MCP_STR("-"));
+    for (size_t i = 0; i < n; i++)
+        if (to[i] == ' ')
+            to[i] = '?';
+    return n;
+}
+
 static void request_as_json(const mcp_http_record *r)
 {
-    mcp_json_writer *w = begin_json("info");
+    mcp_json_writer *w = begin_json(is_probe(r) ? "debug" : "info");
     add_text(w, "peer", mcp_str_from(r->peer));
     add_text(w, "principal", mcp_str_from(r->principal));
     add_text(w, "http_method", r->http_method);
@@ -181,10 +203,11 @@ static void request_as_json(const mcp_http_record *r)
     add_number(w, "bytes_out", (int64_t)r->bytes_out);
     add_text(w, "traceparent", r->traceparent);
     add_text(w, "client", mcp_str_from(r->client));
+    add_text(w, "name", r->name);
     end_json(w);
 }
 
-/* time peer principal method path rpc-method status code duration in out traceparent client; - is nothing */
+/* time peer principal method path rpc-method status code duration in out traceparent client name; - is nothing */
 static void request_as_text(const mcp_http_record *r)
 {
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,
@@ -194,14 +217,16 @@ static void request_as_text(const mcp_http_record *r)
     size_t n = strlen(line);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         line[n++] = ' ';
-        n += copy(line + n, 512, words[i].len ? words[i] : MCP_STR("-"));
+        n += copy_word(line + n, 512, words[i]);
     }
     n += (size_t)snprintf(line + n, 128, " %d %d %lldms %llu %llu ", r->status, r->code,
                           (long long)r->duration_ms, (unsigned long long)r->bytes_in,
                           (unsigned long long)r->bytes_out);
-    n += copy(line + n, 128, r->traceparent.len ? r->traceparent : MCP_STR("-"));
+    n += copy_word(line + n, 128, r->traceparent);
     line[n++] = ' ';
-    n += copy(line + n, 128, mcp_str_from(r->client[0] ? r->client : "-"));
+    n += copy_word(line + n, 128, mcp_str_from(r->client));
+    line[n++] = ' ';
+    n += copy_word(line + n, 300, r->name);
     line[n++] = '\n';
     put(line, n);
 }
@@ -214,6 +239,8 @@ bool log_wants_requests(void)
 void log_request(void *user, const mcp_http_record *record)
 {
     (void)user;
+    if (is_probe(record) && least_level > 0)
+        return;
     if (as_json)
         request_as_json(record);
     else

@@ -70,6 +70,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .bytes_out = c->bytes_out,
         .traceparent = mcp_str_from(c->traceparent),
         .client = client,
+        .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
     };
     o->log(o->user, &r);
 }
@@ -442,6 +443,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__buf_free(&c->body);
     mcp__buf_free(&c->input);
     mcp__http_charge_end(http->budget, &c->charge);
+    mcp__release(http->allocator, c->name);
     mcp__release(http->allocator, c->peer_name);
     mcp__release(http->allocator, c);
     mcp__http_leave(http);

@@ -382,6 +382,7 @@ struct mcp_http_connection {
     mcp__http_stream *stream;
     mcp__link in_getters;
     char traceparent[56]; /* NUL-terminated */
+    char *name;           /* what the request is about, for the log; NULL: none */
 };
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);

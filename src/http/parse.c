@@ -50,6 +50,8 @@ static int on_message_begin(llhttp_t *parser)
     c->target = MCP__HTTP_ENDPOINT;
     c->metric = 0;
     c->traceparent[0] = 0;
+    mcp__release(c->http->allocator, c->name);
+    c->name = NULL;
     return 0;
 }
 

@@ -169,6 +169,21 @@ static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
     c->traceparent[trace.len] = 0;
 }
 
+/* Without memory the log has no name. */
+static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
+{
+    enum { MAX_NAME = 256 };
+    static const char *const members[] = {"name", "uri", "taskId"};
+    const mcp_json *params = mcp_json_get(mcp_json_root(m->doc), "params");
+    const mcp_json *ref = mcp_json_get(params, "ref"); /* of completion/complete */
+    mcp_str name = {0};
+    for (size_t i = 0; i < MCP__COUNT(members) && !name.len; i++)
+        name = mcp_json_string(mcp_json_get(ref ? ref : params, members[i]));
+    name.len = MCP__MIN(name.len, (size_t)MAX_NAME);
+    mcp__release(c->http->allocator, c->name);
+    c->name = name.len ? mcp__strdup(c->http->allocator, name) : NULL;
+}
+
 bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
 {
     mcp_http *http = c->http;
@@ -186,8 +201,10 @@ bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
     }
     look_at_all(m);
     c->metric = (uint8_t)mcp__http_metric_of(m->method);
-    if (http->options.log)
+    if (http->options.log) {
         keep_traceparent(c, m);
+        keep_name(c, m);
+    }
     return true;
 }
 

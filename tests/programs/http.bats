@@ -138,6 +138,25 @@ ask() {
     jq -es 'all(.[]; .time and .level)' "$log"
 }
 
+@test "the log names what a request is about, and no health probe" {
+    serve --http 127.0.0.1:0 --log-format json
+    ask resources/read '"uri":"file:///nowhere",' -H 'Mcp-Name: file:///nowhere' "$base/mcp"
+    curl -sS "$base/healthz"
+    finish
+    [ "$(jq -r 'select(.method == "resources/read") | "\(.name) \(.client)"' "$log")" = "file:///nowhere 127.0.0.1" ]
+    [ -z "$(jq -r 'select(.path == "/healthz")' "$log")" ]
+    serve --http 127.0.0.1:0 --log-format text --log-level debug
+    curl -sS "$base/healthz"
+    local name
+    name="a 200 $(printf 'x%.0s' {1..400})"
+    curl -sS -H 'Content-Type: application/json' "$base/mcp" -o /dev/null \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"$name\"}}"
+    finish
+    grep -q ' /healthz - 200 ' "$log"
+    [ "$(grep -cvE "^20[0-9-]+T[0-9:.]+Z " "$log")" = 0 ]
+    [ "$(awk '$6 == "tools/call" { print NF, $NF }' "$log")" = "14 a?200?$(printf 'x%.0s' {1..250})" ]
+}
+
 @test "a Unix socket: private, replaced when it is stale, removed at the end" {
     python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("stale")' 2>/dev/null || : > /dev/null
     mkdir -p s
