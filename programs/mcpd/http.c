@@ -12,6 +12,7 @@
 #include "about.h"
 #include "capacity.h"
 #include "log.h"
+#include "process.h"
 
 /* What the endpoint's questions need. */
 typedef struct endpoint {
@@ -41,6 +42,7 @@ static void add_gauge(const char *name, const char *help, size_t value,
 static void metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
 {
     const endpoint *e = user;
+    process_metrics(add, arg);
     if (!*e->watching)
         return;
     mcp_files_counts c = mcp_files_watching(*e->watching);

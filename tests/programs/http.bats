@@ -347,6 +347,24 @@ heard() { # TEXT in the log, soon
     [ "$(jq -r .id out)" = 1 ]
 }
 
+@test "/metrics: version and process, and all of it is documented" {
+    serve --http 127.0.0.1:0 --http-sse
+    curl -s "$base/metrics" > metrics
+    grep -qxF "mcp_build_info{version=\"$("$MCPD" --version | awk 'NR == 1 { print $2 }')\"} 1" metrics
+    value() { awk -v name="$1" '$1 == name { print int($2) }' metrics; }
+    local age=$(($(date +%s) - $(value process_start_time_seconds)))
+    [ "$age" -ge -2 ] && [ "$age" -le 60 ]
+    [ "$(value process_resident_memory_bytes)" -gt 100000 ]
+    [ "$(value process_open_fds)" -ge 4 ]
+    [ "$(value process_open_fds)" -le "$(value process_max_fds)" ]
+    grep -q '^process_cpu_seconds_total [0-9]' metrics
+    local name
+    for name in $(awk '$1 == "#" && $2 == "TYPE" { print $3 }' metrics); do
+        grep -qE "\`$name[\`{]" "$BATS_TEST_DIRNAME/../../docs/http.md" || { echo "$name"; return 1; }
+    done
+    finish
+}
+
 @test "/metrics: requests, and what is watched" {
     serve --http 127.0.0.1:0
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" = 'mcp_watch_budget 0' ]
