@@ -137,12 +137,11 @@ static void say(const char *level, const char *prefix, const char *line)
         end_json(w);
         return;
     }
-    char now[34] = "";
-    if (with_times) {
+    char now[32] = "";
+    if (with_times)
         put_time(now);
-        strcat(now, " ");
-    }
-    size_t n = (size_t)snprintf(text, sizeof text, "%smcpd: %s", now, prefix);
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "%s%smcpd: %s", now, with_times ? " " : "", prefix);
     n += copy(text + n, sizeof text - n - 1, mcp_str_from(line));
     text[n++] = '\n';
     put(text, n);
