@@ -81,11 +81,11 @@ WORDS
     apart "$MCPCTL" call --yes book --args '{"day":"2026-11-22"}' -- "$workshop"
     [[ $status == 2 && $stderr == *"an argument is missing"* && $stderr != *day=* ]]
     # One at a time, with its type and default, checked at once; an optional one that is left open is not sent.
-    TYPED='soon\n2026-11-22\nmany\n2\nc\n\n\ny\n' run on_terminal "$MCPCTL" call book -- "$workshop"
+    STAY=1 TYPED='soon\n2026-11-22\nmany\n2\nc\n\n\ny\n' run on_terminal "$MCPCTL" call book -- "$workshop"
     echo "$output"
     [[ $output == *"day (date): "*"  day: expected a date"*"seats (integer): "*"  seats: expected integer"*"class [b]: "*"'c' is none of the choices"*"note [none]: "* ]]
     [[ $output == *'arguments {"day":"2026-11-22","seats":2,"class":"b"}'*"Call it?"*'called with {"day":"2026-11-22","seats":2,"class":"b"}'* ]]
-    TYPED='2\n\nx\n' run on_terminal "$MCPCTL" call --yes book day=2026-11-22 -- "$workshop"
+    STAY=1 TYPED='2\n\nx\n' run on_terminal "$MCPCTL" call --yes book day=2026-11-22 -- "$workshop"
     [[ $output != *"day ("* && $output == *'called with {"day":"2026-11-22","seats":2,"class":"b","note":"x"}'* ]]
     TYPED='' run on_terminal "$MCPCTL" call --yes book -- "$workshop"
     [[ $output == *"day (date): "* && $output != *"called with"* ]]
@@ -108,9 +108,9 @@ WORDS
     [ "$status" -eq 6 ]
     [ -z "$output" ]
     [[ $stderr == *"server    workshop"*"tool      shape"*"arguments {}"*"--yes"* ]]
-    TYPED='n\n' run on_terminal "$MCPCTL" call shape -- "$workshop"
+    STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call shape -- "$workshop"
     [[ $output == *"Call it? [y/N]"* && $output != *'{"x":1}'* ]]
-    TYPED='y\n' run on_terminal "$MCPCTL" call add a=1 b=2 -- "$workshop"
+    STAY=1 TYPED='y\n' run on_terminal "$MCPCTL" call add a=1 b=2 -- "$workshop"
     [[ $output == *'arguments {"a":1,"b":2}'*"read-only, stays inside"*"called with"* ]]
     TYPED='' run on_terminal "$MCPCTL" call shape -- "$workshop"
     [[ $output != *'{"x":1}'* ]]
@@ -161,11 +161,11 @@ WORDS
 
 @test "questions of the server: a form" {
     # name is too short the first time; age has a default; the last one is a no that is edited first
-    TYPED='y\nA\nAb\n\ng\nyes\nwhat\ne\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
+    STAY=1 TYPED='y\nA\nAb\n\ng\nyes\nwhat\ne\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
     [[ $output == *'Who are you?\x1b[2J'*"  name: expected at least 2 character"*"[30]"*"g  Green"*"Send this?"*"Send this?"*"Send this?"* ]]
     [[ $output == *'got {"form":{"action":"accept","content":{"name":"Ada","age":30}}}'* ]]
     [[ $output != *"$esc[2J"* ]]
-    TYPED='Ada\n31\nr\nno\nn\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
+    STAY=1 TYPED='Ada\n31\nr\nno\nn\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'    colour = "r"'*'    sure = false'*'got {"form":{"action":"decline"}}'* ]]
     TYPED='Ada\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'got {"form":{"action":"cancel"}}'* ]]
@@ -209,29 +209,29 @@ WORDS
         [ "$status" -eq 2 ]
     done
     # On a terminal the others are asked for, and the whole is reviewed all the same.
-    TYPED='\n2026-11-22\n\n\ny\n' run on_terminal "$MCPCTL" call --yes fill --answer size=s -- "$workshop"
+    STAY=1 TYPED='\n2026-11-22\n\n\ny\n' run on_terminal "$MCPCTL" call --yes fill --answer size=s -- "$workshop"
     [[ $output == *"Send this?"*'"content":{"when":"2026-11-22","size":"s","n":3}'* ]]
 }
 
 @test "what is typed as a value is edited like a line" {
     # ^A X ^E: libedit's keys; and the server's proposals by TAB
-    TYPED='da\001A\005\t\n30\n\n\ny\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
+    STAY=1 TYPED='da\001A\005\t\n30\n\n\ny\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'"content":{"name":"Ada","age":30}'* ]]
-    TYPED='Gr\t\n\n' run on_terminal "$MCPCTL" prompt greet -- "$workshop"
+    STAY=1 TYPED='Gr\t\n\n' run on_terminal "$MCPCTL" prompt greet -- "$workshop"
     [[ $output == *'Greet {"name":"Grace'* ]]
 }
 
 @test "questions of the server: an address is shown as a whole and not opened" {
-    TYPED='y\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
+    STAY=1 TYPED='y\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
     [[ $output == *"https://example.com/sign-in?for=workshop&with=everything"*'got {"url":{"action":"accept"}}'* ]]
-    TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
+    STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
     [[ $output == *'got {"url":{"action":"decline"}}'* ]]
 }
 
 @test "questions of the server: whose an address is stands on a line of its own" {
     local url host warning
     while read -r url host warning; do
-        TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit as="$url" -- "$workshop"
+        STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit as="$url" -- "$workshop"
         [[ $output == *$'\n'"    $host"$'\n'* ]]
         case $warning in
         none) [[ $output != *warning:* ]] ;;
@@ -271,7 +271,7 @@ LINES
     [[ $output == *'"model":"m"'* ]]
     run "$MCPCTL" call --yes think --sampler false -- "$workshop"
     [ "$status" -ne 0 ]
-    TYPED='n\n' run on_terminal "$MCPCTL" call think --sampler 'touch ran' -- "$workshop"
+    STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call think --sampler 'touch ran' -- "$workshop"
     [ ! -e ran ]
 }
 

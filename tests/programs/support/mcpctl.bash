@@ -30,10 +30,20 @@ serve() {
 }
 
 # What it shows on a terminal, on which TYPED is typed; without the carriage returns that the terminal adds.
+# With STAY=1 its input does not end after that: an end that is typed ahead may overtake the last answer.
 on_terminal() {
-    local line
+    local line typed=$BATS_TEST_TMPDIR/typed fd
     printf -v line '%q ' "$@"
-    printf "${TYPED:-}" | SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
+    if [ "${STAY:-}" ]; then
+        rm -f "$typed"
+        mkfifo "$typed"
+        exec {fd}<>"$typed"
+        printf "${TYPED:-}" >&$fd
+        SHELL=/bin/bash script -qec "$line" /dev/null <"$typed" | sed 's/\r$//'
+        exec {fd}>&-
+    else
+        printf "${TYPED:-}" | SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
+    fi
 }
 
 apart() {
