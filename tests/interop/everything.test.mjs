@@ -93,7 +93,7 @@ const completions = ({ path }) => [
     ['git://code/{rev}/{+path}{?offset,length,format}', 'rev', 'fe', {}, ['feature/new']],
     ['git://code/{rev}/{+path}{?offset,length,format}', 'path', 'sr', { rev: 'v1' }, ['src/']],
     ['git://code/-/log/{rev}/{+path}{?limit,format}', 'path', 'src/', { rev: 'main' }, ['src/x y.c']],
-    ['git://lib/-/commit/{rev}', 'rev', '', {}, ['HEAD', 'main']],
+    ['git://lib/-/commit/{rev}{?format}', 'rev', '', {}, ['HEAD', 'main']],
     ['sqlite://shop/{table}{?format}', 'table', '', {}, ['customer', 'invoice']],
     ['sqlite://shop/{table}/row{/key*}{?format}', 'key', '2', { table: 'customer' }, ['2', '20']],
     ['postgres://shop/{schema}{?format}', 'schema', 'pu', {}, ['public']],

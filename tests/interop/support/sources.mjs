@@ -76,8 +76,10 @@ export function makeSources(postgres, options = '') {
         // All that the list has.
         uris: [
             docs, join(docs, 'readme.md'), join(docs, 'sub folder'), join(docs, DEEP)].map(path => pathToFileURL(path).href).concat([
-            'git://code/', 'git://code/HEAD/list.txt', 'git://code/HEAD/src', 'git://code/HEAD/src/x%20y.c',
-            'git://lib/', 'git://lib/HEAD/gadget.h',
+            'git://code/', ...['branches', 'log/HEAD', 'status', 'tags'].map(entry => `git://code/-/${entry}`),
+            'git://code/HEAD/list.txt', 'git://code/HEAD/src', 'git://code/HEAD/src/x%20y.c',
+            'git://lib/', ...['branches', 'log/HEAD', 'tags'].map(entry => `git://lib/-/${entry}`),
+            'git://lib/HEAD/gadget.h',
             'sqlite://shop/', ...['customer', 'invoice'].flatMap(t => [`sqlite://shop/${t}`, `sqlite://shop/${t}/rows`]),
             'postgres://shop/', 'postgres://shop/public',
             ...['customer', 'sale'].flatMap(t => [`postgres://shop/public/${t}`, `postgres://shop/public/${t}/rows`]),
