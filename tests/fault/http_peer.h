@@ -335,8 +335,8 @@ static inline void expect(int fd, int status, const char *word)
 
     assert_non_null(body);
     assert_int_equal(got, status);
-    if (!strstr(body, word))
-        fail_msg("no %s in %s", word, body);
+    if (!body || !strstr(body, word))
+        fail_msg("no %s in %s", word, body ? body : "nothing");
 }
 
 /* Reads until all of it contains the word; how much came. */

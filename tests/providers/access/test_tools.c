@@ -48,7 +48,7 @@ static const mcp_json *result_of(const char *method, const char *params)
 
 static const mcp_json *call(const char *tool, const char *arguments)
 {
-    char params[4096];
+    char params[4096 + 64];
     snprintf(params, sizeof params, "\"name\":\"%s\",\"arguments\":{%s}", tool, arguments);
     const mcp_json *result = result_of(CALL, params);
     assert_non_null(result);

@@ -3,6 +3,7 @@
 #ifndef MCP_TESTS_GIT_CRAFT_H
 #define MCP_TESTS_GIT_CRAFT_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, 
 /* The file of a loose object, whatever its name promises. `git`: the repository's folder with "objects" in it. */
 static inline void craft_loose(const char *git, const git_oid *id, const void *file, size_t len)
 {
-    char hex[GIT_OID_HEXSZ + 1], path[512];
+    char hex[GIT_OID_HEXSZ + 1], path[PATH_MAX + 64];
     git_oid_tostr(hex, sizeof hex, id);
     snprintf(path, sizeof path, "%s/objects/%.2s", git, hex);
     (void)mkdir(path, 0700);
@@ -209,7 +210,7 @@ static inline craft_bytes craft_index(const craft_pack *p)
 /* Writes both files. The sums at their ends are zero: they are not what keeps anybody safe. */
 static inline void craft_pack_end(craft_pack *p, const char *git)
 {
-    char path[512];
+    char path[PATH_MAX + 64];
     craft_bytes x = craft_index(p);
     craft_put(&p->bytes, (char[20]){0}, 20);
     snprintf(path, sizeof path, "%s/objects/pack/pack-1.pack", git);

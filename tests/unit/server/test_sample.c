@@ -195,8 +195,8 @@ static void malformed(void **state)
 {
     static const char *const cases[] = {
         "[{\"role\":\"system\",\"content\":{\"type\":\"text\",\"text\":\"x\"}}]",
-        "[{\"role\":\"assistant\",\"content\":{\"type\":\"tool_use\",\"name\":\"t\"}},"
-        "{\"role\":\"user\",\"content\":{\"type\":\"tool_result\",\"content\":[]}}]",
+        ("[{\"role\":\"assistant\",\"content\":{\"type\":\"tool_use\",\"name\":\"t\"}},"
+         "{\"role\":\"user\",\"content\":{\"type\":\"tool_result\",\"content\":[]}}]"),
         "[{\"role\":\"user\",\"content\":\"x\"}]",
         "[]",
         "{}",
