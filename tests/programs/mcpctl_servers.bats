@@ -99,7 +99,7 @@ load support/mcpctl
     serve folder
     for base in "${url%/mcp}" "${url%mcp}"; do
         run "$MCPCTL" info -s "$base"
-        [ "$status" -eq 1 ]
+        [ "$status" -eq 3 ]
         [[ $output == *"usually /mcp: $url"* ]]
     done
     run "$MCPCTL" info -s "$url/none"
