@@ -1,7 +1,7 @@
 #!/bin/sh
 # modules.sh BUILD SOURCE: a module is written, built and loaded as a stranger would do it: against an installed
 # libmcp, by pkg-config, with nothing of the source tree. The example of docs/modules.md with its own command; then
-# the project's own modules, from a copy of their folder and of providers/common alone, which proves that they use
+# the project's own modules, from a copy of their folder and of those that several share alone, which proves that they use
 # nothing private. At last what the build says without a module's library, and that it can be left out.
 set -eu
 build=$1
@@ -54,34 +54,39 @@ step "--list-modules knows it" sh -c "mcpd --list-modules | grep -q '^  notes:WH
 
 # ---- the project's own ---------------------------------------------------------------------------------------
 
-outside() { # name, package
+outside() { # name, packages and folders beside common, each separated by commas; "-": none
     mkdir "$1"
     cp "$source/providers/$1"/*.[ch] "$1/"
-    # shellcheck disable=SC2046
-    $cc -std=c11 -O1 -Wall -shared -fPIC -fvisibility=hidden -Icommon -I"$1" "$1"/*.c common/*.c \
-        $(pkg-config --cflags mcp) $(pkg-config --cflags --libs "$2") -o "$1.so"
+    beside=
+    for shared in $(echo "$3" | tr , ' ' | tr -d -); do
+        beside="$beside -I$shared $shared/*.c"
+    done
+    # shellcheck disable=SC2046,SC2086
+    $cc -std=c11 -O1 -Wall -shared -fPIC -fvisibility=hidden -Icommon -I"$1" "$1"/*.c common/*.c $beside \
+        $(pkg-config --cflags mcp) $(pkg-config --cflags --libs $(echo "$2" | tr , ' ')) -o "$1.so"
 }
 private() { [ ! -e "$1" ] || nm -D --undefined-only "$1" | grep -w 'mcp__[a-z_]*'; }
 linked() { ldd "$1" | grep libmcp; }
 
-mkdir common
+mkdir common search
 cp "$source/providers/common"/*.[ch] common/
+cp "$source/providers/search"/*.[ch] search/
 mkdir repository
 git init -q -b main repository
 git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
 sqlite3 shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
 rm -f "$folder"/git.so "$folder"/sqlite.so "$folder"/postgres.so
-while read -r name package served pattern; do
+while read -r name packages beside served pattern; do
     grep -q "^MCP_MODULE_$(echo "$name" | tr a-z A-Z):BOOL=ON" "$build/CMakeCache.txt" || continue
-    step "$name: built by pkg-config, out of the tree" outside "$name" "$package"
+    step "$name: built by pkg-config, out of the tree" outside "$name" "$packages" "$beside"
     step "$name: uses no private symbol" not private "./$name.so"
     step "$name: is not linked with libmcp" not linked "./$name.so"
     # A database that is away keeps nothing else from being served.
     step "$name: is loaded and serves" lists "$pattern" --module "./$name.so" "$name:$served" repository
 done <<'MODULES'
-git libgit2 repository git://repository/
-sqlite sqlite3 shop.db sqlite://shop/sale
-postgres libpq host=/nowhere /repository
+git libgit2,zlib,libpcre2-8 search repository git://repository/
+sqlite sqlite3 - shop.db sqlite://shop/sale
+postgres libpq - host=/nowhere /repository
 MODULES
 
 # ---- without their libraries -----------------------------------------------------------------------------------
