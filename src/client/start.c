@@ -382,7 +382,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     client->handshake = 0;
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, id, NULL);
-    if (is_late_proof(client, rc, result)) {
+    if (rc == MCP_EREMOTE && is_late_proof(client, rc, result)) {
         client->handshake_only = false;
         on_unsupported(client, result);
         return;

@@ -218,6 +218,16 @@ static const struct line {
      MCP_OK,
      "2026-07-28",
      "server/discover initialize server/discover "},
+    {"a legacy server that adds what modern ones list",
+     NULL,
+     {{"server/discover", ERROR("-32601", "")},
+      {"initialize",
+       RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"protocolVersion\":\"2025-11-25\","
+              "\"capabilities\":{\"resources\":{}},\"serverInfo\":{\"name\":\"s\"},"
+              "\"instructions\":\"be kind\"}")}},
+     MCP_OK,
+     "2025-11-25",
+     HANDSHAKE},
     {"a legacy server that starts slowly answers both at last",
      NULL,
      {{"initialize", LATE(ERROR("-32601", "")) "\n" INITIALIZED("2025-03-26")}},
