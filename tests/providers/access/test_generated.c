@@ -375,28 +375,18 @@ static void run(size_t count)
     assert_true(served > count / 10 && hidden > count / 10);
 }
 
-static int setup(void **state)
+static void begin(mcp_loop *loop)
 {
-    (void)state;
-    state_of_random = number("MCP_ACCESS_SEED", 1);
-    make_world(generated_script);
     add_targets();
     write_prompts();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_world();
-    return 0;
+    open_world(&p, loop);
 }
 
 static void test_at_once(void **state)
 {
     (void)state;
     ask_for = ask;
-    open_world(&p, NULL);
+    begin(NULL);
     run(number("MCP_ACCESS_URIS", 10000));
     close_world(&p);
 }
@@ -404,11 +394,9 @@ static void test_at_once(void **state)
 /* With workers, and with subscriptions, which need a host. */
 static void test_on_workers(void **state)
 {
-    mcp_loop *loop;
     (void)state;
     ask_for = ask_and_wait;
-    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
-    open_world(&p, loop);
+    begin(new_loop());
     run(number("MCP_ACCESS_URIS", 10000) / 10);
     close_world(&p);
 }
@@ -419,5 +407,6 @@ int main(void)
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_on_workers),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    state_of_random = number("MCP_ACCESS_SEED", 1);
+    return run_in_world(tests, .script = generated_script);
 }

@@ -16,26 +16,7 @@ static const char script[] =
     "first; "
     "git tag v1; echo 'MARK(secret2)' >>secret.key; echo 'MARK(open2)' >>open.md; "
     "git commit -q -a -m second; echo 'MARK(work)' >>open.md; echo 'MARK(work)' >>secret.key; "
-    "echo new >new.md; echo new >new.key; git add new.md new.key; cd ..; "
-    "sqlite3 shop.db \"CREATE TABLE sale(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO sale "
-    "VALUES "
-    "(1, 'MARK(sale)'); CREATE TABLE customer(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO "
-    "customer "
-    "VALUES (1, 'MARK(customer)');\"";
-
-static int setup(void **state)
-{
-    (void)state;
-    make_world(script);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_world();
-    return 0;
-}
+    "echo new >new.md; echo new >new.key; git add new.md new.key; cd ..; " SHOP_SCRIPT;
 
 /* One request under rules. "$T" stands for the folder. */
 typedef struct row {
@@ -79,16 +60,9 @@ static void check(const row *rows, size_t n, mcp_loop *loop)
         while (count < COUNT(rows[i].rules) && rows[i].rules[count].glob)
             count++;
         set_rules(&p, rows[i].rules, count);
-        check_reply(params, (loop ? ask_and_wait : ask)(&p, rows[i].method, params), rows[i].has);
+        check_reply(params, ask_any(&p, rows[i].method, params), rows[i].has);
     }
     close_world(&p);
-}
-
-static mcp_loop *new_loop(void)
-{
-    mcp_loop *loop = NULL;
-    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
-    return loop;
 }
 
 /* Without workers, where everything happens at once, and with them. */
@@ -343,5 +317,5 @@ int main(void)
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_listings),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return run_in_world(tests, .script = script);
 }

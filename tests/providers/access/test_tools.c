@@ -13,24 +13,8 @@ static const char script[] =
     "(cd docs/many; seq -f %03.0f 40 | xargs touch); "
     "git init -q -b main app; cd app; mkdir -p sub; echo 'MARK(secret)' >secret.key; "
     "echo 'MARK(open)' >open.md; echo 'MARK(deep)' >sub/deep.key; git add .; git commit -q -m "
-    "first; git tag v1; echo 'MARK(open2)' >>open.md; git commit -q -a -m second; cd ..; "
-    "sqlite3 shop.db \"CREATE TABLE sale(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO sale "
-    "VALUES (1, 'MARK(sale)'); CREATE TABLE customer(id INTEGER PRIMARY KEY, word TEXT); INSERT "
-    "INTO customer VALUES (1, 'MARK(customer)');\"";
-
-static int setup(void **state)
-{
-    (void)state;
-    make_world(script);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_world();
-    return 0;
-}
+    "first; git tag v1; echo 'MARK(open2)' >>open.md; git commit -q -a -m second; cd "
+    "..; " SHOP_SCRIPT;
 
 /* ---- asking ---------------------------------------------------------------------------------------- */
 
@@ -39,7 +23,7 @@ static mcp_json_doc *last;
 /* The result, until the next question; NULL: there was an error. */
 static const mcp_json *result_of(const char *method, const char *params)
 {
-    const char *reply = (p.loop ? ask_and_wait : ask)(&p, method, params);
+    const char *reply = ask_any(&p, method, params);
     mcp_json_free(last);
     last = NULL;
     assert_int_equal(mcp_json_parse(mcp_str_from(reply), NULL, NULL, &last, NULL), MCP_OK);
@@ -270,10 +254,8 @@ static void test_at_once(void **state)
 
 static void test_with_workers(void **state)
 {
-    mcp_loop *loop = NULL;
     (void)state;
-    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
-    check_all(loop);
+    check_all(new_loop());
 }
 
 /* Something has to be there for the properties to be about. */
@@ -308,5 +290,5 @@ int main(void)
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_with_workers),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return run_in_world(tests, .script = script);
 }

@@ -1,0 +1,273 @@
+/* world.c: see world.h. */
+#define _GNU_SOURCE
+#include "world.h"
+
+#include <sys/stat.h>
+
+#include "bridge.h"
+#include "files.h"
+#include "git.h"
+#include "prompts.h"
+#include "sqlite.h"
+#ifdef MCP_TEST_POSTGRES
+#include "postgres.h"
+#endif
+
+char top[64];
+world_options world;
+rule rules[RULES];
+
+static bool with_database;
+static mcp_prompts *prompt_files;
+static mcp_bridge *tools;
+
+/* ---- the folder -------------------------------------------------------------------------------------- */
+
+/* Runs a script there. */
+static void sh(const char *script)
+{
+    static char text[32 << 10];
+    int n = snprintf(text, sizeof text, "set -e; cd %s; %s", top, script);
+    assert_true(n > 0 && (size_t)n < sizeof text);
+    if (system(text) != 0)
+        fail_msg("%s", script);
+}
+
+/* `server VERB` of the PostgreSQL tests; its exit status. */
+static int database_server(const char *verb)
+{
+    char command[600];
+    snprintf(command, sizeof command, "'%s/providers/postgres/server' %s %s/pg",
+             MCP_TEST_SOURCE_DIR, verb, top);
+    int status = system(command);
+    return status == -1 ? 1 : status >> 8;
+}
+
+static void make_database(const char *sql)
+{
+    char path[96], command[300];
+    int rc = database_server("make");
+    if (rc == 77)
+        return;
+    assert_int_equal(rc, 0);
+    with_database = true;
+    assert_int_equal(database_server("start"), 0);
+    snprintf(path, sizeof path, "%s/mart.sql", top);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "CREATE ROLE reader LOGIN; CREATE DATABASE mart;\n\\connect mart\n%s\n", sql);
+    fclose(f);
+    snprintf(command, sizeof command,
+             "psql -q -v ON_ERROR_STOP=1 -h %s/pg -U postgres -f %s postgres >/dev/null", top,
+             path);
+    assert_int_equal(system(command), 0);
+}
+
+bool has_database(void)
+{
+    return with_database;
+}
+
+void make_world(const world_options *options)
+{
+    static const char *const environment[][2] = {
+        {"GIT_CONFIG_NOSYSTEM", "1"},
+        {"GIT_CONFIG_GLOBAL", "/dev/null"},
+        {"GIT_AUTHOR_NAME", "Ada"},
+        {"GIT_AUTHOR_EMAIL", "ada@example.org"},
+        {"GIT_COMMITTER_NAME", "Bob"},
+        {"GIT_COMMITTER_EMAIL", "bob@example.org"},
+        {"GIT_AUTHOR_DATE", "1700000000 +0100"},
+        {"GIT_COMMITTER_DATE", "1700000000 +0000"},
+        {"ASAN_OPTIONS", ""},
+    };
+    for (size_t i = 0; i < COUNT(environment); i++)
+        setenv(environment[i][0], environment[i][1], 1);
+    strcpy(top, "/tmp/mcp-access-XXXXXX");
+    assert_non_null(mkdtemp(top));
+    assert_int_equal(chmod(top, 0755), 0); /* PostgreSQL may run as another user */
+    sh(options->script);
+#ifdef MCP_TEST_POSTGRES
+    if (options->database)
+        make_database(options->database);
+#endif
+}
+
+void remove_world(void)
+{
+    char command[192];
+    if (with_database)
+        database_server("remove");
+    with_database = false;
+    snprintf(command, sizeof command, "chmod -R u+w %s && rm -rf %s", top, top);
+    assert_int_equal(system(command), 0);
+}
+
+int world_setup(void **state)
+{
+    (void)state;
+    make_world(&world);
+    return 0;
+}
+
+int world_teardown(void **state)
+{
+    (void)state;
+    remove_world();
+    return 0;
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------- */
+
+/* "*": anything but a slash; "**": anything. */
+static bool matches(const char *glob, const char *name)
+{
+    if (glob[0] == '*') {
+        bool any = glob[1] == '*';
+        for (const char *rest = name;; rest++) {
+            if (matches(glob + 1 + any, rest))
+                return true;
+            if (!*rest || (*rest == '/' && !any))
+                return false;
+        }
+    }
+    if (strncmp(glob, "$T", 2) == 0)
+        return strncmp(name, top, strlen(top)) == 0 && matches(glob + 2, name + strlen(top));
+    return *glob == *name && (!*glob || matches(glob + 1, name + 1));
+}
+
+bool allowed(const char *name)
+{
+    bool allow = true;
+    for (size_t i = 0; i < RULES && rules[i].glob; i++)
+        if (matches(rules[i].glob, name))
+            allow = rules[i].allow;
+    return allow;
+}
+
+static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+{
+    (void)user, (void)principal;
+    return item != MCP_ITEM_RESOURCE || allowed(name.ptr);
+}
+
+void set_rules(const peer *p, const rule *these, size_t n)
+{
+    memset(rules, 0, sizeof rules);
+    memcpy(rules, these, n * sizeof *these);
+    assert_int_equal(mcp_server_set_access(p->server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
+}
+
+/* ---- the server -------------------------------------------------------------------------------------- */
+
+/* Notes without a provider: "note:NAME" for any name, shown from its beginning or from `from` on, and one by its
+ * name. */
+static int read_note(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    mcp_str name = uri;
+    (void)user;
+    if (match)
+        mcp_uri_match_get(match, "name", &name);
+    return mcp_reply_textf(req, "MARK(note:%.*s)", (int)name.len, name.ptr);
+}
+
+static void add_notes(const peer *p)
+{
+    static const char *const templates[] = {"note:{name}{?from,to}", "notes:{+name}{?from,to}"};
+    for (size_t i = 0; i < COUNT(templates); i++)
+        assert_int_equal(
+            mcp_server_add_template(p->server,
+                                    MCP_OPTIONS(mcp_resource_template, .uri_template = templates[i],
+                                                .name = "note", .read = read_note),
+                                    NULL, NULL),
+            MCP_OK);
+    assert_int_equal(mcp_server_add_resource(p->server,
+                                             MCP_OPTIONS(mcp_resource, .uri = "note:own?x=1",
+                                                         .name = "own", .read = read_note),
+                                             NULL, NULL),
+                     MCP_OK);
+}
+
+static void add_databases(peer *p)
+{
+    char shop[96];
+    snprintf(shop, sizeof shop, "%s/shop.db", top);
+    assert_int_equal(
+        mcp_sqlite_mount(p->server, MCP_OPTIONS(mcp_sqlite_options, .path = shop), &p->error),
+        MCP_OK);
+#ifdef MCP_TEST_POSTGRES
+    char mart[160];
+    snprintf(mart, sizeof mart, "host=%s/pg user=reader dbname=mart", top);
+    if (with_database && p->loop)
+        assert_int_equal(mcp_postgres_mount(p->server,
+                                            MCP_OPTIONS(mcp_postgres_options, .conninfo = mart),
+                                            &p->error),
+                         MCP_OK);
+#endif
+}
+
+static void add_files(peer *p)
+{
+    char docs[96];
+    const char *sources[] = {docs};
+    mcp_files *files = NULL;
+    snprintf(docs, sizeof docs, "%s/docs", top);
+    assert_int_equal(mcp_files_mount(p->server,
+                                     MCP_OPTIONS(mcp_files_options, .sources = sources,
+                                                 .n_sources = 1, .handle = &files),
+                                     &p->error),
+                     MCP_OK);
+    search_source search = mcp_files_search(files);
+    assert_int_equal(mcp_bridge_new(p->server,
+                                    &(mcp_bridge_options){.size = sizeof(mcp_bridge_options)},
+                                    &tools, &p->error),
+                     MCP_OK);
+    assert_int_equal(mcp_bridge_add_tools(tools, &search, 1, &p->error), MCP_OK);
+}
+
+mcp_loop *new_loop(void)
+{
+    mcp_loop *loop = NULL;
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+    return loop;
+}
+
+void open_world(peer *p, mcp_loop *loop)
+{
+    char app[96], prompts[96];
+    memset(p, 0, sizeof *p);
+    p->loop = loop;
+    snprintf(app, sizeof app, "%s/app", top);
+    snprintf(prompts, sizeof prompts, "%s/prompts", top);
+    assert_int_equal(
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
+                                   .coalesce_ms = 1, .host = loop ? mcp_loop_host(loop) : NULL,
+                                   .page_size = 1000, .no_rate_limits = true),
+                       &p->server, &p->error),
+        MCP_OK);
+    add_files(p);
+    assert_int_equal(mcp_git_mount(p->server, MCP_OPTIONS(mcp_git_options, .path = app), &p->error),
+                     MCP_OK);
+    add_databases(p);
+    assert_int_equal(
+        mcp_prompts_add(p->server,
+                        MCP_OPTIONS(mcp_prompts_options, .folder = prompts, .no_watch = true),
+                        &prompt_files, &p->error),
+        MCP_OK);
+    add_notes(p);
+    assert_int_equal(peer_connect(p), MCP_OK);
+}
+
+void close_world(peer *p)
+{
+    if (p->loop)
+        mcp_loop_drain(p->loop, 10000);
+    mcp_prompts_free(prompt_files);
+    mcp_bridge_free(tools);
+    peer_close(p);
+}
+
+const char *ask_any(peer *p, const char *method, const char *params)
+{
+    return (p->loop ? ask_and_wait : ask)(p, method, params);
+}
