@@ -380,7 +380,8 @@ static inline void add_lists(void)
     add_shown(t, "MARK(note:note:own?x=1)", "note:own?x=1", "");
 }
 
-static inline void add_targets(void)
+/* All of them; where the lists begin, which name what all providers have. */
+static inline size_t add_targets(void)
 {
     n_targets = 0;
     add_docs();
@@ -388,7 +389,9 @@ static inline void add_targets(void)
     add_tables();
     add_note_targets();
     add_completions();
+    size_t lists = n_targets;
     add_lists();
+    return lists;
 }
 
 #endif

@@ -2,12 +2,13 @@
  * resources/read, the tools, prompts that embed, lists, completion and subscriptions. No answer shows the mark of what
  * the rules hide, and every answer has the marks of what they show.
  *
- * MCP_ACCESS_URIS is how many are asked for (10,000), MCP_ACCESS_SEED the first random number. The million:
+ * MCP_ACCESS_URIS is how many are asked for (10,000, and a fourth of that on workers, with PostgreSQL), MCP_ACCESS_SEED the
+ * first random number. The million:
  *
  *     MCP_ACCESS_URIS=1000000 build/dev/tests/test_access_generated
  */
 #define _GNU_SOURCE
-#include "targets.h"
+#include "targets_postgres.h"
 
 enum { PROMPTS = 30, PER_RULES = 20, PER_CHANNEL = 100 };
 
@@ -167,6 +168,13 @@ static void make_glob(char *to)
                                        "sqlite://shop/customer",
                                        "sqlite://shop/customer/**",
                                        "sqlite://shop/*/row/*",
+                                       "postgres://mart/**",
+                                       "postgres://mart/*",
+                                       "postgres://mart/public/**",
+                                       "postgres://mart/*/customer",
+                                       "postgres://mart/public/customer/**",
+                                       "postgres://mart/**/row/*",
+                                       "postgres://mart/*/$function/**",
                                        "note:**",
                                        "notes:**",
                                        "notes:a/**",
@@ -375,9 +383,12 @@ static void run(size_t count)
     assert_true(served > count / 10 && hidden > count / 10);
 }
 
+/* What there is of PostgreSQL needs a host. */
 static void begin(mcp_loop *loop)
 {
-    add_targets();
+    size_t lists = add_targets();
+    if (loop && has_database())
+        add_mart(lists);
     write_prompts();
     open_world(&p, loop);
 }
@@ -391,13 +402,15 @@ static void test_at_once(void **state)
     close_world(&p);
 }
 
-/* With workers, and with subscriptions, which need a host. */
+/* With workers, with PostgreSQL, and with subscriptions, which need a host. */
 static void test_on_workers(void **state)
 {
     (void)state;
     ask_for = ask_and_wait;
     begin(new_loop());
-    run(number("MCP_ACCESS_URIS", 10000) / 10);
+    if (!has_database())
+        print_message("without PostgreSQL, which is not built or not installed\n");
+    run(number("MCP_ACCESS_URIS", 10000) / 4);
     close_world(&p);
 }
 
@@ -408,5 +421,5 @@ int main(void)
         cmocka_unit_test(test_on_workers),
     };
     state_of_random = number("MCP_ACCESS_SEED", 1);
-    return run_in_world(tests, .script = generated_script);
+    return run_in_world(tests, .script = generated_script, .database = mart_script);
 }
