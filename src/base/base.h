@@ -1,6 +1,7 @@
 /* base.h: the ground under every layer: memory hook, bounded buffer, arena, map, UTF-8, Base64.
  *
- * Symbols with two underscores (mcp__) are shared between our own files and never leave the library.
+ * Symbols with two underscores (mcp__) are shared between our own files. Those that libmcp-io calls too are marked
+ * MCP__SHARED and leave libmcp.so in a version node of their own (src/CMakeLists.txt); the others stay inside.
  */
 #ifndef MCP_SRC_BASE_H
 #define MCP_SRC_BASE_H
@@ -19,23 +20,37 @@
 #define MCP__CLEANUP(fn) __attribute__((cleanup(fn)))
 #define MCP__NOINLINE    __attribute__((noinline))
 #define MCP__FALLTHROUGH __attribute__((fallthrough))
+#define MCP__SHARED      __attribute__((visibility("default")))
 #else
 #define MCP__LIKELY(x)   (x)
 #define MCP__UNLIKELY(x) (x)
 #define MCP__NOINLINE
 #define MCP__FALLTHROUGH
+#define MCP__SHARED
 #endif
+
+/* Its name contains the version. libmcp-io refers to it, so that a program cannot be linked with archives of two
+ * versions, as a program cannot be started with shared libraries of two. */
+#define MCP__PAIR_NAME(major, minor, patch)   mcp__pair_##major##_##minor##_##patch
+#define MCP__PAIR_EXPAND(major, minor, patch) MCP__PAIR_NAME(major, minor, patch)
+#define MCP__PAIR                             MCP__PAIR_EXPAND(MCP_VERSION_MAJOR, MCP_VERSION_MINOR, MCP_VERSION_PATCH)
+MCP__SHARED extern const char MCP__PAIR;
+static inline void mcp__refer_to_version(void)
+{
+    (void)*(const volatile char *)&MCP__PAIR;
+}
 
 /* ---- error.c ---------------------------------------------------------------------------------- */
 
 /* Fills *error (which may be NULL) and returns code, so that a failing function ends with
  * `return mcp__fail(error, MCP_EPARSE, offset, "…", …)`. */
-int mcp__fail(mcp_error *error, int code, size_t offset, const char *format, ...) MCP_PRINTF(4, 5);
+MCP__SHARED int mcp__fail(mcp_error *error, int code, size_t offset, const char *format, ...)
+    MCP_PRINTF(4, 5);
 
 /* ---- memory.c --------------------------------------------------------------------------------- */
 
 /* malloc, realloc, free. */
-extern const mcp_allocator mcp__default_allocator;
+MCP__SHARED extern const mcp_allocator mcp__default_allocator;
 
 /* allocator, or the default one when it is NULL. */
 static inline const mcp_allocator *mcp__allocator(const mcp_allocator *allocator)
@@ -57,12 +72,12 @@ static inline void mcp__release(const mcp_allocator *a, void *ptr)
         a->release(ptr, a->user);
 }
 /* Zeroed memory. */
-void *mcp__zalloc(const mcp_allocator *a, size_t size);
+MCP__SHARED void *mcp__zalloc(const mcp_allocator *a, size_t size);
 /* A NUL-terminated copy of s; NULL when there is no memory. */
-char *mcp__strdup(const mcp_allocator *a, mcp_str s);
+MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 /* Copies an option struct whose caller may know fewer or more fields than we do: what he does not
  * know is zero. `from` begins with a size_t that says how many bytes he knows. */
-void mcp__copy_options(void *to, size_t to_size, const void *from);
+MCP__SHARED void mcp__copy_options(void *to, size_t to_size, const void *from);
 
 /* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
 
@@ -77,13 +92,13 @@ typedef struct mcp__buf {
     const mcp_allocator *allocator; /* borrowed */
 } mcp__buf;
 
-void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
-void mcp__buf_free(mcp__buf *b);
+MCP__SHARED void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
+MCP__SHARED void mcp__buf_free(mcp__buf *b);
 /* Empties it and forgets a failure; memory above keep bytes is given back. */
-void mcp__buf_reset(mcp__buf *b, size_t keep);
+MCP__SHARED void mcp__buf_reset(mcp__buf *b, size_t keep);
 /* Makes room for n more bytes and returns where they go, or NULL after recording the failure. The
  * caller writes up to n bytes and adds to len. */
-char *mcp__buf_grow(mcp__buf *b, size_t n);
+MCP__SHARED char *mcp__buf_grow(mcp__buf *b, size_t n);
 static inline char *mcp__buf_reserve(mcp__buf *b, size_t n)
 {
     /* `<`: an empty buffer has no memory to point into, even for nothing. */
@@ -110,9 +125,9 @@ static inline void mcp__buf_char(mcp__buf *b, char c)
 /* A string literal. */
 #define mcp__buf_lit(b, literal) mcp__buf_add((b), "" literal, sizeof(literal) - 1)
 /* No floating point: its decimal point depends on the locale. */
-void mcp__buf_printf(mcp__buf *b, const char *format, ...) MCP_PRINTF(2, 3);
+MCP__SHARED void mcp__buf_printf(mcp__buf *b, const char *format, ...) MCP_PRINTF(2, 3);
 /* Drops the first n bytes. */
-void mcp__buf_consume(mcp__buf *b, size_t n);
+MCP__SHARED void mcp__buf_consume(mcp__buf *b, size_t n);
 static inline mcp_str mcp__buf_view(const mcp__buf *b)
 {
     mcp_str s = {b->ptr, b->len};
@@ -154,19 +169,20 @@ typedef struct mcp__map {
     const mcp_allocator *allocator;
 } mcp__map;
 
-void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint64_t seed0, uint64_t seed1);
-void mcp__map_free(mcp__map *m);
-void *mcp__map_get(const mcp__map *m, mcp_str key);
+MCP__SHARED void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint64_t seed0,
+                               uint64_t seed1);
+MCP__SHARED void mcp__map_free(mcp__map *m);
+MCP__SHARED void *mcp__map_get(const mcp__map *m, mcp_str key);
 /* MCP_OK, MCP_EEXIST (nothing changed), MCP_ENOMEM. value is not NULL. */
-int mcp__map_add(mcp__map *m, mcp_str key, void *value);
+MCP__SHARED int mcp__map_add(mcp__map *m, mcp_str key, void *value);
 /* The value that was there, or NULL. Never allocates. */
-void *mcp__map_remove(mcp__map *m, mcp_str key);
+MCP__SHARED void *mcp__map_remove(mcp__map *m, mcp_str key);
 /* Lets an entry go on under an equal key in another place, with another value. Never allocates. The key is
  * there. */
 void mcp__map_replace(mcp__map *m, mcp_str key, void *value);
 /* Visits all in no particular order: start with *at = 0, ends with NULL. Removing the entry just
  * visited is allowed. */
-void *mcp__map_next(const mcp__map *m, size_t *at);
+MCP__SHARED void *mcp__map_next(const mcp__map *m, size_t *at);
 
 uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
 
@@ -205,7 +221,7 @@ static inline void mcp__list_remove(mcp__link *link)
 
 /* How many bytes at the start are valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF);
  * len when all are. Fast on ASCII. */
-size_t mcp__utf8_valid(const char *bytes, size_t len);
+MCP__SHARED size_t mcp__utf8_valid(const char *bytes, size_t len);
 /* The size of the one valid character at the start, or 0. len is not 0. */
 size_t mcp__utf8_size(const char *bytes, size_t len);
 /* The largest cut at or before len that does not split a character of valid UTF-8. */

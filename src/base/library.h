@@ -26,6 +26,6 @@ typedef struct mcp__library {
 } mcp__library;
 
 /* Writes their addresses to `functions`, a struct of as many pointers. MCP_OK, MCP_EUNSUPPORTED. */
-int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
+MCP__SHARED int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
 
 #endif

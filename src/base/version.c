@@ -5,3 +5,5 @@ const char *mcp_version(void)
 {
     return MCP_VERSION_STRING;
 }
+
+const char MCP__PAIR = 0;

@@ -104,8 +104,8 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
                        mcp_output_info info);
 /* As mcp_channel_receive(), for a transport that had to look at the message itself: one message or batch,
  * parsed within the channel's limits with the channel's allocator. Takes the document over. */
-int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc,
-                             int64_t now);
+MCP__SHARED int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange,
+                                         mcp_json_doc *doc, int64_t now);
 /* The transport should call mcp_channel_tick() soon. */
 void mcp__channel_wake(mcp_channel *channel);
 
@@ -133,7 +133,7 @@ void mcp__incoming_set_long_lived(mcp__incoming *in);
  * long-lived one. The role moves its own references. */
 mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
 /* Gives back the memory that is kept between messages: the peer is idle. */
-void mcp__channel_trim(mcp_channel *channel);
+MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
 /* The request in flight with that id (JSON value), in whatever exchange; NULL: none. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
 

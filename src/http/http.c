@@ -130,6 +130,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
                  mcp_error *error)
 {
     mcp_http_options given;
+    mcp__refer_to_version();
     mcp__copy_options(&given, sizeof(given), options);
     uint64_t seed[4] = {0};
     if (!server || !given.random)

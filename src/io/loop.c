@@ -213,6 +213,7 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
 
 int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error)
 {
+    mcp__refer_to_version();
     allocator = mcp__allocator(allocator);
     if (!ret)
         return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the loop");

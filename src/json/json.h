@@ -27,7 +27,7 @@ int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_alloc
 /* How long the text was. */
 size_t mcp__json_doc_bytes(const mcp_json_doc *doc);
 /* About what it holds in memory: the text and its values. */
-size_t mcp__json_doc_memory(const mcp_json_doc *doc);
+MCP__SHARED size_t mcp__json_doc_memory(const mcp_json_doc *doc);
 
 /* ---- write.c: JSON text straight into a buffer --------------------------------------------------- */
 

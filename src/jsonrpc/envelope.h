@@ -36,17 +36,17 @@ typedef struct mcp__message {
 } mcp__message;
 
 /* Reads one message (not a batch). Never fails: see MCP__INVALID. The parts are borrowed from root. */
-void mcp__message_read(const mcp_json *root, mcp__message *ret);
+MCP__SHARED void mcp__message_read(const mcp_json *root, mcp__message *ret);
 
 /* Whether a value can be an id: a string, or an integer of any size; 1.0 is the integer 1. */
 bool mcp__is_id(const mcp_json *value);
 
 /* The id as JSON text, as it has to come back: one text for each value. */
-void mcp__put_id(mcp__buf *b, const mcp_json *id);
+MCP__SHARED void mcp__put_id(mcp__buf *b, const mcp_json *id);
 
 /* Finds the id at the top level of a message that could not be parsed (too long, too deep), of which
  * `head` is the beginning. Appends it as JSON text and returns true, or returns false. */
-bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
+MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
 /* The same for the end of such a message: looks at the members behind its last array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
@@ -54,8 +54,8 @@ bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *i
 void mcp__put_result_head(mcp__buf *b, mcp_str id); /* {"jsonrpc":"2.0","id":…,"result": */
 typedef enum mcp__no_id { MCP__NO_ID_NULL = 0, MCP__NO_ID_ABSENT } mcp__no_id;
 /* A whole error; data is JSON text, may be empty. */
-void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code, mcp_str message,
-                    mcp_str data);
+MCP__SHARED void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code,
+                                mcp_str message, mcp_str data);
 /* {"jsonrpc":"2.0","method":"…","params": and with an id for a request; the caller adds params and }. */
 void mcp__put_notification_head(mcp__buf *b, mcp_str method);
 void mcp__put_request_head(mcp__buf *b, int64_t id, mcp_str method);

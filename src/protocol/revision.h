@@ -70,7 +70,7 @@ extern const mcp__revision mcp__revisions[];
 extern const size_t mcp__revision_count;
 
 /* The row with that name, or NULL. */
-const mcp__revision *mcp__revision_find(mcp_str name);
+MCP__SHARED const mcp__revision *mcp__revision_find(mcp_str name);
 /* The newest of the modern or of the legacy ones. */
 const mcp__revision *mcp__revision_newest(bool modern);
 /* The row by which the answer to initialize is written for a client that asks for `requested`: its own

@@ -1,6 +1,7 @@
 #!/bin/sh
-# symbols.sh LIBRARY...: a shared library exports mcp_* and nothing else; what our files share among
-# themselves (mcp__*) stays inside, and each symbol leaves from one library only.
+# symbols.sh LIBRARY...: libmcp.so, and libmcp-io.so where there is one. A shared library exports mcp_* under a version
+# that goes with its soname. What our files share among themselves (mcp__*) stays inside, but for what libmcp-io needs
+# of libmcp: that leaves in a version node of exactly this version. Nothing is compiled into both.
 set -eu
 nm=${NM:-nm}
 
@@ -15,17 +16,49 @@ report() { # what, lines that should not be there
         failed=1
     fi
 }
-exports() {
-    "$nm" -D --defined-only "$1" | awk '{ sub(/@.*/, "", $NF); print $NF }'
+exports() { # "name node" of each
+    "$nm" -D --defined-only "$1" | awk '$(NF - 1) != "A" { sub(/@+/, " ", $NF); print $NF }'
+}
+needs() { # the same of what it takes from libmcp
+    "$nm" -D --undefined-only "$1" | sed -n 's/.* \(mcp_[^@]*\)@*\(.*\)/\1 \2/p'
+}
+global() { # defined in the archive, for other files too
+    "$nm" --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $3 }' | sort -u
 }
 
 for library in "$@"; do
     name=${library##*/}
-    report "$name exports mcp_* only" "$(exports "$library" | grep -v '^mcp_[a-z]' || true)"
-    report "$name keeps mcp__* inside" "$(exports "$library" | grep '^mcp__' || true)"
-    [ -n "$(exports "$library")" ] && nothing='' || nothing='no symbol at all'
-    report "$name exports something" "$nothing"
+    full=$(readlink -f "$library")
+    version=${full##*.so.}
+    case $version in
+        0.*) abi=${version%.*} ;;
+        *) abi=${version%%.*} ;;
+    esac
+    node=$(echo "${name%%.so*}" | tr a-z- A-Z_)
+    soname=$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    [ "$soname" = "${name%%.so*}.so.$abi" ] && wrong='' || wrong=$soname
+    report "the soname of $name has the numbers that the interface has" "$wrong"
+    report "$name exports something" "$([ -n "$(exports "$library")" ] || echo 'no symbol at all')"
+    report "$name exports mcp_* only" "$(exports "$library" | grep -v '^mcp_' || true)"
+    report "the public symbols of $name have the version of the soname" \
+        "$(exports "$library" | grep '^mcp_[a-z]' | grep -v " ${node}_$abi\$" || true)"
+    report "the private ones of $name have the version of the library" \
+        "$(exports "$library" | grep '^mcp__' | grep -v " LIBMCP_PRIVATE_$version\$" || true)"
 done
-report "no symbol leaves twice" "$(for library in "$@"; do exports "$library"; done | sort | uniq -d)"
+report "no symbol leaves twice" "$(for library in "$@"; do exports "$library"; done | cut -d' ' -f1 | sort | uniq -d)"
+
+if [ $# -eq 2 ]; then
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    exports "$1" | grep '^mcp__' | sort >"$tmp/lent"
+    needs "$2" | grep '^mcp__' | sort >"$tmp/needed"
+    report "libmcp exports the private symbols that libmcp-io needs, and no others" "$(diff "$tmp/lent" "$tmp/needed" || true)"
+    folder=$(dirname "$1")
+    global "$folder/libmcp.a" >"$tmp/mcp"
+    "$nm" --defined-only "$2" | awk 'NF == 3 { print $3 }' | sort -u >"$tmp/io"
+    report "libmcp-io.so has no copy of anything of libmcp" "$(comm -12 "$tmp/mcp" "$tmp/io")"
+    global "$folder/libmcp-io.a" >"$tmp/io"
+    report "neither has libmcp-io.a" "$(comm -12 "$tmp/mcp" "$tmp/io")"
+fi
 echo "1..$number"
 exit $failed
