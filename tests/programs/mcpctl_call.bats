@@ -6,7 +6,7 @@ load support/mcpctl
 @test "tools" {
     run "$MCPCTL" tools -- "$workshop"
     [ "${lines[0]}" = add ]
-    [ "${#lines[@]}" -eq 12 ]
+    [ "${#lines[@]}" -eq 14 ]
     run "$MCPCTL" tools --long -- "$workshop"
     [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
     run "$MCPCTL" tools --json -- "$workshop"
@@ -281,6 +281,16 @@ LINES
         apart "$MCPCTL" call --yes --revision $revision book_table day=2026-12-01 -- "$(type -P ask)" </dev/null
         [[ $status == 6 && $stderr == *"elicitation.form"*"that takes a terminal" ]]
     done
+}
+
+@test "questions of the server: roots, and capabilities that mcpctl does not declare, by name" {
+    apart "$MCPCTL" call --yes where -- "$workshop"
+    [ "$status" -eq 6 ]
+    [[ $stderr == *"(roots/list)"*"mcpctl has no roots to tell of"* && $stderr != *--sampler* ]]
+    apart "$MCPCTL" call --yes lacks of=roots -- "$workshop"
+    [[ $status == 6 && $stderr == *"not declared"*"it needs roots, which mcpctl does not have"* ]]
+    apart "$MCPCTL" call --yes lacks of=extension -- "$workshop"
+    [[ $status == 6 && $stderr == *"it needs the extension com.example/ui, which mcpctl does not have"* ]]
 }
 
 @test "call: a tool that goes on as a task is a call like any other" {
