@@ -74,28 +74,31 @@ static void keep(mcp__call *call, int rc, const mcp_json *result, const mcp_erro
 void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
 {
     mcp_client *client = call->client;
-    mcp_error cancelled;
+    mcp_error why = {0}; /* ours, because the given one may be part of the call */
     mcp__round_drop(call);
     if (call->cancelled) {
         client->cancelled--;
         call->cancelled = false;
-        rc = mcp__fail(&cancelled, MCP_ECANCELLED, 0, "%s",
+        rc = mcp__fail(&why, MCP_ECANCELLED, 0, "%s",
                        call->reason ? call->reason : mcp_error_text(MCP_ECANCELLED));
         result = NULL;
-        error = &cancelled;
+    } else if (rc != MCP_OK && error) {
+        why = *error;
+    } else if (rc != MCP_OK) {
+        mcp__fail(&why, rc, 0, "%s", mcp_error_text(rc));
     }
-    if (call->task && mcp__call_task_end(call, &rc, &error))
+    if (call->task && mcp__call_task_end(call, &rc, &why))
         return;
+    error = rc == MCP_OK ? NULL : &why;
     if (call->keep) {
-        keep(call, rc, result, rc == MCP_OK ? NULL : error);
+        keep(call, rc, result, error);
         return;
     }
     mcp_result_fn *fn = call->options.done;
     void *user = call->options.user;
-    mcp_error copy = rc != MCP_OK && error ? *error : (mcp_error){0}; /* it may be the task's */
     mcp__call_free(call);
     if (fn)
-        fn(client, rc, result, rc != MCP_OK && error ? &copy : NULL, user);
+        fn(client, rc, result, error, user);
 }
 
 void mcp__call_fail(mcp__call *call, int rc)

@@ -2,7 +2,7 @@
  *
  *     client.c     its life, its channel
  *     options.c    what it was made with: texts that go into every request
- *     start.c      which era and revision, the handshake
+ *     start.c      which era the server is of, the handshake; versions.c chooses the revision
  *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges what came back
  *     typed.c      calls with a name of their own; pages.c lists; wait.c the blocking form
  *     send.c       one request on its way; exchange.c what transports with exchanges tell and ask
@@ -239,6 +239,20 @@ void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result
                               const mcp_error *error);
 /* The session is gone: a new one, unless that is on its way already. */
 void mcp__client_renew(mcp_client *client);
+
+/* ---- versions.c ------------------------------------------------------------------------------ */
+
+/* The newest modern revision in `list` that we may speak, or NULL. */
+const mcp__revision *mcp__version_choose(const mcp_client *client, const mcp_json *list);
+/* Whether `list` has only revisions of the legacy era that we may speak. */
+bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list);
+/* MCP_EPROTOCOL: the server names no revision that we may speak. */
+int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, mcp_error *error);
+/* The revision of an InitializeResult. MCP_EPROTOCOL: it is not one that we may speak. */
+int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const mcp__revision **ret,
+                        mcp_error *error);
+/* The revision that initialize asks for. */
+const mcp__revision *mcp__version_first_legacy(const mcp_client *client);
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
@@ -477,8 +491,9 @@ void mcp__call_task_begin(mcp__call *call, const mcp_json *result);
 void mcp__call_task_answered(mcp__call *call, const mcp_json *result);
 /* The same, a failure. True: it goes on, or is over. */
 bool mcp__call_task_failed(mcp__call *call, int rc);
-/* The call is to be over: true when it first asks the server to cancel the task. May change the outcome. */
-bool mcp__call_task_end(mcp__call *call, int *rc, const mcp_error **error);
+/* The call is to be over with *rc and *error: true when it first asks the server to cancel the task. Otherwise both may
+ * have changed; *error is the caller's, and nothing of it belongs to the task. */
+bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error);
 bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
 int mcp__call_task_note_answer(mcp__call *call, mcp_str key);
 /* Sends the answers in call->input. */

@@ -17,7 +17,6 @@ enum {
 
 static int send_probe(mcp_client *client, const mcp__revision *r);
 static int send_initialize(mcp_client *client, const mcp__revision *r);
-static const mcp__revision *first_legacy(const mcp_client *client);
 static void fall_back(mcp_client *client);
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -110,75 +109,14 @@ static int check_members(const mcp_json *result, const char *method, mcp_error *
     return MCP_OK;
 }
 
-/* ---- versions -------------------------------------------------------------------------------- */
-
-/* The newest modern revision in `list` that we may speak, or NULL. */
-static const mcp__revision *choose(const mcp_client *client, const mcp_json *list)
-{
-    const mcp__revision *best = NULL;
-    mcp_json_iter it = {0};
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
-        bool allowed = r && r->modern && (!client->only || client->only == r);
-        if (allowed && (!best || r < best)) /* the table is newest first */
-            best = r;
-    }
-    return best;
-}
-
-/* Whether `list` has only revisions of the legacy era that we may speak. */
-static bool is_legacy_only(const mcp_client *client, const mcp_json *list)
-{
-    bool legacy = false;
-    mcp_json_iter it = {0};
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
-        if (r && r->modern)
-            return false;
-        legacy |= r != NULL;
-    }
-    return legacy && !client->only;
-}
-
-/* "a, b, c" of what a server lists, cut. */
-static void put_list(char *to, size_t room, const mcp_json *list)
-{
-    size_t at = 0;
-    mcp_json_iter it = {0};
-    to[0] = 0;
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        mcp_str s = mcp_json_string(v);
-        if (s.len > 32 || at + s.len + 3 > room)
-            break;
-        if (at)
-            memcpy(to + at, ", ", 2), at += 2;
-        if (s.len)
-            memcpy(to + at, s.ptr, s.len), at += s.len;
-        to[at] = 0;
-    }
-}
-
-static int none_in_common(const mcp_client *client, const mcp_json *list, mcp_error *error)
-{
-    char theirs[128];
-    put_list(theirs, sizeof(theirs), list);
-    if (client->only)
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server does not speak revision %s that was asked for, but: %s",
-                         client->only->name, *theirs ? theirs : "none that it names");
-    return mcp__fail(error, MCP_EPROTOCOL, 0,
-                     "the server speaks no modern revision that we know, but: %s",
-                     *theirs ? theirs : "none that it names");
-}
-
 /* ---- server/discover ------------------------------------------------------------------------- */
 
 static void on_discovered(mcp_client *client, const mcp_json *result)
 {
     mcp_error error = {0};
     const mcp_json *versions = mcp_json_get(result, "supportedVersions");
-    const mcp__revision *r = choose(client, versions);
-    if (is_legacy_only(client, versions)) {
+    const mcp__revision *r = mcp__version_choose(client, versions);
+    if (mcp__version_is_legacy_only(client, versions)) {
         fall_back(client);
         return;
     }
@@ -188,7 +126,7 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
                        "in the answer to server/discover \"supportedVersions\" is %s, not array",
                        mcp_json_type_name(mcp_json_typeof(versions)));
     if (rc == MCP_OK && !r)
-        rc = none_in_common(client, versions, &error);
+        rc = mcp__version_none_in_common(client, versions, &error);
     if (rc != MCP_OK) {
         mcp__client_start_failed(client, rc, NULL, &error);
         return;
@@ -205,12 +143,12 @@ static void on_unsupported(mcp_client *client, const mcp_json *object)
 {
     mcp_error error = {0};
     const mcp_json *list = mcp_json_get(mcp_json_get(object, "data"), "supported");
-    const mcp__revision *r = choose(client, list);
+    const mcp__revision *r = mcp__version_choose(client, list);
     int rc;
-    if (is_legacy_only(client, list))
-        rc = send_initialize(client, first_legacy(client));
+    if (mcp__version_is_legacy_only(client, list))
+        rc = send_initialize(client, mcp__version_first_legacy(client));
     else if (!r)
-        rc = none_in_common(client, list, &error);
+        rc = mcp__version_none_in_common(client, list, &error);
     else if (client->probes >= MAX_PROBES)
         rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
                        "the server refuses revision %s although it says that it supports it",
@@ -232,7 +170,7 @@ static bool is_modern_error(const mcp_json *object)
 
 static void fall_back(mcp_client *client)
 {
-    int rc = send_initialize(client, first_legacy(client));
+    int rc = send_initialize(client, mcp__version_first_legacy(client));
     if (rc != MCP_OK)
         fail(client, rc);
 }
@@ -259,8 +197,8 @@ static uint64_t probe_ms(const mcp_client *client)
 static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *result)
 {
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
-        return choose(client, mcp_json_get(mcp_json_get(result, "data"), "supported"));
-    return rc == MCP_OK && choose(client, mcp_json_get(result, "supportedVersions"));
+        return mcp__version_choose(client, mcp_json_get(mcp_json_get(result, "data"), "supported"));
+    return rc == MCP_OK && mcp__version_choose(client, mcp_json_get(result, "supportedVersions"));
 }
 
 static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void *user)
@@ -333,30 +271,6 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
 
 /* ---- initialize ------------------------------------------------------------------------------ */
 
-/* What the server made of the version that we asked for. */
-static int check_version(const mcp_client *client, const mcp_json *result,
-                         const mcp__revision **ret, mcp_error *error)
-{
-    const mcp_json *version = mcp_json_get(result, "protocolVersion");
-    mcp_str name = mcp_json_string(version);
-    const mcp__revision *r = mcp__revision_find(name);
-    if (!mcp_json_is(version, MCP_JSON_STRING))
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "in the answer to initialize \"protocolVersion\" is %s, not string",
-                         mcp_json_type_name(mcp_json_typeof(version)));
-    int n = (int)MCP__MIN(name.len, (size_t)64);
-    if (!r || r->modern)
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server wants to speak revision \"%.*s\", which is not one of ours", n,
-                         name.ptr);
-    if (client->only && r != client->only)
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server wants to speak revision %s, not %s that was asked for",
-                         r->name, client->only->name);
-    *ret = r;
-    return MCP_OK;
-}
-
 /* A server without a POST that we know may be one of 2024-11-05 (2026-07-28,
  * basic/transports/streamable-http, "HTTP+SSE Transport"). */
 static bool try_older_transport(mcp_client *client, int rc, const mcp_json *result)
@@ -395,7 +309,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     }
     rc = mcp__client_judge(client, client->trying, client->options.timeout_ms, rc, result, &error);
     if (rc == MCP_OK)
-        rc = check_version(client, result, &r, &error);
+        rc = mcp__version_agreed(client, result, &r, &error);
     if (rc == MCP_OK)
         rc = check_members(result, "initialize", &error);
     if (rc != MCP_OK) {
@@ -438,11 +352,6 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
     return rc;
 }
 
-static const mcp__revision *first_legacy(const mcp_client *client)
-{
-    return client->only && !client->only->modern ? client->only : mcp__revision_newest(false);
-}
-
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 void mcp__client_begin(mcp_client *client)
@@ -455,7 +364,8 @@ void mcp__client_begin(mcp_client *client)
     const mcp__revision *newest = client->only ? client->only : mcp__revision_newest(true);
     client->state = MCP__CLIENT_STARTING;
     client->start_began = mcp__client_now(client);
-    int rc = modern ? send_probe(client, newest) : send_initialize(client, first_legacy(client));
+    int rc = modern ? send_probe(client, newest)
+                    : send_initialize(client, mcp__version_first_legacy(client));
     if (rc != MCP_OK)
         fail(client, rc);
 }

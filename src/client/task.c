@@ -296,22 +296,19 @@ static bool may_cancel(const mcp__call *call)
            mcp_json_get(tasks_capability(client), "cancel");
 }
 
-bool mcp__call_task_end(mcp__call *call, int *rc, const mcp_error **error)
+bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error)
 {
     mcp__call_task *task = call->task;
     if (task->step == TASK_CANCEL) { /* without waiting for the answer */
         *rc = task->rc;
-        *error = &task->error;
+        *error = task->error;
         return false;
     }
     if (*rc == MCP_OK || *rc == MCP_ECLOSED || task->over || !may_cancel(call))
         return false;
     task->over = true;
     task->rc = *rc;
-    if (*error)
-        task->error = **error;
-    else
-        mcp__fail(&task->error, *rc, 0, "%s", mcp_error_text(*rc));
+    task->error = *error;
     call->options.timeout_ms = MCP__MIN(call->options.timeout_ms, (uint64_t)CANCEL_MS);
     go(call, TASK_CANCEL, 0);
     return true;

@@ -1,0 +1,91 @@
+/* versions.c: which revision a client and its server speak: the choice among those that the server
+ * names, and what is said when there is none.
+ *
+ * It compares lists and sends nothing: start.c does.
+ */
+#include "client/client.h"
+
+const mcp__revision *mcp__version_choose(const mcp_client *client, const mcp_json *list)
+{
+    const mcp__revision *best = NULL;
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
+        bool allowed = r && r->modern && (!client->only || client->only == r);
+        if (allowed && (!best || r < best)) /* the table is newest first */
+            best = r;
+    }
+    return best;
+}
+
+bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list)
+{
+    bool legacy = false;
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
+        if (r && r->modern)
+            return false;
+        legacy |= r != NULL;
+    }
+    return legacy && !client->only;
+}
+
+/* "a, b, c" of what a server lists, cut. */
+static void put_list(char *to, size_t room, const mcp_json *list)
+{
+    size_t at = 0;
+    mcp_json_iter it = {0};
+    to[0] = 0;
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        mcp_str s = mcp_json_string(v);
+        if (s.len > 32 || at + s.len + 3 > room)
+            break;
+        if (at)
+            memcpy(to + at, ", ", 2), at += 2;
+        if (s.len)
+            memcpy(to + at, s.ptr, s.len), at += s.len;
+        to[at] = 0;
+    }
+}
+
+int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, mcp_error *error)
+{
+    char theirs[128];
+    put_list(theirs, sizeof(theirs), list);
+    if (client->only)
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the server does not speak revision %s that was asked for, but: %s",
+                         client->only->name, *theirs ? theirs : "none that it names");
+    return mcp__fail(error, MCP_EPROTOCOL, 0,
+                     "the server speaks no modern revision that we know, but: %s",
+                     *theirs ? theirs : "none that it names");
+}
+
+int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const mcp__revision **ret,
+                        mcp_error *error)
+{
+    const mcp_json *version = mcp_json_get(result, "protocolVersion");
+    mcp_str name = mcp_json_string(version);
+    const mcp__revision *r = mcp__revision_find(name);
+    if (!mcp_json_is(version, MCP_JSON_STRING))
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "in the answer to initialize \"protocolVersion\" is %s, not string",
+                         mcp_json_type_name(mcp_json_typeof(version)));
+    int n = (int)MCP__MIN(name.len, (size_t)64);
+    if (!r || r->modern)
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the server wants to speak revision \"%.*s\", which is not one of ours", n,
+                         name.ptr);
+    if (client->only && r != client->only)
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the server wants to speak revision %s, not %s that was asked for",
+                         r->name, client->only->name);
+    *ret = r;
+    return MCP_OK;
+}
+
+const mcp__revision *mcp__version_first_legacy(const mcp_client *client)
+{
+    return client->only && !client->only->modern ? client->only : mcp__revision_newest(false);
+}
