@@ -492,7 +492,7 @@ typedef struct mcp_exchange_end {
      * error, which then is the answer. */
     mcp_str body;
     /* The request named a session: then 404 says that it is gone, a new one is made and the call
-     * repeated, once. */
+     * repeated, once. So does 400 with a body about the session, which many servers answer instead. */
     bool session;
     /* What the server said (429, 503): before that no subscription is made again; 0: nothing. */
     uint64_t retry_after_ms;
@@ -503,7 +503,7 @@ typedef struct mcp_exchange_end {
  * new session, listen again later. An event stream that ended without the answer has the status
  * 200 (legacy: after the transport has tried to resume it). Unknown numbers are ignored, so a
  * transport may tell it of every end. Exchange 0 is a stream of no call's: when its session is
- * gone (404) a new one is made, any other refusal (405) means that a legacy server has no such stream, and subscriptions
+ * gone (`session`, and 404 or 400) a new one is made, any other refusal (405) means that a legacy server has no such stream, and subscriptions
  * are told MCP_SUBSCRIPTION_REFUSED. Counts as a call of the channel: ask for its deadline
  * afterwards. */
 MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,

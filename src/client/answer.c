@@ -113,8 +113,7 @@ static bool tried_again(mcp__call *call, const mcp_json *object)
 static bool renewed(mcp__call *call)
 {
     mcp_client *client = call->client;
-    const mcp_exchange_end *end = client->end;
-    bool gone = end && end->status == 404 && end->session && !client->revision->modern;
+    bool gone = mcp__end_lost_session(client->end) && !client->revision->modern;
     if (!gone || call->renewed || call->cancelled)
         return false;
     call->renewed = true;

@@ -327,6 +327,8 @@ int mcp__client_say_level(mcp_client *client);
 /* Whether a request failed because this kind of server has no idea of it: an HTTP status that
  * may mean so, and no JSON-RPC. */
 bool mcp__end_is_foreign(const mcp_exchange_end *end);
+/* Whether it says that the session is gone which the request named; `end` may be NULL. */
+bool mcp__end_lost_session(const mcp_exchange_end *end);
 
 /* ---- notice.c -------------------------------------------------------------------------------- */
 

@@ -134,6 +134,25 @@ bool mcp__end_is_foreign(const mcp_exchange_end *end)
            end->status == 500 || end->status == 501;
 }
 
+/* Whether the text has this word in lower case or with a capital. */
+static bool has_word(mcp_str text, mcp_str word)
+{
+    for (size_t i = 0; i + word.len <= text.len; i++) {
+        if ((text.ptr[i] | 0x20) == word.ptr[0] &&
+            memcmp(text.ptr + i + 1, word.ptr + 1, word.len - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* 404 says so (2025-11-25, basic/transports, "Session Management"). Many servers answer 400, because the older examples of
+ * the official SDKs do, with a body about the session. */
+bool mcp__end_lost_session(const mcp_exchange_end *end)
+{
+    return end && end->session &&
+           (end->status == 404 || (end->status == 400 && has_word(end->body, MCP_STR("session"))));
+}
+
 static int code_of(const mcp_exchange_end *end)
 {
     if (end->status == 401 || end->status == 403)
@@ -169,7 +188,7 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;
-    bool gone = end->status == 404 && end->session;
+    bool gone = end->session && (end->status == 404 || end->status == 400);
     if (!legacy || (!gone && end->status < 400))
         return;
     client->channel->now = now;
@@ -200,14 +219,14 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     if (error && client->options.trace) /* a message, though its status said the same */
         client->options.trace(client, false, exchange, e.body, client->options.user);
     /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of authorization. */
-    bool ended = (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
+    bool ended = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;
-    client->end = error && !ended ? NULL : &e;
+    client->end = ended || mcp__end_lost_session(&e) ? &e : NULL;
     client->refused_with = e.status;
     client->why = text_of(&e, &room);
-    mcp__channel_fail(channel, (int64_t)exchange, client->end ? code_of(&e) : MCP_EREMOTE,
-                      client->end ? NULL : error);
+    mcp__channel_fail(channel, (int64_t)exchange, ended ? code_of(&e) : MCP_EREMOTE,
+                      ended ? NULL : error);
     client->why = NULL;
     client->end = NULL;
     client->refused_with = 0;

@@ -167,11 +167,11 @@ static bool is_passing(int status)
 }
 
 /* 405: there is none. 404 from the beginning means the same with some servers; later, that the session is
- * gone, which nobody else may find out for a long time. */
+ * gone, which nobody else may find out for a long time. Some servers answer 400 then. */
 static void session_stream_refused(mcp__exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
-    bool gone = e->opened && e->status == 404;
+    bool gone = e->opened && (e->status == 404 || e->status == 400);
     mcp_exchange_end end = {
         .size = sizeof(end), .status = e->status, .text = text, .session = gone && e->session != 0};
 

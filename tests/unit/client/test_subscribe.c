@@ -346,6 +346,29 @@ static void test_watch_in_new_session(void **state)
     fake_close(&f);
 }
 
+/* The session went with its stream: a new one, in which the subscriptions are made again. */
+static void test_watch_lost_with_stream(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("\"resources\":{\"subscribe\":true}"),
+                                                     {"resources/subscribe", RESULT("{}")}};
+    static const int statuses[] = {404, 400};
+    for (size_t i = 0; i < MCP__COUNT(statuses); i++) {
+        fake f;
+        listener l;
+        fake_open_http(&f, replies, &plain);
+        subscribe(&f, &l, ab, 1, false);
+        fake_run(&f);
+        fake_reset(&f);
+        const mcp_exchange_end end = {.size = sizeof(end), .status = statuses[i], .session = true};
+        mcp_client_exchange_ended(f.client, 0, &end, f.now);
+        fake_run(&f);
+        assert_string_equal(f.methods, "initialize notifications/initialized resources/subscribe ");
+        assert_string_equal(l.told, "AA");
+        fake_close(&f);
+    }
+}
+
 static void test_watch_not_offered(void **state)
 {
     (void)state;
@@ -518,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_reconnect),
         cmocka_unit_test(test_watch),
         cmocka_unit_test(test_watch_in_new_session),
+        cmocka_unit_test(test_watch_lost_with_stream),
         cmocka_unit_test(test_watch_not_offered),
         cmocka_unit_test(test_watch_without_stream),
         cmocka_unit_test(test_watch_ends_early),

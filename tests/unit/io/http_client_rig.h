@@ -19,8 +19,9 @@ typedef struct fixture {
     mcp_client client;
     mcp_http_client *http;
     script server;
-    const char *text;   /* of what handlers answer with */
-    const char *status; /* and how */
+    const char *text;    /* of what handlers answer with */
+    const char *status;  /* and how */
+    const char *refusal; /* of a stream that was there before */
     const char *headers;
     int hooked, ended;
     int hook_rc;

@@ -176,22 +176,34 @@ static void open_once(script_connection *c, const script_request *r)
     fixture *f = c->script->user;
     const bool first = r->method[0] == 'G' && f->hooked++ == 0;
 
-    f->text = first ? SCRIPT_STREAM ":\n\n" : "HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n";
+    if (first)
+        f->text = SCRIPT_STREAM ":\n\n";
+    else if (r->method[0] == 'G')
+        f->text = f->refusal;
     answer_legacy(c, r);
 }
 
-/* A session whose stream was there and is not known any more is gone. */
+/* A session whose stream was there and is not known any more is gone; 400 is what many servers say then. */
 static void test_stream_lost(void **state)
 {
-    fixture f;
+    static const char *const cases[][2] = {
+        {"HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n",
+         "end 0 404 session text=the server answered with HTTP status 404 (Not Found)\n"},
+        {"HTTP/1.1 400 x\r\nContent-Length: 0\r\n\r\n",
+         "end 0 400 session text=the server answered with HTTP status 400 (Bad Request)\n"},
+    };
 
     (void)state;
-    open_session(&f, "", (mcp_http_client_options){.retry_ms = 20});
-    f.server.handle = open_once;
-    run_for(&f, 200);
-    expect(&f, "end 0 404 session text=the server answered with HTTP status 404 (Not Found)\n");
-    assert_int_equal(f.hooked, 2);
-    close_fixture(&f);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        fixture f;
+        open_session(&f, "", (mcp_http_client_options){.retry_ms = 20});
+        f.refusal = cases[i][0];
+        f.server.handle = open_once;
+        run_for(&f, 200);
+        expect(&f, cases[i][1]);
+        assert_int_equal(f.hooked, 2);
+        close_fixture(&f);
+    }
 }
 
 /* ---- HTTP+SSE --------------------------------------------------------------------------------------------------------------------- */
