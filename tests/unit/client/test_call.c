@@ -145,6 +145,22 @@ static void test_answers(void **state)
     }
 }
 
+/* What a server wrote before the request, say a banner, has nothing to do with the lack of its answer. */
+static void test_banner(void **state)
+{
+    (void)state;
+    const fake_reply replies[FAKE_REPLIES] = {MODERN, {"m", NULL}};
+    fake f;
+    open_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .timeout_ms = 2500));
+    mcp_channel_receive(f.channel, 0, MCP_STR("Listening"), f.now);
+    f.now += 10;
+    assert_int_equal(mcp_client_call(f.client, "m", NULL, fake_done, &f), MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_ETIMEOUT);
+    assert_string_equal(f.text, "no answer within 2.500 s");
+    fake_close(&f);
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -320,15 +336,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_params),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_server_requests),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_stale_time),
-        cmocka_unit_test(test_calls_from_callbacks),
-        cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_params),          cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_banner),          cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_server_requests), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_stale_time),      cmocka_unit_test(test_calls_from_callbacks),
+        cmocka_unit_test(test_base64),          cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
