@@ -4,11 +4,14 @@
  * the screen, set the clipboard or answer a prompt; marks that reorder text and characters that are not seen could
  * make one name look like another, or carry words for a language model alone. All are shown as what they are.
  */
+#define _GNU_SOURCE
 #include "text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* One character: its code and size; a byte that is no UTF-8 gives size 1 and is marked. */
 typedef struct character {
@@ -123,17 +126,43 @@ static bool is_left_out(character c, text_mode mode, const joining *before)
     return mode == TEXT_BLOCK && !c.broken && is_joiner(c.code) && may && before->left_out < 2;
 }
 
+static mcp_str rest(mcp_str s, size_t from)
+{
+    return (mcp_str){s.ptr + from, s.len - from};
+}
+
+/* What is written of one character, and how many columns it takes. */
+typedef struct glyph {
+    char bytes[16];
+    size_t len, columns;
+} glyph;
+
+/* Takes the next character from *s, which is not empty. */
+static glyph next_glyph(mcp_str *s, text_mode mode, joining *before)
+{
+    glyph g = {.len = 0};
+    character c = next_character(*s);
+    if (is_left_out(c, mode, before)) {
+        before->left_out++;
+    } else if (escape(c, s->len > 1 && s->ptr[1] == '\n', mode, g.bytes)) {
+        g.len = g.columns = strlen(g.bytes);
+        *before = (joining){0};
+    } else {
+        memcpy(g.bytes, s->ptr, c.size);
+        g.len = c.size;
+        g.columns = columns(c.code);
+        *before = (joining){.code = c.code};
+    }
+    *s = rest(*s, c.size);
+    return g;
+}
+
 static size_t clean_run(mcp_str s)
 {
     size_t i = 0;
     while (i < s.len && (unsigned char)s.ptr[i] >= 0x20 && (unsigned char)s.ptr[i] < 0x7f)
         i++;
     return i;
-}
-
-static mcp_str rest(mcp_str s, size_t from)
-{
-    return (mcp_str){s.ptr + from, s.len - from};
 }
 
 void text_put(FILE *to, mcp_str s, text_mode mode)
@@ -147,18 +176,8 @@ void text_put(FILE *to, mcp_str s, text_mode mode)
             s = rest(s, n);
             continue;
         }
-        char shown[16];
-        character c = next_character(s);
-        if (is_left_out(c, mode, &before)) {
-            before.left_out++;
-        } else if (escape(c, s.len > 1 && s.ptr[1] == '\n', mode, shown)) {
-            fputs(shown, to);
-            before = (joining){0};
-        } else {
-            fwrite(s.ptr, 1, c.size, to);
-            before = (joining){.code = c.code};
-        }
-        s = rest(s, c.size);
+        glyph g = next_glyph(&s, mode, &before);
+        fwrite(g.bytes, 1, g.len, to);
     }
 }
 
@@ -176,33 +195,155 @@ bool text_is_safe(mcp_str s)
 
 size_t text_width(mcp_str s)
 {
+    joining before = {0};
     size_t width = 0;
-    while (s.len) {
-        char shown[16];
-        character c = next_character(s);
-        width += escape(c, false, TEXT_LINE, shown) ? strlen(shown) : columns(c.code);
-        s = rest(s, c.size);
-    }
+    while (s.len)
+        width += next_glyph(&s, TEXT_LINE, &before).columns;
     return width;
 }
 
 void text_put_cell(FILE *to, mcp_str s, size_t width)
 {
+    joining before = {0};
     bool cut = text_width(s) > width;
     size_t left = cut ? width - 1 : width;
     while (s.len) {
-        char shown[16];
-        character c = next_character(s);
-        size_t w = escape(c, false, TEXT_LINE, shown) ? strlen(shown) : columns(c.code);
-        if (w > left)
+        glyph g = next_glyph(&s, TEXT_LINE, &before);
+        if (g.columns > left)
             break;
-        text_put(to, (mcp_str){s.ptr, c.size}, TEXT_LINE);
-        left -= w;
-        s = rest(s, c.size);
+        fwrite(g.bytes, 1, g.len, to);
+        left -= g.columns;
     }
     if (cut)
         fputs("\xe2\x80\xa6", to);
     fprintf(to, "%*s", (int)left, "");
+}
+
+/* ---- lines of a terminal ---------------------------------------------------------------------------- */
+
+enum { TAB = 8, NARROWEST = 10 };
+
+size_t text_columns(FILE *to)
+{
+    struct winsize size;
+    const char *set = getenv("COLUMNS");
+    size_t columns = 0;
+    if (isatty(fileno(to)) != 1)
+        return 0;
+    if (set && *set && strspn(set, "0123456789") == strlen(set) && strlen(set) < 6)
+        columns = strtoul(set, NULL, 10);
+    else if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    return columns < NARROWEST ? 0 : columns;
+}
+
+typedef struct wrapping {
+    FILE *to;
+    text_lines form;
+    size_t column, hang; /* hang: what a line is indented by is what it goes on with */
+    bool empty;          /* nothing is in this line yet, not even its indentation */
+    bool fresh;          /* the line is one of the text and not the rest of one */
+} wrapping;
+
+/* What ends a word; in a text of one line all but a space is an escape. */
+static size_t newline_at(mcp_str s, text_mode mode)
+{
+    if (mode == TEXT_LINE || !s.len)
+        return 0;
+    if (s.len > 1 && s.ptr[0] == '\r' && s.ptr[1] == '\n')
+        return 2;
+    return s.ptr[0] == '\n';
+}
+
+static bool is_blank(mcp_str s, text_mode mode)
+{
+    return s.len && (s.ptr[0] == ' ' || (mode == TEXT_BLOCK && s.ptr[0] == '\t'));
+}
+
+static mcp_str take_blanks(mcp_str *s, text_mode mode)
+{
+    mcp_str blanks = {s->ptr, 0};
+    for (; is_blank(*s, mode); s->ptr++, s->len--)
+        blanks.len++;
+    return blanks;
+}
+
+/* Up to a blank, the end of the line, or `most` columns. Between wide characters, which are of scripts without
+ * spaces, a line may end. */
+static mcp_str take_word(mcp_str *s, text_mode mode, size_t most, size_t *columns)
+{
+    joining before = {0};
+    mcp_str word = {s->ptr, 0};
+    bool wide = false;
+    *columns = 0;
+    while (s->len && !is_blank(*s, mode) && !newline_at(*s, mode)) {
+        mcp_str behind = *s;
+        glyph g = next_glyph(&behind, mode, &before);
+        bool breaks = wide || g.columns == 2 || *columns + g.columns > most;
+        if (*columns && g.columns && breaks)
+            break;
+        wide = wide || g.columns == 2;
+        *columns += g.columns;
+        word.len += s->len - behind.len;
+        *s = behind;
+    }
+    return word;
+}
+
+static size_t column_after(size_t column, mcp_str blanks)
+{
+    for (size_t i = 0; i < blanks.len; i++)
+        column = blanks.ptr[i] == '\t' ? (column / TAB + 1) * TAB : column + 1;
+    return column;
+}
+
+static void end_line(wrapping *w)
+{
+    fputc('\n', w->to);
+    w->column = w->form.indent + w->hang;
+    w->empty = true;
+}
+
+static void put_word(wrapping *w, mcp_str blanks, mcp_str word, size_t columns, text_mode mode)
+{
+    size_t at = column_after(w->column, blanks), width = w->form.width;
+    bool fits = !width || at + columns <= width;
+    if (fits && w->fresh && w->form.indent + (at - w->column) + NARROWEST <= width)
+        w->hang = at - w->column;
+    if (!fits && w->column > w->form.indent + w->hang)
+        end_line(w);
+    if (w->empty)
+        fprintf(w->to, "%*s", (int)w->column, "");
+    if (fits) {
+        fwrite(blanks.ptr, 1, blanks.len, w->to);
+        w->column = at;
+    }
+    text_put(w->to, word, mode);
+    w->column += columns;
+    w->empty = w->fresh = false;
+}
+
+size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form)
+{
+    wrapping w = {.to = to, .form = form, .column = form.column, .fresh = true};
+    if (form.width < form.indent + NARROWEST)
+        w.form.width = 0;
+    while (s.len) {
+        size_t columns, most = w.form.width ? w.form.width - form.indent - w.hang : SIZE_MAX;
+        mcp_str blanks = take_blanks(&s, mode);
+        size_t newline = newline_at(s, mode);
+        if (newline) {
+            w.hang = 0;
+            w.fresh = true;
+            end_line(&w);
+            s = rest(s, newline);
+            continue;
+        }
+        mcp_str word = take_word(&s, mode, most, &columns);
+        if (word.len)
+            put_word(&w, blanks, word, columns, mode);
+    }
+    return w.column;
 }
 
 void text_put_field(FILE *to, mcp_str s)
@@ -266,11 +407,15 @@ char *text_dup(mcp_str s)
 
 enum { LONGEST = 2048 };
 
+/* Behind as many columns as the name and ": " take. */
 static void put_message(const char *format, va_list args)
 {
     char text[LONGEST];
+    size_t column = strlen(program_name) + 2;
     vsnprintf(text, sizeof(text), format, args);
-    text_put(stderr, mcp_str_from(text), TEXT_LINE);
+    text_put_wrapped(
+        stderr, mcp_str_from(text), TEXT_LINE,
+        (text_lines){.width = text_columns(stderr), .indent = column, .column = column});
     fputc('\n', stderr);
 }
 

@@ -79,8 +79,7 @@ static void put_tool(const ctl *c, const mcp_json *tool)
             fputs("nothing", stdout);
         printf(")%s", style_of(c, STYLE_NONE));
     }
-    if (about.len)
-        fputs("\n    ", stdout), put_field(c, about);
+    put_about(c, about);
     putchar('\n');
 }
 

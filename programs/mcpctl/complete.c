@@ -95,7 +95,7 @@ static void show_proposals(const asking *a, const char *value)
     words all = {0};
     ask_for(a, value, &all);
     for (size_t i = 0; i < all.count; i++)
-        terminal_show(mcp_str_from(all.items[i]), 4);
+        terminal_show_exactly(mcp_str_from(all.items[i]), 4);
     words_clear(&all);
 }
 

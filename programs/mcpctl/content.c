@@ -8,7 +8,7 @@ static void put_text(const ctl *c, FILE *to, mcp_str text)
     if (to == stdout && !c->out_is_terminal)
         fwrite(text.ptr, 1, text.len, to);
     else
-        text_put(to, text, TEXT_BLOCK);
+        text_put_wrapped(to, text, TEXT_BLOCK, (text_lines){.width = text_columns(to)});
     if (!text.len || text.ptr[text.len - 1] != '\n')
         fputc('\n', to);
 }

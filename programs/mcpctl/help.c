@@ -49,7 +49,8 @@ static const struct {
              "renamed or taken away. "
              "After a failure the document may be incomplete: the exit status tells."},
     {"ENVIRONMENT",
-     "NO_COLOR turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
+     "COLUMNS is how wide the terminal is taken to be, instead of what it says itself. NO_COLOR "
+     "turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
      "XDG_STATE_HOME are obeyed; "
      "https_proxy, http_proxy and no_proxy are, for addresses. SSL_CERT_FILE names the "
      "certificates (PEM) that are trusted instead of the system's."},

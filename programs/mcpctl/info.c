@@ -1,9 +1,11 @@
 /* info.c: mcpctl info. */
 #include "mcpctl.h"
 
+enum { LABEL = 14 };
+
 static void label(const ctl *c, const char *text)
 {
-    printf("%s%-14s%s", style_of(c, STYLE_DIM), text, style_of(c, STYLE_NONE));
+    printf("%s%-*s%s", style_of(c, STYLE_DIM), LABEL, text, style_of(c, STYLE_NONE));
 }
 
 static void line(const ctl *c, const char *name, mcp_str value)
@@ -11,7 +13,8 @@ static void line(const ctl *c, const char *name, mcp_str value)
     if (!value.len)
         return;
     label(c, name);
-    text_put(stdout, value, TEXT_LINE);
+    text_put_wrapped(stdout, value, TEXT_LINE,
+                     (text_lines){.width = out_columns(c), .indent = LABEL, .column = LABEL});
     putchar('\n');
 }
 
@@ -67,7 +70,7 @@ static int print_text(const ctl *c)
     mcp_str instructions = mcp_client_instructions(c->session->client);
     if (instructions.len) {
         fputs("\n", stdout);
-        text_put(stdout, instructions, TEXT_BLOCK);
+        text_put_wrapped(stdout, instructions, TEXT_BLOCK, (text_lines){.width = out_columns(c)});
         fputs("\n", stdout);
     }
     return EXIT_OK;

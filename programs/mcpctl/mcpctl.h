@@ -189,6 +189,10 @@ void put_styled(const ctl *c, style s, mcp_str text);
 void put_field(const ctl *c, mcp_str s);
 /* Several lines, made safe for a terminal, where they end with a newline. */
 void put_block(const ctl *c, mcp_str s);
+/* What a definition says of itself, for a person: in lines of their own, indented. Nothing for an empty text. */
+void put_about(const ctl *c, mcp_str text);
+/* The width of the terminal that is stdout; 0: it is none, or not known. */
+size_t out_columns(const ctl *c);
 /* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
 void put_json_text(const ctl *c, mcp_str json);
 /* A value, and a newline. EXIT_OK or EXIT_LOCAL. */

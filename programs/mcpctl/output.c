@@ -45,6 +45,21 @@ void put_block(const ctl *c, mcp_str s)
         putchar('\n');
 }
 
+size_t out_columns(const ctl *c)
+{
+    return c->out_is_terminal ? text_columns(stdout) : 0;
+}
+
+void put_about(const ctl *c, mcp_str text)
+{
+    enum { INDENT = 4 };
+    if (!text.len)
+        return;
+    printf("\n%*s", INDENT, "");
+    text_put_wrapped(stdout, text, TEXT_BLOCK,
+                     (text_lines){.width = out_columns(c), .indent = INDENT, .column = INDENT});
+}
+
 bool flush_stdout(ctl *c)
 {
     errno = 0;

@@ -32,8 +32,7 @@ static void put_prompt(const ctl *c, const mcp_json *prompt)
     put_arguments(c, prompt, " ");
     if (!about.len)
         about = mcp_json_string(mcp_json_get(prompt, "title"));
-    if (about.len)
-        fputs("\n    ", stdout), put_field(c, about);
+    put_about(c, about);
     putchar('\n');
 }
 

@@ -61,7 +61,7 @@ static void show_host(mcp_str url)
         return;
     }
     hint("it belongs to:");
-    terminal_show(uri.host, 4);
+    terminal_show_exactly(uri.host, 4);
     if (is_international(uri.host))
         say("warning: the name has letters of other scripts, which can look like those of another "
             "name");
@@ -74,7 +74,7 @@ static void show_host(mcp_str url)
 static void answer_url(mcp_question *q)
 {
     hint("it wants you to open this address, which mcpctl does not do:");
-    terminal_show(mcp_question_url(q), 4);
+    terminal_show_exactly(mcp_question_url(q), 4);
     show_host(mcp_question_url(q));
     hint("look at it first: what is entered there goes to whoever it belongs to");
     switch (terminal_choose("Have you opened it? [y]es, [n]o and say so: ", "yn")) {

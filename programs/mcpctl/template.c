@@ -21,8 +21,7 @@ static void put_template(const ctl *c, const mcp_json *t)
         put_styled(c, STYLE_NAME, name);
         fputs("  ", stdout);
         put_field(c, text);
-        if (about.len)
-            fputs("\n    ", stdout), put_field(c, about);
+        put_about(c, about);
     } else {
         put_field(c, text);
         putchar('\t');

@@ -81,6 +81,20 @@ bool terminal_ask_yes(const char *question)
 
 void terminal_show(mcp_str text, int indent)
 {
+    size_t column = (size_t)indent;
+    if (text.len && text.ptr[text.len - 1] == '\n')
+        text.len--;
+    if (!text.len)
+        return;
+    fprintf(stderr, "%*s", indent, "");
+    text_put_wrapped(
+        stderr, text, TEXT_BLOCK,
+        (text_lines){.width = text_columns(stderr), .indent = column, .column = column});
+    fputc('\n', stderr);
+}
+
+void terminal_show_exactly(mcp_str text, int indent)
+{
     while (text.len) {
         const char *newline = memchr(text.ptr, '\n', text.len);
         size_t len = newline ? (size_t)(newline - text.ptr) : text.len;

@@ -19,8 +19,10 @@ char terminal_choose(const char *question, const char *letters);
 /* Whether the answer begins with y; an empty one is a no. */
 bool terminal_ask_yes(const char *question);
 
-/* A text of a stranger's on stderr, made safe, several lines indented. */
+/* A text of a stranger's on stderr, made safe, several lines indented; long ones are wrapped. */
 void terminal_show(mcp_str text, int indent);
+/* What is compared or copied, such as an address: with all that is invisible in it, and as long as it is. */
+void terminal_show_exactly(mcp_str text, int indent);
 
 /* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr
  * is no terminal. `what` is copied. Within another begin() and end() they do nothing. */

@@ -417,3 +417,28 @@ web() {
     run "$MCPCTL" ls --long -- "$workshop"
     [ "${lines[0]}" = $'mem:docs/readme.md\t120\ttext/markdown\treadme.md\t0.9\t2026-07-01T00:00:00Z' ]
 }
+
+@test "long texts are wrapped between words at the terminal's width, and nowhere else" {
+    local words='one two three four five six seven eight nine ten'
+    chatty() { on_terminal "$MCPCTL" "$@" -- sh -c "\"\$0\" | sed -u 's/Adds/$words/; s/Says hello/$words/; s/\"text\":\"/&$words /'" "$workshop"; }
+    COLUMNS=30 run chatty tools
+    [[ $output == *$'\n    one two three four five\n    six seven eight nine ten\n'* ]]
+    COLUMNS=24 run chatty prompts
+    [[ $output == *$'\n    one two three four\n    five six seven eight\n    nine ten\n'* ]]
+    COLUMNS=30 run chatty prompt talk
+    [[ $output == *$'one two three four five six\nseven eight nine ten Hello?\n'* ]]
+    COLUMNS=30 run chatty call --yes add a=1 b=2
+    [[ $output == *$'one two three four five six\nseven eight nine ten called\nwith '* ]]
+    COLUMNS=30 run chatty read mem:a
+    [[ $output == *"$words one"* ]]
+    COLUMNS=30 run on_terminal "$MCPCTL" nothing at all
+    [[ $output == $'mcpctl: there is no command\n        \'nothing\''* ]]
+    # what the terminal says
+    run on_terminal sh -c "stty cols 24; '$MCPCTL' prompts -- sh -c '\"\$0\" | sed -u \"s/Says hello/$words/\"' '$workshop'"
+    [[ $output == *$'\n    one two three four\n    five six seven eight\n    nine ten\n'* ]]
+    # no terminal, or one that does not say how wide it is
+    COLUMNS=30 run "$MCPCTL" prompts --long -- sh -c "\"\$0\" | sed -u 's/Says hello/$words/'" "$workshop"
+    [[ ${lines[0]} == *$'\t'"$words" ]]
+    run chatty prompts
+    [[ $output == *"    $words"$'\n'* ]]
+}

@@ -7,6 +7,7 @@ setup() {
     workshop=$BATS_TEST_DIRNAME/support/workshop
     stranger=$BATS_TEST_DIRNAME/support/stranger
     esc=$'\e'
+    unset COLUMNS
     export NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8
     export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME='' XDG_STATE_HOME=''
     mkdir "$HOME" "$BATS_TEST_TMPDIR/work"
