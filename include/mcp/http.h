@@ -13,7 +13,8 @@
  * Everything belongs to one thread. Times are milliseconds of a monotonic clock.
  *
  * Also answered: GET /healthz ("ok"), whatever its Host, Origin and Authorization, and GET /metrics (Prometheus
- * text), to whom the endpoint would answer, unless switched off.
+ * text), to whom the endpoint would answer, unless switched off. /metrics has what mcp_server_usage() tells the
+ * principal that asks.
  */
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H

@@ -276,6 +276,51 @@ MCP_API void mcp_server_set_resource_hook(mcp_server *server,
                                           void (*change)(mcp_resource *resource, void *user),
                                           void *user);
 
+/* ---- how it is used ------------------------------------------------------------------------------------- */
+
+typedef enum mcp_usage_kind {
+    MCP_USAGE_TOOL = 0, /* tools/call, by the tool's name */
+    MCP_USAGE_SOURCE,   /* resources/read, by the prefix of the mount that the URI is below */
+    MCP_USAGE_KINDS
+} mcp_usage_kind;
+
+enum { MCP_USAGE_BUCKETS = 5 };
+
+/* What requests of one tool or source came to, of all channels, since it was first registered or mounted. Everything is
+ * a sum but `in_flight`, so what several processes count can be added up. Each request that ended is counted in exactly
+ * one of `ok` to `gone`, and in one bucket. A call that became a task ends with the task. Calls that are refused before
+ * their tool is looked up, by a limit for callers, are not counted. */
+typedef struct mcp_usage {
+    size_t size;
+    mcp_usage_kind kind;
+    /* "other": what is answered by no tool or mount that there is (a name that nobody knows, a tool that was removed, a
+     * resource that was registered by itself), and what a principal may not know of. A tool of that name is counted
+     * there. */
+    mcp_str name;
+    uint64_t ok;
+    uint64_t tool_errors; /* results with isError */
+    uint64_t not_found;   /* of sources: "Resource not found" */
+    uint64_t errors;      /* all other errors of the protocol, time-outs too */
+    uint64_t questions;   /* rounds that ended with a question to the client (MCP_INPUT_REQUIRED) */
+    uint64_t gone;        /* cancelled, or the client left */
+    uint64_t in_flight;   /* not ended yet */
+    uint64_t
+        bytes; /* of sources: contents in what is `ok`, before they were written as JSON or Base64 */
+    uint64_t duration_ms; /* of all that ended, until the answer was handed to the channel */
+    const uint64_t *
+        bounds_ms; /* the upper bounds, inclusive, of all buckets but the last; lives as long as libmcp */
+    uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* durations between two bounds */
+} mcp_usage;
+
+/* Calls each(user, usage) for each tool or source that was used, in order of registration, and at last for "other".
+ * `usage` is valid during the call, which must change nothing of the server. What access rules (mcp/access.h) hide from
+ * `principal` (NULL: nobody in particular) is added to "other": a tool by its name, a mount by its prefix, which counts
+ * as readable where it is a scheme alone. There are never more names than tools and mounts that are registered or still
+ * answering, whatever peers ask for. Durations are by the host's clock; without a host by what the channels were told,
+ * so that a handler that answers at once takes no time. */
+MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
+                              void (*each)(void *user, const mcp_usage *usage), void *user);
+
 /* ---- other threads ---------------------------------------------------------------------------------------- */
 
 /* Runs fn(server, user) on the server's thread, soon, in the order of the calls. This and mcp_request_post()

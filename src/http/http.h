@@ -606,7 +606,7 @@ typedef struct mcp__http_metrics {
     uint64_t answered[MCP__HTTP_METHODS][MCP__HTTP_RESULTS];
     uint64_t by_status[MCP__HTTP_STATUSES];
     uint64_t duration[MCP__HTTP_BUCKETS + 1];
-    uint64_t duration_sum, duration_count;
+    uint64_t duration_sum;
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t accepted, refused, shed;
@@ -617,7 +617,8 @@ typedef struct mcp__http_metrics {
 unsigned mcp__http_metric_of(mcp_str method);
 mcp_str mcp__http_metric_name(unsigned metric);
 void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration);
-void mcp__http_put_metrics(mcp_http *http, mcp__buf *b);
+/* What access rules hide from the principal is not named. */
+void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
 
 /* ---- the endpoint ------------------------------------------------------------------------------------------------------ */
 

@@ -133,6 +133,7 @@ static void time_out(mcp_request *req)
         return;
     }
     req->cancelled = true;
+    req->used.outcome = MCP__USED_ERROR;
     mcp__buf why, data;
     mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
     mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);

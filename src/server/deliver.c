@@ -298,6 +298,7 @@ static void answer_with_questions(mcp_request *req)
         mcp__buf_str(&b, req->server->info[mcp__revision_index(req->revision)]);
         mcp__buf_lit(&b, "}}}");
         mcp__buf_free(&state);
+        req->used.outcome = b.failed ? MCP__USED_ERROR : MCP__USED_INPUT;
         mcp__request_send(req, &b);
         return;
     }

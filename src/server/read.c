@@ -24,6 +24,7 @@ static int read_matched(mcp_request *req)
 
 int mcp__run_read(mcp_request *req)
 {
+    mcp__usage_begin_other(req, MCP_USAGE_SOURCE);
     mcp_str uri = mcp__param_string(req, "uri");
     if (!uri.ptr)
         return MCP_EINVAL;
@@ -34,6 +35,8 @@ int mcp__run_read(mcp_request *req)
     if (entry)
         return read_registered(req, entry);
     const mcp__mount *mount = mcp__mount_find(req->server, uri);
+    if (mount)
+        mcp__usage_begin(req, mount->meter);
     if (mount && mount->provider.recall) {
         int recalled = mount->provider.recall(req, uri, mount->user);
         if (recalled != MCP_ENOTFOUND)

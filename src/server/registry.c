@@ -21,6 +21,7 @@ static void entry_free(mcp__entry *e)
     if (e->mirror)
         mcp__mirror_free(a, e->mirror);
     mcp__release(a, e->mirror);
+    mcp__meter_give(e->meter);
     mcp_schema_free(e->input);
     mcp_schema_free(e->output);
     mcp__release(a, (void *)(uintptr_t)e->key.ptr);
@@ -525,8 +526,9 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     e->offered = d.offered;
     e->timeout_ms = d.timeout_ms;
     e->task_support = d.task_support;
+    e->meter = mcp__meter_take(server, MCP_USAGE_TOOL, e->key);
     mcp_error why = {0};
-    rc = mcp__tool_compile(e, &d, &why);
+    rc = e->meter ? mcp__tool_compile(e, &d, &why) : MCP_ENOMEM;
     if (rc != MCP_OK && rc != MCP_ENOMEM) {
         entry_free(e);
         return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);

@@ -86,6 +86,7 @@ static void put_contents(mcp_request *req, mcp__buf *b, mcp_content *c)
         c->uri = req->uri.ptr;
     if (!c->mime_type && req->entry)
         c->mime_type = req->entry->mime_type;
+    req->used.bytes += c->bytes ? c->bytes_len : c->text.len;
     mcp__put_resource_contents(b, req->revision, c);
 }
 
@@ -372,6 +373,7 @@ static void log_no_files(mcp_server *server)
 /* Makes an error of what a handler returned, when it did not say one itself. */
 static void set_error(mcp_request *req, int rc)
 {
+    req->used.outcome = MCP__USED_ERROR;
     if (req->error_code)
         return;
     if (rc == MCP_EFILES) {
@@ -384,6 +386,7 @@ static void set_error(mcp_request *req, int rc)
     }
     /* What must not be read looks like what is not there. */
     if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
+        req->used.outcome = MCP__USED_NOT_FOUND;
         req->error_data = uri_data(req);
         req->error_code = req->revision->not_found;
         req->error_message = MCP_STR("Resource not found");
@@ -532,6 +535,7 @@ static void send_result(mcp_request *req)
         send_error(req);
         return;
     }
+    req->used.outcome = req->is_error ? MCP__USED_TOOL_ERROR : MCP__USED_OK;
     if (req->task) {
         mcp__task_complete(req);
         return;

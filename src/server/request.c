@@ -204,6 +204,7 @@ mcp_str mcp__param_string(mcp_request *req, const char *name)
 void mcp__request_clear(mcp_request *req)
 {
     mcp__deadline_stop(req);
+    mcp__usage_end(req);
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);

@@ -89,6 +89,7 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     server->allocator = *allocator;
     mcp__list_init(&server->sessions);
     mcp__list_init(&server->retired);
+    mcp__usage_init(server);
     uint64_t seed = (uintptr_t)server;
     mcp__map_init(&server->topics, &server->allocator, seed, ~seed);
     for (size_t i = 0; i < MCP__KINDS; i++)
@@ -146,6 +147,7 @@ void mcp_server_free(mcp_server *server)
     mcp__hub_free(server);
     mcp__rate_free(server);
     mcp__registry_free(server);
+    mcp__usage_free(server);
     mcp__seal_free(server);
     mcp__access_free(server);
     mcp__buf_free(&server->info_text);
@@ -281,12 +283,19 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
     return MCP_OK;
 }
 
+/* Without its provider. */
+static void drop_mount(mcp_server *server, mcp__mount *mount)
+{
+    mcp__meter_give(mount->meter);
+    mcp__release(&server->allocator, mount->prefix);
+    mcp__release(&server->allocator, mount);
+}
+
 void mcp__mount_free(mcp_server *server, mcp__mount *mount)
 {
     if (mount->provider.release)
         mount->provider.release(mount->user);
-    mcp__release(&server->allocator, mount->prefix);
-    mcp__release(&server->allocator, mount);
+    drop_mount(server, mount);
 }
 
 int mcp__mount_keep(mcp_server *server, mcp__mount *mount)
@@ -308,8 +317,9 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
     if (!m)
         return MCP_ENOMEM;
     m->prefix = mcp__strdup(a, mcp_str_from(prefix));
-    if (!m->prefix) {
-        mcp__release(a, m);
+    m->meter = mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(prefix));
+    if (!m->prefix || !m->meter) {
+        drop_mount(server, m);
         return MCP_ENOMEM;
     }
     m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
@@ -317,10 +327,8 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
     m->user = user;
     m->built = server->building;
     int rc = mcp__mount_keep(server, m);
-    if (rc != MCP_OK) {
-        mcp__release(a, m->prefix);
-        mcp__release(a, m);
-    }
+    if (rc != MCP_OK)
+        drop_mount(server, m);
     return rc;
 }
 

@@ -10,7 +10,7 @@
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
  * reply.c, request.c and notice.c what handlers call, input.c, deliver.c, elicit.c and sample.c what they ask
  * the client, seal.c what it keeps for us meanwhile, hub.c subscriptions and notices, task*.c calls that go on
- * after their answer, build.c everything anew.
+ * after their answer, build.c everything anew, usage.c how often what is used.
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -27,6 +27,7 @@
 #include "json/json.h"
 #include "protocol/object.h"
 #include "protocol/revision.h"
+#include "server/usage.h"
 
 enum { MCP__REVISIONS = 5 };
 
@@ -63,6 +64,7 @@ typedef struct mcp__entry {
     uint64_t timeout_ms;                                 /* tools; 0: as the server's */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
+    mcp__meter *meter;             /* tools */
     mcp_schema *input;             /* tools: of the arguments */
     mcp_schema *output;            /* tools: of the structured content; NULL: none was given */
     mcp_task_support task_support; /* tools */
@@ -106,6 +108,7 @@ typedef struct mcp__mount {
     size_t scheme_len; /* of the prefix, with the colon */
     mcp_provider provider;
     void *user;
+    mcp__meter *meter;
     bool built; /* within mcp_server_rebuild() */
 } mcp__mount;
 
@@ -207,8 +210,9 @@ struct mcp_server {
     mcp__map topics;          /* canonical URI to mcp__topic */
     size_t n_list_streams;    /* streams that want changes of the list of resources */
     struct mcp__tasks *tasks; /* NULL: none are offered */
-    size_t no_files;          /* answers that failed for want of a descriptor, not yet logged */
-    int64_t files_logged;     /* when that was last logged; 0: never */
+    mcp__meters meters[MCP_USAGE_KINDS];
+    size_t no_files;      /* answers that failed for want of a descriptor, not yet logged */
+    int64_t files_logged; /* when that was last logged; 0: never */
 };
 
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
@@ -333,6 +337,7 @@ struct mcp_request {
     mcp__arena arena;
 
     struct mcp__build *build; /* whose handlers may be at work; NULL: none, or it was not needed */
+    mcp__used used;           /* tools/call, resources/read */
 
     /* what is asked for */
     mcp__entry *entry;

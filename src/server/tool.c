@@ -85,6 +85,7 @@ static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
 
 int mcp__run_tool(mcp_request *req)
 {
+    mcp__usage_begin_other(req, MCP_USAGE_TOOL);
     mcp_str name = mcp__param_string(req, "name");
     if (!name.ptr)
         return MCP_EINVAL;
@@ -92,6 +93,7 @@ int mcp__run_tool(mcp_request *req)
     if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
                               name.ptr);
+    mcp__usage_begin(req, entry->meter);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,

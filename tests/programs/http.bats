@@ -365,6 +365,41 @@ heard() { # TEXT in the log, soon
     finish
 }
 
+@test "/metrics: each tool and source by name, which SIGHUP keeps and access rules hide" {
+    local ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789 i
+    cat > mcpd.json <<EOF
+{"tokens": {"ada": "$ada", "bob": "$bob"},
+ "access": [{"principal": "bob", "effect": "deny", "tools": "hello"}],
+ "tools": [{"name": "hello", "command": ["echo", "hello"]}, {"name": "fail", "command": ["false"]}]}
+EOF
+    serve --config mcpd.json --http 127.0.0.1:0 --log-level info
+    call() { ask tools/call "\"name\":\"$1\"," -o /dev/null -H "Mcp-Name: $1" -H "Authorization: Bearer $ada" "$base/mcp"; }
+    read_uri() { ask resources/read "\"uri\":\"$1\"," -o /dev/null -H "Mcp-Name: $1" -H "Authorization: Bearer $ada" "$base/mcp"; }
+    sample() { curl -s -H "Authorization: Bearer ${2:-$ada}" "$base/metrics" | grep -F "$1" | cut -d' ' -f2; }
+    for i in hello hello fail vented invented; do call "$i"; done
+    for i in hello.txt nothing; do read_uri "file://$PWD/project/$i"; done
+    read_uri nothing:x
+    look() {
+        [ "$(sample 'mcp_tool_calls_total{tool="hello",result="ok"}')" = 2 ]
+        [ "$(sample 'mcp_tool_calls_total{tool="fail",result="tool_error"}')" = 1 ]
+        [ "$(sample 'mcp_tool_calls_total{tool="other",result="error"}')" = 2 ]
+        [ "$(sample 'mcp_tool_call_duration_seconds_count{tool="hello"}')" = 2 ]
+        [ "$(sample 'mcp_tool_calls_in_flight{tool="hello"}')" = 0 ]
+        [ "$(sample 'mcp_source_reads_total{source="file:",result="ok"}')" = 1 ]
+        [ "$(sample 'mcp_source_reads_total{source="file:",result="not_found"}')" = 1 ]
+        [ "$(sample 'mcp_source_read_bytes_total{source="file:"}')" = 6 ]
+        [ "$(sample 'mcp_source_reads_total{source="other",result="not_found"}')" = 1 ]
+        [ -z "$(sample vented)" ]
+    }
+    look
+    kill -HUP "$server"
+    for ((i = 0; i < 250; i++)); do grep -q 'was read again' "$log" && break; sleep 0.02; done
+    look
+    [ -z "$(sample 'tool="hello"' "$bob")" ]
+    [ "$(sample 'mcp_tool_calls_total{tool="other",result="ok"}' "$bob")" = 2 ]
+    finish
+}
+
 @test "/metrics: requests, and what is watched" {
     serve --http 127.0.0.1:0
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" = 'mcp_watch_budget 0' ]

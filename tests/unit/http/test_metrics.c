@@ -1,0 +1,70 @@
+/* /metrics: what tools and sources are counted as, in the form that Prometheus reads. */
+#include "rig.h"
+
+#define POST "POST /mcp HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n"
+#define CALL(method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{ " params "} }"
+
+static int64_t late_clock(void *user)
+{
+    return ((rig *)user)->now + 7;
+}
+
+static int read_nothing(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)req, (void)uri, (void)user;
+    return MCP_ENOTFOUND;
+}
+
+/* Each tool and source by its name, which is escaped, and what a peer invented by none. */
+static void test_metrics_by_name(void **state)
+{
+    (void)state;
+    static const char *const params[] = {
+        "\"name\":\"echo\"",         "\"name\":\"fails\"",       "\"name\":\"refuses\"",
+        "\"name\":\"in\\\"vented\"", "\"name\":\"in\\nvented\"",
+    };
+    rig r;
+    rig_begin(&r, &(mcp_http_options){.clock = late_clock});
+    assert_int_equal(mcp_server_mount(fixture_server(r.fixture), "x:\"a\\b\nc",
+                                      MCP_OPTIONS(mcp_provider, .name = "x", .read = read_nothing),
+                                      NULL, NULL),
+                     MCP_OK);
+    wire w;
+    wire_open(&w, &r);
+    for (size_t i = 0; i < COUNT(params); i++) {
+        char request[1024];
+        snprintf(request, sizeof(request),
+                 "POST /mcp HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n"
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{%s} }",
+                 params[i]);
+        wire_send(&w, request);
+    }
+    wire_send(&w, POST CALL("resources/read", "\"uri\":\"x:\\\"a\\\\b\\ncd\""));
+    wire_send(&w, POST CALL("resources/read", "\"uri\":\"mem:a\""));
+    w.len = 0;
+    wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&w,
+                "~mcp_tool_calls_total{tool=\"echo\",result=\"ok\"} 1\n"
+                "mcp_tool_calls_total{tool=\"fails\",result=\"tool_error\"} 1\n"
+                "mcp_tool_calls_total{tool=\"refuses\",result=\"error\"} 1\n"
+                "mcp_tool_calls_total{tool=\"other\",result=\"error\"} 2\n"
+                "# HELP ~\nmcp_tool_calls_in_flight{tool=\"echo\"} 0\n~"
+                "mcp_tool_call_duration_seconds_bucket{tool=\"echo\",le=\"0.01\"} 1\n~"
+                "mcp_tool_call_duration_seconds_bucket{tool=\"echo\",le=\"60\"} 1\n"
+                "mcp_tool_call_duration_seconds_bucket{tool=\"echo\",le=\"+Inf\"} 1\n"
+                "mcp_tool_call_duration_seconds_sum{tool=\"echo\"} 0\n"
+                "mcp_tool_call_duration_seconds_count{tool=\"echo\"} 1\n~"
+                "mcp_source_reads_total{source=\"mem:\",result=\"ok\"} 1\n"
+                "mcp_source_reads_total{source=\"x:\\\"a\\\\b\\nc\",result=\"error\"} 1\n# HELP ~"
+                "mcp_source_read_bytes_total{source=\"mem:\"} ~");
+    assert_null(strstr(wire_text(&w), "vented"));
+    wire_end(&w);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_metrics_by_name)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

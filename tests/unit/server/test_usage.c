@@ -1,0 +1,378 @@
+/* What is counted of tools and mounts: every way to end, what has a name and what is "other", and that neither names that
+ * peers invent nor tools that come and go leave anything behind.
+ */
+#include "rig.h"
+
+typedef struct seen {
+    mcp_usage usage[8];
+    char names[8][64];
+    size_t count;
+} seen;
+
+static rig r;
+static mcp_channel *peer;
+
+static void keep(void *user, const mcp_usage *usage)
+{
+    seen *s = user;
+    assert_true(s->count < 8);
+    assert_int_equal(usage->size, sizeof(*usage));
+    snprintf(s->names[s->count], sizeof(s->names[0]), "%.*s", (int)usage->name.len,
+             usage->name.ptr);
+    s->usage[s->count++] = *usage;
+}
+
+static seen look(mcp_usage_kind kind, const char *principal)
+{
+    seen s = {.count = 0};
+    mcp_server_usage(r.server, principal, kind, keep, &s);
+    return s;
+}
+
+/* "tool ok=1 error=2 ...", what is 0 left out, for each one. */
+static const char *tell(mcp_usage_kind kind, const char *principal)
+{
+    static char text[2048];
+    seen s = look(kind, principal);
+    size_t len = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < s.count; i++) {
+        const mcp_usage *u = &s.usage[i];
+        const struct {
+            const char *name;
+            uint64_t n;
+        } numbers[] = {
+            {"ok", u->ok},         {"tool", u->tool_errors}, {"lost", u->not_found},
+            {"error", u->errors},  {"asked", u->questions},  {"gone", u->gone},
+            {"now", u->in_flight}, {"bytes", u->bytes},      {"ms", u->duration_ms},
+        };
+        uint64_t ended = 0, durations = 0;
+        for (size_t k = 0; k < 6; k++)
+            ended += numbers[k].n;
+        for (size_t k = 0; k <= MCP_USAGE_BUCKETS; k++)
+            durations += u->buckets[k];
+        assert_int_equal(ended, durations);
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? "; " : "", s.names[i]);
+        for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
+            if (numbers[k].n)
+                len += (size_t)snprintf(text + len, sizeof(text) - len, " %s=%u", numbers[k].name,
+                                        (unsigned)numbers[k].n);
+        }
+    }
+    return text;
+}
+
+#define TOOLS(expected)   assert_string_equal(tell(MCP_USAGE_TOOL, NULL), expected)
+#define SOURCES(expected) assert_string_equal(tell(MCP_USAGE_SOURCE, NULL), expected)
+
+static void begin(mcp_server_options *o, rig_handler *handler)
+{
+    r = (rig){.local = true}; /* no limit of calls */
+    assert_int_equal(rig_open(&r, o, handler), MCP_OK);
+    assert_int_equal(rig_connect(&r, "p", NULL, &peer), MCP_OK);
+}
+
+static void end(void)
+{
+    mcp_channel_free(peer);
+    rig_close(&r);
+}
+
+static void read_uri(const char *uri)
+{
+    char message[512];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
+             "\"%s\"," RIG_META "}}",
+             uri);
+    rig_say(&r, peer, message);
+    rig_sent(&r);
+}
+
+static void cancel(int id)
+{
+    char message[128];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+             "\"requestId\":%d}}",
+             id);
+    rig_say(&r, peer, message);
+}
+
+/* ---- handlers ------------------------------------------------------------------------------------------- */
+
+static int tool_error(rig *at, mcp_request *req)
+{
+    (void)at;
+    return mcp_reply_tool_error(req, "no");
+}
+
+static int error(rig *at, mcp_request *req)
+{
+    (void)at;
+    return mcp_reply_fail(req, -32000, "no");
+}
+
+static int not_found(rig *at, mcp_request *req)
+{
+    (void)at, (void)req;
+    return MCP_ENOTFOUND;
+}
+
+static int bytes(rig *at, mcp_request *req)
+{
+    (void)at;
+    mcp_reply_text(req, "seven b");
+    return mcp_reply_bytes(req, "\0\1\2", 3, "x/y");
+}
+
+static int read_rig(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)uri;
+    return ((rig *)user)->handler(user, req);
+}
+
+static const mcp_provider provider = {.size = sizeof(provider), .name = "rig", .read = read_rig};
+
+static void mount(const char *prefix)
+{
+    assert_int_equal(mcp_server_mount(r.server, prefix, &provider, &r, NULL), MCP_OK);
+}
+
+/* ---- tools ------------------------------------------------------------------------------------------------ */
+
+static void call_as(rig_handler *handler, const char *name)
+{
+    r.handler = handler;
+    rig_call_tool(&r, peer, 1, name);
+    rig_sent(&r);
+}
+
+static void test_outcomes(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    TOOLS("");
+    call_as(rig_ok, "t");
+    call_as(rig_ok, "t");
+    TOOLS("t ok=2");
+    call_as(tool_error, "t");
+    call_as(error, "t");
+    call_as(not_found, "t");
+    TOOLS("t ok=2 tool=1 error=2");
+    call_as(rig_ok, "nobody");
+    call_as(rig_ok, "");
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" RIG_META "}}");
+    TOOLS("t ok=2 tool=1 error=2; other error=3");
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\","
+            "\"arguments\":[]," RIG_META "}}");
+    TOOLS("t ok=2 tool=1 error=3; other error=3");
+    SOURCES("");
+    end();
+}
+
+static void test_later(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.handler_timeout_ms = 5000}, rig_keep);
+    for (int id = 1; id <= 4; id++)
+        rig_call_tool(&r, peer, id, "t");
+    TOOLS("t now=4");
+    mcp_channel_tick(peer, r.now += 11);
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    TOOLS("t ok=1 now=3 ms=11");
+    cancel(2);
+    TOOLS("t ok=1 now=3 ms=11"); /* its handler still has it */
+    mcp_reply_finish(r.kept[1], MCP_OK);
+    TOOLS("t ok=1 gone=1 now=2 ms=22");
+    mcp_channel_tick(peer, r.now += 5000);
+    mcp_reply_finish(r.kept[2], MCP_OK); /* too late: the peer got an error */
+    TOOLS("t ok=1 error=1 gone=1 now=1 ms=5033");
+    mcp_channel_free(peer);
+    mcp_reply_finish(r.kept[3], MCP_OK);
+    seen s = look(MCP_USAGE_TOOL, NULL);
+    assert_int_equal(s.usage[0].errors, 2);
+    assert_int_equal(s.usage[0].in_flight, 0);
+    assert_int_equal(s.usage[0].buckets[1], 2);
+    assert_int_equal(s.usage[0].bounds_ms[0], 10);
+    assert_int_equal(s.usage[0].bounds_ms[1], 100);
+    rig_close(&r);
+}
+
+/* A name that nobody offers leaves nothing behind, however often and whatever it is. */
+static void test_invented(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    mount("mem:");
+    call_as(rig_ok, "nobody");
+    read_uri("nobody:x");
+    size_t live = r.memory.live;
+    for (int i = 0; i < 20000; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "t%d", i);
+        call_as(rig_ok, name);
+        snprintf(name, sizeof(name), "s%d:x", i);
+        read_uri(name);
+    }
+    assert_int_equal(r.memory.live, live);
+    TOOLS("other error=20001");
+    SOURCES("other lost=20001");
+    end();
+}
+
+static void test_come_and_go(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    size_t live = 0;
+    for (int i = 0; i < 2000; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "u%d", i);
+        assert_int_equal(rig_add_tool(&r, name, 0), MCP_OK);
+        call_as(rig_ok, name);
+        assert_string_equal(look(MCP_USAGE_TOOL, NULL).names[0], name);
+        assert_int_equal(mcp_server_remove_tool(r.server, name), MCP_OK);
+        if (i == 100)
+            live = r.memory.live;
+    }
+    assert_int_equal(r.memory.live, live);
+    TOOLS("other ok=2000");
+    /* What still answers keeps its name for as long. */
+    assert_int_equal(rig_add_tool(&r, "u", 0), MCP_OK);
+    call_as(rig_keep, "u");
+    assert_int_equal(mcp_server_remove_tool(r.server, "u"), MCP_OK);
+    TOOLS("u now=1; other ok=2000");
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    TOOLS("other ok=2001");
+    /* It is not two things of one name. */
+    assert_int_equal(rig_add_tool(&r, "other", 0), MCP_OK);
+    call_as(tool_error, "other");
+    TOOLS("other ok=2001 tool=1");
+    end();
+}
+
+static int build(mcp_server *server, void *user, mcp_error *error)
+{
+    (void)server;
+    int rc = rig_add_tool(&r, "built", 0);
+    if (rc == MCP_OK)
+        rc = mcp_server_mount(r.server, "mem://b/", &provider, &r, error);
+    return rc == MCP_OK && user ? MCP_EIO : rc;
+}
+
+static void test_rebuilt(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    assert_int_equal(mcp_server_rebuild(r.server, build, NULL, NULL), MCP_OK);
+    call_as(rig_ok, "built");
+    call_as(rig_ok, "t");
+    r.handler = bytes;
+    read_uri("mem://b/x");
+    assert_int_equal(mcp_server_rebuild(r.server, build, &r, NULL), MCP_EIO);
+    assert_int_equal(mcp_server_rebuild(r.server, build, NULL, NULL), MCP_OK);
+    call_as(rig_ok, "built");
+    TOOLS("t ok=1; built ok=2");
+    SOURCES("mem://b/ ok=1 bytes=10");
+    end();
+}
+
+/* ---- sources ---------------------------------------------------------------------------------------------- */
+
+static void test_sources(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, bytes);
+    mount("mem:");
+    mount("mem://deep/");
+    assert_int_equal(mcp_server_add_resource(
+                         r.server,
+                         MCP_OPTIONS(mcp_resource, .uri = "mem:fixed", .name = "f", .text = "four"),
+                         NULL, NULL),
+                     MCP_OK);
+    read_uri("mem:x");
+    read_uri("mem://deep/x");
+    read_uri("mem://deep/y");
+    read_uri("mem:fixed");
+    SOURCES("mem: ok=1 bytes=10; mem://deep/ ok=2 bytes=20; other ok=1 bytes=4");
+    r.handler = not_found;
+    read_uri("mem:x");
+    r.handler = error;
+    read_uri("mem:x");
+    r.handler = rig_keep;
+    read_uri("mem:x");
+    SOURCES("mem: ok=1 lost=1 error=1 now=1 bytes=10; mem://deep/ ok=2 bytes=20; "
+            "other ok=1 bytes=4");
+    mcp_channel_tick(peer, r.now += 70000);
+    mcp_reply_finish(r.kept[0], MCP_ENOTFOUND);
+    seen s = look(MCP_USAGE_SOURCE, NULL);
+    assert_int_equal(s.usage[0].not_found, 2);
+    assert_int_equal(s.usage[0].buckets[MCP_USAGE_BUCKETS], 1);
+    assert_int_equal(s.usage[0].duration_ms, 70000);
+    end();
+}
+
+/* ---- who may know ----------------------------------------------------------------------------------------- */
+
+static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+{
+    (void)user, (void)item;
+    return principal && (strcmp(principal, "root") == 0 || !strstr(name.ptr, "secret"));
+}
+
+static void test_access(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    assert_int_equal(rig_add_tool(&r, "secret", 0), MCP_OK);
+    mount("mem:");
+    mount("mem://secret/");
+    r.handler = bytes;
+    call_as(rig_ok, "t");
+    call_as(rig_ok, "secret");
+    r.handler = bytes;
+    read_uri("mem:x");
+    read_uri("mem://secret/x");
+    assert_int_equal(mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
+    call_as(rig_ok, "secret"); /* which is not there for this peer */
+    assert_string_equal(tell(MCP_USAGE_TOOL, "root"), "t ok=1; secret ok=1; other error=1");
+    assert_string_equal(tell(MCP_USAGE_TOOL, "p"), "t ok=1; other ok=1 error=1");
+    TOOLS("other ok=2 error=1");
+    assert_string_equal(tell(MCP_USAGE_SOURCE, "root"),
+                        "mem: ok=1 bytes=10; mem://secret/ ok=1 bytes=10");
+    assert_string_equal(tell(MCP_USAGE_SOURCE, "p"), "mem: ok=1 bytes=10; other ok=1 bytes=10");
+    end();
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------- */
+
+/* A request that is counted costs no memory of its own. */
+static void test_allocations(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    call_as(rig_ok, "t");
+    call_as(rig_ok, "nobody");
+    size_t before = r.memory.calls;
+    call_as(rig_ok, "t");
+    size_t first = r.memory.calls - before;
+    assert_true(first <= 3);
+    for (int i = 0; i < 1000; i++)
+        call_as(rig_ok, "t");
+    assert_int_equal(r.memory.calls - before, 1001 * first);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_later),
+        cmocka_unit_test(test_invented), cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(test_rebuilt),  cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_access),   cmocka_unit_test(test_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
