@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* One more than is shown; and where there are access rules, which may hide some, enough. */
+enum { MOST_SHOWN = 101, MOST_LOOKED_AT = 2001 };
+
 #define BEGINS(name) " AND pg_catalog.starts_with(" name ", $1::pg_catalog.text)"
 #define SHOWN                                                        \
     "n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND " \
@@ -19,20 +22,18 @@ static const struct {
 } completions[] = {
     {"schema", 1,
      "SELECT n.nspname FROM pg_catalog.pg_namespace n WHERE " SHOWN BEGINS(
-         "n.nspname") " ORDER BY 1 "
-                      "LIMIT 101"},
+         "n.nspname") " ORDER BY 1"},
     {"table", 2,
      "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
      "c.relnamespace WHERE " SHOWN BEGINS(
          "c.relname") " AND n.nspname = $2::pg_catalog.name AND c.relkind IN ('r', 'v', 'm', 'f', "
                       "'p') AND "
-                      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY 1 LIMIT 101"},
+                      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY 1"},
     {"function", 2,
      "SELECT name FROM (SELECT p.proname || '(' || pg_catalog.pg_get_function_identity_arguments("
      "p.oid) || ')' AS name FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = "
      "p.pronamespace WHERE " SHOWN
-     " AND n.nspname = $2::pg_catalog.name) AS every WHERE true" BEGINS(
-         "name") " ORDER BY 1 LIMIT 101"},
+     " AND n.nspname = $2::pg_catalog.name) AS every WHERE true" BEGINS("name") " ORDER BY 1"},
     {"column", 3,
      "SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = "
      "a.attrelid "
@@ -40,8 +41,7 @@ static const struct {
          "a.attname") " AND n.nspname = $2::pg_catalog.name AND c.relname = $3::pg_catalog.name "
                       "AND a.attnum > 0 AND NOT "
                       "a.attisdropped AND pg_catalog.has_column_privilege(c.oid, a.attnum, "
-                      "'SELECT') ORDER BY a.attnum "
-                      "LIMIT 101"},
+                      "'SELECT') ORDER BY a.attnum"},
 };
 
 /* What a value stands for: a schema, a table, a function, a column's table, a row by the first part of its key. */
@@ -98,9 +98,10 @@ static void put_from(postgres_sql *sql, const postgres_table *t)
 
 /* What begins as the number does: itself, then by decades (40 to 49, 400 to 499, ...), each of which the key's index
  * leads to. */
-static void put_decades(postgres_sql *sql, const postgres_table *t, const postgres_column *key,
-                        int64_t n)
+static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
 {
+    postgres_sql *sql = &j->sql;
+    const postgres_table *t = j->table;
     int64_t low = n, high = n, most = INT64_MAX / 10 - 1;
     for (bool first = true;; first = false) {
         postgres_put(sql, first ? "SELECT n::pg_catalog.text FROM (" : " UNION ALL ");
@@ -111,19 +112,21 @@ static void put_decades(postgres_sql *sql, const postgres_table *t, const postgr
         postgres_put_name(sql, key->name);
         postgres_putf(sql, " OPERATOR(pg_catalog.>=) %" PRId64 " AND ", low < high ? low : high);
         postgres_put_name(sql, key->name);
-        postgres_putf(sql, " OPERATOR(pg_catalog.<=) %" PRId64 " ORDER BY n LIMIT 101)",
-                      low < high ? high : low);
+        postgres_putf(sql, " OPERATOR(pg_catalog.<=) %" PRId64 " ORDER BY n LIMIT %zu)",
+                      low < high ? high : low, j->max);
         if (n == 0 || high > most || high < -most)
             break;
         low *= 10;
         high = high * 10 + (n < 0 ? -9 : 9);
     }
-    postgres_put(sql, ") AS keys LIMIT 101");
+    postgres_putf(sql, ") AS keys LIMIT %zu", j->max);
 }
 
 /* In their order, until there are enough: all are looked at where few begin so. */
-static void put_any(postgres_sql *sql, const postgres_table *t, const postgres_column *key)
+static void put_any(postgres_job *j, const postgres_column *key)
 {
+    postgres_sql *sql = &j->sql;
+    const postgres_table *t = j->table;
     postgres_put(sql, "SELECT k FROM (SELECT DISTINCT ");
     postgres_put_name(sql, key->name);
     postgres_put(sql, " AS n, ");
@@ -132,7 +135,8 @@ static void put_any(postgres_sql *sql, const postgres_table *t, const postgres_c
     put_from(sql, t);
     postgres_put(sql, "pg_catalog.starts_with(");
     postgres_put_name(sql, key->name);
-    postgres_put(sql, "::pg_catalog.text, $1::pg_catalog.text) ORDER BY n LIMIT 101) AS keys");
+    postgres_putf(sql, "::pg_catalog.text, $1::pg_catalog.text) ORDER BY n LIMIT %zu) AS keys",
+                  j->max);
 }
 
 /* Spelled as the database would. */
@@ -160,9 +164,9 @@ static void complete_key(postgres_job *j)
     bool decades = number && is_whole_number(j->value, &n);
     postgres_sql_reset(&j->sql);
     if (decades)
-        put_decades(&j->sql, j->table, key, n);
+        put_decades(j, key, n);
     else
-        put_any(&j->sql, j->table, key);
+        put_any(j, key);
     j->op.value[0] = j->value.ptr;
     j->op.n_value = decades ? 0 : 1;
     j->op.statement = 0;
@@ -184,7 +188,10 @@ static void run_completion(postgres_job *j)
         j->op.value[1] = j->target.schema.ptr;
         j->op.value[2] = j->target.name.ptr;
         j->op.n_value = completions[i].values;
-        postgres_job_look(j, completions[i].sql, put_completion, end_completion);
+        postgres_sql_reset(&j->sql);
+        postgres_put(&j->sql, completions[i].sql);
+        postgres_putf(&j->sql, " LIMIT %zu", j->max);
+        postgres_job_look(j, NULL, put_completion, end_completion);
         return;
     }
     postgres_job_finish(j, MCP_OK);
@@ -211,6 +218,7 @@ int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_j
     if (!texts[0] || !texts[1] || !texts[2])
         return MCP_OK;
     j->name = name;
+    j->max = mcp_request_restricted(req) ? MOST_LOOKED_AT : MOST_SHOWN;
     j->value = mcp_str_from(texts[0]);
     j->target.schema = mcp_str_from(texts[1]);
     j->target.name = mcp_str_from(texts[2]);

@@ -37,6 +37,7 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     j->uri = uri;
     postgres_sql_init(&j->sql, &s->alloc);
     postgres_sql_init(&j->text, &s->alloc);
+    postgres_sql_init(&j->left, &s->alloc);
     if (!uri.len)
         return j;
     *rc = postgres_uri_parse(rest, j->room, &j->target);
@@ -73,6 +74,7 @@ void postgres_job_finish(postgres_job *j, int outcome)
     mcp_json_writer_free(j->json);
     postgres_sql_free(&j->sql);
     postgres_sql_free(&j->text);
+    postgres_sql_free(&j->left);
     j->finished = true;
     j->outcome = outcome;
     if (j->in_handler)
@@ -176,6 +178,11 @@ static void log_failure(const postgres_job *j, const char *text)
     j->s->host.log(j->s->host.user, "warning", line);
 }
 
+const char *postgres_job_words(const postgres_job *j, const char *instead)
+{
+    return mcp_request_restricted(j->req) ? instead : j->op.text;
+}
+
 static bool is(const postgres_job *j, const char *state)
 {
     return strncmp(j->op.state, state, strlen(state)) == 0;
@@ -194,7 +201,7 @@ void postgres_job_broken(postgres_job *j, int rc)
         }
         log_failure(j, j->op.text);
         postgres_job_fail(j, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.300s",
-                          j->s->name, j->op.text);
+                          j->s->name, postgres_job_words(j, "why is in the log of this server"));
         return;
     case MCP_ECLOSED:
         postgres_job_fail(j, MCP_CODE_INTERNAL,

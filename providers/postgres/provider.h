@@ -47,6 +47,7 @@ struct postgres_job {
     postgres_op op;
     postgres_sql sql;
     postgres_sql text; /* of an answer that is text, and of URIs */
+    postgres_sql left; /* what a description leaves out: see describe.h */
     mcp_json_writer *json;
     bool as_tool;
     bool as_text, is_row; /* shown as a table (table_text.h), of one row */
@@ -54,6 +55,7 @@ struct postgres_job {
     /* What the present statement is for. */
     void (*next)(postgres_job *j, int rc);
     void (*with_table)(postgres_job *j);
+    void (*after_left_out)(postgres_job *j, int rc);
     postgres_table *table;
     size_t size, rows, limit; /* of what was put */
     uint64_t offset;
@@ -80,6 +82,9 @@ void postgres_job_fail(postgres_job *j, int code, const char *format, ...) MCP_P
 void postgres_job_missing(postgres_job *j);
 /* Ends it for what a statement of this provider's own failed with. */
 void postgres_job_broken(postgres_job *j, int rc);
+/* The database's words about what failed, for the caller; where there are access rules they may name what he may not see,
+ * and others are said instead. */
+const char *postgres_job_words(const postgres_job *j, const char *instead);
 /* Ends it with the JSON that was written. */
 void postgres_job_reply_json(postgres_job *j);
 void postgres_job_too_large(postgres_job *j, uint64_t size);

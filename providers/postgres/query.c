@@ -145,7 +145,11 @@ static void fail_with_words(postgres_job *j)
     bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
     if (saved && !value)
         postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_QUERY_BROKEN, j->target.name.ptr,
-                          j->op.text);
+                          postgres_job_words(j, "the database refuses it"));
+    else if (saved)
+        postgres_job_fail(
+            j, MCP_CODE_INVALID_PARAMS, "%.400s",
+            postgres_job_words(j, "A parameter has a value that the query does not take"));
     else
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
 }

@@ -306,7 +306,7 @@ static void end_page(postgres_job *j, int rc)
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
                           "A column cannot be compared with what is asked for: %.200s; read "
                           "%.100s for its columns",
-                          j->op.text, j->target.name.ptr);
+                          postgres_job_words(j, "its type has no such value"), j->target.name.ptr);
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {

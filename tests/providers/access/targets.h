@@ -10,12 +10,13 @@ enum { NAME = 160, SHOWS = 24, TARGETS = 256 };
 
 typedef struct shown {
     char mark[NAME + 16];
-    char needs[2][NAME]; /* beside the target's own name; "": none */
+    char needs[3][NAME]; /* beside the target's own name; "": none */
 } shown;
 
 typedef struct target {
     char uri[NAME];     /* its one spelling */
     const char *params; /* NAME=VALUE with spaces between, any of which may be given */
+    bool needed;        /* they have to be: without them the answer does not show it */
     size_t fixed;       /* bytes of uri in which nothing may be encoded */
     const char *method; /* of what is not read by a URI, and its params; uri is "" then */
     const char *request;
@@ -83,6 +84,7 @@ static inline void add_doc_folder(const char *folder, const char *params, bool d
 {
     char uri[NAME], mark[NAME];
     target *t = add_target(params, 7, "file://%s/docs%s", top, folder);
+    t->needed = deep;
     for (size_t i = 0; i < COUNT(doc_files) + 1; i++) {
         const char *path = i < COUNT(doc_files) ? doc_files[i].path : "sub";
         snprintf(uri, sizeof uri, "file://%s/docs/%s", top, path);

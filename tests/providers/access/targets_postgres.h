@@ -11,16 +11,30 @@
     "/" table ")', '');\n"
 
 static const char mart_script[] =
-    "CREATE SCHEMA \"back room\"; GRANT USAGE ON SCHEMA \"back room\" TO reader;\n" MART_TABLE(
-        "public", "customer", "") MART_TABLE("public", "sale", "")
-        MART_TABLE("public", "odd é/%", "") MART_TABLE(
-            "back room", "stock",
-            "") "CREATE FUNCTION total(n integer) RETURNS integer LANGUAGE sql AS 'SELECT n + 0 /* "
-                "MARK(mart:total) */';\n"
-                "GRANT SELECT ON ALL TABLES IN SCHEMA public, \"back room\" TO reader;\n";
+    "CREATE SCHEMA \"back room\"; GRANT USAGE ON SCHEMA \"back room\" TO reader;\n" /**/
+    MART_TABLE("public", "customer", "")                                            /**/
+    MART_TABLE("public", "sale",
+               ", buyer integer, CONSTRAINT names_customer FOREIGN KEY (buyer) REFERENCES "
+               "customer(id)")          /**/
+    MART_TABLE("public", "odd é/%", "") /**/
+    MART_TABLE("back room", "stock",
+               ", of_customer customer, CONSTRAINT names_sale FOREIGN KEY (id) REFERENCES "
+               "sale(id)") /**/
+    "CREATE VIEW \"back room\".seen AS SELECT id AS col_seen FROM customer WHERE word <> "
+    "'MARK(mart:seen)';\n"
+    "CREATE FUNCTION total(n integer) RETURNS integer LANGUAGE sql AS 'SELECT n + 0 /* "
+    "MARK(mart:total) */';\n"
+    "CREATE FUNCTION loud(n integer) RETURNS bigint LANGUAGE sql AS 'SELECT total(n) + "
+    "count(*) FROM Sale /* MARK(mart:loud) */';\n"
+    "CREATE FUNCTION oops() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+    "'MARK%', '(mart:error)'; END $$;\n"
+    "CREATE VIEW \"back room\".broken AS SELECT oops() AS x;\n"
+    "CREATE TABLE many(id integer PRIMARY KEY); INSERT INTO many SELECT generate_series(1, 200);\n"
+    "GRANT SELECT ON ALL TABLES IN SCHEMA public, \"back room\" TO reader;\n";
 
-#define MART       "postgres://mart/"
-#define MART_FIXED (sizeof MART - 1)
+#define MART          "postgres://mart/"
+#define MART_FIXED    (sizeof MART - 1)
+#define MART_FUNCTION MART "public/$function/total%28n%20integer%29"
 
 static const struct {
     const char *path, *schema, *name;
@@ -28,6 +42,103 @@ static const struct {
                    {"public/customer", "public", "customer"},
                    {"public/odd%20%C3%A9%2F%25", "public", "odd é/%"},
                    {"back%20room/stock", "back room", "stock"}};
+
+/* What the description of a thing shows that names others, in its JSON, and in its SQL, alone and with its database. */
+static const struct {
+    const char *of, *mark, *needs[2]; /* of: behind the database; needs: beside it */
+    const char *format;
+    char where; /* 'a': in its own alone; 'w': in those of the whole; 0: in both */
+} mart_names[] = {
+    {"public/sale", "REFERENCES public.customer", {MART "public/customer", ""}, "text", 0},
+    {"public/sale", "REFERENCES public.customer", {MART "public/customer", ""}, "json", 'a'},
+    {"public/sale", "\\\"table\\\" : \\\"customer", {MART "public/customer", ""}, "json", 'a'},
+    {"back%20room/stock", "REFERENCES public.sale", {MART "public/sale", ""}, "text", 0},
+    {"back%20room/stock", "names_sale", {MART "public/sale", ""}, "json", 'a'},
+    {"back%20room/stock", "of_customer public.customer", {MART "public/customer", ""}, "text", 0},
+    {"back%20room/stock",
+     "\\\"type\\\":\\\"public.customer",
+     {MART "public/customer", ""},
+     "json",
+     'a'},
+    {"back%20room/stock",
+     "\\\"type\\\" : \\\"public.customer",
+     {MART "public/customer", ""},
+     "json",
+     'w'},
+    {"back%20room/seen", "MARK(mart:seen)", {MART "public/customer", ""}, "text", 0},
+    {"back%20room/seen", "MARK(mart:seen)", {MART "public/customer", ""}, "json", 'a'},
+    {"public/$function/total%28n%20integer%29", "MARK(mart:total)", {"", ""}, "text", 0},
+    {"public/$function/total%28n%20integer%29", "MARK(mart:total)", {"", ""}, "json", 'a'},
+    {"public/$function/loud%28n%20integer%29",
+     "MARK(mart:loud)",
+     {MART "public/sale", MART_FUNCTION},
+     "text",
+     0},
+    {"public/$function/loud%28n%20integer%29",
+     "MARK(mart:loud)",
+     {MART "public/sale", MART_FUNCTION},
+     "json",
+     'a'},
+};
+
+static inline void add_mart_name(target *t, size_t i)
+{
+    char uri[NAME];
+    snprintf(uri, sizeof uri, MART "%s", mart_names[i].of);
+    add_shown(t, mart_names[i].mark, uri, mart_names[i].needs[0]);
+    snprintf(t->shows[t->n - 1].needs[2], NAME, "%s", mart_names[i].needs[1]);
+}
+
+/* The target is the thing itself, the database, or its schema. */
+static inline void add_mart_names(target *t, const char *of, const char *format)
+{
+    char not_here = strcmp(t->uri + MART_FIXED, of) == 0 ? 'w' : 'a';
+    for (size_t i = 0; i < COUNT(mart_names); i++)
+        if (strcmp(mart_names[i].of, of) == 0 && strcmp(mart_names[i].format, format) == 0 &&
+            mart_names[i].where != not_here)
+            add_mart_name(t, i);
+}
+
+static const char *const mart_things[] = {
+    "public/sale",
+    "public/customer",
+    "public/odd%20%C3%A9%2F%25",
+    "back%20room/stock",
+    "back%20room/seen",
+    "public/$function/total%28n%20integer%29",
+    "public/$function/loud%28n%20integer%29",
+};
+
+/* The database, its schemas, and each thing, in both forms. */
+static inline void add_mart_descriptions(void)
+{
+    static const char *const wholes[] = {"", "public", "back%20room"};
+    char mark[NAME], uri[NAME];
+    for (size_t f = 0; f < 2; f++) {
+        const char *format = f ? "text" : "json";
+        for (size_t w = 0; w < COUNT(wholes); w++) {
+            target *t = add_target(f ? "format=text" : "", MART_FIXED, MART "%s", wholes[w]);
+            t->needed = f;
+            for (size_t i = 0; i < COUNT(mart_things); i++) {
+                if (strncmp(mart_things[i], wholes[w], strlen(wholes[w])) != 0)
+                    continue;
+                snprintf(uri, sizeof uri, MART "%s", mart_things[i]);
+                snprintf(mark, sizeof mark, f ? "%s" : "%s\\\"", uri);
+                if (!f)
+                    add_shown(t, mark, uri, "");
+                add_mart_names(t, mart_things[i], format);
+            }
+        }
+        for (size_t i = 0; i < COUNT(mart_things); i++) {
+            const char *function = strstr(mart_things[i], "$function/");
+            size_t more = function ? (size_t)(function - mart_things[i]) + 10 : 0;
+            target *t =
+                add_target(f ? "format=text" : "", MART_FIXED + more, MART "%s", mart_things[i]);
+            t->needed = f;
+            add_mart_names(t, mart_things[i], format);
+        }
+    }
+}
 
 static inline void add_mart_tables(void)
 {
@@ -54,15 +165,6 @@ static inline void add_mart_tables(void)
             add_shown(t, mark, "", "");
         }
     }
-}
-
-#define MART_FUNCTION MART "public/$function/total%28n%20integer%29"
-
-static inline void add_mart_functions(void)
-{
-    size_t fixed = sizeof MART "public/$function/" - 1;
-    add_shown(add_target("format=json", fixed, "%s", MART_FUNCTION), "MARK(mart:total)", "", "");
-    add_shown(add_target("format=text", fixed, "%s", MART_FUNCTION), "MARK(mart:total)", "", "");
 }
 
 static inline void add_mart_completions(void)
@@ -110,16 +212,22 @@ static inline void add_mart_lists(size_t first)
                 snprintf(mark, sizeof mark, "\"uri\":\"%s\"", uri);
             add_shown(t, mark, uri, "");
         }
+        for (size_t i = 0; i < COUNT(mart_names) && search; i++)
+            if (strstr(mart_names[i].mark, "MARK(") && mart_names[i].where == 'a')
+                add_mart_name(t, i);
         snprintf(mark, sizeof mark, "\"uri\":\"%s\"", MART_FUNCTION);
-        add_shown(t, search ? "MARK(mart:total)" : mark, MART_FUNCTION, "");
+        if (!search)
+            add_shown(t, mark, MART_FUNCTION, "");
     }
 }
 
 static inline void add_mart(size_t lists)
 {
     add_mart_lists(lists);
+    /* The database's words about what is broken show nothing. */
+    add_target("limit=9 offset=0", MART_FIXED, MART "back%%20room/broken/rows");
     add_mart_tables();
-    add_mart_functions();
+    add_mart_descriptions();
     add_mart_completions();
 }
 
