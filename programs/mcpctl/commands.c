@@ -71,7 +71,12 @@ const command commands[] = {
         .details =
             "Text as it is, binary contents decoded, in the order of the URIs. On a terminal "
             "control characters of text are shown instead of written, and binary contents are "
-            "refused unless --force is given.\nA part (--range, --lines, --tail) is asked of the "
+            "refused unless --force is given. JSON that is an array of flat objects, or has "
+            "columns and "
+            "rows, as what mcpd serves of a database, is shown there as a table that fits the "
+            "terminal, and "
+            "commits as a log, unless --raw is given.\nA part (--range, --lines, --tail) is asked "
+            "of the "
             "server where "
             "one of its templates has the variables offset and length, line and lines, or tail, as "
             "those of mcpd "

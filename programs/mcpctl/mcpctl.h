@@ -50,7 +50,7 @@ typedef struct settings {
     /* of single commands */
     const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
-    bool force, read, fetch, explain;
+    bool force, raw, read, fetch, explain;
 } settings;
 
 typedef struct command command;

@@ -186,6 +186,12 @@ const option options[] = {
      .help =
          "read: write binary contents to a terminal too. call: call also when the arguments do not "
          "fit the tool's schema."},
+    {.name = "raw",
+     .kind = OPTION_FLAG,
+     .at = AT(raw),
+     .only = "read|watch",
+     .help = "On a terminal write contents as they are elsewhere: rows of a database and the "
+             "commits of a log as JSON, instead of as a table."},
     {.name = "read",
      .kind = OPTION_FLAG,
      .at = AT(read),

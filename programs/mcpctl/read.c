@@ -7,6 +7,7 @@
 
 #include "fetch.h"
 #include "part.h"
+#include "view.h"
 
 typedef struct reading {
     const char *uri;
@@ -25,8 +26,28 @@ static int put_bytes(const reading *r, mcp_str bytes)
     return EXIT_OK;
 }
 
-static int put_text(const ctl *c, const reading *r, mcp_str text)
+/* Rows and commits as a person reads them; false: it is something else, or wanted as it is. */
+static bool put_view(const ctl *c, const reading *r, mcp_str type, mcp_str text)
 {
+    bool json = !type.len || memmem(type.ptr, type.len, "json", 4);
+    size_t i = 0;
+    if (!c->out_is_terminal || c->set.raw || r->part.kind != PART_ALL || !json)
+        return false;
+    while (i < text.len && strchr(" \t\r\n", text.ptr[i]))
+        i++;
+    return i < text.len && strchr("[{", text.ptr[i]) &&
+           view_put(stdout, text,
+                    &(table_look){.width = out_columns(c),
+                                  .head = style_of(c, STYLE_BOLD),
+                                  .first = style_of(c, STYLE_NAME),
+                                  .dim = style_of(c, STYLE_DIM),
+                                  .plain = style_of(c, STYLE_NONE)});
+}
+
+static int put_text(const ctl *c, const reading *r, mcp_str type, mcp_str text)
+{
+    if (put_view(c, r, type, text))
+        return EXIT_OK;
     if (r->cut)
         text = part_cut(&r->part, text);
     put_block(c, text);
@@ -69,7 +90,8 @@ static int put_content(const ctl *c, const reading *r, const mcp_json *content)
     if (r->json)
         return json_list_add(c, r->json, content);
     if (empty || mcp_json_is(text, MCP_JSON_STRING))
-        return put_text(c, r, empty ? MCP_STR("") : mcp_json_string(text));
+        return put_text(c, r, mcp_json_string(mcp_json_get(content, "mimeType")),
+                        empty ? MCP_STR("") : mcp_json_string(text));
     return put_blob(c, r, mcp_json_string(blob));
 }
 

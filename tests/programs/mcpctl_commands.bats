@@ -442,3 +442,43 @@ web() {
     run chatty prompts
     [[ $output == *"    $words"$'\n'* ]]
 }
+
+@test "read: rows are a table on a terminal and a log is lines; --raw and a pipe have what came" {
+    sqlite3 shop.db "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, price REAL, about TEXT);
+        INSERT INTO item VALUES (1, 'one', 2.5, 'long words ' || char(27) || '[31m and more of them'), (22, NULL, 10, '')"
+    COLUMNS=40 run on_terminal "$MCPCTL" read 'sqlite://shop/item/rows?limit=2' -- "$MCPD" sqlite:shop.db
+    [ "${lines[0]}" = 'id  name  price  about' ]
+    [ "${lines[1]}" = ' 1  one     2.5  long words \x1b[31m an…' ]
+    [ "${lines[2]}" = '22  NULL     10  ' ]
+    [ "${#lines[@]}" -eq 3 ]
+    run on_terminal "$MCPCTL" read 'sqlite://shop/item/rows?limit=1' -- "$MCPD" sqlite:shop.db
+    [ "${lines[2]}" = 'next: sqlite://shop/item/rows?limit=1&offset=1' ]
+    "$MCPCTL" read sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db >piped
+    jq -e '.rows | length == 2' piped
+    "$MCPCTL" read --json sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db | jq -j '.contents[0].text' | cmp - piped
+    [ "$(on_terminal "$MCPCTL" read --raw sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db)" = "$(cat piped)" ]
+    [ "$(on_terminal "$MCPCTL" read --json sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db)" = \
+        "$("$MCPCTL" read --json sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db)" ]
+    [[ $(on_terminal "$MCPCTL" read --range 0-9 sqlite://shop/item/rows -- "$MCPD" sqlite:shop.db) == '{"columns"' ]]
+
+    git init -q -b main r
+    GIT_AUTHOR_DATE='2026-07-28T10:00:00Z' git -C r -c user.name=Ada -c user.email=a@b commit -q --allow-empty \
+        -m 'What was done, in many words'
+    COLUMNS=50 run on_terminal "$MCPCTL" read git://r/-/log/HEAD -- "$MCPD" git:r
+    [[ ${lines[0]} == "$(git -C r rev-parse HEAD | cut -c 1-8)  2026-07-28  Ada  "*'What was'*… ]]
+    [ "${#lines[@]}" -eq 1 ]
+    "$MCPCTL" read git://r/-/log/HEAD -- "$MCPD" git:r | jq -e '.commits[0].author.email == "a@b"'
+    [[ $(on_terminal "$MCPCTL" read --raw git://r/-/log/HEAD -- "$MCPD" git:r) == '{'*'"email":"a@b"'* ]]
+
+    # files of other forms, and broken ones, as they are
+    mkdir folder
+    echo '[{"a":1,"b":[]}]' >folder/nested.json
+    echo '[{"a":1}' >folder/broken.json
+    echo '[{"a":1}]' >folder/table.json
+    echo '[{"a":1}]' >folder/text.txt
+    shown() { on_terminal "$MCPCTL" read "file://$PWD/folder/$1" -- "$MCPD" folder; }
+    [ "$(shown nested.json)" = "$(cat folder/nested.json)" ]
+    [ "$(shown broken.json)" = "$(cat folder/broken.json)" ]
+    [ "$(shown text.txt)" = "$(cat folder/text.txt)" ]
+    [ "$(shown table.json)" = $'a\n1' ]
+}
