@@ -469,7 +469,9 @@ typedef struct mcp_client_output {
     mcp_output_kind kind;
     bool modern;    /* its revision is stateless: no session, no GET, no DELETE */
     bool handshake; /* it is initialize: no session id goes with it, and its answer may bring one */
-    bool long_lived;     /* its answer may come after days: subscriptions/listen */
+    bool long_lived; /* its answer may come after days: subscriptions/listen */
+    bool
+        once; /* it may have an effect: not to be sent again where it may have arrived (tools/call) */
     mcp_str method;      /* empty for an answer */
     uint64_t timeout_ms; /* when we abandon it; 0: never. The transport need not keep time itself */
 } mcp_client_output;

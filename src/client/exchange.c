@@ -24,6 +24,7 @@ mcp_client_output mcp_client_sending(const mcp_client *client)
         return output;
     output.handshake = s->handshake;
     output.long_lived = s->long_lived;
+    output.once = mcp_str_eq(s->method, MCP_STR("tools/call"));
     output.method = s->method;
     output.timeout_ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
     return output;

@@ -172,6 +172,7 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
         note_reply(e);
     e->number = is_request ? exchange : 0;
     e->modern = out.modern;
+    e->once = out.once;
     e->handshake = out.handshake;
     e->initialized = out.kind == MCP_OUTPUT_NOTIFICATION &&
                      mcp_str_eq(out.method, MCP_STR("notifications/initialized"));

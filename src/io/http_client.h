@@ -113,6 +113,7 @@ typedef struct mcp__transfer_request {
     mcp_str body;                /* of POST; borrowed until the end */
     uint64_t timeout_ms;         /* for all of it; 0: none */
     bool decode;                 /* ask for compression */
+    bool once;                   /* do not send it again where it may have arrived */
     const mcp__target *target;
     const mcp__transfer_events *events;
     void *arg;
@@ -134,6 +135,7 @@ struct mcp__transfer {
     bool added;     /* is in the multi handle */
     bool satisfied; /* head or bytes said that it is enough */
     bool told_head;
+    bool begun; /* its request was on its way to a server; counted if it may be sent once only */
     bool looks; /* at the addresses that it connects to */
     char error[CURL_ERROR_SIZE];
 };
@@ -170,7 +172,7 @@ struct mcp__exchange {
     mcp__asked asked;
     mcp__stage stage;
     mcp__verdict verdict; /* once the head of an answer is there */
-    bool modern, handshake, initialized;
+    bool modern, handshake, initialized, once;
     bool reply;    /* to a request of the server's */
     bool resuming; /* by GET what a POST began */
     bool answered; /* the stream may end */

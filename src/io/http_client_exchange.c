@@ -126,6 +126,7 @@ void mcp__exchange_start(mcp__exchange *e)
                                      .body = mcp__buf_view(&e->message),
                                      .timeout_ms = timeout_of(e),
                                      .decode = !is_get(e),
+                                     .once = e->once && !is_get(e),
                                      .target = &http->target,
                                      .events = &events,
                                      .arg = e};

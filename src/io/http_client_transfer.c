@@ -143,6 +143,21 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/* libcurl sends a request once more when a connection that was used before ends without an answer: as a rule it was idle for
+ * too long, but the server may as well have ended over this request. */
+static int on_request(void *user, char *to, char *from, int to_port, int from_port)
+{
+    mcp__transfer *t = user;
+
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    if (!t->begun) {
+        t->begun = true;
+        return CURL_PREREQFUNC_OK;
+    }
+    t->failed = MCP_ECLOSED;
+    return CURL_PREREQFUNC_ABORT;
+}
+
 /* ---- what comes back ------------------------------------------------------------------------------------ */
 
 static bool is_redirect(int status)
@@ -213,6 +228,9 @@ static const char *text_of(const mcp__transfer *t, CURLcode code)
     switch (t->failed) {
     case MCP_OK: return t->error[0] ? t->error : t->web->f.curl_easy_strerror(code);
     case MCP_EACCESS: return "the address belongs to this machine or to a private network";
+    case MCP_ECLOSED:
+        return "the server ended the connection without an answer; the request was not sent again, "
+               "because it may have had an effect";
     case MCP_ELIMIT: return "the head of the answer is too large";
     default: return mcp_error_text(t->failed);
     }
@@ -260,6 +278,7 @@ static int go_to(mcp__transfer *t, const char *to)
     mcp__release(&t->web->loop->allocator, t->url);
     t->url = url;
     t->redirects++;
+    t->begun = false;
     f->curl_multi_remove_handle(t->web->multi, t->easy);
     t->added = false;
     f->curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
@@ -371,6 +390,15 @@ static bool set_callbacks(mcp__transfer *t)
            f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
 }
 
+/* (libcurl 7.80 and newer.) */
+static void set_once(mcp__transfer *t)
+{
+    const mcp__curl *f = &t->web->f;
+
+    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_request);
+    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
+}
+
 /* An address that was looked at must not be had again from a pool for which nobody looks. */
 static bool set_way(mcp__transfer *t)
 {
@@ -416,6 +444,8 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
         return MCP_ENOMEM;
     /* Nobody waits for a name server when it is closed. (libcurl 7.87 and newer.) */
     (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
+    if (r->once)
+        set_once(t);
     bool good = set_callbacks(t) && set_way(t) && set_method(t, r->body) &&
                 set_text(t, CURLOPT_URL, t->url) &&
                 t->web->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&

@@ -127,7 +127,10 @@ static void test_sending(void **state)
     fake_deliver(&f, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}", "", 0);
     assert_int_equal(s.seen[2].kind, MCP_OUTPUT_RESPONSE);
     assert_int_equal(s.seen[2].method.len, 0);
-    assert_false(s.seen[2].handshake || s.seen[2].long_lived);
+    assert_false(s.seen[2].handshake || s.seen[2].long_lived || s.seen[2].once);
+    mcp_client_call(f.client, "tools/call", "{\"name\":\"t\"}", NULL, NULL);
+    mcp_channel_tick(f.channel, 2);
+    assert_true(s.seen[3].once);
     mcp_client_free(f.client);
 }
 

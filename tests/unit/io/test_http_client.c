@@ -131,6 +131,38 @@ static void test_deaths(void **state)
     }
 }
 
+static void die_of_second(script_connection *c, const script_request *r)
+{
+    fixture *f = c->script->user;
+
+    if (strstr(r->body, "\"id\":1")) {
+        script_json(c, ANSWER(1));
+        return;
+    }
+    f->hooked++;
+    script_close(c);
+}
+
+/* A connection that was used before ends without an answer: what may have an effect is not sent a second time. */
+static void test_sent_once(void **state)
+{
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        fixture f;
+        open_fixture(&f, die_of_second, (mcp_http_client_options){0});
+        engine_send(&f.client, ENGINE_REQUEST(1));
+        wait_for_ends(&f);
+        expect(&f, "got 1 " ANSWER(1) "\n");
+        engine_send(&f.client, ENGINE_REQUEST(2, .once = once));
+        wait_for_ends(&f);
+        expect_begin(&f, once ? "end 2 0 text=the server ended the connection without an answer; "
+                                "the request was not sent again"
+                              : "end 2 0 text=Empty reply from server");
+        assert_int_equal(f.hooked, once ? 1 : 2);
+        close_fixture(&f);
+    }
+}
+
 static void test_nobody_there(void **state)
 {
     fixture f;
@@ -417,17 +449,12 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_post),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_deaths),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_notification),
-        cmocka_unit_test(test_abandon),
-        cmocka_unit_test(test_max_exchanges),
-        cmocka_unit_test(test_replies_not_taken),
-        cmocka_unit_test(test_replies_taken),
-        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_post),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_deaths),        cmocka_unit_test(test_sent_once),
+        cmocka_unit_test(test_nobody_there),  cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_notification),  cmocka_unit_test(test_abandon),
+        cmocka_unit_test(test_max_exchanges), cmocka_unit_test(test_replies_not_taken),
+        cmocka_unit_test(test_replies_taken), cmocka_unit_test(test_redirects),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
