@@ -45,16 +45,14 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
                       const mcp_json *result, mcp_error *error)
 {
     const char *why = client->why ? client->why : mcp_error_text(rc);
-    /* What came before the request, such as a banner, is not its answer. */
-    bool unread = client->unread.code && mcp__client_now(client) - client->unread_at <= (int64_t)ms;
     switch (rc) {
     case MCP_OK: return judge_result(r, result, error);
     case MCP_EREMOTE: return judge_error(result, error);
     case MCP_ETIMEOUT:
         return mcp__fail(error, rc, 0, "no answer within %llu.%03u s%s%s",
                          (unsigned long long)(ms / 1000), (unsigned)(ms % 1000),
-                         unread ? "; what came could not be read: " : "",
-                         unread ? client->unread.text : "");
+                         *client->unread.text ? "; what came could not be read: " : "",
+                         client->unread.text);
     case MCP_EPROTOCOL: return mcp__fail(error, rc, 0, "the answer is malformed: %s", why);
     default: return mcp__fail(error, rc, 0, "%s", why);
     }

@@ -133,6 +133,9 @@ static int send(mcp__call *call)
                             .mirror = tool ? &tool->mirror : NULL,
                             .timeout_ms = call->options.timeout_ms};
     call->sent_at = mcp__client_now(client);
+    if (mcp__list_empty(&client->sent))
+        client->unread =
+            (mcp_error){0}; /* what came before, such as a banner, is no answer to it */
     call->changes = client->changes;
     if (rc == MCP_OK && call->notification)
         rc = mcp__client_say(client, call->method, mcp__buf_view(&b));

@@ -32,7 +32,6 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
     if (!read_id(id, &number)) {
         mcp__fail(&client->unread, rc, 0, "%.*s",
                   (int)MCP__MIN(why.len, sizeof(client->unread.text)), why.ptr);
-        client->unread_at = channel->now;
         return;
     }
     mcp_error error; /* keeps a copy that ends with NUL */

@@ -147,10 +147,9 @@ struct mcp_client {
     mcp_transport_options transport;
     void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
     const mcp__sending *sending;
-    mcp__buf header;   /* of mcp_client_header() */
-    const char *why;   /* of what is failing right now; borrowed */
-    mcp_error unread;  /* why the last message could not be read that answered nothing; or empty */
-    int64_t unread_at; /* when it came */
+    mcp__buf header;  /* of mcp_client_header() */
+    const char *why;  /* of what is failing right now; borrowed */
+    mcp_error unread; /* why the last message could not be read that answered nothing; or empty */
     const mcp_exchange_end *end; /* the same, when an exchange ended without an answer */
     int refused_with; /* the HTTP status of the JSON-RPC error that is being handled; 0: none */
     bool misbehaved;  /* a request of a modern server was reported */
