@@ -467,6 +467,11 @@ int session_revive(ctl *c)
 {
     session *s = c->session;
     if (s->client && session_is_connected(s))
+        s->interrupted =
+            mcp_loop_step(s->loop, 0) != MCP_OK; /* it may have ended since the last call */
+    if (s->interrupted)
+        return EXIT_LOCAL;
+    if (s->client && session_is_connected(s))
         return EXIT_OK;
     if (!c->set.quiet)
         say("the server is gone; %s again", s->server->argv ? "starting it" : "connecting");

@@ -46,6 +46,22 @@ Greet {\"name\":\"x y\"}$esc[5m
     [[ $output == *"I give up"*"starting it again"*"I give up"* ]]
 }
 
+@test "shell: a server that ended between two lines is started again before the next one fails" {
+    printf '#!/bin/bash\necho $$ >"$0.pid"\nexec %q\n' "$stranger" >server
+    chmod +x server
+    ends() { # the server, once it has answered the first line; as long as it is not gone nothing more is typed
+        echo 'ls -n 1'
+        until grep -q mem: out; do sleep 0.05; done
+        kill -9 "$(<server.pid)"
+        while [[ $(ps -o stat= -p "$(<server.pid)") == [^Z]* ]]; do sleep 0.05; done
+        echo 'ls -n 1'
+    }
+    : >out
+    ends | "$MCPCTL" shell -- ./server >>out 2>err
+    [ "$(cat out)" = $'mem:-1\nmem:-1' ]
+    [[ $(<err) == *"the server is gone; starting it again"* && $(<err) != *error* && $(<err) != *Killed* ]]
+}
+
 @test "shell: without libedit it says so, with the package, instead of promising TAB" {
     mkdir lib
     : >lib/libedit.so.2 # found first, and no library
