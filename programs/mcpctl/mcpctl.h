@@ -145,6 +145,8 @@ struct session {
     FILE *trace;
     bool verbose, quiet;
     bool noise_told;             /* that the server writes to stdout what is no message */
+    uint64_t stderr_written;     /* by the server, so far */
+    uint64_t stderr_before;      /* what was written when the present call began */
     int64_t first_answer_us;     /* from before the start of the server */
     bool interrupted;            /* a signal came: nothing is reported any more */
     mcp_question *questions[16]; /* of the server, that wait for the user */

@@ -40,12 +40,18 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
-/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of it. */
-static mcp_str end_of_stderr(const session *s, bool *cut)
+/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of it. What it wrote before
+ * the call began explains at most why it ended. */
+static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
 {
     enum { KEPT = 4096 }; /* mcp/io.h */
     mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
+    uint64_t since = s->stderr_written - s->stderr_before;
     *cut = text.len >= KEPT;
+    if (since < text.len && (since || rc != MCP_ECLOSED)) {
+        *cut = false;
+        return (mcp_str){text.ptr + text.len - since, (size_t)since};
+    }
     const char *begin = *cut ? memchr(text.ptr, '\n', text.len - 1) : NULL;
     if (*cut && !begin)
         begin = memchr(text.ptr, ' ', text.len - 1);
@@ -54,10 +60,10 @@ static mcp_str end_of_stderr(const session *s, bool *cut)
 }
 
 /* `told` is what the report has said already. */
-static void show_stderr(const session *s, const char *told)
+static void show_stderr(const session *s, int rc, const char *told)
 {
     bool cut;
-    mcp_str text = end_of_stderr(s, &cut);
+    mcp_str text = end_of_stderr(s, rc, &cut);
     if (s->verbose || !text.len)
         return;
     /* One line alone is in the report already, unless it was too long for that. */
@@ -224,5 +230,5 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
     else
         hint_local(c, rc, text);
     if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EPROTOCOL)
-        show_stderr(c->session, text);
+        show_stderr(c->session, rc, text);
 }

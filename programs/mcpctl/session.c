@@ -63,6 +63,7 @@ static int wait_for(waiting *w, int rc)
             say("%s: %s", w->what, mcp_error_text(rc));
         return rc == MCP_EINVAL || rc == MCP_EPARSE ? EXIT_USAGE : exit_code_of(rc);
     }
+    s->stderr_before = s->stderr_written;
     bar_begin(w->what, c->set.quiet);
     while (!w->done) {
         if (mcp_loop_step(s->loop, bar_wait_ms()) != MCP_OK) {
@@ -232,35 +233,6 @@ bool session_offers(const ctl *c, const char *capability)
     return mcp_json_get(mcp_client_server_capabilities(c->session->client), capability) != NULL;
 }
 
-/* ---- the trace ------------------------------------------------------------------------------------------ */
-
-/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read on, a
- * host may not. */
-static void warn_of_noise(session *s, mcp_str line)
-{
-    size_t i = 0;
-    while (i < line.len && strchr(" \t\r", line.ptr[i]))
-        i++;
-    if (!s->child || s->noise_told || s->quiet || i == line.len || strchr("{[", line.ptr[i]))
-        return;
-    s->noise_told = true;
-    bar_clear();
-    say("warning: the server wrote to stdout what is no message: %.*s",
-        (int)(line.len < 200 ? line.len : 200), line.ptr);
-    hint("stdout is for messages alone; what a person should read belongs to stderr");
-}
-
-static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
-                     void *user)
-{
-    session *s = user;
-    (void)client, (void)exchange;
-    if (!sent)
-        warn_of_noise(s, message);
-    if (s->trace)
-        trace_message(s->trace, sent, message);
-}
-
 static int open_trace(ctl *c)
 {
     if (!c->set.trace)
@@ -275,13 +247,6 @@ static void on_exit_status(int status, void *user)
 {
     (void)status;
     ((session *)user)->ended = true;
-}
-
-static void on_stderr(mcp_str bytes, void *user)
-{
-    (void)user;
-    bar_clear();
-    text_put(stderr, bytes, TEXT_BLOCK);
 }
 
 /* Whether one of the configuration's, from the `from`-th on, has the name of this NAME=value. */
@@ -318,8 +283,7 @@ static int spawn(ctl *c)
     const char **env = environment(s->server);
     int rc = mcp_child_spawn(s->loop, s->client,
                              MCP_OPTIONS(mcp_child_options, .argv = s->server->argv, .env = env,
-                                         .cwd = s->server->cwd,
-                                         .on_stderr = s->verbose ? on_stderr : NULL,
+                                         .cwd = s->server->cwd, .on_stderr = notice_stderr,
                                          .on_exit = on_exit_status, .user = s),
                              &s->child, &error);
     free(env);
@@ -363,36 +327,6 @@ static int connect_address(ctl *c)
     return rc == MCP_EINVAL ? EXIT_USAGE : exit_code_of(rc);
 }
 
-static void on_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
-                   void *user)
-{
-    (void)client, (void)user;
-    mcp_str text = mcp_json_string(data), json = {0};
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_json_add_value(w, data);
-    if (!mcp_json_is(data, MCP_JSON_STRING) && mcp_json_writer_finish(w, &json) == MCP_OK)
-        text = json;
-    bar_clear();
-    say("the server says (%.*s)%s%.*s: %.*s", (int)level.len, level.ptr, logger.len ? " " : "",
-        (int)logger.len, logger.len ? logger.ptr : "", (int)(text.len < 1500 ? text.len : 1500),
-        text.len ? text.ptr : "");
-    mcp_json_writer_free(w);
-}
-
-static void on_tool_refused(mcp_client *client, mcp_str name, const char *why, void *user)
-{
-    (void)client, (void)user;
-    bar_clear();
-    say("warning: the tool '%.*s' cannot be used: %s", (int)name.len, name.ptr, why);
-}
-
-static void on_misbehaved(mcp_client *client, const char *what, void *user)
-{
-    (void)client, (void)user;
-    bar_clear();
-    say("warning: %s", what);
-}
-
 static int make_client(ctl *c)
 {
     mcp_error error = {0};
@@ -406,8 +340,8 @@ static int make_client(ctl *c)
                     .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
-                    .log = s->verbose ? on_log : NULL, .tool_refused = on_tool_refused,
-                    .trace = on_trace, .tasks = true, .misbehaved = on_misbehaved),
+                    .log = s->verbose ? notice_log : NULL, .tool_refused = notice_tool_refused,
+                    .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");
@@ -466,9 +400,8 @@ int session_restart(ctl *c)
 int session_revive(ctl *c)
 {
     session *s = c->session;
-    if (s->client && session_is_connected(s))
-        s->interrupted =
-            mcp_loop_step(s->loop, 0) != MCP_OK; /* it may have ended since the last call */
+    if (s->client && session_is_connected(s)) /* it may have ended since the last call */
+        s->interrupted = mcp_loop_step(s->loop, 0) != MCP_OK;
     if (s->interrupted)
         return EXIT_LOCAL;
     if (s->client && session_is_connected(s))

@@ -24,6 +24,15 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
 void question_take(mcp_client *client, mcp_question *question, void *user);
 void questions_answer(ctl *c);
 
+/* notices.c: callbacks of the client and the child; their user is the session. */
+void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                  void *user);
+void notice_stderr(mcp_str bytes, void *user);
+void notice_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
+                void *user);
+void notice_tool_refused(mcp_client *client, mcp_str name, const char *why, void *user);
+void notice_misbehaved(mcp_client *client, const char *what, void *user);
+
 /* trace.c: FILE, or stderr for "-"; NULL after saying why. A message is one line of JSON. */
 FILE *trace_open(const char *path);
 void trace_message(FILE *to, bool sent, mcp_str message);

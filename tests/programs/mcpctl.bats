@@ -219,6 +219,18 @@ KINDS
     done
 }
 
+@test "of stderr a report shows what came since the call began; what came before only of a server that ended" {
+    local earlier='echo earlier >&2; exec "$0" "$1"'
+    run "$MCPCTL" ls --timeout 0.5 -- sh -c "$earlier" "$stranger" silent-later
+    [[ $status == 4 && $output == *"no answer within"* && $output != *earlier$'\n'* && $output != *"wrote to stderr"* ]]
+    run "$MCPCTL" ls --timeout 0.5 -- sh -c "$earlier" "$stranger" silent
+    [[ $status == 4 && $output == *"wrote to stderr:"*$'\n'earlier ]]
+    run "$MCPCTL" ls -- sh -c "$earlier" "$stranger" dies-later
+    [[ $status == 3 && $output == *"I give up"* && $output != *$'\n'earlier* ]]
+    run "$MCPCTL" ls -- sh -c "$earlier" "$stranger" half
+    [[ $status == 3 && $output == *earlier* ]]
+}
+
 @test "what a client has to bear with: exit 0" {
     for kind in noisy floods mute-probe legacy; do
         apart "$MCPCTL" ls --quiet --timeout 1 -- "$stranger" $kind

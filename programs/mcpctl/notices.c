@@ -1,0 +1,72 @@
+/* notices.c: what a server says without being asked: log messages, lines on stderr, and on stdout what is no message; and
+ * what the library finds wrong with it. It is shown when it comes, whatever is waited for.
+ */
+#define _GNU_SOURCE
+#include "session.h"
+#include "terminal.h"
+
+/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read on, a
+ * host may not. */
+static void warn_of_noise(session *s, mcp_str line)
+{
+    size_t i = 0;
+    while (i < line.len && strchr(" \t\r", line.ptr[i]))
+        i++;
+    if (!s->child || s->noise_told || s->quiet || i == line.len || strchr("{[", line.ptr[i]))
+        return;
+    s->noise_told = true;
+    bar_clear();
+    say("warning: the server wrote to stdout what is no message: %.*s",
+        (int)(line.len < 200 ? line.len : 200), line.ptr);
+    hint("stdout is for messages alone; what a person should read belongs to stderr");
+}
+
+void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message, void *user)
+{
+    session *s = user;
+    (void)client, (void)exchange;
+    if (!sent)
+        warn_of_noise(s, message);
+    if (s->trace)
+        trace_message(s->trace, sent, message);
+}
+
+/* It is counted also where it is not shown: a report says what was written since the call began. */
+void notice_stderr(mcp_str bytes, void *user)
+{
+    session *s = user;
+    s->stderr_written += bytes.len;
+    if (!s->verbose)
+        return;
+    bar_clear();
+    text_put(stderr, bytes, TEXT_BLOCK);
+}
+
+void notice_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data, void *user)
+{
+    (void)client, (void)user;
+    mcp_str text = mcp_json_string(data), json = {0};
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(w, data);
+    if (!mcp_json_is(data, MCP_JSON_STRING) && mcp_json_writer_finish(w, &json) == MCP_OK)
+        text = json;
+    bar_clear();
+    say("the server says (%.*s)%s%.*s: %.*s", (int)level.len, level.ptr, logger.len ? " " : "",
+        (int)logger.len, logger.len ? logger.ptr : "", (int)(text.len < 1500 ? text.len : 1500),
+        text.len ? text.ptr : "");
+    mcp_json_writer_free(w);
+}
+
+void notice_tool_refused(mcp_client *client, mcp_str name, const char *why, void *user)
+{
+    (void)client, (void)user;
+    bar_clear();
+    say("warning: the tool '%.*s' cannot be used: %s", (int)name.len, name.ptr, why);
+}
+
+void notice_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    (void)client, (void)user;
+    bar_clear();
+    say("warning: %s", what);
+}
