@@ -232,6 +232,15 @@ MCP_API void mcp_reply_finish(mcp_request *req, int outcome);
 MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
                              void (*done)(mcp_request *req, void *user), void *user);
 
+/* As mcp_request_work(), for work that brings about so many bytes of contents: file contents, a blob, rows. They and
+ * their Base64 form are reserved before the work begins and given back when the request is finished, or when this is called for
+ * it again. While mcp_server_options.max_work_memory is spent the work waits, and callers take turns; less than
+ * 64 KiB neither waits nor counts, and one request that is larger than the limit runs alone. A request that waits
+ * for 30 seconds, or as one of too many, gets an error that names the limit: then, and after a cancel, `done` may be called
+ * without `work`, and what it replies is ignored. Without a host with workers, timers and a clock it is mcp_request_work(). */
+MCP_API int mcp_request_work_sized(mcp_request *req, size_t bytes, void (*work)(void *user),
+                                   void (*done)(mcp_request *req, void *user), void *user);
+
 /* From any thread: runs fn(req, user) on the channel's thread, soon, in the order of the calls. For a request
  * that is not finished yet: in fn anything may be done with it that the handler could do, so one fn reports
  * progress and the last one replies and calls mcp_reply_finish(). After a cancel it runs all the same. Do not post for a

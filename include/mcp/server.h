@@ -83,13 +83,27 @@ typedef struct mcp_server_options {
      * "calls_per_second". NULL, or NULL returned: by the name that it has here. The text is static or lives as
      * long as the server. */
     const char *(*option_name)(void *user, const char *member);
+    /* How many bytes what was announced with mcp_request_work_sized() may take at the same time, of all callers
+     * together; 128 MiB. SIZE_MAX: any number. */
+    size_t max_work_memory;
 } mcp_server_options;
+
+/* What mcp_request_work_sized() reserved, in bytes, and the requests that it made wait. Set `size` before. */
+typedef struct mcp_work_memory {
+    size_t size;
+    size_t held, limit;
+    size_t most;      /* that was ever held at the same time */
+    size_t n_waiting; /* requests, now */
+    uint64_t waited, refused;
+} mcp_work_memory;
 
 /* MCP_OK; MCP_EINVAL (a required field is missing, a text is not UTF-8), MCP_ENOMEM. The server is
  * yours: free it after its channels. */
 MCP_API int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error);
 /* Frees the providers too. NULL is allowed. */
 MCP_API void mcp_server_free(mcp_server *server);
+/* The present state. On the server's thread. */
+MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret);
 
 /* Makes the channel of one peer. The channel is yours: mcp_channel_free() it before the server.
  * MCP_EINVAL (no `send`), MCP_ENOMEM. */

@@ -56,7 +56,7 @@ static int make_server(const settings *s, const mcp_host *host, mcp_server **ret
             .host = host, .calls_per_second = (uint32_t)s->calls_per_second,
             .completions_per_second = (uint32_t)s->completions_per_second,
             .polls_per_second = (uint32_t)s->polls_per_second, .no_rate_limits = s->no_rate_limits,
-            .option_name = options_of_member),
+            .max_work_memory = (size_t)s->max_work_memory, .option_name = options_of_member),
         ret, error);
 }
 

@@ -11,6 +11,7 @@ const char *options_of_member(void *user, const char *member)
         {"trusted_proxies", "--trusted-proxy"},
         {"max_connections", "--max-connections"},
         {"max_body", "--max-body"},
+        {"max_work_memory", "--max-work-memory"},
         {"calls_per_second", "--calls-per-second"},
         {"completions_per_second", "--completions-per-second"},
         {"polls_per_second", "--polls-per-second"},

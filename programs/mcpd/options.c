@@ -248,6 +248,16 @@ static const option table[] = {
      .unkept = true,
      .help = "How much of --max-memory one client may hold: who sends a token, or else an address. "
              "Default a quarter of it."},
+    {.name = "max-work-memory",
+     .kind = OPTION_SIZE,
+     .at = AT(max_work_memory),
+     .argument = "SIZE",
+     .min = 1 << 20,
+     .max = (uint64_t)1 << 40,
+     .unkept = true,
+     .help = "Memory for contents of 64K and more while they are read and made into answers, for "
+             "all clients together: files, values of databases, objects of repositories. What does "
+             "not fit waits for its turn. Default 128M."},
     {.name = "keep-files",
      .kind = OPTION_COUNT,
      .at = AT(keep_files),

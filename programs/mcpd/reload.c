@@ -104,7 +104,7 @@ static bool same(const option *o, const settings *a, const settings *b)
 static const char restart[] =
     "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|stdio|"
     "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|"
-    "max-memory|max-share|keep-files|max-body|heartbeat|drain-time|"
+    "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits";
 
 static void mention_restart(const settings *start, const settings *now)

@@ -193,17 +193,30 @@ static void read_work(void *user)
     read_something(j);
 }
 
-/* How many bytes will be looked at, at the most. */
+/* How many bytes of a file will be looked at, at the most. */
+static uint64_t to_look_at(const job *j)
+{
+    uint64_t bytes = (uint64_t)j->st.st_size;
+    if (j->part.kind == FILES_BYTES && j->part.count && j->part.count < bytes)
+        bytes = j->part.count;
+    return bytes;
+}
+
 static bool takes_long(const job *j)
 {
     if (S_ISDIR(j->st.st_mode))
         return j->part.from > 1 || files_is_large_folder(&j->st);
-    uint64_t bytes = (uint64_t)j->st.st_size;
-    if (j->part.kind == FILES_BYTES && j->part.count && j->part.count < bytes)
-        bytes = j->part.count;
+    uint64_t bytes = to_look_at(j);
     if (j->part.kind == FILES_WHOLE && bytes > j->f->max_read)
         return false; /* refused, not read */
     return bytes > INLINE_BYTES;
+}
+
+/* How many bytes will be held, at the most. */
+static size_t to_hold(const job *j)
+{
+    uint64_t bytes = S_ISDIR(j->st.st_mode) ? 0 : to_look_at(j);
+    return bytes < j->f->max_read ? (size_t)bytes : j->f->max_read;
 }
 
 static mcp_str last_name(const job *j)
@@ -291,7 +304,7 @@ static int read_later(job *j)
 {
     j->rc = MCP_ECANCELLED; /* should it never be begun */
     mcp_request_on_cancel(j->req, on_cancel, j);
-    int rc = mcp_request_work(j->req, read_work, read_done, j);
+    int rc = mcp_request_work_sized(j->req, to_hold(j), read_work, read_done, j);
     if (rc < 0) {
         mcp_request_on_cancel(j->req, NULL, NULL);
         give_back(j);

@@ -263,7 +263,7 @@ static int schedule(files_sweep *s)
 {
     s->rc = MCP_ECANCELLED; /* should it never be begun */
     if (is_left(s))
-        return mcp_request_work(s->req, take_some, on_taken, s);
+        return mcp_request_work_sized(s->req, s->f->max_read, take_some, on_taken, s);
     return mcp_request_work(s->req, collect, on_collected, s);
 }
 

@@ -224,10 +224,18 @@ static void done(mcp_request *req, void *user)
     mcp_reply_finish(req, rc);
 }
 
+/* How many bytes it may come to hold. */
+static size_t to_hold(const repo_job *j)
+{
+    bool whole = j->target.kind == REPO_KIND_FILE || j->target.kind == REPO_KIND_BLAME ||
+                 j->target.kind == REPO_KIND_SEARCH;
+    return (size_t)(whole ? j->r->max_read : j->r->max_bytes);
+}
+
 static int run_far(repo_job *j)
 {
     j->rc = MCP_ECANCELLED; /* should it never be begun */
-    int rc = mcp_request_work(j->req, work, done, j);
+    int rc = mcp_request_work_sized(j->req, to_hold(j), work, done, j);
     if (rc < 0) {
         clear(j);
         common_asking_free(&j->asking);

@@ -61,7 +61,7 @@ static int run_far(sqlite_far *f)
     f->text[0] = 0;
     mcp_request_on_cancel(f->req, on_cancel, f);
     set_timer(f);
-    int rc = mcp_request_work(f->req, work, done, f);
+    int rc = mcp_request_work_sized(f->req, f->bytes, work, done, f);
     if (rc != MCP_PENDING) {
         leave(f);
         f->drop(f->user);

@@ -20,6 +20,7 @@ typedef struct sqlite_far {
     int (*end)(void *user); /* replies and frees, on the server's thread; what a handler returns */
     void (*drop)(void *user); /* frees alone, where it could not be run */
     void *user;               /* of all three */
+    size_t bytes;             /* that it may come to hold */
 
     /* What came of it; see sqlite_use(). */
     int rc, code;

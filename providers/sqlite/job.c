@@ -236,6 +236,7 @@ int sqlite_job_start(sqlite_job *j, bool far)
     j->far.end = end;
     j->far.drop = drop;
     j->far.user = j;
+    j->far.bytes = (size_t)(j->target.kind == SQLITE_KIND_CELL ? j->s->max_read : j->s->max_bytes);
     return sqlite_far_run(&j->far, far);
 }
 

@@ -99,6 +99,10 @@ typedef enum metric_id {
     MEMORY_CALLERS,
     MEMORY_WAITS,
     MEMORY_REFUSALS,
+    WORK_MEMORY,
+    WORK_MEMORY_LIMIT,
+    WORK_MEMORY_WAITS,
+    WORK_MEMORY_REFUSALS,
     BYTES_IN,
     BYTES_OUT,
     METRICS
@@ -145,6 +149,12 @@ static const struct {
     [MEMORY_WAITS] = {"mcp_memory_waits_total", "counter", "Requests that waited for memory."},
     [MEMORY_REFUSALS] = {"mcp_memory_refusals_total", "counter",
                          "Requests and answers refused for want of memory."},
+    [WORK_MEMORY] = {"mcp_work_memory_bytes", "gauge", "Held for contents that are being read."},
+    [WORK_MEMORY_LIMIT] = {"mcp_work_memory_limit_bytes", "gauge",
+                           "What that may be (max_work_memory)."},
+    [WORK_MEMORY_WAITS] = {"mcp_work_memory_waits_total", "counter", "Reads that waited for it."},
+    [WORK_MEMORY_REFUSALS] = {"mcp_work_memory_refusals_total", "counter",
+                              "Reads refused for want of it."},
     [BYTES_IN] = {"mcp_received_bytes_total", "counter", "Bytes received."},
     [BYTES_OUT] = {"mcp_sent_bytes_total", "counter", "Bytes sent."},
 };
@@ -170,6 +180,12 @@ static void get_values(const mcp_http *http, uint64_t values[METRICS])
     values[MEMORY_CALLERS] = budget->shares.count;
     values[MEMORY_WAITS] = budget->waited;
     values[MEMORY_REFUSALS] = budget->refused;
+    mcp_work_memory work = {.size = sizeof(work)};
+    mcp_server_get_work_memory(http->server, &work);
+    values[WORK_MEMORY] = work.held;
+    values[WORK_MEMORY_LIMIT] = work.limit;
+    values[WORK_MEMORY_WAITS] = work.waited;
+    values[WORK_MEMORY_REFUSALS] = work.refused;
     values[BYTES_IN] = m->bytes_in;
     values[BYTES_OUT] = m->bytes_out;
 }

@@ -573,6 +573,7 @@ void mcp__request_finish(mcp_request *req, int outcome)
         return;
     }
     if (outcome == MCP_INPUT_REQUIRED && !req->error_code && !req->failed) {
+        mcp__hold_end(req);
         mcp__input_deliver(req);
         return;
     }

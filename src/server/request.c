@@ -205,6 +205,7 @@ void mcp__request_clear(mcp_request *req)
 {
     mcp__deadline_stop(req);
     mcp__usage_end(req);
+    mcp__hold_end(req);
     if (req->entry)
         mcp__entry_unref(req->entry);
     mcp_uri_match_free(req->match);
@@ -268,11 +269,15 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
 
 bool mcp__request_stop(mcp_request *req)
 {
-    if (!req->on_cancel)
+    bool waits = mcp__hold_waits(req);
+    if (!req->on_cancel && !waits)
         return false;
     mcp__request_state state = req->state;
     req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
-    req->on_cancel(req, req->on_cancel_user);
+    if (req->on_cancel)
+        req->on_cancel(req, req->on_cancel_user);
+    if (waits)
+        mcp__hold_cancel(req);
     req->state = state;
     if (!req->finished || state != MCP__REQUEST_PENDING)
         return false;

@@ -98,6 +98,7 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
         mcp_server_set_host(server, o.host);
     set_defaults(&o);
     mcp__rate_init(server, &o);
+    mcp__hold_init(server, o.max_work_memory);
     rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
     if (rc == MCP_OK)
         rc = render_info(server, &o);
@@ -146,6 +147,7 @@ void mcp_server_free(mcp_server *server)
     mcp__build_free_all(server);
     mcp__hub_free(server);
     mcp__rate_free(server);
+    mcp__hold_free(server);
     mcp__registry_free(server);
     mcp__usage_free(server);
     mcp__seal_free(server);
@@ -362,6 +364,7 @@ void mcp_server_set_host(mcp_server *server, const mcp_host *host)
 {
     mcp__tasks_leave_host(server, host == NULL);
     mcp__build_leave_host(server);
+    mcp__hold_leave_host(server);
     server->has_host = host != NULL;
     if (host)
         mcp__copy_options(&server->host, sizeof(server->host), host);

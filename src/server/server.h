@@ -4,7 +4,7 @@
  *   mcp__session   the server's side of one channel: what a legacy peer's session remembers
  *   mcp_request    one request being answered, and the reply as it is being written
  *
- * deadline.c time-outs, rate.c limits per caller, post.c other threads.
+ * deadline.c time-outs, rate.c limits per caller, hold.c memory of work, post.c other threads.
  *
  * server.c life and options, registry.c what is registered, session.c the role of a channel and the
  * handshakes, dispatch.c the table of methods, list.c read.c prompt.c tool.c complete.c listen.c the methods,
@@ -176,6 +176,31 @@ void mcp__rate_free(mcp_server *server);
 /* MCP_OK; a negative code, mostly after mcp_reply_fail(): not now. */
 int mcp__rate_take(mcp_request *req, mcp__rate which);
 
+/* ---- hold.c: memory that work makes ------------------------------------------------------------------------- */
+
+typedef struct mcp__hold mcp__hold;
+
+typedef struct mcp__holds {
+    size_t limit, used, most;
+    mcp__link turns;   /* callers with requests that wait, who is next first */
+    mcp__link waiting; /* mcp__hold, of all callers */
+    size_t n_waiting;
+    mcp__map by_name; /* callers */
+    uint64_t waited, refused;
+    mcp_host_timer *timer;
+    bool soon; /* what the timer is for: there is room */
+} mcp__holds;
+
+void mcp__hold_init(mcp_server *server, size_t limit);
+void mcp__hold_free(mcp_server *server);
+void mcp__hold_leave_host(mcp_server *server);
+/* Whether the work of a request has not begun because there is no room. */
+bool mcp__hold_waits(const mcp_request *req);
+/* Of one that waits: its handler is called without the work. */
+void mcp__hold_cancel(mcp_request *req);
+/* Gives back what a request holds. */
+void mcp__hold_end(mcp_request *req);
+
 /* ---- the server ----------------------------------------------------------------------------------------- */
 
 struct mcp_server {
@@ -185,6 +210,7 @@ struct mcp_server {
     const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: those above */
     void *instructions_user;
     mcp__callers callers;
+    mcp__holds holds;
     mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
     mcp__buf info_text;           /* what `info` points into */
@@ -333,6 +359,7 @@ struct mcp_request {
     int outcome;           /* its argument */
     void (*on_cancel)(mcp_request *req, void *user);
     void *on_cancel_user;
+    mcp__hold *hold; /* memory for its work; NULL: none is counted */
     mcp__deadline deadline;
     mcp__arena arena;
 
