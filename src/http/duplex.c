@@ -90,6 +90,29 @@ bool mcp__http_duplex_due(mcp__http_session *s)
     return over;
 }
 
+size_t mcp__http_duplex_cut(mcp_http_connection *c)
+{
+    size_t cut = 0;
+    int code = 0;
+    if (!c->session || !c->session->duplex || c->phase != MCP__HTTP_STREAMING)
+        return 0;
+    mcp__link *all = &c->session->peer->channel->in_flight;
+    for (mcp__link *l = all->next; l != all; l = l->next) {
+        const mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        mcp__buf error;
+        if (in->abandoned)
+            continue; /* answered already */
+        code = mcp__http_put_cut(c->http, mcp__incoming_id(in), &error);
+        if (!error.failed)
+            mcp__http_sse_typed(c, MCP_STR("message"), mcp__buf_view(&error));
+        mcp__buf_free(&error);
+        cut++;
+    }
+    if (cut)
+        mcp__http_sse_end(c, code);
+    return cut;
+}
+
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
 /* The session id in the query of the target; empty: there is none. */

@@ -356,7 +356,7 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
             c->held || (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
         if (waits)
             mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});
-        cut += waits;
+        cut += waits + mcp__http_duplex_cut(c);
         mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_leave(http);

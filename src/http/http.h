@@ -266,7 +266,10 @@ void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *an
 mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code);
 /* mcp__http_complain() of a refusal. */
 void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why);
-/* The error that says that the server ended; id is JSON text. */
+/* The error that says that the server ended; id is JSON text. The buffer is the caller's, also when it failed; returns the
+ * error's code. */
+int mcp__http_put_cut(const mcp_http *http, mcp_str id, mcp__buf *error);
+/* Answers the connection's request with it. */
 void mcp__http_cut_off(mcp_http_connection *c, mcp_str id);
 int mcp__http_refusal_status(mcp__http_refusal why);
 /* Whether it has the id of the request, so that the body is worth keeping. */
@@ -585,6 +588,9 @@ void mcp__http_duplex_open(mcp_http_connection *c);
 void mcp__http_duplex_post(mcp_http_connection *c);
 /* What there is to do for such a session; true: it is gone. */
 bool mcp__http_duplex_due(mcp__http_session *session);
+/* Where the connection is the stream of such a session: what is in flight is answered with the error that says that the
+ * server ended, and the stream ends. How many requests there were. */
+size_t mcp__http_duplex_cut(mcp_http_connection *c);
 
 /* ---- store.c -------------------------------------------------------------------------------------------------------- */
 

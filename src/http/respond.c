@@ -423,21 +423,28 @@ mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *ins
     return instead->failed ? (mcp_str){0} : mcp__buf_view(instead);
 }
 
+int mcp__http_put_cut(const mcp_http *http, mcp_str id, mcp__buf *error)
+{
+    mcp__buf text;
+    mcp__buf_init(error, http->allocator, 0);
+    mcp__buf_init(&text, http->allocator, 0);
+    put_text(http, MCP__HTTP_CUT, &text);
+    mcp__put_error(error, id, MCP__NO_ID_ABSENT, code_of(MCP__HTTP_CUT), mcp__buf_view(&text),
+                   (mcp_str){0});
+    mcp__buf_free(&text);
+    return code_of(MCP__HTTP_CUT);
+}
+
 void mcp__http_cut_off(mcp_http_connection *c, mcp_str id)
 {
-    mcp__buf text, error;
+    mcp__buf error;
     if (c->phase != MCP__HTTP_STREAMING) {
         refuse_with(c, MCP__HTTP_CUT, id);
         return;
     }
-    mcp__buf_init(&text, c->http->allocator, 0);
-    mcp__buf_init(&error, c->http->allocator, 0);
-    put_text(c->http, MCP__HTTP_CUT, &text);
-    mcp__put_error(&error, id, MCP__NO_ID_ABSENT, code_of(MCP__HTTP_CUT), mcp__buf_view(&text),
-                   (mcp_str){0});
+    int code = mcp__http_put_cut(c->http, id, &error);
     if (!error.failed)
         mcp__http_sse_message(c, mcp__buf_view(&error));
-    mcp__http_sse_end(c, code_of(MCP__HTTP_CUT));
-    mcp__buf_free(&text);
+    mcp__http_sse_end(c, code);
     mcp__buf_free(&error);
 }

@@ -172,6 +172,41 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
+/* What is not answered at the end of the drain gets an error, each call its own, before the stream ends. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char ended[] =
+        "\"error\":{\"code\":-32603,\"message\":\"the server ended before the request was answered";
+    rig r;
+    wire busy, idle;
+    char expected[512];
+    rig_begin(&r, &served);
+    open_as(&idle, &r, "");
+    initialize(&idle, &r, "");
+    open_as(&busy, &r, "");
+    initialize(&busy, &r, "");
+    post(&r, CALL("pending"));
+    post(&r, "{\"jsonrpc\":\"2.0\",\"id\":\"nine\",\"method\":\"tools/call\",\"params\":{"
+             "\"name\":\"pending\"} }");
+    mcp_http_drain(r.http, r.now);
+    wire_clear(&idle);
+    assert_int_equal(mcp_http_cut(r.http, r.now), 2);
+    snprintf(expected, sizeof(expected),
+             EVENT("{\"jsonrpc\":\"2.0\",\"id\":8,%s~}}")
+                 EVENT("{\"jsonrpc\":\"2.0\",\"id\":\"nine\",%s~}}") "0\n\n",
+             ended, ended);
+    wire_expect(&busy, expected);
+    assert_int_not_equal(busy.closed, 0);
+    assert_int_not_equal(idle.closed, 0);
+    rig_pass(&r, 10);
+    fixture_finish(r.fixture, 0);
+    fixture_finish(r.fixture, 0);
+    wire_end(&busy);
+    wire_end(&idle);
+    rig_end(&r);
+}
+
 /* Neither a stranger's session, nor one of the other transport, nor a guess. */
 static void test_whose(void **state)
 {
@@ -370,10 +405,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages), cmocka_unit_test(test_end),
-        cmocka_unit_test(test_drain),    cmocka_unit_test(test_whose),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_idle),     cmocka_unit_test(test_old_http),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_drain),    cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_whose),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_old_http), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
