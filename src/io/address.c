@@ -137,11 +137,24 @@ static int failed(mcp_error *error, const char *what)
     return mcp__fail(error, code, 0, "%s: %s", what, strerror(errno));
 }
 
+/* Accepted sockets inherit it. What the peer does not take is to wait in our memory, where it is counted, and not in the
+ * system's, which would take megabytes of each answer. What is on its way to the peer has no limit by this, so it slows
+ * nobody down. */
+static void set_options(int fd)
+{
+    enum { UNSENT = 128 * 1024 };
+    int on = 1, unsent = UNSENT;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+}
+
 static int listen_inet(mcp__address *a, int fd, mcp_error *error)
 {
     char host[64], text[80];
     any_address numbers;
-    int on = 1, off = 0;
+    int off = 0;
     socklen_t len = sizeof(numbers);
     size_t bracket = a->host[0] == '[';
 
@@ -149,8 +162,7 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
     int family = numbers_of(host, &numbers);
     snprintf(text, sizeof(text), "%s:%u", a->host, a->port);
     numbers.v4.sin_port = htons(a->port); /* at the same place in both */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets inherit it */
+    set_options(fd);
     if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, &numbers.any, family == AF_INET ? sizeof(numbers.v4) : sizeof(numbers.v6)) < 0 ||

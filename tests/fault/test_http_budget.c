@@ -110,6 +110,20 @@ static void test_unread_answers(void **state)
     assert_int_equal(stop(), 0);
 }
 
+/* What nobody reads waits where it is counted, and not in the system's buffers. */
+static void test_unread_answers_are_counted(void **state)
+{
+    (void)state;
+    begin();
+    int fd = reader();
+    send_all(fd, call(1, "huge", ""));
+    expect_service();
+    assert_in_range(metric("mcp_memory_bytes"), HUGE - (512 << 10), HUGE + (64 << 10));
+    close(fd);
+    wait_for_memory(1 << 16);
+    assert_int_equal(stop(), 0);
+}
+
 /* The others have the rest of the budget, each only his share of it. */
 static void test_unread_answers_of_many(void **state)
 {
@@ -318,7 +332,7 @@ int main(int argc, char **argv)
         TEST(test_unread_answers), TEST(test_unread_answers_of_many),
         TEST(test_half_bodies),    TEST(test_pipelined_answers),
         TEST(test_waits_first),    TEST(test_idle_strangers),
-        TEST(test_busy_strangers),
+        TEST(test_busy_strangers), TEST(test_unread_answers_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
