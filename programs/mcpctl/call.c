@@ -4,7 +4,9 @@
  * permission: a call is shown and asked about, unless --yes is given or the user's own
  * configuration trusts the server.
  */
+#define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "content.h"
@@ -53,44 +55,52 @@ static bool is_required(const mcp_json *schema, mcp_str name)
 
 /* ---- the list --------------------------------------------------------------------------------------- */
 
-static void put_parameters(const ctl *c, const mcp_json *tool, const char *before)
+/* "a= [b=]": what a tool takes. */
+static void put_parameters(FILE *to, const mcp_json *tool)
 {
+    const char *before = "";
     const mcp_json *schema = mcp_json_get(tool, "inputSchema");
     mcp_json_iter it = {0};
     mcp_str name;
     const mcp_json *list = mcp_json_get(schema, "properties");
     for (; mcp_json_next(list, &it, &name) != NULL; before = " ") {
         bool required = is_required(schema, name);
-        fputs(before, stdout);
-        fputs(required ? "" : "[", stdout);
-        put_field(c, name);
-        fputs(required ? "=" : "=]", stdout);
+        fprintf(to, "%s%s", before, required ? "" : "[");
+        definition_put_raw(to, name);
+        fputs(required ? "=" : "=]", to);
     }
+}
+
+static void put_hints_field(FILE *to, const mcp_json *tool)
+{
+    put_hints(to, tool);
+}
+
+/* Behind the parameters, or in a line of its own where there is no room. */
+static void put_effects(const ctl *c, const mcp_json *tool, size_t column)
+{
+    char text[160] = "";
+    FILE *f = fmemopen(text, sizeof(text), "w");
+    if (!f)
+        return;
+    fputs("(the server says: ", f);
+    if (!put_hints(f, tool))
+        fputs("nothing", f);
+    fputs(")", f);
+    fclose(f);
+    bool fits = !out_columns(c) || column + 2 + strlen(text) <= out_columns(c);
+    printf("%s%s%s%s", fits ? "  " : "\n        ", style_of(c, STYLE_DIM), text,
+           style_of(c, STYLE_NONE));
 }
 
 static void put_tool(const ctl *c, const mcp_json *tool)
 {
     mcp_str about = mcp_json_string(mcp_json_get(tool, "description"));
-    put_styled(c, STYLE_NAME, mcp_json_string(mcp_json_get(tool, "name")));
-    put_parameters(c, tool, " ");
-    if (mcp_json_count(mcp_json_get(tool, "annotations"))) {
-        printf("  %s(the server says: ", style_of(c, STYLE_DIM));
-        if (!put_hints(stdout, tool))
-            fputs("nothing", stdout);
-        printf(")%s", style_of(c, STYLE_NONE));
-    }
+    size_t column = definition_put_head(c, &tool_definitions.fields[0], tool);
+    if (mcp_json_count(mcp_json_get(tool, "annotations")))
+        put_effects(c, tool, column);
     put_about(c, about);
     putchar('\n');
-}
-
-static void put_tool_fields(const ctl *c, const mcp_json *tool)
-{
-    putchar('\t');
-    put_parameters(c, tool, "");
-    putchar('\t');
-    put_hints(stdout, tool);
-    putchar('\t');
-    put_field(c, mcp_json_string(mcp_json_get(tool, "description")));
 }
 
 const definitions tool_definitions = {
@@ -98,7 +108,10 @@ const definitions tool_definitions = {
     .method = "tools/list",
     .kind = "tool",
     .put = put_tool,
-    .put_fields = put_tool_fields,
+    .fields = {{"PARAMETERS", put_parameters},
+               {"EFFECTS", put_hints_field},
+               {"DESCRIPTION", definition_put_description}},
+    .n_fields = 3,
 };
 
 int run_tools(ctl *c)

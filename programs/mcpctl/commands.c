@@ -159,7 +159,7 @@ const command commands[] = {
         .summary = "List the prompts.",
         .details = "One name per line; with --long name, arguments (optional ones in brackets) and "
                    "description, "
-                   "separated by tabs.",
+                   "separated by tabs, on a terminal in columns.",
         .json = "{\"prompts\": [Prompt...]}",
     },
     {
@@ -181,7 +181,7 @@ const command commands[] = {
         .summary = "List the tools.",
         .details = "One name per line; with --long name, parameters (optional ones in brackets), "
                    "what the server says "
-                   "of its effects, and description, separated by tabs.",
+                   "of its effects, and description, separated by tabs, on a terminal in columns.",
         .json = "{\"tools\": [Tool...]}",
     },
     {

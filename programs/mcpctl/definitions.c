@@ -1,33 +1,133 @@
 /* definitions.c: lists of prompts and tools. */
+#define _GNU_SOURCE
 #include "definitions.h"
 
 #include <stdlib.h>
 
+#include "table.h"
+
+enum { INDENT = 8 };
+
 typedef struct printing {
     const definitions *d;
     json_list json;
+    table *table; /* of --long on a terminal */
 } printing;
+
+/* ---- fields ----------------------------------------------------------------------------------------- */
+
+void definition_put_raw(FILE *to, mcp_str text)
+{
+    fwrite(text.ptr, 1, text.len, to);
+}
+
+void definition_put_description(FILE *to, const mcp_json *definition)
+{
+    definition_put_raw(to, mcp_json_string(mcp_json_get(definition, "description")));
+}
+
+/* To be freed; without memory it is empty. */
+static char *field_text(const definition_field *field, const mcp_json *definition, mcp_str *ret)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    if (f) {
+        field->put(f, definition);
+        fclose(f);
+    }
+    *ret = text ? (mcp_str){text, len} : MCP_STR("");
+    return text;
+}
+
+static mcp_str name_of(const mcp_json *definition)
+{
+    return mcp_json_string(mcp_json_get(definition, "name"));
+}
+
+size_t definition_put_head(const ctl *c, const definition_field *field, const mcp_json *definition)
+{
+    mcp_str text;
+    size_t column = text_width(name_of(definition));
+    char *own = field_text(field, definition, &text);
+    put_styled(c, STYLE_NAME, name_of(definition));
+    if (text.len) {
+        putchar(' ');
+        column = text_put_wrapped(
+            stdout, text, TEXT_LINE,
+            (text_lines){.width = out_columns(c), .indent = INDENT, .column = column + 1});
+    }
+    free(own);
+    return column;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------- */
+
+/* For a script: separated by tabs. */
+static void put_fields(const ctl *c, const definitions *d, const mcp_json *definition)
+{
+    put_field(c, name_of(definition));
+    for (size_t i = 0; c->set.long_form && i < d->n_fields; i++) {
+        mcp_str text;
+        char *own = field_text(&d->fields[i], definition, &text);
+        putchar('\t');
+        put_field(c, text);
+        free(own);
+    }
+    putchar('\n');
+}
+
+static int put_one(const ctl *c, printing *p, const mcp_json *definition)
+{
+    if (c->set.json)
+        return json_list_add(c, &p->json, definition);
+    if (c->out_is_terminal)
+        p->d->put(c, definition);
+    else
+        put_fields(c, p->d, definition);
+    return EXIT_OK;
+}
+
+/* For a person: in columns, the description last and as a whole. False: no memory, or no room. */
+static bool put_table(const ctl *c, printing *p, const mcp_json *list)
+{
+    const definitions *d = p->d;
+    mcp_json_iter it = {0};
+    if (!p->table) {
+        if (!(p->table = table_new(d->n_fields + 1, true)))
+            return false;
+        table_add(p->table, CELL_TEXT, MCP_STR("NAME"));
+        for (size_t i = 0; i < d->n_fields; i++)
+            table_add(p->table, CELL_TEXT, mcp_str_from(d->fields[i].title));
+    }
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
+        table_add(p->table, CELL_TEXT, name_of(v));
+        for (size_t i = 0; i < d->n_fields; i++) {
+            mcp_str text;
+            char *own = field_text(&d->fields[i], v, &text);
+            table_add(p->table, CELL_TEXT, text);
+            free(own);
+        }
+    }
+    return table_put(p->table, stdout,
+                     &(table_look){.width = out_columns(c),
+                                   .head = style_of(c, STYLE_BOLD),
+                                   .first = style_of(c, STYLE_NAME),
+                                   .plain = style_of(c, STYLE_NONE),
+                                   .last_is_wrapped = true});
+}
 
 static int on_page(ctl *c, const mcp_json *result, void *user)
 {
     printing *p = user;
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(result, p->d->capability);
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        mcp_str name = mcp_json_string(mcp_json_get(v, "name"));
-        if (c->set.json) {
-            if (json_list_add(c, &p->json, v) != EXIT_OK)
-                return EXIT_LOCAL;
-        } else if (c->out_is_terminal && !c->set.long_form) {
-            p->d->put(c, v);
-        } else {
-            put_field(c, name);
-            if (c->set.long_form)
-                p->d->put_fields(c, v);
-            putchar('\n');
-        }
-    }
-    return flush_stdout(c) ? EXIT_OK : EXIT_LOCAL;
+    bool in_columns = c->set.long_form && c->out_is_terminal && !c->set.json;
+    int code = EXIT_OK;
+    if (!in_columns || !mcp_json_count(list) || !put_table(c, p, list))
+        for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(list, &it, NULL)) != NULL;)
+            code = put_one(c, p, v);
+    return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 
 int definitions_list(ctl *c, const definitions *d)
@@ -42,6 +142,7 @@ int definitions_list(ctl *c, const definitions *d)
         say("this server offers no %s; 'mcpctl info' shows what it offers", d->capability);
     if (c->set.json)
         json_list_end(&p.json, code == EXIT_OK);
+    table_free(p.table);
     return code;
 }
 

@@ -39,8 +39,8 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(long_form),
      .only = "ls|find|prompts|tools",
-     .help = "Print all that is known, one line each: separated by tabs; of resources in columns "
-             "on a terminal."},
+     .help =
+         "Print all that is known, one line each: separated by tabs; on a terminal in columns."},
     {.name = "glob",
      .letter = 'g',
      .kind = OPTION_LIST,

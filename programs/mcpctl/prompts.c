@@ -12,36 +12,27 @@
 /* ---- the list --------------------------------------------------------------------------------------- */
 
 /* "path" or "[path]": what a prompt takes. */
-static void put_arguments(const ctl *c, const mcp_json *prompt, const char *before)
+static void put_arguments(FILE *to, const mcp_json *prompt)
 {
+    const char *before = "";
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(prompt, "arguments");
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL; before = " ") {
         bool required = mcp_json_bool(mcp_json_get(v, "required"), false);
-        fputs(before, stdout);
-        fputs(required ? "" : "[", stdout);
-        put_field(c, mcp_json_string(mcp_json_get(v, "name")));
-        fputs(required ? "=" : "=]", stdout);
+        fprintf(to, "%s%s", before, required ? "" : "[");
+        definition_put_raw(to, mcp_json_string(mcp_json_get(v, "name")));
+        fputs(required ? "=" : "=]", to);
     }
 }
 
 static void put_prompt(const ctl *c, const mcp_json *prompt)
 {
     mcp_str about = mcp_json_string(mcp_json_get(prompt, "description"));
-    put_styled(c, STYLE_NAME, mcp_json_string(mcp_json_get(prompt, "name")));
-    put_arguments(c, prompt, " ");
+    definition_put_head(c, &prompt_definitions.fields[0], prompt);
     if (!about.len)
         about = mcp_json_string(mcp_json_get(prompt, "title"));
     put_about(c, about);
     putchar('\n');
-}
-
-static void put_prompt_fields(const ctl *c, const mcp_json *prompt)
-{
-    putchar('\t');
-    put_arguments(c, prompt, "");
-    putchar('\t');
-    put_field(c, mcp_json_string(mcp_json_get(prompt, "description")));
 }
 
 const definitions prompt_definitions = {
@@ -49,7 +40,8 @@ const definitions prompt_definitions = {
     .method = "prompts/list",
     .kind = "prompt",
     .put = put_prompt,
-    .put_fields = put_prompt_fields,
+    .fields = {{"ARGUMENTS", put_arguments}, {"DESCRIPTION", definition_put_description}},
+    .n_fields = 2,
 };
 
 int run_prompts(ctl *c)

@@ -149,7 +149,7 @@ static void put_row(const table *t, FILE *to, const table_look *look, const cell
                             : i == 0                   ? look->first
                                                        : NULL;
         fprintf(to, "%*s%s", i ? GAP : 0, "", escape_of(style));
-        if (last && look->last_is_wrapped)
+        if (last && look->last_is_wrapped && !head)
             text_put_wrapped(
                 to, text_of(t, &row[i]), TEXT_BLOCK,
                 (text_lines){.width = column + widths[i], .indent = column, .column = column});

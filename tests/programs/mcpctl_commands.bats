@@ -482,3 +482,25 @@ web() {
     [ "$(shown text.txt)" = "$(cat folder/text.txt)" ]
     [ "$(shown table.json)" = $'a\n1' ]
 }
+
+@test "tools --long, prompts --long: columns on a terminal, tabs elsewhere" {
+    COLUMNS=100 run on_terminal "$MCPCTL" tools --long -- "$workshop"
+    [ "${lines[0]}" = 'NAME   PARAMETERS                                       EFFECTS                  DESCRIPTION' ]
+    [ "${lines[1]}" = 'add    a= b= [loud=] [tags=] [more=] [note=] [either=]  read-only, stays inside  Adds' ]
+    COLUMNS=50 run on_terminal "$MCPCTL" tools --long -- "$workshop"
+    [[ ${lines[1]} == 'add    a= b= ['*'…  read-only, '*'  Adds' ]]
+    COLUMNS=50 run on_terminal "$MCPCTL" prompts --long -- sh -c '"$0" | sed -u "s/Says hello/& to whoever is named, and asks in that tone/"' "$workshop"
+    [ "${lines[0]}" = 'NAME   ARGUMENTS      DESCRIPTION' ]
+    [ "${lines[1]}" = 'greet  name= [tone=]  Says hello to whoever is' ]
+    [ "${lines[2]}" = '                      named, and asks in that tone' ]
+    [ "${lines[3]}" = 'talk                  Two messages' ]
+    [ "${#lines[@]}" -eq 4 ]
+    run "$MCPCTL" prompts --long -- "$workshop"
+    [ "$output" = $'greet\tname= [tone=]\tSays hello\ntalk\t\tTwo messages' ]
+    # the short form: parameters and effects
+    COLUMNS=40 run on_terminal "$MCPCTL" tools -- "$workshop"
+    [ "${lines[0]}" = 'add a= b= [loud=] [tags=] [more=]' ]
+    [ "${lines[1]}" = '        [note=] [either=]' ]
+    [ "${lines[2]}" = '        (the server says: read-only, stays inside)' ]
+    [ "${lines[3]}" = '    Adds' ]
+}
