@@ -11,14 +11,15 @@
 
 #include "text.h"
 
-enum { MOST = 100, LOOKED_AT = 500 };
+/* Where there are access rules, which may hide some, more are kept than are shown. */
+enum { MOST = 100, MOST_HIDDEN = 2000, LOOKED_AT_BESIDE = 400 };
 
 typedef struct completion {
     sqlite *s;
     mcp_request *req;
     mcp_str name, value, table; /* of the request */
     sqlite3_str *values;        /* each with a NUL behind it */
-    size_t count;
+    size_t count, most;
     sqlite_far far;
 } completion;
 
@@ -32,7 +33,7 @@ static bool keep(completion *c, mcp_str value)
         return true; /* it can be asked for, but not typed */
     sqlite3_str_append(c->values, value.ptr, (int)value.len);
     sqlite3_str_appendchar(c->values, 1, 0);
-    return ++c->count <= MOST;
+    return ++c->count <= c->most;
 }
 
 static int complete_tables(sqlite_conn *conn, completion *c)
@@ -43,7 +44,7 @@ static int complete_tables(sqlite_conn *conn, completion *c)
         rc = sqlite3_bind_text64(stmt, 1, c->value.len ? c->value.ptr : "", c->value.len,
                                  SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int(stmt, 2, MOST + 1);
+        rc = sqlite3_bind_int64(stmt, 2, (sqlite3_int64)c->most + 1);
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
         rc = keep(c, sqlite_text(stmt, 0)) ? SQLITE_OK : SQLITE_DONE;
     sqlite3_finalize(stmt);
@@ -53,8 +54,8 @@ static int complete_tables(sqlite_conn *conn, completion *c)
 /* ---- keys ----------------------------------------------------------------------------------------------------- */
 
 /* "SELECT key FROM table WHERE key ... ORDER BY key". */
-static int prepare_keys(sqlite_conn *conn, const sqlite_table *t, const char *where,
-                        sqlite3_stmt **ret)
+static int prepare_keys(sqlite_conn *conn, const completion *c, const sqlite_table *t,
+                        const char *where, sqlite3_stmt **ret)
 {
     const sqlite_column *key = sqlite_table_key(t, 0);
     char *name = key ? sqlite3_mprintf("\"%w\"", key->name) : sqlite3_mprintf("%s", t->rowid);
@@ -63,7 +64,7 @@ static int prepare_keys(sqlite_conn *conn, const sqlite_table *t, const char *wh
     sqlite3_str *sql = sqlite3_str_new(conn->db);
     sqlite3_str_appendf(sql, "SELECT DISTINCT %s FROM main.\"%w\" WHERE %s ", name, t->name, name);
     sqlite3_str_appendf(sql, where, name);
-    sqlite3_str_appendf(sql, " ORDER BY %s LIMIT %d", name, LOOKED_AT);
+    sqlite3_str_appendf(sql, " ORDER BY %s LIMIT %d", name, (int)c->most + LOOKED_AT_BESIDE);
     sqlite3_free(name);
     return sqlite_prepare_str(conn, sql, ret);
 }
@@ -86,7 +87,7 @@ static int complete_range(sqlite_conn *conn, completion *c, const sqlite_table *
                           sqlite3_int64 low, sqlite3_int64 high)
 {
     sqlite3_stmt *stmt = NULL;
-    int rc = prepare_keys(conn, t, "BETWEEN ?1 AND ?2", &stmt);
+    int rc = prepare_keys(conn, c, t, "BETWEEN ?1 AND ?2", &stmt);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(stmt, 1, low);
     if (rc == SQLITE_OK)
@@ -102,7 +103,7 @@ static int complete_numbers(sqlite_conn *conn, completion *c, const sqlite_table
 {
     sqlite3_int64 low = n, high = n, most = INT64_MAX / 10 - 1;
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && c->count <= MOST) {
+    while (rc == SQLITE_OK && c->count <= c->most) {
         rc = complete_range(conn, c, t, low < high ? low : high, low < high ? high : low);
         if (n == 0 || high > most || high < -most)
             break;
@@ -115,7 +116,7 @@ static int complete_numbers(sqlite_conn *conn, completion *c, const sqlite_table
 static int complete_texts(sqlite_conn *conn, completion *c, const sqlite_table *t)
 {
     sqlite3_stmt *stmt = NULL;
-    int rc = prepare_keys(conn, t, c->value.len ? ">= ?1" : "IS NOT NULL", &stmt);
+    int rc = prepare_keys(conn, c, t, c->value.len ? ">= ?1" : "IS NOT NULL", &stmt);
     if (rc == SQLITE_OK && c->value.len)
         rc = sqlite3_bind_text64(stmt, 1, c->value.ptr, c->value.len, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
@@ -212,6 +213,7 @@ int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->s = s;
     c->req = req;
     c->name = name;
+    c->most = mcp_request_restricted(req) ? MOST_HIDDEN : MOST;
     c->value = value;
     c->table = mcp_json_string(mcp_json_get(context, "table"));
     if (!table && !c->table.len)

@@ -3,7 +3,7 @@
  * The text is the DDL as the database keeps it: what models read best. The JSON has what they would have
  * to find out from it, and the URIs to go on with.
  */
-#include "provider.h"
+#include "named.h"
 
 #include <stdio.h>
 
@@ -23,20 +23,31 @@ static bool wants_text(sqlite_job *j, bool *ret)
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* One statement a line or more, with ";" and an empty line between. In its second column, if there is one, is the table
- * that it belongs to. */
-static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
+/* What is shown of one statement: itself, or, where it names what is hidden, what it makes, if that is a table or view. */
+static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *names,
+                          sqlite3_stmt *stmt)
+{
+    const char *between = sqlite3_str_length(out) ? "\n" : "";
+    mcp_str table = sqlite_text(stmt, 1);
+    if (!sqlite_names_hidden(names, j, sqlite_text(stmt, 0), table))
+        sqlite3_str_appendf(out, "%s%s;\n", between, sqlite3_column_text(stmt, 0));
+    else if (sqlite3_column_int(stmt, 3))
+        sqlite3_str_appendf(out, "%s-- %s \"%w\"\n", between, sqlite_text(stmt, 2).ptr, table.ptr);
+}
+
+/* One statement a line or more, with ";" and an empty line between; behind it the table that it belongs to, what it makes,
+ * and whether that is the table. */
+static int put_all(sqlite_job *j, const sqlite_names *names, sqlite3_stmt *stmt)
 {
     int rc;
     size_t size = 0;
-    sqlite3_str *out = sqlite3_str_new(c->db);
+    sqlite3_str *out = sqlite3_str_new(sqlite3_db_handle(stmt));
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && size <= j->s->max_read) {
-        if (sqlite3_column_count(stmt) > 1 && !sqlite_job_may(j, sqlite_text(stmt, 1)))
-            continue;
-        sqlite3_str_appendf(out, "%s%s;\n", size ? "\n" : "", sqlite3_column_text(stmt, 0));
+        j->found = true;
+        if (j->target.table.len || sqlite_job_may(j, sqlite_text(stmt, 1)))
+            put_statement(out, j, names, stmt);
         size = (size_t)sqlite3_str_length(out);
     }
-    j->found = j->found || size > 0;
     j->is_text = true;
     j->mime = "text/plain";
     j->len = size;
@@ -51,6 +62,16 @@ static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     if (!j->bytes && !failed) /* nothing at all */
         failed = (j->bytes = sqlite3_mprintf("")) ? SQLITE_OK : SQLITE_NOMEM;
     return failed ? failed : rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int put_statements(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
+{
+    sqlite_names names;
+    int rc = sqlite_names_load(&names, c, j);
+    if (rc == SQLITE_OK)
+        rc = put_all(j, &names, stmt);
+    sqlite_names_free(&names);
+    return rc;
 }
 
 static int run_text(sqlite_conn *c, sqlite_job *j, const char *sql)
@@ -148,9 +169,8 @@ static void put_list(mcp_json_writer *w, const char *key, mcp_str list)
     mcp_json_end(w);
 }
 
-static int put_foreign_key(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row)
+static void put_foreign_key(mcp_json_writer *w, sqlite3_stmt *row)
 {
-    (void)c;
     mcp_json_begin_object(w);
     put_list(w, "columns", sqlite_text(row, 0));
     mcp_json_key(w, "references");
@@ -162,7 +182,6 @@ static int put_foreign_key(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row
     mcp_json_key(w, "onUpdate"), sqlite_put_words(w, sqlite_text(row, 3));
     mcp_json_key(w, "onDelete"), sqlite_put_words(w, sqlite_text(row, 4));
     mcp_json_end(w);
-    return SQLITE_OK;
 }
 
 static int put_uri(const sqlite_conn *c, const sqlite_job *j, const char *key, const char *format,
@@ -220,7 +239,27 @@ static const char foreign_key_sql[] = "SELECT group_concat(\"from\", char(31)), 
                                       "on_delete FROM (SELECT * FROM pragma_foreign_key_list(?1, "
                                       "'main') ORDER BY id, seq) GROUP BY id";
 
-static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t)
+/* But those that lead to a table which is hidden. */
+static int put_foreign_keys(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
+                            const sqlite_names *names)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite_prepare(c, foreign_key_sql, &stmt);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(stmt, 1, t->name, -1, SQLITE_STATIC);
+    mcp_json_begin_array(j->json);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        rc = SQLITE_OK;
+        if (sqlite_names_may(names, j, sqlite_text(stmt, 1)))
+            put_foreign_key(j->json, stmt);
+    }
+    mcp_json_end(j->json);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
+                     const sqlite_names *names)
 {
     mcp_json_writer *w = j->json;
     mcp_json_begin_object(w);
@@ -237,8 +276,10 @@ static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t)
     int rc = each(c, w, index_sql, t->name, put_index);
     mcp_json_key(w, "foreignKeys");
     if (rc == SQLITE_OK)
-        rc = each(c, w, foreign_key_sql, t->name, put_foreign_key);
-    put_text(w, "sql", t->sql);
+        rc = put_foreign_keys(c, j, t, names);
+    mcp_str sql = mcp_str_from(t->sql ? t->sql : "");
+    if (!sqlite_names_hidden(names, j, sql, mcp_str_from(t->name)))
+        put_text(w, "sql", t->sql);
     if (rc == SQLITE_OK)
         rc = put_resources(c, j, t);
     mcp_json_end(w);
@@ -248,13 +289,18 @@ static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t)
 static int run_table_json(sqlite_conn *c, sqlite_job *j)
 {
     sqlite_table *t = NULL;
+    sqlite_names names = {0};
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite_table_load(c, j->target.table, &j->s->alloc, &t);
     if (rc == SQLITE_OK && t) {
         j->found = true;
-        rc = put_table(c, j, t);
+        rc = sqlite_names_load(&names, c, j);
     }
+    if (rc == SQLITE_OK && t)
+        rc = put_table(c, j, t, &names);
+    if (t)
+        sqlite_names_free(&names);
     sqlite_table_free(t);
     return rc;
 }
@@ -268,8 +314,9 @@ int sqlite_run_table(sqlite_conn *c, sqlite_job *j)
         return run_table_json(c, j);
     return run_text(
         c, j,
-        "SELECT sql FROM main.sqlite_schema WHERE tbl_name = ?1 AND sql IS NOT NULL AND "
-        "substr(tbl_name, 1, 7) <> 'sqlite_' ORDER BY name <> tbl_name, type, name");
+        "SELECT sql, tbl_name, type, name = tbl_name FROM main.sqlite_schema WHERE tbl_name = ?1 "
+        "AND sql IS NOT NULL AND substr(tbl_name, 1, 7) <> 'sqlite_' ORDER BY name <> tbl_name, "
+        "type, name");
 }
 
 /* ---- the database -------------------------------------------------------------------------------------------- */
@@ -353,7 +400,7 @@ int sqlite_run_database(sqlite_conn *c, sqlite_job *j)
     if (!text)
         return run_database_json(c, j);
     return run_text(c, j,
-                    "SELECT sql, tbl_name FROM main.sqlite_schema WHERE sql IS NOT NULL AND "
-                    "substr(tbl_name, 1, "
-                    "7) <> 'sqlite_' ORDER BY tbl_name, name <> tbl_name, type, name");
+                    "SELECT sql, tbl_name, type, name = tbl_name FROM main.sqlite_schema WHERE sql "
+                    "IS NOT NULL AND substr(tbl_name, 1, 7) <> 'sqlite_' ORDER BY tbl_name, name "
+                    "<> tbl_name, type, name");
 }

@@ -124,7 +124,7 @@ static int failed_in_sqlite(const sqlite_job *j)
     if (j->as_tool)
         return mcp_reply_tool_error(j->req, "%s", j->far.text);
     snprintf(text, sizeof text, "The database %.100s cannot be read now: %.200s", j->s->name,
-             j->far.text);
+             sqlite_words(j->req, j->far.text));
     return fail(j, MCP_CODE_INTERNAL, text);
 }
 

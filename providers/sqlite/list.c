@@ -237,9 +237,9 @@ static int reply(listing *l)
     if (rc == MCP_OK)
         rc = reply_queries(l);
     if (rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_ENOTFOUND)
-        return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
-                              "The database %.100s cannot be read now: %.200s", l->s->name,
-                              rc == MCP_EREMOTE ? l->far.text : mcp_error_text(rc));
+        return mcp_reply_fail(
+            l->req, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.200s", l->s->name,
+            rc == MCP_EREMOTE ? sqlite_words(l->req, l->far.text) : mcp_error_text(rc));
     return rc;
 }
 

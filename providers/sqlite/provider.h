@@ -82,6 +82,13 @@ int sqlite_job_start(sqlite_job *job, bool far);
 /* Fails it: an answer, not a failure of SQLite's. Returns SQLITE_OK. */
 int sqlite_job_fail(sqlite_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
+/* SQLite's words about the database, for the caller; where there are access rules they may name what he may not see, and the log
+ * has them alone. */
+static inline const char *sqlite_words(const mcp_request *req, const char *words)
+{
+    return mcp_request_restricted(req) ? "why is in the log of this server" : words;
+}
+
 /* Whether the caller may read the table too, so that a description may tell of it. */
 bool sqlite_job_may(sqlite_job *job, mcp_str table);
 

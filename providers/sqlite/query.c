@@ -30,7 +30,9 @@ int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
         return rc;
     if (j->saved)
         return sqlite_job_fail(j, MCP_CODE_INTERNAL, COMMON_QUERY_BROKEN, j->saved->name,
-                               (rc & 0xff) == SQLITE_AUTH ? why : sqlite3_errmsg(c->db));
+                               j->asking.needed             ? "SQLite refuses it"
+                               : (rc & 0xff) == SQLITE_AUTH ? why
+                                                            : sqlite3_errmsg(c->db));
     if ((rc & 0xff) == SQLITE_AUTH)
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: %s", why);
     return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));

@@ -36,10 +36,17 @@ static const char generated_script[] =
     "sub/ok.md; do echo \"MARK(git:$f:$1)\" >$f; done; }; write 1; git add .; git commit -q -m "
     "first-commit; git tag v1; git branch feature/x; write 2; git commit -q -a -m second-commit; "
     "cd ..; "
-    "for t in sale customer 'odd é'; do echo \"CREATE TABLE \\\"$t\\\"(id INTEGER PRIMARY KEY, "
+    "for t in customer sale 'odd é'; do echo \"CREATE TABLE \\\"$t\\\"(id INTEGER PRIMARY KEY, "
     "word "
-    "TEXT, \\\"col_$t\\\" TEXT); INSERT INTO \\\"$t\\\" VALUES (1, 'MARK(sql:$t)', '');\"; done | "
-    "sqlite3 shop.db";
+    "TEXT, \\\"col_$t\\\" TEXT$([ \"$t\" != sale ] || echo ', buyer INTEGER REFERENCES "
+    "Customer(id)')); INSERT INTO \\\"$t\\\"(id, word) VALUES (1, 'MARK(sql:$t)');\"; done | "
+    "sqlite3 shop.db; sqlite3 shop.db \"CREATE VIEW seen AS SELECT id FROM customer WHERE word <> "
+    "'is_seen'; CREATE VIEW seen_odd AS SELECT id FROM [odd é] WHERE word <> 'is_odd'; CREATE "
+    "TRIGGER on_sale AFTER INSERT ON sale BEGIN DELETE FROM CUSTOMER WHERE 0; END; "
+    "CREATE TABLE gone(id); CREATE VIEW broken AS SELECT * FROM gone; DROP TABLE gone; CREATE "
+    "TABLE many(id INTEGER PRIMARY KEY); WITH "
+    "RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO many "
+    "SELECT i FROM n;\"";
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
@@ -245,28 +252,62 @@ static inline void add_git(void)
 
 /* ---- databases and what has no provider ---------------------------------------------------------------------- */
 
+/* What the description of a table or view shows: its own, and what names others. */
+static const struct {
+    const char *of, *mark, *other; /* behind the database; "": none */
+    bool text, json, whole;        /* where it is: whole: in the database's, too */
+} shop_names[] = {
+    {"sale", "col_sale", "", false, true, true},
+    {"sale", "col_sale", "customer", true, false, true},
+    {"sale", "REFERENCES Customer", "customer", true, false, true},
+    {"sale", "REFERENCES Customer", "customer", false, true, false},
+    {"sale", "\\\"table\\\":\\\"Customer\\\"", "customer", false, true, false},
+    {"sale", "TRIGGER on_sale", "customer", true, false, true},
+    {"customer", "col_customer", "", true, true, true},
+    {"odd%20%C3%A9", "col_odd é", "", true, true, true},
+    {"seen", "is_seen", "customer", true, false, true},
+    {"seen", "is_seen", "customer", false, true, false},
+    {"seen_odd", "is_odd", "odd%20%C3%A9", true, false, true},
+    {"seen_odd", "is_odd", "odd%20%C3%A9", false, true, false},
+};
+
+#define SHOP_FIXED (sizeof "sqlite://shop/" - 1)
+
+static inline void add_shop_description(const char *of, bool text)
+{
+    char own[NAME], other[NAME];
+    target *t = add_target(text ? "format=text" : "", SHOP_FIXED, "sqlite://shop/%s", of);
+    t->needed = text;
+    for (size_t i = 0; i < COUNT(shop_names); i++) {
+        bool here = text ? shop_names[i].text : shop_names[i].json;
+        if (!here || (*of ? strcmp(shop_names[i].of, of) != 0 : !shop_names[i].whole))
+            continue;
+        snprintf(own, sizeof own, "sqlite://shop/%s", shop_names[i].of);
+        snprintf(other, sizeof other, "sqlite://shop/%s", shop_names[i].other);
+        add_shown(t, shop_names[i].mark, own, *shop_names[i].other ? other : "");
+    }
+}
+
 static inline void add_tables(void)
 {
     static const char *const tables[][2] = {
         {"sale", "sale"}, {"customer", "customer"}, {"odd%20%C3%A9", "odd é"}};
+    static const char *const described[] = {"",     "sale",    "customer", "odd%20%C3%A9",
+                                            "seen", "seen_odd"};
     static const struct {
         const char *rest, *params;
     } aspects[] = {{"/rows", "limit=9 offset=0 id=1 format=json"},
                    {"/row/1", "format=json"},
                    {"/cell/word/1", "offset=0 length=99"}};
-    char mark[NAME], uri[NAME];
-    target *all = add_target("format=json", sizeof "sqlite://shop/" - 1, "sqlite://shop/");
-    target *text = add_target("format=text", sizeof "sqlite://shop/" - 1, "sqlite://shop/");
+    char mark[NAME];
+    for (size_t i = 0; i < COUNT(described); i++) {
+        add_shop_description(described[i], false);
+        add_shop_description(described[i], true);
+    }
     for (size_t i = 0; i < COUNT(tables); i++) {
-        snprintf(mark, sizeof mark, "col_%s", tables[i][1]);
-        snprintf(uri, sizeof uri, "sqlite://shop/%s", tables[i][0]);
-        add_shown(all, mark, uri, "");
-        add_shown(text, mark, uri, "");
-        target *t = add_target("format=text", sizeof "sqlite://shop/" - 1, "%s", uri);
-        add_shown(t, mark, "", "");
         for (size_t k = 0; k < COUNT(aspects); k++) {
-            t = add_target(aspects[k].params, sizeof "sqlite://shop/" - 1, "%s%s", uri,
-                           aspects[k].rest);
+            target *t = add_target(aspects[k].params, SHOP_FIXED, "sqlite://shop/%s%s",
+                                   tables[i][0], aspects[k].rest);
             snprintf(mark, sizeof mark, "MARK(sql:%s)", tables[i][1]);
             add_shown(t, mark, "", "");
         }

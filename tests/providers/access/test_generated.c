@@ -412,19 +412,34 @@ static void test_on_workers(void **state)
     close_world(&p);
 }
 
+#define KEY(template, known) OF(template "/row{/key*}{?format}", "key", "", known)
+
 /* However many are hidden before it. */
 static void test_completion_behind_hidden(void **state)
 {
-    static const rule these[] = {{false, MART "public/many/row/*"},
-                                 {true, MART "public/many/row/150"}};
+    static const rule these[] = {{false, "**/many/row/*"}, {true, "**/many/row/150"}};
+    static const char *const has[5] = {"\"values\":[\"150\"]", "\"total\":1,"};
     (void)state;
     open_world(&p, new_loop());
     set_rules(&p, these, COUNT(these));
+    ask_and_wait(&p, "completion/complete", KEY("sqlite://shop/{table}", "\"table\":\"many\""));
+    check_reply("sqlite", p.reply, has);
     ask_and_wait(&p, "completion/complete",
-                 OF(MART "{schema}/{table}/row{/key*}{?format}", "key", "",
-                    "\"schema\":\"public\",\"table\":\"many\""));
+                 KEY(MART "{schema}/{table}", "\"schema\":\"public\",\"table\":\"many\""));
     if (has_database())
-        check_reply("key", p.reply, (const char *const[5]){"\"values\":[\"150\"]", "\"total\":1,"});
+        check_reply("postgres", p.reply, has);
+    close_world(&p);
+}
+
+/* SQLite's words about a view name what it selects from. */
+static void test_words_are_kept(void **state)
+{
+    static const rule these[] = {{false, "sqlite://shop/gone"}};
+    (void)state;
+    open_world(&p, new_loop());
+    set_rules(&p, these, COUNT(these));
+    ask_and_wait(&p, READ, "\"uri\":\"sqlite://shop/broken/rows\"");
+    check_reply("rows", p.reply, (const char *const[5]){"cannot be read now", "log", "!gone"});
     close_world(&p);
 }
 
@@ -434,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_on_workers),
         cmocka_unit_test(test_completion_behind_hidden),
+        cmocka_unit_test(test_words_are_kept),
     };
     state_of_random = number("MCP_ACCESS_SEED", 1);
     return run_in_world(tests, .script = generated_script, .database = mart_script);
