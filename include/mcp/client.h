@@ -211,6 +211,12 @@ typedef struct mcp_call_options {
  * made again on the way (2026-07-28, basic/patterns/mrtr; error -32042 of 2025-11-25). A result
  * that is still fresh (ttlMs) may come from what was kept.
  *
+ * An event stream of a modern server that breaks off loses its call (2026-07-28, changelog, "Major changes", 9). What
+ * changes nothing is then requested again, up to three times, after growing pauses and within its time-out: lists, reads,
+ * prompts/get, completion/complete, server/discover; and a tool that tools/list, if it was read, annotates with
+ * readOnlyHint or idempotentHint. That is a hint of the server's, but the server alone bears what a wrong one does. Any
+ * other call fails with MCP_ECLOSED, and the error says that it was not repeated.
+ *
  * options may be NULL. ret may be NULL, else it gets the call's id; and a call without `done`
  * whose id was asked for keeps its outcome for mcp_client_wait(), until then or until
  * mcp_client_cancel().
@@ -498,6 +504,9 @@ typedef struct mcp_exchange_end {
     bool session;
     /* What the server said (429, 503): before that no subscription is made again; 0: nothing. */
     uint64_t retry_after_ms;
+    /* The answer had begun as an event stream, which broke off. A modern server cannot be asked for the rest: the call may be
+     * made again (see mcp_client_request()). */
+    bool broke_off;
 } mcp_exchange_end;
 
 /* Tells the engine, once per exchange. It then does what has to follow: fail the call, go on to

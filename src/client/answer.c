@@ -122,7 +122,7 @@ static bool renewed(mcp__call *call)
     return true;
 }
 
-static void failed(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
+static void failed(mcp__call *call, int rc, const mcp_json *result, mcp_error *error)
 {
     mcp_client *client = call->client;
     if (rc == MCP_ETIMEOUT)
@@ -133,7 +133,7 @@ static void failed(mcp__call *call, int rc, const mcp_json *result, const mcp_er
             return;
     }
     if (renewed(call) || (call->task && mcp__call_task_failed(call, rc)) ||
-        (rc == MCP_EREMOTE && tried_again(call, result)))
+        (rc == MCP_EREMOTE && tried_again(call, result)) || mcp__call_repeat(call, error))
         return;
     mcp__call_finish(call, rc, rc == MCP_EREMOTE ? result : NULL, error);
 }
@@ -152,6 +152,8 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
     (void)channel;
     mcp__call_move(call, MCP__CALL_PARKED); /* until it is decided */
     call->due = INT64_MAX;
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        call->repeats = 0;
     if (rc == MCP_OK && mcp__call_task_begins(call, result)) {
         mcp__call_task_begin(call, result);
         return;

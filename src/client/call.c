@@ -131,11 +131,15 @@ static int send(mcp__call *call)
                             .method = method_of(call),
                             .name = call->name,
                             .mirror = tool ? &tool->mirror : NULL,
-                            .timeout_ms = call->options.timeout_ms};
+                            .timeout_ms = mcp__call_time(call)};
     call->sent_at = mcp__client_now(client);
     if (mcp__list_empty(&client->sent))
         client->unread =
             (mcp_error){0}; /* what came before, such as a banner, is no answer to it */
+    if (!call->repeats) {
+        call->began_at = call->sent_at;
+        call->deadline = 0;
+    }
     call->changes = client->changes;
     if (rc == MCP_OK && call->notification)
         rc = mcp__client_say(client, call->method, mcp__buf_view(&b));

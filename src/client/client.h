@@ -12,6 +12,7 @@
  *     subscribe.c  who wants to hear what; listen.c how modern servers, watch.c how legacy ones tell
  *     cache.c      results that are still fresh; tools.c what tools want in headers
  *     task.c       a tool call that goes on as a task
+ *     repeat.c     a call whose event stream broke off
  *
  * The surprising thing: what a public call wants done is done at the next tick, unless the
  * channel is being called just then, because only then the time is known. mcp__client_attend()
@@ -67,7 +68,10 @@ typedef struct mcp__call {
 
     int64_t id; /* of the request that is out */
     int64_t sent_at;
-    int64_t due; /* queued: not before; parked: to go on at the latest */
+    int64_t began_at; /* the same of the first try */
+    int64_t deadline; /* of all tries, once there was a second one */
+    unsigned repeats; /* after event streams that broke off */
+    int64_t due;      /* queued: not before; parked: to go on at the latest */
     double progress;
     bool progressed;
     uint64_t changes; /* client->changes when it was sent */
@@ -174,7 +178,8 @@ struct mcp_client {
     int64_t fall_back_at; /* when initialize is sent although the probe is out; INT64_MAX: never */
     bool handshake_only;  /* the server is known to be of the legacy era */
     unsigned probes;
-    int start_rc; /* how the last start ended */
+    bool probe_repeated; /* its event stream broke off */
+    int start_rc;        /* how the last start ended */
     mcp_error start_error;
 
     const mcp__revision *revision; /* what was found out; NULL: nothing yet */
@@ -307,6 +312,14 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
 void mcp__call_succeeded(mcp__call *call, const mcp_json *result);
 /* A JSON-RPC error's code. */
 int64_t mcp__error_code(const mcp_json *error);
+
+/* ---- repeat.c -------------------------------------------------------------------------------- */
+
+/* Makes a call again that failed because its event stream broke off. False: it does not, and the error says why when that
+ * was the failure. */
+bool mcp__call_repeat(mcp__call *call, mcp_error *error);
+/* How long the request may take that is sent for it now. */
+uint64_t mcp__call_time(const mcp__call *call);
 
 /* ---- pages.c --------------------------------------------------------------------------------- */
 
@@ -465,6 +478,7 @@ typedef struct mcp__tool {
     char *refused; /* NULL: it was not */
     char *name;
     bool needs_task; /* execution.taskSupport is "required" */
+    bool repeatable; /* its annotations say that a second call does no more than one */
 } mcp__tool;
 
 /* Whether the transport has headers and the revision says what is in them. */

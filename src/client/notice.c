@@ -23,7 +23,7 @@ static void prolong(const mcp__call *call)
         return;
     int64_t at = now + (int64_t)ms;
     if (most < INT64_MAX / 2)
-        at = MCP__MIN(at, call->sent_at + (int64_t)most);
+        at = MCP__MIN(at, call->began_at + (int64_t)most);
     mcp__channel_set_timeout(client->channel, call->id, at);
 }
 

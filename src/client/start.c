@@ -39,6 +39,7 @@ static void report(mcp_client *client, int rc, const mcp_json *result, const mcp
     forget_requests(client);
     client->wanted = false;
     client->probes = 0;
+    client->probe_repeated = false;
     client->start_rc = rc;
     if (error)
         client->start_error = *error;
@@ -201,6 +202,19 @@ static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *resu
     return rc == MCP_OK && mcp__version_choose(client, mcp_json_get(result, "supportedVersions"));
 }
 
+/* An event stream that broke off says nothing of the era. Once. */
+static bool probed_again(mcp_client *client)
+{
+    if (!client->end || !client->end->broke_off || client->probe_repeated)
+        return false;
+    client->probe_repeated = true;
+    client->probes--;
+    int rc = send_probe(client, client->trying);
+    if (rc != MCP_OK)
+        fail(client, rc);
+    return true;
+}
+
 static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void *user)
 {
     mcp_client *client = user;
@@ -215,6 +229,8 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
         forget_requests(client);
         client->trying = mcp__revision_newest(true);
     }
+    if (probed_again(client))
+        return;
     int judged = mcp__client_judge(client, client->trying, probe_ms(client), rc, result, &error);
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, id, NULL);

@@ -1,6 +1,6 @@
 /* tools.c: what the tools of a modern server want in headers (2026-07-28,
- * basic/transports/streamable-http, "Custom Headers from Tool Parameters"): learned from each
- * tools/list, used at each tools/call.
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters"), and whether they may be
+ * called twice: learned from each tools/list, used at each tools/call.
  *
  * The surprising thing: a tool that was never listed is called without headers. If it wants
  * some, the server says so, and then the list is read and the call made again.
@@ -60,7 +60,7 @@ static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *to
 static int remember(mcp_client *client, mcp__tool *tool)
 {
     tool_free(client, mcp__map_remove(&client->tools, mcp_str_from(tool->name)));
-    bool worth = tool->refused || tool->mirror.count || tool->needs_task;
+    bool worth = tool->refused || tool->mirror.count || tool->needs_task || tool->repeatable;
     int rc = MCP_ELIMIT;
     if (worth && client->tools.count < MAX_TOOLS)
         rc = mcp__map_add(&client->tools, mcp_str_from(tool->name), tool);
@@ -73,6 +73,13 @@ static bool needs_task(const mcp_json *definition)
 {
     const mcp_json *execution = mcp_json_get(definition, "execution");
     return mcp_str_eq(mcp_json_string(mcp_json_get(execution, "taskSupport")), MCP_STR("required"));
+}
+
+static bool is_repeatable(const mcp_json *definition)
+{
+    const mcp_json *hints = mcp_json_get(definition, "annotations");
+    return mcp_json_bool(mcp_json_get(hints, "readOnlyHint"), false) ||
+           mcp_json_bool(mcp_json_get(hints, "idempotentHint"), false);
 }
 
 /* One tool of a list. *refused: it is to be left out. */
@@ -88,6 +95,7 @@ static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
         return MCP_ENOMEM;
     tool->name = mcp__strdup(client->allocator, name);
     tool->needs_task = needs_task(definition);
+    tool->repeatable = is_repeatable(definition);
     int rc = tool->name ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && mirrors)
         rc = compile(client, definition, tool);

@@ -173,13 +173,14 @@ struct mcp__exchange {
     mcp__stage stage;
     mcp__verdict verdict; /* once the head of an answer is there */
     bool modern, handshake, initialized, once;
-    bool reply;    /* to a request of the server's */
-    bool resuming; /* by GET what a POST began */
-    bool answered; /* the stream may end */
-    bool opened;   /* there was a stream */
-    bool heard;    /* an event since the transfer began */
-    bool is_cut;   /* the answer is too long */
-    int64_t due;   /* when it goes on, or is enough (MCP__SENT); INT64_MAX: nothing is due */
+    bool reply;     /* to a request of the server's */
+    bool resuming;  /* by GET what a POST began */
+    bool answered;  /* the stream may end */
+    bool opened;    /* there was a stream */
+    bool heard;     /* an event since the transfer began */
+    bool broke_off; /* its event stream ended before the answer */
+    bool is_cut;    /* the answer is too long */
+    int64_t due;    /* when it goes on, or is enough (MCP__SENT); INT64_MAX: nothing is due */
     unsigned failures, refusals;
     int status;       /* of the last refusal */
     uint64_t session; /* which of the client's: http->n_sessions when it was sent; 0: none */

@@ -1,6 +1,7 @@
 /* http_client_events.c: what event streams bring, and what follows when they end.
  *
- *   a POST's stream, modern      its end without the answer is the end of the exchange
+ *   a POST's stream, modern      its end without the answer is the end of the exchange; whether the call is made again is
+ *                                for the engine to say
  *   a POST's stream, legacy      is resumed by GET with Last-Event-ID, if it had an id, until the answer
  *                                came (2025-11-25, basic/transports, "Resumability and Redelivery")
  *   the GET, legacy              is opened again, with Last-Event-ID if it had one
@@ -125,6 +126,7 @@ static void call_stream_ended(mcp__exchange *e, int rc, const char *text)
     if (e->answered) {
         mcp__exchange_drop(e);
     } else if (!resumable || e->failures > MOST_FAILURES) {
+        e->broke_off = true;
         mcp__exchange_end(e, 200, ending(rc, text, "the event stream ended before the answer"));
     } else {
         e->resuming = true;

@@ -392,6 +392,7 @@ void mcp__exchange_end(mcp__exchange *e, int status, const char *text)
         .text = text,
         .session = e->session != 0,
         .retry_after_ms = e->transfer ? e->transfer->answer.retry_ms : 0,
+        .broke_off = e->broke_off,
     };
 
     if (status / 100 != 2)

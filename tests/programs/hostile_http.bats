@@ -10,6 +10,8 @@ load support/hostile.bash
     { messages | sed '/^huge\|^endless\|^empty-pages/d' && cat <<'KINDS'; } | table http
 dies          | 3 | ended before the answer
 half          | 3 | ended before the answer
+stumbles      | 0 | mem:a
+stumbles      | 3 | tools/call was not repeated | call --yes t
 KINDS
 }
 

@@ -3,7 +3,7 @@
  * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass when
  * nothing else happens. In an answer `$` stands for the id of the request; several messages stand on lines
  * of their own; one that begins with "@1" answers request 1. Over exchanges (fake_open_http()) a line "!404 text" ends the exchange with that HTTP
- * status and text as its body, "!404s" the same of a request with a session.
+ * status and text as its body, "!404s" the same of a request with a session, "!200b" of an event stream that broke off.
  */
 #ifndef MCP_TESTS_FAKE_SERVER_H
 #define MCP_TESTS_FAKE_SERVER_H
@@ -151,6 +151,7 @@ static inline void fake_deliver_on(fake *f, mcp_exchange exchange, mcp_str messa
         int status = (b.ptr[1] - '0') * 100 + (b.ptr[2] - '0') * 10 + b.ptr[3] - '0';
         mcp_exchange_end end = {.size = sizeof(end), .status = status, .body = body};
         end.session = b.len > 4 && b.ptr[4] == 's';
+        end.broke_off = b.len > 4 && b.ptr[4] == 'b';
         mcp_client_exchange_ended(f->client, exchange, &end, f->now);
     } else if (b.len > mcp_channel_max_message(f->channel)) {
         mcp_channel_receive_oversized(f->channel, exchange, (mcp_str){b.ptr, 128}, (mcp_str){0},

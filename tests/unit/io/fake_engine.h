@@ -6,7 +6,7 @@
  *
  *     got 7 {"id":7}              a message was received in exchange 7
  *     long 7 {"id":7…             its beginning: it was too long
- *     end 7 404 session retry=2000 text=… body=…
+ *     end 7 404 session broke-off retry=2000 text=… body=…
  *     gone text                   the connection is over
  */
 #ifndef MCP_TESTS_FAKE_ENGINE_H
@@ -149,6 +149,8 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
         return; /* it may tell of every end */
     client->awaited[exchange] = 0;
     engine_log(client, "end %d %d%s", (int)exchange, end->status, end->session ? " session" : "");
+    if (end->broke_off)
+        engine_log(client, " broke-off");
     if (end->retry_after_ms)
         engine_log(client, " retry=%d", (int)end->retry_after_ms);
     engine_log(client, " text=%s", end->text ? end->text : "");

@@ -66,7 +66,7 @@ static void test_modern_stream_ends(void **state)
     engine_send(&f.client, ENGINE_REQUEST(1, .modern = true));
     wait_for_ends(&f);
     expect(&f, "got 1 {\"method\":\"a\"}\n"
-               "end 1 200 text=the event stream ended before the answer\n");
+               "end 1 200 broke-off text=the event stream ended before the answer\n");
     run_for(&f, 60);
     assert_int_equal(f.server.n_requests, 1);
     close_fixture(&f);
@@ -130,8 +130,8 @@ static void test_resume_fails(void **state)
          "end 1 200 text=the server answered with text/html, which is no answer to this\n", 1},
         {"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n",
          "end 1 503 text=the server answered with HTTP status 503 (Service Unavailable)\n", 6},
-        {SCRIPT_STREAM, "end 1 200 text=the event stream ended before the answer\n", 6},
-        {"", "end 1 200 text=Empty reply from server\n", 6},
+        {SCRIPT_STREAM, "end 1 200 broke-off text=the event stream ended before the answer\n", 6},
+        {"", "end 1 200 broke-off text=Empty reply from server\n", 6},
     };
 
     (void)state;
@@ -158,7 +158,7 @@ static void test_no_id(void **state)
     engine_send(&f.client, ENGINE_REQUEST(1));
     wait_for_ends(&f);
     expect(&f, "got 1 {\"method\":\"a\"}\n"
-               "end 1 200 text=the event stream ended before the answer\n");
+               "end 1 200 broke-off text=the event stream ended before the answer\n");
     assert_int_equal(f.server.n_requests, 1);
     close_fixture(&f);
 }

@@ -1,0 +1,79 @@
+/* repeat.c: a call whose event stream broke off before the answer is made again, where that changes nothing. A modern
+ * stream cannot be resumed: the request is issued once more, as a new one (2026-07-28, changelog, "Major changes", 9).
+ *
+ * The surprising thing: all tries of a call share the time-out of the first one.
+ */
+#include "client/client.h"
+
+enum {
+    MOST_REPEATS = 3,
+    FIRST_PAUSE_MS = 250, /* doubled each time */
+};
+
+/* Whether a second try does no more than the first. */
+static bool changes_nothing(const mcp__call *call)
+{
+    static const mcp_str methods[] = {
+        MCP_STR("completion/complete"), MCP_STR("prompts/get"),
+        MCP_STR("prompts/list"),        MCP_STR("resources/list"),
+        MCP_STR("resources/read"),      MCP_STR("resources/templates/list"),
+        MCP_STR("server/discover"),     MCP_STR("tools/list"),
+    };
+    if (mcp_str_eq(call->method, MCP_STR("tools/call"))) {
+        const mcp__tool *tool = mcp__tools_find(call->client, call->name);
+        return tool && tool->repeatable;
+    }
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (mcp_str_eq(call->method, methods[i]))
+            return true;
+    }
+    return call->ping;
+}
+
+static int64_t deadline_of(const mcp__call *call)
+{
+    const mcp_call_options *o = &call->options;
+    uint64_t ms = call->progressed ? o->max_timeout_ms : o->timeout_ms;
+    return ms < INT64_MAX / 2 ? call->began_at + (int64_t)ms : INT64_MAX;
+}
+
+/* Adds to the error why the call is over. */
+static void explain(mcp_error *error, const char *why, mcp_str method)
+{
+    mcp_error first = *error;
+    mcp__fail(error, first.code, first.offset, "%.160s; %.*s %s", first.text,
+              (int)MCP__MIN(method.len, (size_t)32), method.ptr, why);
+}
+
+bool mcp__call_repeat(mcp__call *call, mcp_error *error)
+{
+    mcp_client *client = call->client;
+    const mcp_exchange_end *end = client->end;
+    if (!end || !end->broke_off || !client->revision->modern || call->task || call->cancelled)
+        return false;
+    int64_t pause = (int64_t)FIRST_PAUSE_MS << call->repeats, now = mcp__client_now(client);
+    if (end->retry_after_ms < INT64_MAX / 2)
+        pause = MCP__MAX(pause, (int64_t)end->retry_after_ms);
+    call->deadline = MCP__MAX(call->deadline, deadline_of(call));
+    if (!changes_nothing(call)) {
+        explain(error, "was not repeated, because it may have had an effect", call->method);
+    } else if (call->repeats == MOST_REPEATS) {
+        explain(error, "was repeated in vain", call->method);
+    } else if (now >= call->deadline - pause) {
+        explain(error, "was not repeated, because its time is over", call->method);
+    } else {
+        call->repeats++;
+        mcp__call_again(call, now + pause);
+        return true;
+    }
+    return false;
+}
+
+uint64_t mcp__call_time(const mcp__call *call)
+{
+    uint64_t ms = call->options.timeout_ms;
+    int64_t now = mcp__client_now(call->client);
+    if (!call->repeats || call->deadline == INT64_MAX)
+        return ms;
+    return MCP__MIN(ms, call->deadline > now ? (uint64_t)(call->deadline - now) : 1);
+}
