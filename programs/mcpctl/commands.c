@@ -230,7 +230,10 @@ const command commands[] = {
         .summary = "Run commands line by line in one session.",
         .details =
             "The same commands and options, without the server; words are quoted as in a shell. "
-            "/NAME is prompt NAME, help "
+            "/NAME is prompt NAME, roots lists the folders of --root, root add DIR and root remove "
+            "DIR "
+            "change them (a server of a revision before 2026-07-28 is notified, one of a later "
+            "revision asks when it needs them), help "
             "shows what there is, exit or the end of input ends. On a terminal with history, and "
             "with completion of "
             "commands, options, URIs, template variables, prompts, tools and their arguments (by "

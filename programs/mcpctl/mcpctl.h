@@ -35,7 +35,7 @@ typedef enum exit_code {
 typedef struct settings {
     /* which server, and how to speak to it */
     const char *server, *revision, *trace, *sampler, *completion;
-    texts config, headers, answers;
+    texts config, headers, answers, roots;
     uint64_t timeout_ms;
     bool trust, yes;
 
@@ -152,6 +152,7 @@ struct session {
     mcp_question *questions[16]; /* of the server, that wait for the user */
     size_t n_questions;
     struct answers *answers; /* form.h */
+    struct roots *roots;     /* roots.h */
 };
 
 /* Starts the server or connects to it, and finds out what it speaks. A failure has been reported,

@@ -243,6 +243,15 @@ const option options[] = {
          "Answer the server's requests for a language model with this shell command: it reads the "
          "request as JSON from stdin and writes a text, or the result as JSON. Without it such "
          "requests are refused."},
+    {.name = "root",
+     .kind = OPTION_LIST,
+     .at = AT(roots),
+     .argument = "DIR",
+     .help = "Name this folder to a server that asks for roots, the folders that its work is about "
+             "(may "
+             "be repeated). Roots are deprecated since revision 2026-07-28: where a server takes "
+             "folders "
+             "as arguments of its own, use those."},
     {.name = "revision",
      .kind = OPTION_TEXT,
      .at = AT(revision),
@@ -438,5 +447,6 @@ void ctl_clear(ctl *c)
     texts_clear(&c->set.config);
     texts_clear(&c->set.headers);
     texts_clear(&c->set.answers);
+    texts_clear(&c->set.roots);
     texts_clear(&c->set.globs);
 }

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "completion.h"
 #include "definitions.h"
+#include "roots.h"
 #include "session.h"
 #include "shell.h"
 
@@ -40,11 +41,11 @@ static void propose(proposing *p, mcp_str text, const char *after)
 
 static void propose_commands(proposing *p)
 {
-    static const char *const more[] = {"help", "exit"};
+    static const char *const more[] = {"help", "exit", "root", "roots"};
     for (size_t i = 0; i < n_commands; i++)
         if (!(commands[i].flags & COMMAND_NOT_IN_SHELL))
             propose(p, mcp_str_from(commands[i].name), "");
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
         propose(p, mcp_str_from(more[i]), "");
 }
 
@@ -273,12 +274,24 @@ static void propose_reference(proposing *p)
     propose_list(p, "resources/templates/list", "resourceTemplates", "uriTemplate");
 }
 
+static void propose_roots(proposing *p)
+{
+    if (p->line.count == 1) {
+        propose(p, MCP_STR("add"), "");
+        propose(p, MCP_STR("remove"), "");
+    } else if (strcmp(p->line.items[1], "remove") == 0) {
+        for (size_t i = 0; roots_path(p->c.session, i); i++)
+            propose(p, mcp_str_from(roots_path(p->c.session, i)), "");
+    }
+}
+
 static const struct {
     const char *command;
     void (*propose)(proposing *p);
 } table[] = {
-    {"call", propose_call}, {"complete", propose_reference}, {"prompt", propose_prompt},
-    {"read", propose_uris}, {"template", propose_template},  {"watch", propose_uris},
+    {"call", propose_call},  {"complete", propose_reference}, {"prompt", propose_prompt},
+    {"read", propose_uris},  {"root", propose_roots},         {"template", propose_template},
+    {"watch", propose_uris},
 };
 
 /* The words before the last one, without the options. */

@@ -129,7 +129,7 @@ static void hint_path(const char *url)
         hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
 }
 
-/* "roots", or of the extensions each by its name. */
+/* "tasks", or of the extensions each by its name. */
 static void hint_missing(const mcp_json *needed)
 {
     const mcp_json *extensions = mcp_json_get(needed, "extensions");
@@ -146,6 +146,8 @@ static void hint_capability(const mcp_json *needed)
         hint("it needs a language model: --sampler COMMAND answers for one");
     else if (mcp_json_get(needed, "elicitation"))
         hint("it has to ask you something: that takes a terminal");
+    else if (mcp_json_get(needed, "roots"))
+        hint("it needs to know your folders: --root DIR names one to it");
     else
         hint_missing(needed);
 }
@@ -194,7 +196,7 @@ static void hint_local(const ctl *c, int rc, const char *text)
         break;
     case MCP_EUNSUPPORTED:
         if (strstr(text, "roots/list"))
-            hint("mcpctl has no roots to tell of");
+            hint("mcpctl was given no roots: --root DIR names a folder to the server");
         else if (strstr(text, "sampling/") && !c->set.sampler)
             hint("--sampler COMMAND answers for a language model");
         else if (strstr(text, "elicitation/") && !terminal_can_ask())

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "form.h"
+#include "roots.h"
 #include "servers.h"
 #include "terminal.h"
 
@@ -346,7 +347,7 @@ static int make_client(ctl *c)
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");
     if (rc == MCP_OK)
-        return EXIT_OK;
+        return roots_declare(s);
     say("%s", error.text);
     return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_LOCAL;
 }
@@ -369,6 +370,8 @@ int session_open(ctl *c)
     c->session->verbose = c->set.verbose;
     c->session->quiet = c->set.quiet;
     int code = answers_load(c, &c->session->answers);
+    if (code == EXIT_OK)
+        code = roots_load(c, &c->session->roots);
     if (code == EXIT_OK)
         code = server_find(c, &c->session->server);
     if (code == EXIT_OK)
@@ -427,6 +430,8 @@ void session_close(session *s)
     s->server = NULL;
     answers_free(s->answers, s->quiet || s->interrupted);
     s->answers = NULL;
+    roots_free(s->roots);
+    s->roots = NULL;
     if (s->trace && s->trace != stderr)
         fclose(s->trace);
     s->trace = NULL;

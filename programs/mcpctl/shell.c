@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "editor.h"
+#include "roots.h"
 #include "session.h"
 #include "terminal.h"
 
@@ -49,7 +50,7 @@ bool shell_split(const char *line, size_t len, words *ret, size_t *last)
 static int check_settings(const ctl *c)
 {
     static const char *const fixed[] = {"server",   "config",  "trust",   "header", "trace",
-                                        "revision", "timeout", "verbose", "answer"};
+                                        "revision", "timeout", "verbose", "answer", "root"};
     for (size_t i = 0; i < n_options; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++)
             if (strcmp(options[i].name, fixed[k]) == 0 && option_is_given(&options[i], &c->set)) {
@@ -117,6 +118,9 @@ static void help(const char *lacks)
 {
     puts("Commands as those of mcpctl, without the server: 'ls --help' shows one. Also:\n"
          "  /NAME [ARGUMENT=VALUE...]  prompt NAME\n"
+         "  roots                      list the folders that the server may know (--root)\n"
+         "  root add DIR               add one, of which a server before 2026-07-28 is notified\n"
+         "  root remove DIR            take one away, in the same way\n"
          "  help                       this\n"
          "  exit                       end, as Ctrl-D does");
     if (!lacks)
@@ -148,6 +152,8 @@ static bool run_line(ctl *shell, const char *lacks, const char *text, int *code)
     } else if (strcmp(first, "help") == 0) {
         help(lacks);
         *code = EXIT_OK;
+    } else if (strcmp(first, "root") == 0 || strcmp(first, "roots") == 0) {
+        *code = roots_run(shell, (const char *const *)(void *)(w.items + 1), w.count - 1);
     } else {
         *code = run_words(shell, &w);
     }

@@ -286,11 +286,36 @@ LINES
 @test "questions of the server: roots, and capabilities that mcpctl does not declare, by name" {
     apart "$MCPCTL" call --yes where -- "$workshop"
     [ "$status" -eq 6 ]
-    [[ $stderr == *"(roots/list)"*"mcpctl has no roots to tell of"* && $stderr != *--sampler* ]]
+    [[ $stderr == *"(roots/list)"*"was given no roots: --root DIR"* && $stderr != *--sampler* ]]
     apart "$MCPCTL" call --yes lacks of=roots -- "$workshop"
-    [[ $status == 6 && $stderr == *"not declared"*"it needs roots, which mcpctl does not have"* ]]
+    [[ $status == 6 && $stderr == *"not declared"*"--root DIR names one to it"* ]]
+    apart "$MCPCTL" call --yes lacks of=telepathy -- "$workshop"
+    [[ $status == 6 && $stderr == *"it needs telepathy, which mcpctl does not have"* ]]
     apart "$MCPCTL" call --yes lacks of=extension -- "$workshop"
     [[ $status == 6 && $stderr == *"it needs the extension com.example/ui, which mcpctl does not have"* ]]
+}
+
+@test "--root: the server is told of folders when it asks, in both eras" {
+    local here
+    here=$(pwd -P)
+    mkdir -p 'a b%#ü' other $'not\xffutf8'
+    ln -s other link
+    wanted='{"roots":[{"uri":"file://'$here'/a%20b%25%23%C3%BC","name":"a b%#ü"},{"uri":"file://'$here'/other","name":"other"}'
+    wanted+=',{"uri":"file://'$here'/not%FFutf8"}]}'
+    run "$MCPCTL" call --yes where --trace modern --root 'a b%#ü' --root link --root other/ --root $'not\xffutf8' -- "$workshop"
+    [ "$status" -eq 0 ]
+    [[ $output == "got {\"roots\":$wanted"* ]]
+    grep -q 'clientCapabilities":{.*"roots":{}' modern
+    run "$MCPCTL" call --yes where --trace legacy --root 'a b%#ü' --root link --root $'not\xffutf8' -- "$workshop" legacy
+    [[ $status == 0 && $output == *"\"result\":$wanted}" ]]
+    grep -q '"method":"initialize".*"roots":{"listChanged":true}' legacy
+    # What was not given is not declared.
+    "$MCPCTL" ls --trace none -- "$workshop"
+    ! grep -q roots none
+    for bad in nowhere none; do
+        run "$MCPCTL" ls --root $bad -- "$workshop"
+        [[ $status == 2 && $output == *"root $bad: "* ]]
+    done
 }
 
 @test "call: a tool that goes on as a task is a call like any other" {

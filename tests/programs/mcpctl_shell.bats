@@ -62,6 +62,27 @@ Greet {\"name\":\"x y\"}$esc[5m
     [[ $(<err) == *"the server is gone; starting it again"* && $(<err) != *error* && $(<err) != *Killed* ]]
 }
 
+@test "shell: roots are listed and changed, of which a legacy server is notified" {
+    local here lines
+    here=$(pwd -P)
+    mkdir one 'two 2'
+    lines=$'roots\nroot add "two 2"\nroot add one\nroots\nroot remove one\ncall where --yes\nroot remove one\nroot add nowhere\nroot\n'
+    apart "$MCPCTL" shell --root one --trace legacy -- "$workshop" legacy <<<"$lines"
+    [ "$status" -eq 2 ]
+    [[ $output == "$here/one"$'\n'"$here/one"$'\n'"$here/two 2"$'\ngot {"jsonrpc":"2.0","id":"roots","result":{"roots":[{"uri":"file://'$here'/two%202","name":"two 2"}]}}' ]]
+    [[ $stderr == *"one is none of the roots"*"root nowhere: No such file"*"root add DIR or root remove DIR"* ]]
+    grep -q '"from":"client".*notifications/roots/list_changed' legacy
+    # A modern one is not: the notification was removed. It asks when it needs them, also for those that came later.
+    apart "$MCPCTL" shell --trace modern -- "$workshop" <<<$'roots\nroot add one\ncall where --yes\n'
+    [[ $status == 0 && $output == 'got {"roots":{"roots":[{"uri":"file://'$here'/one","name":"one"}]}}'* ]]
+    ! grep -q list_changed modern
+    # A legacy one that was started without does not know that it may ask.
+    apart "$MCPCTL" shell -- "$workshop" legacy <<<'root add one'
+    [[ $status == 0 && $stderr == *"started without any"* ]]
+    run "$MCPCTL" shell -- "$workshop" <<<'ls --root one'
+    [[ $status == 2 && $output == *"--root is an option of the shell itself"* ]]
+}
+
 @test "shell: without libedit it says so, with the package, instead of promising TAB" {
     mkdir lib
     : >lib/libedit.so.2 # found first, and no library
