@@ -127,6 +127,13 @@ typedef struct mcp_client_options {
     /* The server did what the protocol does not allow, and the client goes on without it; what is one sentence. Told once for a
      * client: a request of a modern server on its stream, which is not answered. */
     void (*misbehaved)(mcp_client *client, const char *what, void *user);
+    /* How often a legacy server is sent a ping, counted from its last answer to one; 0: never. Modern servers have no ping
+     * (2026-07-28, changelog, "Major changes", 5) and are sent none. A server that leaves pings unanswered for ping_timeout_ms
+     * (10000) counts as lost: every pending call fails with MCP_ECLOSED, further ones with MCP_ESTATE, subscriptions are
+     * told MCP_SUBSCRIPTION_LOST, and `lost` is called, which may be NULL. The transport stays: the program ends it, or calls
+     * mcp_client_start() for a new session on it. While a question of the server is open, nothing is counted. */
+    uint64_t ping_ms, ping_timeout_ms;
+    void (*lost)(mcp_client *client, const char *why, void *user);
 } mcp_client_options;
 
 /* MCP_EINVAL (a required field is missing, a text is not UTF-8 or not JSON, or the revision is

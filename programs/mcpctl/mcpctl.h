@@ -36,7 +36,7 @@ typedef struct settings {
     /* which server, and how to speak to it */
     const char *server, *revision, *trace, *sampler, *completion;
     texts config, headers, answers, roots;
-    uint64_t timeout_ms;
+    uint64_t timeout_ms, ping_ms;
     bool trust, yes;
 
     bool json, quiet, verbose, help, version, help_man;

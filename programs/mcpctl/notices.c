@@ -70,3 +70,10 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user)
     bar_clear();
     say("warning: %s", what);
 }
+
+/* As if it had ended: what was called has failed, and the next command starts it again. */
+void notice_lost(mcp_client *client, const char *why, void *user)
+{
+    (void)client, (void)why;
+    ((session *)user)->ended = true;
+}

@@ -264,6 +264,14 @@ const option options[] = {
      .at = AT(timeout_ms),
      .argument = "SECONDS",
      .help = "How long one answer may take, for example 2.5. Default 60."},
+    {.name = "ping",
+     .kind = OPTION_SECONDS,
+     .at = AT(ping_ms),
+     .argument = "SECONDS",
+     .help =
+         "Ask the server every SECONDS whether it is still there; one that does not answer for as "
+         "long counts as gone. Of revisions before 2026-07-28, which removed the ping: others "
+         "are not asked."},
     {.name = "trace",
      .kind = OPTION_TEXT,
      .at = AT(trace),

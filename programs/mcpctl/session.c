@@ -342,7 +342,9 @@ static int make_client(ctl *c)
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
                     .log = s->verbose ? notice_log : NULL, .tool_refused = notice_tool_refused,
-                    .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved),
+                    .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved,
+                    .ping_ms = c->set.ping_ms, .ping_timeout_ms = c->set.ping_ms,
+                    .lost = notice_lost),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");

@@ -49,8 +49,9 @@ bool shell_split(const char *line, size_t len, words *ret, size_t *last)
 /* These belong to the session, which is there already. */
 static int check_settings(const ctl *c)
 {
-    static const char *const fixed[] = {"server",   "config",  "trust",   "header", "trace",
-                                        "revision", "timeout", "verbose", "answer", "root"};
+    static const char *const fixed[] = {"server", "config",   "trust",   "header",
+                                        "trace",  "revision", "timeout", "verbose",
+                                        "answer", "root",     "ping"};
     for (size_t i = 0; i < n_options; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++)
             if (strcmp(options[i].name, fixed[k]) == 0 && option_is_given(&options[i], &c->set)) {

@@ -68,6 +68,7 @@ static void on_tick(mcp_channel *channel, int64_t now)
     if (client->state == MCP__CLIENT_READY) {
         tell_roots(client);
         mcp__client_resync(client);
+        mcp__ping_tick(client);
     }
     mcp__client_flush(client);
 }
@@ -88,7 +89,8 @@ static int64_t on_deadline(const mcp_channel *channel)
     if (client->state != MCP__CLIENT_READY)
         return INT64_MAX;
     int64_t calls = mcp__client_calls_due(client), listen = mcp__listen_due(client);
-    return MCP__MAX(MCP__MIN(calls, listen), channel->now);
+    int64_t due = MCP__MIN(MCP__MIN(calls, listen), mcp__ping_due(client));
+    return MCP__MAX(due, channel->now);
 }
 
 static void on_close(mcp_channel *channel)
@@ -160,6 +162,7 @@ static void init(mcp_client *client)
         mcp__buf_init(bufs[i], client->allocator, 0);
     mcp__map_init(&client->tools, client->allocator, (uintptr_t)client, 0);
     mcp__map_init(&client->watched, client->allocator, (uintptr_t)client, 1);
+    mcp__ping_end(client);
     client->listen.ack_by = client->listen.retry_at = client->fall_back_at = INT64_MAX;
 }
 
@@ -285,6 +288,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     bool starting = client->state == MCP__CLIENT_STARTING;
     mcp__listen_forget(client);
     mcp__watch_forget(client);
+    mcp__ping_end(client);
     client->why = why ? why : mcp_error_text(MCP_ECLOSED);
     client->channel = NULL;
     client->state = MCP__CLIENT_LOST;

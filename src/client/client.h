@@ -13,6 +13,7 @@
  *     cache.c      results that are still fresh; tools.c what tools want in headers
  *     task.c       a tool call that goes on as a task
  *     repeat.c     a call whose event stream broke off
+ *     ping.c       whether a legacy server is still there
  *
  * The surprising thing: what a public call wants done is done at the next tick, unless the
  * channel is being called just then, because only then the time is known. mcp__client_attend()
@@ -157,8 +158,14 @@ struct mcp_client {
     const mcp_exchange_end *end; /* the same, when an exchange ended without an answer */
     int refused_with; /* the HTTP status of the JSON-RPC error that is being handled; 0: none */
     bool misbehaved;  /* a request of a modern server was reported */
-    bool deaf;        /* a legacy server has no stream for notices */
-    char *who;        /* authorization; NULL: nobody in particular */
+    struct {
+        int64_t due; /* when the next one is sent; INT64_MAX: one is out, or none are wanted */
+        int64_t id;  /* of the one that is out; 0: none is */
+        int64_t sent_at;
+        int64_t unanswered_since; /* INT64_MAX: the last one was answered */
+    } ping;
+    bool deaf; /* a legacy server has no stream for notices */
+    char *who; /* authorization; NULL: nobody in particular */
     bool fell_back;
     bool attention; /* something waits for the next tick */
 
@@ -320,6 +327,15 @@ int64_t mcp__error_code(const mcp_json *error);
 bool mcp__call_repeat(mcp__call *call, mcp_error *error);
 /* How long the request may take that is sent for it now. */
 uint64_t mcp__call_time(const mcp__call *call);
+
+/* ---- ping.c ---------------------------------------------------------------------------------- */
+
+/* A session begins, and ends. */
+void mcp__ping_begin(mcp_client *client);
+void mcp__ping_end(mcp_client *client);
+/* Sends one when it is due. Only while the channel is being called. */
+void mcp__ping_tick(mcp_client *client);
+int64_t mcp__ping_due(const mcp_client *client);
 
 /* ---- pages.c --------------------------------------------------------------------------------- */
 

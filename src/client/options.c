@@ -21,6 +21,7 @@ enum {
     DEFAULT_MAX_CACHE = 8 << 20,
     DEFAULT_RETRY_MS = 1000,
     DEFAULT_MAX_RETRY_MS = 60000,
+    DEFAULT_PING_TIMEOUT_MS = 10000,
 };
 
 const char *mcp__client_log_level(const char *name)
@@ -60,6 +61,8 @@ static void set_defaults(mcp_client_options *o)
     default_size(&o->max_cache, DEFAULT_MAX_CACHE);
     default_ms(&o->retry_ms, DEFAULT_RETRY_MS);
     default_ms(&o->max_retry_ms, DEFAULT_MAX_RETRY_MS);
+    default_ms(&o->ping_timeout_ms, DEFAULT_PING_TIMEOUT_MS);
+    o->ping_timeout_ms = MCP__MIN(o->ping_timeout_ms, (uint64_t)INT64_MAX / 4);
 }
 
 uint64_t mcp__client_probe_ms(const mcp_client *client)

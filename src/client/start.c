@@ -69,6 +69,7 @@ static void ready(mcp_client *client, const mcp__revision *r)
     client->revision = r;
     client->state = MCP__CLIENT_READY;
     client->resync = true;
+    mcp__ping_begin(client);
     if (client->log_level)
         (void)mcp__client_say_level(client); /* without memory it is as if nobody had asked */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
@@ -390,6 +391,7 @@ void mcp__client_renew(mcp_client *client)
 {
     if (client->state != MCP__CLIENT_READY)
         return;
+    mcp__ping_end(client);
     mcp__watch_forget(client); /* the session took its subscriptions with it */
     client->state = MCP__CLIENT_IDLE;
     client->wanted = client->handshake_only = true;

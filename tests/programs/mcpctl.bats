@@ -231,6 +231,20 @@ KINDS
     [[ $status == 3 && $output == *earlier* ]]
 }
 
+@test "--ping: a legacy server that does not answer one is gone, a modern one is sent none" {
+    cd "$BATS_TEST_TMPDIR"
+    run timeout 100 "$MCPCTL" ls --ping 0.3 --timeout 90 -- "$stranger" mute
+    [ "$status" -eq 3 ]
+    [[ $output == *"the server is gone: the server did not answer a ping within 0.300 s"* ]]
+    # Two seconds of waiting: more than the three that the command itself sends.
+    run "$MCPCTL" ping --count 3 --ping 0.3 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '"method":"ping"' legacy)" -gt 3 ]
+    run "$MCPCTL" ping --count 2 --ping 0.1 --trace modern -- "$BATS_TEST_DIRNAME/support/workshop"
+    [ "$status" -eq 0 ]
+    ! grep -q '"method":"ping"' modern
+}
+
 @test "what a client has to bear with: exit 0" {
     for kind in noisy floods mute-probe legacy; do
         apart "$MCPCTL" ls --quiet --timeout 1 -- "$stranger" $kind
