@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "completion.h"
+#include "completions.h"
 #include "editor.h"
 #include "terminal.h"
 
@@ -36,12 +37,38 @@ static char *make_params(const completion_query *q)
     return take_written("complete", w);
 }
 
+/* A result on its way to whoever asked. */
+typedef struct keeping {
+    const char *params;
+    unsigned changes;
+    result_fn *fn;
+    void *user;
+} keeping;
+
+static int keep_and_pass(ctl *c, const mcp_json *result, void *user)
+{
+    const keeping *k = user;
+    completions_put(c->session->completions, k->params, result, k->changes,
+                    mcp_loop_now(c->session->loop));
+    return k->fn(c, result, k->user);
+}
+
+/* For TAB, which may come several times at the same place. */
+static int ask_quietly(ctl *c, const char *params, result_fn *fn, void *user)
+{
+    const completions *kept = c->session->completions;
+    const mcp_json *known = completions_get(kept, params, mcp_loop_now(c->session->loop));
+    keeping k = {params, completions_changes(kept), fn, user};
+    return known ? fn(c, known, user)
+                 : session_call_quietly(c, "completion/complete", params, keep_and_pass, &k);
+}
+
 int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user)
 {
     char *params = make_params(q);
     if (!params)
         return EXIT_LOCAL;
-    int code = q->quietly ? session_call_quietly(c, "completion/complete", params, fn, user)
+    int code = q->quietly ? ask_quietly(c, params, fn, user)
                           : session_call(c, "complete", "completion/complete", params, fn, user);
     free(params);
     return code;

@@ -151,8 +151,9 @@ struct session {
     bool interrupted;            /* a signal came: nothing is reported any more */
     mcp_question *questions[16]; /* of the server, that wait for the user */
     size_t n_questions;
-    struct answers *answers; /* form.h */
-    struct roots *roots;     /* roots.h */
+    struct answers *answers;         /* form.h */
+    struct roots *roots;             /* roots.h */
+    struct completions *completions; /* completions.h */
 };
 
 /* Starts the server or connects to it, and finds out what it speaks. A failure has been reported,

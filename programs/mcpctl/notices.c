@@ -2,6 +2,7 @@
  * what the library finds wrong with it. It is shown when it comes, whatever is waited for.
  */
 #define _GNU_SOURCE
+#include "completions.h"
 #include "session.h"
 #include "terminal.h"
 
@@ -76,4 +77,17 @@ void notice_lost(mcp_client *client, const char *why, void *user)
 {
     (void)client, (void)why;
     ((session *)user)->ended = true;
+}
+
+/* It may be about anything that the server proposed. */
+void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
+{
+    static const char *const changes[] = {
+        "notifications/prompts/list_changed", "notifications/resources/list_changed",
+        "notifications/resources/updated", "notifications/tools/list_changed"};
+    session *s = user;
+    (void)client, (void)params;
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
+        if (mcp_str_eq(method, mcp_str_from(changes[i])))
+            completions_forget(s->completions);
 }

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "completions.h"
 #include "form.h"
 #include "roots.h"
 #include "servers.h"
@@ -343,8 +344,8 @@ static int make_client(ctl *c)
                     .sample = c->set.sampler ? question_take : NULL,
                     .log = s->verbose ? notice_log : NULL, .tool_refused = notice_tool_refused,
                     .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved,
-                    .ping_ms = c->set.ping_ms, .ping_timeout_ms = c->set.ping_ms,
-                    .lost = notice_lost),
+                    .notification = notice_change, .ping_ms = c->set.ping_ms,
+                    .ping_timeout_ms = c->set.ping_ms, .lost = notice_lost),
         &s->client, &error);
     if (rc == MCP_OK && s->verbose)
         mcp_client_set_log_level(s->client, "debug");
@@ -360,6 +361,7 @@ static int start(ctl *c)
     waiting w = {.c = c, .what = server_label(s)};
     int64_t before = now_us();
     s->ended = false;
+    completions_forget(s->completions);
     int code = s->server->argv ? spawn(c) : connect_address(c);
     if (code == EXIT_OK)
         code = wait_for(&w, mcp_client_start(s->client, on_result, &w));
@@ -371,6 +373,7 @@ int session_open(ctl *c)
 {
     c->session->verbose = c->set.verbose;
     c->session->quiet = c->set.quiet;
+    c->session->completions = completions_new();
     int code = answers_load(c, &c->session->answers);
     if (code == EXIT_OK)
         code = roots_load(c, &c->session->roots);
@@ -432,6 +435,8 @@ void session_close(session *s)
     s->server = NULL;
     answers_free(s->answers, s->quiet || s->interrupted);
     s->answers = NULL;
+    completions_free(s->completions);
+    s->completions = NULL;
     roots_free(s->roots);
     s->roots = NULL;
     if (s->trace && s->trace != stderr)

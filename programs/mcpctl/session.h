@@ -32,6 +32,7 @@ void notice_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_jso
                 void *user);
 void notice_tool_refused(mcp_client *client, mcp_str name, const char *why, void *user);
 void notice_misbehaved(mcp_client *client, const char *what, void *user);
+void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user);
 void notice_lost(mcp_client *client, const char *why, void *user);
 
 /* trace.c: FILE, or stderr for "-"; NULL after saying why. A message is one line of JSON. */

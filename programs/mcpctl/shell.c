@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "completions.h"
 #include "editor.h"
 #include "roots.h"
 #include "session.h"
@@ -90,6 +91,7 @@ static int run_command(ctl *shell, ctl *line)
 static int run_words(ctl *shell, words *w)
 {
     ctl line;
+    completions_forget(shell->session->completions); /* what is run may change anything */
     int code = options_parse((int)w->count, w->items, true, &line);
     if (code == EXIT_OK)
         code = check_settings(&line);

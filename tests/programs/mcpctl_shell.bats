@@ -109,6 +109,28 @@ Greet {\"name\":\"x y\"}$esc[5m
     [ "$(stat -c %a "$HOME/.local/state/mcpctl/history")" = 600 ]
 }
 
+@test "shell: the same TAB again asks the server once, until something changed" {
+    compgen -G '/usr/lib*/*/libedit.so.2' >/dev/null || compgen -G '/usr/lib*/libedit.so.2' >/dev/null ||
+        skip "libedit is not installed"
+    asked() {
+        rm -f messages
+        STAY=1 TYPED="$1exit\n" on_terminal "$MCPCTL" shell --trace messages -- "$workshop"
+        count=$(grep -c '"method":"completion/complete"' messages)
+    }
+    asked 'prompt greet name=A\t\t\t tone=x\n' # the third TAB shows what the second did
+    [ "$count" -eq 1 ]
+    # Another value, another context, another argument are other questions.
+    asked 'prompt greet name=A\t\t\tl\t\n'
+    [ "$count" -eq 2 ]
+    asked 'prompt greet tone=x name=A\t\t\nprompt greet tone=y name=A\t\t tone=\t\n'
+    [ "$count" -eq 3 ]
+    # A line that was run, and a notice of the server's, may have changed what is right.
+    asked '# prompt greet name=A\t\t\nprompt greet name=A\t\t tone=x\nprompt greet name=A\t\t tone=x\n'
+    [ "$count" -eq 2 ]
+    asked 'prompt greet name=N\t\t\t tone=x\n'
+    [ "$count" -eq 3 ]
+}
+
 @test "completion scripts are made of the tables" {
     mkdir -p bin
     ln -s "$MCPCTL" bin/mcpctl
