@@ -26,10 +26,11 @@ refuses() {
 }
 
 @test "a layer: itself, what is below it, its own library, ISO C" {
-    passes src/json/x.c '"json/json.h"' '"base/base.h"' '<mcp/json.h>' '<mcp/base.h>' '<yyjson.h>' '<math.h>'
+    passes src/json/x.c '"json/json.h"' '"json/room/view.h"' '"base/base.h"' '<mcp/json.h>' '<mcp/base.h>' '<yyjson.h>' '<math.h>'
 }
 @test "a layer: not what is above it" {
     refuses src/json/x.c '"server/server.h"'
+    refuses src/json/x.c '"server/core/server.h"'
 }
 @test "a layer: not a public header from above" {
     refuses src/json/x.c '<mcp/server.h>'

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/task.h"
+#include "server/tasks/task.h"
 #include "support/failalloc.h"
 
 typedef struct shelf {

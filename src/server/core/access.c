@@ -1,0 +1,168 @@
+/* access.c: who may see what: the program's one function, asked wherever something would show.
+ *
+ * What may surprise: a URI is brought into one spelling without parameters first, because the rules are written about
+ * names; a rule that "file:///a/%62" or "file:///a/b?line=1" walks around would be none. The spelling is that of whoever
+ * answers the URI, found in the order in which read.c looks for it. What a provider refuses to spell is not there: no
+ * other form of it is asked about.
+ */
+#include "server/core/access.h"
+#include "server/core/request.h"
+#include "uri/uri.h"
+
+enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* room for a URI */
+
+int mcp_server_set_access(mcp_server *server, const mcp_access *access)
+{
+    mcp_access next = {.size = sizeof(next)};
+    if (access)
+        mcp__copy_options(&next, sizeof(next), access);
+    if (access && !next.may)
+        return MCP_EINVAL;
+    mcp__access_free(server);
+    server->access = next;
+    return MCP_OK;
+}
+
+void mcp__access_free(mcp_server *server)
+{
+    if (server->access.release)
+        server->access.release(server->access.user);
+    server->access = (mcp_access){.size = sizeof(mcp_access)};
+}
+
+static bool ask(const mcp_server *server, const char *principal, mcp_item item, mcp_str name)
+{
+    return server->access.may(server->access.user, principal, item, name);
+}
+
+bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__entry *entry)
+{
+    static const mcp_item items[MCP__KINDS] = {[MCP__RESOURCES] = MCP_ITEM_RESOURCE,
+                                               [MCP__TEMPLATES] = MCP_ITEM_TEMPLATE,
+                                               [MCP__PROMPTS] = MCP_ITEM_PROMPT,
+                                               [MCP__TOOLS] = MCP_ITEM_TOOL};
+    if (!server->access.may)
+        return true;
+    if (entry->kind == MCP__RESOURCES)
+        return mcp__may_read(server, principal, entry->key);
+    return ask(server, principal, items[entry->kind], entry->key);
+}
+
+/* NUL-terminated in normal form; false: it does not fit. */
+static bool normalize(mcp_str uri, char *to, size_t room)
+{
+    size_t at = 0, len = 0;
+    bool scheme = true;
+    while (at < uri.len && len + 4 < room) {
+        size_t n = mcp__uri_normal(uri, &at, to + len);
+        if (n == 0)
+            return false;
+        if (scheme)
+            to[len] = mcp__lower(to[len]);
+        scheme = scheme && to[len] != ':';
+        len += n;
+    }
+    to[len] = '\0';
+    return at >= uri.len;
+}
+
+/* What stands behind "?" is left out before the provider looks at it, so that none can let it count. */
+static bool spell_mounted(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
+{
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    if (query)
+        uri.len = (size_t)(query - uri.ptr);
+    if (!mount->provider.resolve)
+        return normalize(uri, to, room);
+    return mount->provider.resolve(uri, to, room, mount->user) == MCP_OK;
+}
+
+static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    mcp__entry *entry;
+    mcp_uri_match *match = NULL;
+    int rc = mcp__registry_match(server, uri, &entry, &match);
+    if (rc == MCP_ENOTFOUND)
+        return normalize(uri, to, room);
+    bool fits = rc == MCP_OK && mcp__uri_match_spell(match, to, room);
+    mcp_uri_match_free(match);
+    return fits;
+}
+
+/* The one spelling of what the URI leads to. False: nothing is there. */
+static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    if (uri.len > MCP_URI_MAX_LENGTH)
+        return false;
+    if (mcp__registry_find(server, MCP__RESOURCES, uri))
+        return normalize(uri, to, room);
+    const mcp__mount *mount = mcp__mount_find(server, uri);
+    return mount ? spell_mounted(mount, uri, to, room) : spell_matched(server, uri, to, room);
+}
+
+bool mcp__may_read(const mcp_server *server, const char *principal, mcp_str uri)
+{
+    char spelled[SPELLED];
+    if (!server->access.may)
+        return true;
+    return spell(server, uri, spelled, sizeof(spelled)) &&
+           ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(spelled));
+}
+
+bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
+{
+    const mcp_server *server = req->server;
+    if (!server->access.may)
+        return true;
+    if (item == MCP_ITEM_RESOURCE)
+        return mcp__may_read(server, mcp_request_principal(req), name);
+    return ask(server, mcp_request_principal(req), item, name);
+}
+
+bool mcp_request_restricted(const mcp_request *req)
+{
+    return req->server->access.may != NULL;
+}
+
+/* ---- completion -------------------------------------------------------------------------------------------- */
+
+/* The template with what is known so far and the proposed value. */
+static char *expand(const mcp_request *req, mcp_str value)
+{
+    const mcp_json *params = req->in.message.params;
+    const mcp_json *known = mcp_json_get(mcp_json_get(params, "context"), "arguments");
+    mcp_str name = mcp_json_string(mcp_json_get(mcp_json_get(params, "argument"), "name"));
+    const mcp_allocator *allocator = &req->server->allocator;
+    size_t n = 0, room = mcp_json_count(known) + 1;
+    mcp_uri_pair *pairs = mcp__alloc(allocator, room * sizeof(*pairs));
+    char *uri = NULL;
+    mcp_json_iter it = {0};
+    mcp_str key;
+    if (!pairs)
+        return NULL;
+    pairs[n++] = (mcp_uri_pair){.name = name, .value = value};
+    for (const mcp_json *v; (v = mcp_json_next(known, &it, &key)) != NULL;) {
+        if (mcp_json_is(v, MCP_JSON_STRING))
+            pairs[n++] = (mcp_uri_pair){.name = key, .value = mcp_json_string(v)};
+    }
+    if (mcp_uri_template_expand_strings(req->entry->tmpl, pairs, n, allocator, &uri, NULL) !=
+        MCP_OK)
+        uri = NULL;
+    mcp__release(allocator, pairs);
+    return uri;
+}
+
+bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri)
+{
+    char spelled[SPELLED];
+    const mcp_server *server = req->server;
+    if (!server->access.may || !req->entry || req->entry->kind != MCP__TEMPLATES)
+        return true;
+    char *expanded = expand(req, value);
+    bool known = expanded && spell(server, mcp_str_from(expanded), spelled, sizeof(spelled));
+    mcp__release(&server->allocator, expanded);
+    if (expanded && !known && uri.ptr)
+        known = spell(server, uri, spelled, sizeof(spelled));
+    return known &&
+           ask(server, mcp_request_principal(req), MCP_ITEM_RESOURCE, mcp_str_from(spelled));
+}

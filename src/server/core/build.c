@@ -1,0 +1,278 @@
+/* build.c: what is offered, made anew as a whole while requests are under way.
+ *
+ * The registry and the mounts are put aside, `build` fills empty ones, and then either the new or the old ones
+ * are given up. What may surprise: a provider is not released where its last request ends, because that is
+ * most often within a call of its own, but from a timer, soon after.
+ */
+#include "server/core/build.h"
+#include "server/core/request.h"
+
+/* Everything that a build replaces. */
+typedef struct offer {
+    mcp__registry registry[MCP__KINDS];
+    mcp__entry **by_specificity;
+    mcp__mount **mounts;
+    size_t n_mounts;
+    mcp__build *build;
+} offer;
+
+/* ---- what is released later ------------------------------------------------------------------------------- */
+
+void mcp__closers_run(mcp_server *server, mcp__closer **closers)
+{
+    mcp__closer *c;
+    while ((c = *closers) != NULL) {
+        *closers = c->next;
+        c->release(c->user);
+        mcp__release(&server->allocator, c);
+    }
+}
+
+int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user)
+{
+    if (!release)
+        return MCP_EINVAL;
+    mcp__closer *c = mcp__alloc(&server->allocator, sizeof(*c));
+    if (!c)
+        return MCP_ENOMEM;
+    mcp__closer **first = server->building ? &server->build->closers : &server->closers;
+    *c = (mcp__closer){.next = *first, .release = release, .user = user};
+    *first = c;
+    return MCP_OK;
+}
+
+static mcp__build *build_new(mcp_server *server)
+{
+    mcp__build *b = mcp__zalloc(&server->allocator, sizeof(*b));
+    if (!b)
+        return NULL;
+    b->server = server;
+    b->refs = 1;
+    mcp__list_init(&b->link);
+    return b;
+}
+
+static void build_free(mcp__build *b)
+{
+    mcp_server *server = b->server;
+    b->retired = false; /* who ends now, of a server that ends, starts no timer */
+    if (b->timer)
+        server->host.timer_stop(server->host.user, b->timer);
+    for (size_t i = 0; i < b->n_mounts; i++)
+        mcp__mount_free(server, b->mounts[i]);
+    mcp__release(&server->allocator, b->mounts);
+    mcp__closers_run(server, &b->closers);
+    mcp__list_remove(&b->link);
+    mcp__release(&server->allocator, b);
+}
+
+static void on_timer(void *arg)
+{
+    build_free(arg);
+}
+
+/* Without timers it waits for the end of the server. */
+static void free_soon(mcp__build *b)
+{
+    const mcp_host *host = mcp_server_host(b->server);
+    if (b->refs == 0 && b->retired && host && host->timer_start && host->timer_stop)
+        b->timer = host->timer_start(host->user, 0, on_timer, b);
+}
+
+static void build_unref(mcp__build *b)
+{
+    b->refs--;
+    free_soon(b);
+}
+
+void mcp__build_leave_host(mcp_server *server)
+{
+    for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next) {
+        mcp__build *b = mcp__container(l, mcp__build, link);
+        if (b->timer)
+            server->host.timer_stop(server->host.user, b->timer);
+        b->timer = NULL;
+    }
+}
+
+void mcp__build_enter_host(mcp_server *server)
+{
+    for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next)
+        free_soon(mcp__container(l, mcp__build, link));
+}
+
+void mcp__build_take(mcp_request *req)
+{
+    mcp__build *before = req->build;
+    req->build = req->server->build;
+    if (req->build)
+        req->build->refs++;
+    if (before)
+        build_unref(before);
+}
+
+void mcp__build_give(mcp_request *req)
+{
+    if (req->build)
+        build_unref(req->build);
+    req->build = NULL;
+}
+
+void mcp__build_free_all(mcp_server *server)
+{
+    while (!mcp__list_empty(&server->retired))
+        build_free(mcp__container(server->retired.next, mcp__build, link));
+    if (server->build)
+        build_free(server->build);
+    server->build = NULL;
+    mcp__closers_run(server, &server->closers);
+}
+
+/* ---- aside and back --------------------------------------------------------------------------------------- */
+
+static void put_aside(mcp_server *server, offer *o)
+{
+    memcpy(o->registry, server->registry, sizeof(o->registry));
+    o->by_specificity = server->by_specificity;
+    o->mounts = server->mounts;
+    o->n_mounts = server->n_mounts;
+    o->build = server->build;
+    for (size_t k = 0; k < MCP__KINDS; k++) {
+        mcp__registry *r = &server->registry[k];
+        uint64_t seed = (uintptr_t)server;
+        *r = (mcp__registry){0};
+        mcp__map_init(&r->by_key, &server->allocator, seed, k);
+    }
+    server->by_specificity = NULL;
+    server->mounts = NULL;
+    server->n_mounts = 0;
+}
+
+static void put_back(mcp_server *server, const offer *o)
+{
+    memcpy(server->registry, o->registry, sizeof(o->registry));
+    server->by_specificity = o->by_specificity;
+    server->mounts = o->mounts;
+    server->n_mounts = o->n_mounts;
+    server->build = o->build;
+}
+
+/* What was registered outside of builds stays. */
+static int keep(mcp_server *server, const offer *o)
+{
+    int rc = MCP_OK;
+    for (size_t k = 0; k < MCP__KINDS; k++) {
+        for (size_t i = 0; rc == MCP_OK && i < o->registry[k].count; i++)
+            if (!o->registry[k].items[i]->built)
+                rc = mcp__registry_keep(server, o->registry[k].items[i]);
+    }
+    for (size_t i = 0; rc == MCP_OK && i < o->n_mounts; i++)
+        if (!o->mounts[i]->built)
+            rc = mcp__mount_keep(server, o->mounts[i]);
+    return rc;
+}
+
+/* Its mounts that were built are to be freed with `last`, NULL: now. */
+static void give_up(mcp_server *server, offer *o, mcp__build *last)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->n_mounts; i++) {
+        if (o->mounts[i]->built && last)
+            o->mounts[n++] = o->mounts[i];
+        else if (o->mounts[i]->built)
+            mcp__mount_free(server, o->mounts[i]);
+    }
+    if (last) {
+        last->mounts = o->mounts;
+        last->n_mounts = n;
+    } else {
+        mcp__release(&server->allocator, o->mounts);
+    }
+    for (size_t k = 0; k < MCP__KINDS; k++)
+        mcp__registry_release(&server->allocator, &o->registry[k]);
+    mcp__release(&server->allocator, o->by_specificity);
+}
+
+/* ---- the change ------------------------------------------------------------------------------------------------ */
+
+static void watch_lists(mcp_server *server, const offer *before)
+{
+    if (!server->n_list_streams)
+        return;
+    for (size_t i = 0; i < server->n_mounts; i++)
+        if (server->mounts[i]->built)
+            mcp__mount_watch_list(server, server->mounts[i]);
+    for (size_t i = 0; i < before->n_mounts; i++) {
+        const mcp__mount *m = before->mounts[i];
+        if (m->built && m->provider.unwatch_list)
+            m->provider.unwatch_list(m->user);
+    }
+}
+
+/* What lists there were counts too: the last entry of one may have gone. */
+static void announce(mcp_server *server)
+{
+    for (int k = 0; k < MCP__KINDS; k++)
+        mcp__hub_list_changed(server, (mcp__kind)k, NULL);
+}
+
+static void replace(mcp_server *server, offer *before)
+{
+    mcp__build *old = before->build;
+    watch_lists(server, before);
+    mcp__hub_watch_anew(server);
+    give_up(server, before, old);
+    if (old) {
+        old->retired = true;
+        mcp__list_append(&server->retired, &old->link);
+        build_unref(old);
+    }
+    announce(server);
+}
+
+static void restore(mcp_server *server, const offer *before)
+{
+    offer made;
+    mcp__build *b = server->build;
+    put_aside(server, &made);
+    put_back(server, before);
+    give_up(server, &made, NULL);
+    build_free(b);
+}
+
+int mcp_server_rebuild(mcp_server *server,
+                       int (*build)(mcp_server *server, void *user, mcp_error *error), void *user,
+                       mcp_error *error)
+{
+    offer before;
+    if (!build)
+        return mcp__fail(error, MCP_EINVAL, 0, "a build is needed");
+    if (server->building)
+        return mcp__fail(error, MCP_ESTATE, 0, "a build is under way");
+    mcp__build *made = build_new(server);
+    if (!made)
+        return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
+    put_aside(server, &before);
+    server->build = made;
+    int rc = keep(server, &before);
+    if (rc != MCP_OK)
+        mcp__fail(error, rc, 0, "out of memory");
+    server->building = true;
+    if (rc == MCP_OK)
+        rc = build(server, user, error);
+    server->building = false;
+    if (rc < 0)
+        restore(server, &before);
+    else
+        replace(server, &before);
+    return rc;
+}
+
+/* ---- what is said about resources --------------------------------------------------------------------------------- */
+
+void mcp_server_set_resource_hook(mcp_server *server,
+                                  void (*change)(mcp_resource *resource, void *user), void *user)
+{
+    server->resource_hook = change;
+    server->resource_hook_user = user;
+}

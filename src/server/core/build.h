@@ -1,0 +1,38 @@
+/* build.h: what is offered, made anew as a whole; see build.c. */
+#ifndef MCP_SRC_SERVER_BUILD_H
+#define MCP_SRC_SERVER_BUILD_H
+
+#include <mcp/server.h>
+
+#include "server/core/registry.h"
+
+/* What is released with a build, or with the server. */
+typedef struct mcp__closer {
+    struct mcp__closer *next;
+    void (*release)(void *user);
+    void *user;
+} mcp__closer;
+
+/* What one mcp_server_rebuild() made, and who still needs it: the server while it is the present one, and
+ * requests. */
+typedef struct mcp__build {
+    mcp_server *server;
+    unsigned refs;
+    bool retired;
+    mcp__link link;      /* in server->retired, when nobody but itself is left */
+    mcp__mount **mounts; /* its own, when it is the present one no more */
+    size_t n_mounts;
+    mcp__closer *closers;
+    mcp_host_timer *timer;
+} mcp__build;
+
+void mcp__build_take(mcp_request *req);
+void mcp__build_give(mcp_request *req);
+/* The timers are the host's. */
+void mcp__build_leave_host(mcp_server *server);
+void mcp__build_enter_host(mcp_server *server);
+/* The present one, and those that are about to be released. */
+void mcp__build_free_all(mcp_server *server);
+void mcp__closers_run(mcp_server *server, mcp__closer **closers);
+
+#endif

@@ -1,0 +1,169 @@
+/* deadline.c: handlers that take too long. A request whose handler will answer later is entered into its
+ * session's heap; when its time is over the handler hears of a cancellation and the peer gets an error.
+ *
+ * The heap is a pairing heap through the requests themselves: it needs no memory, so a time-out cannot be lost
+ * for want of it, and entering costs nothing worth mentioning. What may surprise: progress does not move a
+ * request in the heap; it leaves a mark, and whoever is marked when its time comes gets as long again.
+ */
+#include <inttypes.h>
+
+#include "server/core/deadline.h"
+#include "server/core/request.h"
+#include "server/input/input.h"
+
+/* ---- the heap ----------------------------------------------------------------------------------------- */
+
+/* `before` is the one to the left, or the parent of the leftmost. The earlier one becomes the parent. */
+static mcp_request *meld(mcp_request *a, mcp_request *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    if (b->deadline.due < a->deadline.due) {
+        mcp_request *t = a;
+        a = b;
+        b = t;
+    }
+    b->deadline.before = a;
+    b->deadline.after = a->deadline.first;
+    if (b->deadline.after)
+        b->deadline.after->deadline.before = b;
+    a->deadline.first = b;
+    return a;
+}
+
+/* Makes one heap of siblings: in pairs from the left, then all from the right. */
+static mcp_request *meld_all(mcp_request *at)
+{
+    mcp_request *pairs = NULL, *heap = NULL, *next;
+    for (; at; at = next) {
+        mcp_request *other = at->deadline.after;
+        next = other ? other->deadline.after : NULL;
+        at->deadline.after = NULL;
+        if (other)
+            other->deadline.after = NULL;
+        at = meld(at, other);
+        at->deadline.after = pairs;
+        pairs = at;
+    }
+    for (at = pairs; at; at = next) {
+        next = at->deadline.after;
+        at->deadline.after = NULL;
+        heap = meld(heap, at);
+    }
+    if (heap)
+        heap->deadline.before = NULL;
+    return heap;
+}
+
+static void take_out(mcp_request *req)
+{
+    mcp__deadline *d = &req->deadline;
+    mcp_request *below = meld_all(d->first);
+    if (d->session->deadlines == req) {
+        d->session->deadlines = below;
+    } else {
+        if (d->before->deadline.first == req)
+            d->before->deadline.first = d->after;
+        else
+            d->before->deadline.after = d->after;
+        if (d->after)
+            d->after->deadline.before = d->before;
+        d->session->deadlines = meld(d->session->deadlines, below);
+    }
+    d->first = d->before = d->after = NULL;
+}
+
+static void put_in(mcp_request *req, mcp__session *session, int64_t now)
+{
+    mcp__deadline *d = &req->deadline;
+    d->due = d->ms < (uint64_t)(INT64_MAX - now) ? now + (int64_t)d->ms : INT64_MAX;
+    d->session = session;
+    d->alive = false;
+    session->deadlines = meld(session->deadlines, req);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------- */
+
+void mcp__deadline_start(mcp_request *req)
+{
+    mcp__deadline *d = &req->deadline;
+    mcp_channel *channel = req->in.channel;
+    d->alive = true; /* when it runs already: its handler did something */
+    if (d->session || !channel || channel->closed || req->cancelled)
+        return;
+    d->ms = req->entry && req->entry->timeout_ms ? req->entry->timeout_ms
+                                                 : req->server->options.handler_timeout_ms;
+    if (d->ms == UINT64_MAX)
+        return;
+    mcp__session *session = channel->state;
+    put_in(req, session, MCP__MAX(channel->now, 0));
+    if (session->deadlines == req)
+        mcp__channel_wake(channel);
+}
+
+void mcp__deadline_stop(mcp_request *req)
+{
+    if (!req->deadline.session)
+        return;
+    take_out(req);
+    req->deadline.session = NULL;
+}
+
+void mcp__deadline_stop_all(mcp__session *session)
+{
+    while (session->deadlines)
+        mcp__deadline_stop(session->deadlines);
+}
+
+int64_t mcp__deadline_next(const mcp__session *session)
+{
+    return session->deadlines ? session->deadlines->deadline.due : INT64_MAX;
+}
+
+/* ---- too late -------------------------------------------------------------------------------------------- */
+
+static void time_out(mcp_request *req)
+{
+    if (req->cancelled || !req->in.channel)
+        return;
+    if (mcp__input_is_held(req)) {
+        mcp__input_give_up(req,
+                           mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                          "Internal error: this asks the client for something, "
+                                          "and notifications/initialized did not come"));
+        return;
+    }
+    req->cancelled = true;
+    req->used.outcome = MCP__USED_ERROR;
+    mcp__buf why, data;
+    mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
+    mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
+    bool own = req->entry && req->entry->timeout_ms;
+    mcp__buf_printf(&why, "Internal error: no answer and no progress within %" PRIu64 " ms (%s)",
+                    req->deadline.ms, own ? "the tool's timeout_ms" : "handler_timeout_ms");
+    mcp__buf_printf(&data, "{\"timeoutMs\":%" PRIu64 "}", req->deadline.ms);
+    mcp__incoming_abandon(&req->in, MCP__INTERNAL_ERROR,
+                          why.failed ? MCP_STR("Internal error: no answer in time")
+                                     : mcp__buf_view(&why),
+                          data.failed ? (mcp_str){0} : mcp__buf_view(&data));
+    mcp__server_log(req->server, "warning", "%s: a handler did not answer within %" PRIu64 " ms",
+                    mcp_request_method(req), req->deadline.ms);
+    mcp__buf_free(&why);
+    mcp__buf_free(&data);
+    mcp__request_stop(req);
+}
+
+void mcp__deadline_tick(mcp__session *session, int64_t now)
+{
+    while (session->deadlines && session->deadlines->deadline.due <= now) {
+        mcp_request *req = session->deadlines;
+        /* While the client is asked for something nobody waits for the handler. */
+        bool asked = req->state != MCP__REQUEST_PENDING && !mcp__input_is_held(req);
+        bool alive = req->deadline.alive || asked;
+        mcp__deadline_stop(req);
+        if (alive)
+            put_in(req, session, now);
+        else
+            time_out(req);
+    }
+}

@@ -1,0 +1,161 @@
+/* mirror.c: what headers repeat of a message is compared with it, so that whoever routes by a header and
+ * whoever acts on the message cannot be told different things.
+ */
+#include "server/core/mirror.h"
+#include "server/core/request.h"
+
+/* ---- comparing ----------------------------------------------------------------------------------------- */
+
+static bool mirrors(const mcp_request *req)
+{
+    return req->in.channel->options.header != NULL;
+}
+
+static bool find_header(const mcp_request *req, const char *name, mcp_str *value)
+{
+    mcp_channel *channel = req->in.channel;
+    return channel->options.header(channel, req->in.exchange, name, value, channel->options.user);
+}
+
+static int mismatch(mcp_request *req, const char *header, const char *why)
+{
+    req->in.malformed = true;
+    return mcp_reply_fail(req, MCP__HEADER_MISMATCH, "Header mismatch: %s %s", header, why);
+}
+
+/* Visible ASCII, space and tab. */
+static bool is_plain(mcp_str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        if ((c < 0x20 && c != '\t') || c > 0x7e)
+            return false;
+    }
+    return true;
+}
+
+/* A header's value; one that came more than once has a line feed (mcp/channel.h). */
+static int take_value(mcp_request *req, const char *header, mcp_str *value)
+{
+    if (!find_header(req, header, value))
+        return mismatch(req, header, "is missing");
+    if (value->len && memchr(value->ptr, '\n', value->len))
+        return mismatch(req, header, "came more than once");
+    return is_plain(*value) ? MCP_OK : mismatch(req, header, "has invalid characters");
+}
+
+/* The same in its own bytes: undoes the Base64 form. */
+static int take_decoded(mcp_request *req, const char *header, mcp_str *value)
+{
+    mcp_str text;
+    int rc = take_value(req, header, value);
+    if (rc != MCP_OK || !mcp__mirror_is_encoded(*value, &text))
+        return rc;
+    char *bytes = mcp_request_alloc(req, text.len + 1);
+    if (!bytes)
+        return MCP_ENOMEM;
+    size_t len = mcp__base64_decode(bytes, text);
+    *value = (mcp_str){bytes, len};
+    return len != SIZE_MAX ? MCP_OK : mismatch(req, header, "has malformed Base64");
+}
+
+static int compare(mcp_request *req, const char *header, mcp_str value, mcp_str expected,
+                   const char *otherwise)
+{
+    return mcp_str_eq(value, expected) ? MCP_OK : mismatch(req, header, otherwise);
+}
+
+int mcp__mirror_check_revision(mcp_request *req)
+{
+    static const char header[] = "MCP-Protocol-Version";
+    if (!mirrors(req))
+        return MCP_OK;
+    const mcp_json *version = mcp_json_get(mcp_request_meta(req), MCP__META_REVISION);
+    mcp_str value;
+    if (!mcp_json_is(version, MCP_JSON_STRING))
+        return MCP_OK;
+    int rc = take_value(req, header, &value);
+    return rc != MCP_OK ? rc
+                        : compare(req, header, value, mcp_json_string(version),
+                                  "is not what the message's _meta says");
+}
+
+static int compare_name(mcp_request *req, mcp_str expected)
+{
+    mcp_str value;
+    int rc = take_decoded(req, "Mcp-Name", &value);
+    return rc != MCP_OK ? rc
+                        : compare(req, "Mcp-Name", value, expected, "is not what the message says");
+}
+
+int mcp__mirror_check_method(mcp_request *req)
+{
+    mcp_str method = req->in.message.method, value;
+    if (!mirrors(req))
+        return MCP_OK;
+    int rc = take_value(req, "Mcp-Method", &value);
+    if (rc == MCP_OK)
+        rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
+    const char *param = mcp__mirror_name(method);
+    const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
+    /* Without one the method itself says what is missing. */
+    return rc == MCP_OK && mcp_json_is(name, MCP_JSON_STRING)
+               ? compare_name(req, mcp_json_string(name))
+               : rc;
+}
+
+/* What a number with a fraction or exponent was before it became a double is known up to here: 2^53 - 1, the
+ * range that the specification allows. */
+static bool is_exact(const mcp_json *value)
+{
+    const double limit = 9007199254740991.0;
+    double number = mcp_json_number(value, 0);
+    return !mcp_json_is(value, MCP_JSON_REAL) || (number >= -limit && number <= limit);
+}
+
+/* Whether the header's text is the same number: "42.0" is 42. */
+static bool same_number(mcp_request *req, mcp_str text, const mcp_json *value)
+{
+    mcp__buf number = mcp__channel_take_buf(req->in.channel);
+    mcp__json_put_value(&number, value);
+    bool same =
+        is_exact(value) && !number.failed && mcp__mirror_same_number(text, mcp__buf_view(&number));
+    mcp__channel_give_buf(req->in.channel, &number);
+    return same;
+}
+
+static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_json *argument)
+{
+    mcp_str value;
+    bool there = find_header(req, m->header, &value), same;
+    if (!argument || mcp_json_is(argument, MCP_JSON_NULL))
+        return there ? mismatch(req, m->header, "has no value in the arguments") : MCP_OK;
+    int rc = take_decoded(req, m->header, &value);
+    if (rc != MCP_OK)
+        return rc;
+    switch (mcp_json_typeof(argument)) {
+    case MCP_JSON_STRING: same = mcp_str_eq(value, mcp_json_string(argument)); break;
+    case MCP_JSON_BOOL:
+        same =
+            mcp_str_eq(value, mcp_json_bool(argument, false) ? MCP_STR("true") : MCP_STR("false"));
+        break;
+    case MCP_JSON_INT:
+    case MCP_JSON_BIGINT:
+    case MCP_JSON_REAL: same = same_number(req, value, argument); break;
+    default: return MCP_OK; /* of a wrong type: that is the schema's business */
+    }
+    return same ? MCP_OK : mismatch(req, m->header, "is not what the arguments say");
+}
+
+int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mcp_json *arguments)
+{
+    if (!mirrors(req) || !req->revision->modern)
+        return MCP_OK;
+    for (size_t i = 0; i < mirror->count; i++) {
+        const mcp__mirrored *m = &mirror->items[i];
+        int rc = compare_argument(req, m, mcp__mirrored_value(m, arguments));
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return MCP_OK;
+}

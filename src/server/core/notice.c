@@ -1,0 +1,192 @@
+/* notice.c: what accompanies a request while it is being answered: progress, log messages, the connection
+ * (2026-07-28, basic/patterns/progress and server/utilities/logging).
+ *
+ * Both are limited in number: a handler may report as often as it likes.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "server/core/seal.h"
+#include "server/methods/methods.h"
+#include "server/tasks/task.h"
+
+enum { MAX_PER_SECOND = 20 };
+
+static int64_t now_of(const mcp_request *req)
+{
+    const mcp_host *host = &req->server->host;
+    if (req->server->has_host && host->now)
+        return host->now(host->user);
+    const mcp_channel *channel = mcp__request_channel(req);
+    return channel ? channel->now : mcp__server_clock(req->server);
+}
+
+/* Whether one more may be sent in this second; counts it. */
+static bool take(const mcp_request *req, mcp__notice_rate *rate)
+{
+    int64_t now = now_of(req);
+    if (rate->count == 0 || now - rate->since >= 1000)
+        *rate = (mcp__notice_rate){.since = now};
+    return rate->count++ < MAX_PER_SECOND;
+}
+
+static void send_notice(mcp_request *req, mcp__buf *b)
+{
+    mcp_channel *channel = mcp__request_channel(req);
+    mcp__buf_char(b, '}');
+    if (!b->failed) /* the exchange of a task's request is over */
+        mcp__channel_send(channel, req->task ? 0 : req->in.exchange, mcp__buf_view(b),
+                          (mcp_output_info){0});
+    mcp__channel_give_buf(channel, b);
+}
+
+/* Notices of a task say so. */
+static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
+{
+    mcp__object o = mcp__object_begin(b, req->revision);
+    if (req->task) {
+        mcp__object_key(&o, "_meta");
+        mcp__buf_lit(b, "{\"" MCP__META_RELATED_TASK "\":{\"taskId\":");
+        mcp__json_put_str(b, mcp__task_id(req->task));
+        mcp__buf_lit(b, "}}");
+    }
+    return o;
+}
+
+/* ---- progress --------------------------------------------------------------------------------------- */
+
+static bool progress_is_due(mcp_request *req, double progress, double total)
+{
+    if (!isfinite(progress) || (req->progress_begun && !(progress > req->progress_last)))
+        return false;
+    bool last = total > 0 && progress >= total;
+    if (!take(req, &req->progress_rate) && !last)
+        return false;
+    req->progress_begun = true;
+    req->progress_last = progress;
+    return true;
+}
+
+void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
+{
+    req->deadline.alive = true;
+    const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
+    mcp_channel *channel = mcp__request_channel(req);
+    bool notices = mcp__is_id(token) && channel;
+    if (req->cancelled || !(notices || req->task) || !progress_is_due(req, progress, total))
+        return;
+    if (!notices) {
+        mcp_request_task_message(req, message);
+        return;
+    }
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
+    mcp__object o = begin_params(req, &b);
+    mcp__object_key(&o, "progressToken");
+    mcp__put_id(&b, token);
+    mcp__object_key(&o, "progress");
+    mcp__json_put_real(&b, progress);
+    if (total > 0 && isfinite(total)) {
+        mcp__object_key(&o, "total");
+        mcp__json_put_real(&b, total);
+    }
+    if (req->revision->progress_message)
+        mcp__object_str(&o, "message", message);
+    mcp__object_end(&o);
+    send_notice(req, &b);
+}
+
+/* ---- log messages ------------------------------------------------------------------------------------- */
+
+static const char *const level_names[] = {"debug", "info",     "notice", "warning",
+                                          "error", "critical", "alert",  "emergency"};
+
+int mcp__log_level(mcp_str name)
+{
+    for (size_t i = 0; i < MCP__COUNT(level_names); i++) {
+        if (mcp_str_eq(name, mcp_str_from(level_names[i])))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The least severe level that the peer wants; above all of them when it wants none. */
+static int wanted_level(const mcp_request *req)
+{
+    if (!req->revision->modern) {
+        return mcp__request_session(req)->log_level;
+    }
+    const mcp_json *level = mcp_json_get(mcp_request_meta(req), MCP__META_LOG_LEVEL);
+    int wanted = mcp__log_level(mcp_json_string(level));
+    return wanted < 0 ? (int)MCP__COUNT(level_names) : wanted;
+}
+
+static bool wants(mcp_request *req, mcp_log_level level)
+{
+    return req->server->options.logging && mcp__request_channel(req) && !req->cancelled &&
+           (int)level >= wanted_level(req) && (size_t)level < MCP__COUNT(level_names);
+}
+
+static void put_log_head(mcp_request *req, mcp__buf *b, mcp_log_level level, const char *logger)
+{
+    mcp__put_notification_head(b, MCP_STR("notifications/message"));
+    mcp__object o = begin_params(req, b);
+    mcp__object_str(&o, "level", level_names[level]);
+    mcp__object_str(&o, "logger", logger);
+    mcp__object_key(&o, "data");
+}
+
+void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, mcp_str data)
+{
+    if (!wants(req, level) || !take(req, &req->log_rate))
+        return;
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
+    put_log_head(req, &b, level, logger);
+    if (mcp__json_put_checked(&b, data, MCP_JSON_NONE, NULL) != MCP_OK && !b.failed)
+        b.failed = MCP_EINVAL;
+    mcp__buf_char(&b, '}');
+    send_notice(req, &b);
+}
+
+void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger, const char *format,
+                      ...)
+{
+    if (!wants(req, level) || !take(req, &req->log_rate))
+        return;
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t len = mcp__utf8_valid(text, strlen(text));
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
+    put_log_head(req, &b, level, logger);
+    mcp__json_put_str(&b, (mcp_str){text, len});
+    mcp__buf_char(&b, '}');
+    send_notice(req, &b);
+}
+
+int mcp__run_set_level(mcp_request *req)
+{
+    mcp__session *session = req->in.channel->state;
+    mcp_str name = mcp__param_string(req, "level");
+    if (!name.ptr)
+        return MCP_EINVAL;
+    int level = mcp__log_level(name);
+    if (level < 0)
+        return mcp_reply_fail(
+            req, MCP__INVALID_PARAMS,
+            "Invalid params: \"level\" must be debug, info, notice, warning, error, "
+            "critical, alert or emergency");
+    session->log_level = level;
+    return MCP_OK;
+}
+
+/* ---- the connection ----------------------------------------------------------------------------------- */
+
+void mcp_request_end_stream(mcp_request *req)
+{
+    mcp_channel *channel = req->in.channel;
+    if (channel && channel->options.end_stream && req->revision->primes && !req->cancelled)
+        channel->options.end_stream(channel, req->in.exchange, channel->options.user);
+}

@@ -1,0 +1,157 @@
+/* rate.c: how often a caller may call tools, ask for completions and poll tasks.
+ *
+ * A caller is a principal; without one, what the transport says of the peer (an address); without that
+ * either, everybody together. A bucket is one point in time for each kind: when it would be full again
+ * (the "generic cell rate algorithm"), so that nothing has to be refilled and a bucket whose points lie in the
+ * past is as good as none. At most MAX_CALLERS are kept; who was not heard of longest goes first.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/core/rate.h"
+#include "server/core/request.h"
+
+enum { MAX_CALLERS = 1024, US = 1000 * 1000 };
+
+typedef struct bucket {
+    mcp__link link; /* in server->callers.recent, the latest last */
+    int64_t full[MCP__RATES];
+    size_t len;
+    char caller[]; /* 'p', 'a' or nothing, then the name */
+} bucket;
+
+static bucket *bucket_new(mcp_server *server, mcp_str caller)
+{
+    const mcp_allocator *a = &server->allocator;
+    bucket *b = mcp__alloc(a, sizeof(*b) + caller.len);
+    if (!b)
+        return NULL;
+    memset(b, 0, sizeof(*b));
+    for (size_t i = 0; i < MCP__RATES; i++)
+        b->full[i] = INT64_MIN;
+    b->len = caller.len;
+    memcpy(b->caller, caller.ptr, caller.len);
+    if (mcp__map_add(&server->callers.by_name, (mcp_str){b->caller, b->len}, b) != MCP_OK) {
+        mcp__release(a, b);
+        return NULL;
+    }
+    mcp__list_append(&server->callers.recent, &b->link);
+    return b;
+}
+
+static void bucket_free(mcp_server *server, bucket *b)
+{
+    mcp__map_remove(&server->callers.by_name, (mcp_str){b->caller, b->len});
+    mcp__list_remove(&b->link);
+    mcp__release(&server->allocator, b);
+}
+
+static bucket *find(mcp_server *server, mcp_str caller)
+{
+    mcp__callers *callers = &server->callers;
+    bucket *b = mcp__map_get(&callers->by_name, caller);
+    if (b) {
+        mcp__list_remove(&b->link);
+        mcp__list_append(&callers->recent, &b->link);
+        return b;
+    }
+    if (callers->by_name.count >= MAX_CALLERS)
+        bucket_free(server, mcp__container(callers->recent.next, bucket, link));
+    return bucket_new(server, caller);
+}
+
+/* NULL: no memory. */
+static bucket *bucket_of(const mcp_request *req)
+{
+    const mcp_channel_options *o = &req->in.channel->options;
+    mcp__buf name = mcp__channel_take_buf(req->in.channel);
+    if (o->principal)
+        mcp__buf_char(&name, 'p');
+    else if (o->caller)
+        mcp__buf_char(&name, 'a');
+    mcp__buf_str(&name, mcp_str_from(o->principal ? o->principal : o->caller));
+    bucket *b =
+        name.failed ? NULL : find(req->server, name.ptr ? mcp__buf_view(&name) : MCP_STR(""));
+    mcp__channel_give_buf(req->in.channel, &name);
+    return b;
+}
+
+/* Takes one; else how many microseconds it is too early. */
+static int64_t take(int64_t *full, const mcp__rate_limit *limit, int64_t now)
+{
+    int64_t each = MCP__MAX(US / (int64_t)limit->per_second, 1);
+    int64_t then = MCP__MAX(*full, now) + each;
+    int64_t early = then - now - each * (int64_t)limit->burst;
+    if (early > 0)
+        return early;
+    *full = then;
+    return 0;
+}
+
+/* What the limits are about, in the order of mcp__rate. */
+static const struct {
+    const char *what, *option;
+    mcp__rate_limit standard;
+} kinds[MCP__RATES] = {
+    {"tool calls", "calls_per_second", {.per_second = 500, .burst = 2000}},
+    {"completions", "completions_per_second", {.per_second = 200, .burst = 1000}},
+    {"questions about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
+};
+
+static int refuse(mcp_request *req, mcp__rate which, int64_t ms)
+{
+    const mcp_server_options *o = &req->server->options;
+    const char *option = kinds[which].option;
+    const char *name = o->option_name ? o->option_name(o->user, option) : NULL;
+    char data[64];
+    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
+    return mcp_reply_fail_data(
+        req, MCP__INTERNAL_ERROR, data,
+        "too many %s: one caller may make %" PRIu32 " a second (%s); try again in %" PRId64 " ms",
+        kinds[which].what, req->server->callers.limits[which].per_second, name ? name : option, ms);
+}
+
+int mcp__rate_take(mcp_request *req, mcp__rate which)
+{
+    const mcp__rate_limit *limit = &req->server->callers.limits[which];
+    if (req->server->options.no_rate_limits ||
+        (req->in.channel->options.local && !limit->for_local))
+        return MCP_OK;
+    bucket *b = bucket_of(req);
+    if (!b)
+        return MCP_ENOMEM;
+    int64_t now = MCP__MIN(MCP__MAX(req->in.channel->now, 0), INT64_MAX / 2000) * 1000;
+    int64_t early = take(&b->full[which], limit, now);
+    return early ? refuse(req, which, (early + 999) / 1000) : MCP_OK;
+}
+
+static void set_limit(mcp__callers *callers, mcp__rate which, uint32_t per_second, uint32_t burst)
+{
+    mcp__rate_limit limit = kinds[which].standard;
+    if (per_second)
+        limit =
+            (mcp__rate_limit){per_second, (uint32_t)MCP__MIN(UINT32_MAX, 4ull * per_second), true};
+    if (burst) {
+        limit.burst = burst;
+        limit.for_local = true;
+    }
+    callers->limits[which] = limit;
+}
+
+void mcp__rate_init(mcp_server *server, const mcp_server_options *o)
+{
+    mcp__callers *callers = &server->callers;
+    set_limit(callers, MCP__RATE_CALLS, o->calls_per_second, o->calls_burst);
+    set_limit(callers, MCP__RATE_COMPLETIONS, o->completions_per_second, o->completions_burst);
+    set_limit(callers, MCP__RATE_POLLS, o->polls_per_second, o->polls_burst);
+    mcp__list_init(&callers->recent);
+    mcp__map_init(&callers->by_name, &server->allocator, (uintptr_t)server, (uintptr_t)callers);
+}
+
+void mcp__rate_free(mcp_server *server)
+{
+    mcp__callers *callers = &server->callers;
+    while (!mcp__list_empty(&callers->recent))
+        bucket_free(server, mcp__container(callers->recent.next, bucket, link));
+    mcp__map_free(&callers->by_name);
+}

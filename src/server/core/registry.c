@@ -1,0 +1,548 @@
+/* registry.c: what is registered, in order of registration.
+ *
+ * Each entry's place in a list is rendered at registration, once for every revision, so that a page is a
+ * run of copies, and a text that is not UTF-8 is refused at once. Nothing else of a descriptor is kept
+ * but what answering needs.
+ */
+#include "server/core/mirror.h"
+#include "server/core/registry.h"
+#include "server/methods/methods.h"
+#include "server/tasks/task.h"
+
+static void entry_free(mcp__entry *e)
+{
+    const mcp_allocator *a = e->allocator;
+    for (size_t i = 0; i < MCP__REVISIONS; i++) {
+        if (e->rendered[i].ptr && (i == 0 || e->rendered[i].ptr != e->rendered[i - 1].ptr))
+            mcp__release(a, (void *)(uintptr_t)e->rendered[i].ptr);
+    }
+    for (size_t i = 0; i < e->n_arguments && e->arguments; i++)
+        mcp__release(a, e->arguments[i]);
+    mcp__release(a, e->arguments);
+    mcp__release(a, e->required);
+    if (e->mirror)
+        mcp__mirror_free(a, e->mirror);
+    mcp__release(a, e->mirror);
+    mcp__meter_give(e->meter);
+    mcp_schema_free(e->input);
+    mcp_schema_free(e->output);
+    mcp__release(a, (void *)(uintptr_t)e->key.ptr);
+    mcp__release(a, e->mime_type);
+    mcp__release(a, e->text);
+    mcp_uri_template_free(e->tmpl);
+    mcp__release(a, e);
+}
+
+void mcp__entry_unref(mcp__entry *entry)
+{
+    if (--entry->refs == 0)
+        entry_free(entry);
+}
+
+mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str key)
+{
+    return mcp__map_get(&server->registry[kind].by_key, key);
+}
+
+size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence)
+{
+    size_t low = 0, high = registry->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (registry->items[middle]->sequence <= sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        mcp__entry_unref(registry->items[i]);
+    mcp__release(allocator, registry->items);
+    mcp__map_free(&registry->by_key);
+}
+
+void mcp__registry_free(mcp_server *server)
+{
+    for (size_t k = 0; k < MCP__KINDS; k++)
+        mcp__registry_release(&server->allocator, &server->registry[k]);
+    mcp__release(&server->allocator, server->by_specificity);
+}
+
+/* ---- rendering ----------------------------------------------------------------------------------------- */
+
+typedef void render_fn(mcp__object *o, const void *descriptor);
+
+static int render_one(mcp__entry *e, size_t i, render_fn *render, const void *descriptor)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, e->allocator, SIZE_MAX);
+    mcp__object o = mcp__object_begin(&b, &mcp__revisions[i]);
+    render(&o, descriptor);
+    mcp__object_end(&o);
+    if (b.failed) {
+        int rc = b.failed;
+        mcp__buf_free(&b);
+        return rc;
+    }
+    if (i > 0 && mcp_str_eq(e->rendered[i - 1], mcp__buf_view(&b))) {
+        e->rendered[i] = e->rendered[i - 1];
+        mcp__buf_free(&b);
+    } else {
+        e->rendered[i] = mcp__buf_view(&b);
+    }
+    return MCP_OK;
+}
+
+static int render_all(mcp__entry *e, render_fn *render, const void *descriptor)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; i < MCP__REVISIONS && rc == MCP_OK; i++)
+        rc = render_one(e, i, render, descriptor);
+    return rc;
+}
+
+/* ---- adding ---------------------------------------------------------------------------------------------- */
+
+static mcp__entry *entry_new(mcp_server *server, mcp__kind kind, const char *key, void *user)
+{
+    mcp__entry *e = mcp__zalloc(&server->allocator, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->kind = kind;
+    e->refs = 1;
+    e->built = server->building;
+    e->allocator = &server->allocator;
+    e->user = user;
+    e->key.len = strlen(key);
+    e->key.ptr = mcp__strdup(&server->allocator, mcp_str_from(key));
+    if (!e->key.ptr) {
+        entry_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+static int set_string(mcp__entry *e, char **to, const char *from)
+{
+    if (!from)
+        return MCP_OK;
+    *to = mcp__strdup(e->allocator, mcp_str_from(from));
+    return *to ? MCP_OK : MCP_ENOMEM;
+}
+
+static int grow(mcp_server *server, mcp__registry *r)
+{
+    if (r->count < r->cap)
+        return MCP_OK;
+    size_t cap = r->cap ? r->cap * 2 : 8;
+    mcp__entry **items = mcp__resize(&server->allocator, r->items, cap * sizeof(*items));
+    if (!items)
+        return MCP_ENOMEM;
+    r->items = items;
+    r->cap = cap;
+    return MCP_OK;
+}
+
+static int insert_template(mcp_server *server, mcp__entry *e)
+{
+    size_t n = server->registry[MCP__TEMPLATES].count;
+    mcp__entry **sorted =
+        mcp__resize(&server->allocator, server->by_specificity, (n + 1) * sizeof(*sorted));
+    if (!sorted)
+        return MCP_ENOMEM;
+    server->by_specificity = sorted;
+    size_t at = n;
+    while (at > 0 && mcp_uri_template_compare(e->tmpl, sorted[at - 1]->tmpl) < 0) {
+        sorted[at] = sorted[at - 1];
+        at--;
+    }
+    sorted[at] = e;
+    return MCP_OK;
+}
+
+/* At the end, which is where its sequence has to belong. */
+static int place(mcp_server *server, mcp__entry *e)
+{
+    mcp__registry *r = &server->registry[e->kind];
+    int rc = grow(server, r);
+    if (rc == MCP_OK)
+        rc = mcp__map_add(&r->by_key, e->key, e);
+    if (rc == MCP_OK && e->kind == MCP__TEMPLATES) {
+        rc = insert_template(server, e);
+        if (rc != MCP_OK)
+            mcp__map_remove(&r->by_key, e->key);
+    }
+    if (rc == MCP_OK)
+        r->items[r->count++] = e;
+    return rc;
+}
+
+int mcp__registry_keep(mcp_server *server, mcp__entry *entry)
+{
+    int rc = place(server, entry);
+    if (rc == MCP_OK)
+        mcp__entry_ref(entry);
+    return rc;
+}
+
+/* Takes the entry over, also on failure. */
+static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
+{
+    if (rc == MCP_OK)
+        rc = place(server, e);
+    if (rc != MCP_OK) {
+        mcp__fail(error, rc, 0, "cannot register %s: %s", e->key.ptr,
+                  rc == MCP_EINVAL ? "a text is not UTF-8, or JSON text is not of the right kind"
+                                   : mcp_error_text(rc));
+        entry_free(e);
+        return rc;
+    }
+    e->sequence = ++server->next_sequence;
+    mcp__hub_list_changed(server, e->kind, e);
+    return MCP_OK;
+}
+
+static int remove_key(mcp_server *server, mcp__kind kind, const char *key)
+{
+    mcp__registry *r = &server->registry[kind];
+    mcp__entry *e = mcp__map_remove(&r->by_key, mcp_str_from(key));
+    if (!e)
+        return MCP_ENOTFOUND;
+    size_t at = mcp__registry_after(r, e->sequence) - 1;
+    memmove(&r->items[at], &r->items[at + 1], (r->count - at - 1) * sizeof(*r->items));
+    if (kind == MCP__TEMPLATES) {
+        size_t i = 0;
+        while (server->by_specificity[i] != e)
+            i++;
+        memmove(&server->by_specificity[i], &server->by_specificity[i + 1],
+                (r->count - i - 1) * sizeof(*r->items));
+    }
+    r->count--;
+    mcp__hub_list_changed(server, kind, e);
+    mcp__entry_unref(e);
+    return MCP_OK;
+}
+
+static int no_memory(mcp_error *error)
+{
+    return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
+}
+
+/* ---- resources --------------------------------------------------------------------------------------------- */
+
+static void render_resource(mcp__object *o, const void *descriptor)
+{
+    mcp__object_resource(o, descriptor);
+}
+
+int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
+                            mcp_error *error)
+{
+    mcp_resource d;
+    mcp_uri parsed;
+    mcp__copy_options(&d, sizeof(d), resource);
+    if (!d.uri || !d.name || (!d.read && !d.text))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a resource needs \"uri\", \"name\", and \"read\" or \"text\"");
+    if (server->resource_hook)
+        server->resource_hook(&d, server->resource_hook_user);
+    mcp_error why = {0};
+    int rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc == MCP_ENOMEM ? rc : MCP_EINVAL, why.offset, "resource %s: %s",
+                         d.uri, why.text);
+    mcp__entry *e = entry_new(server, MCP__RESOURCES, d.uri, user);
+    if (!e)
+        return no_memory(error);
+    e->read = d.read;
+    if (!d.has_size && !d.read) {
+        d.has_size = true;
+        d.resource_size = strlen(d.text);
+    }
+    mcp_str text = mcp_str_from(d.text);
+    rc = mcp__utf8_valid(text.ptr, text.len) == text.len ? MCP_OK : MCP_EINVAL;
+    if (rc == MCP_OK)
+        rc = set_string(e, &e->mime_type, d.mime_type);
+    if (rc == MCP_OK)
+        rc = set_string(e, &e->text, d.text);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_resource, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_resource(mcp_server *server, const char *uri)
+{
+    return remove_key(server, MCP__RESOURCES, uri);
+}
+
+/* ---- templates ----------------------------------------------------------------------------------------------- */
+
+static void render_template(mcp__object *o, const void *descriptor)
+{
+    const mcp_resource_template *d = descriptor;
+    mcp__object_str(o, "uriTemplate", d->uri_template);
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    mcp__object_str(o, "mimeType", d->mime_type);
+    mcp__object_annotations(o, d->annotations);
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl, void *user,
+                            mcp_error *error)
+{
+    mcp_resource_template d;
+    mcp__copy_options(&d, sizeof(d), tmpl);
+    if (!d.uri_template || !d.name || !d.read)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a template needs \"uri_template\", \"name\" and \"read\"");
+    mcp__entry *e = entry_new(server, MCP__TEMPLATES, d.uri_template, user);
+    if (!e)
+        return no_memory(error);
+    e->read = d.read;
+    e->complete = d.complete;
+    mcp_error why = {0};
+    int rc = mcp_uri_template_parse(e->key, e->allocator, &e->tmpl, &why);
+    if (rc == MCP_OK)
+        rc = mcp_uri_template_matchable(e->tmpl, &why);
+    if (rc != MCP_OK) {
+        entry_free(e);
+        return mcp__fail(error, rc == MCP_EPARSE || rc == MCP_ELIMIT ? MCP_EINVAL : rc, why.offset,
+                         "template %s: %s", d.uri_template, why.text);
+    }
+    rc = set_string(e, &e->mime_type, d.mime_type);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_template, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_template(mcp_server *server, const char *uri_template)
+{
+    return remove_key(server, MCP__TEMPLATES, uri_template);
+}
+
+int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
+                        mcp_uri_match **match)
+{
+    for (size_t i = 0; i < server->registry[MCP__TEMPLATES].count; i++) {
+        mcp__entry *e = server->by_specificity[i];
+        if (!mcp_uri_template_prefix_matches(e->tmpl, uri))
+            continue;
+        int rc = mcp_uri_template_match(e->tmpl, uri, &server->allocator, match);
+        if (rc != MCP_ENOTFOUND) {
+            *entry = e;
+            return rc;
+        }
+    }
+    return MCP_ENOTFOUND;
+}
+
+/* ---- prompts --------------------------------------------------------------------------------------------------- */
+
+static void render_prompt(mcp__object *o, const void *descriptor)
+{
+    const mcp_prompt *d = descriptor;
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    if (d->n_arguments) {
+        mcp__object_key(o, "arguments");
+        for (size_t i = 0; i < d->n_arguments; i++) {
+            const mcp_prompt_argument *a = &d->arguments[i];
+            mcp__buf_char(o->buf, i ? ',' : '[');
+            mcp__object argument = mcp__object_begin(o->buf, o->revision);
+            mcp__object_name(&argument, a->name, a->title);
+            mcp__object_str(&argument, "description", a->description);
+            if (a->required) {
+                mcp__object_key(&argument, "required");
+                mcp__buf_lit(o->buf, "true");
+            }
+            mcp__object_end(&argument);
+        }
+        mcp__buf_char(o->buf, ']');
+    }
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+static int keep_arguments(mcp__entry *e, const mcp_prompt *d)
+{
+    if (d->n_arguments == 0)
+        return MCP_OK;
+    e->arguments = mcp__zalloc(e->allocator, d->n_arguments * sizeof(*e->arguments));
+    e->required = mcp__zalloc(e->allocator, d->n_arguments * sizeof(*e->required));
+    if (!e->arguments || !e->required)
+        return MCP_ENOMEM;
+    e->n_arguments = d->n_arguments;
+    for (size_t i = 0; i < d->n_arguments; i++) {
+        e->required[i] = d->arguments[i].required;
+        int rc = set_string(e, &e->arguments[i], d->arguments[i].name);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return MCP_OK;
+}
+
+int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *user,
+                          mcp_error *error)
+{
+    mcp_prompt d;
+    mcp__copy_options(&d, sizeof(d), prompt);
+    if (!d.name || !d.get)
+        return mcp__fail(error, MCP_EINVAL, 0, "a prompt needs \"name\" and \"get\"");
+    for (size_t i = 0; i < d.n_arguments; i++) {
+        if (!d.arguments[i].name)
+            return mcp__fail(error, MCP_EINVAL, 0, "an argument of prompt %s has no name", d.name);
+    }
+    mcp__entry *e = entry_new(server, MCP__PROMPTS, d.name, user);
+    if (!e)
+        return no_memory(error);
+    e->get = d.get;
+    e->complete = d.complete;
+    int rc = keep_arguments(e, &d);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_prompt, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_prompt(mcp_server *server, const char *name)
+{
+    return remove_key(server, MCP__PROMPTS, name);
+}
+
+/* ---- tools ------------------------------------------------------------------------------------------------------- */
+
+static void put_schema(mcp__object *o, const char *name, const char *json)
+{
+    mcp__object_key(o, name);
+    int rc = mcp__json_put_checked(o->buf, mcp_str_from(json), MCP_JSON_OBJECT, NULL);
+    if (rc != MCP_OK && !o->buf->failed)
+        o->buf->failed = rc == MCP_EPARSE ? MCP_EINVAL : rc;
+}
+
+static void put_hint(mcp__object *o, const char *name, mcp_hint hint)
+{
+    if (hint == MCP_HINT_UNSET)
+        return;
+    mcp__object_key(o, name);
+    mcp__buf_str(o->buf, hint == MCP_HINT_YES ? MCP_STR("true") : MCP_STR("false"));
+}
+
+static void put_hints(mcp__object *o, const mcp_tool *d)
+{
+    bool any = d->read_only || d->destructive || d->idempotent || d->open_world;
+    if (!any || !o->revision->tool_annotations)
+        return;
+    mcp__object_key(o, "annotations");
+    mcp__object hints = mcp__object_begin(o->buf, o->revision);
+    put_hint(&hints, "readOnlyHint", d->read_only);
+    put_hint(&hints, "destructiveHint", d->destructive);
+    put_hint(&hints, "idempotentHint", d->idempotent);
+    put_hint(&hints, "openWorldHint", d->open_world);
+    mcp__object_end(&hints);
+}
+
+/* MCP_OK, MCP_EINVAL (it is another schema, or none), MCP_ENOMEM. */
+static int check_object_schema(const mcp_allocator *allocator, const char *json)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(mcp_str_from(json), NULL, allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM ? rc : MCP_EINVAL;
+    mcp_str type = mcp_json_string(mcp_json_get(mcp_json_root(doc), "type"));
+    bool object = mcp_str_eq(type, MCP_STR("object"));
+    mcp_json_free(doc);
+    return object ? MCP_OK : MCP_EINVAL;
+}
+
+static void put_output_schema(mcp__object *o, const char *json)
+{
+    const mcp__revision *r = o->revision;
+    if (!json || !r->output_schema)
+        return;
+    int rc = r->output_schema_any ? MCP_OK : check_object_schema(o->buf->allocator, json);
+    if (rc == MCP_OK)
+        put_schema(o, "outputSchema", json);
+    else if (rc == MCP_ENOMEM && !o->buf->failed)
+        o->buf->failed = rc;
+}
+
+/* Where the peer asks for tasks, it has to know of which tools. */
+static void put_execution(mcp__object *o, const mcp_tool *d)
+{
+    if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)
+        return;
+    mcp__object_key(o, "execution");
+    mcp__object execution = mcp__object_begin(o->buf, o->revision);
+    mcp__object_str(&execution, "taskSupport",
+                    d->task_support == MCP_TASK_REQUIRED ? "required" : "optional");
+    mcp__object_end(&execution);
+}
+
+static void render_tool(mcp__object *o, const void *descriptor)
+{
+    const mcp_tool *d = descriptor;
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    put_schema(o, "inputSchema", d->input_schema);
+    put_output_schema(o, d->output_schema);
+    put_hints(o, d);
+    put_execution(o, d);
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+static bool is_tool_name(const char *name)
+{
+    size_t len = strlen(name);
+    return len >= 1 && len <= 128 &&
+           strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") == len;
+}
+
+int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mcp_error *error)
+{
+    mcp_tool d;
+    mcp__copy_options(&d, sizeof(d), tool);
+    if (!d.name || !d.call)
+        return mcp__fail(error, MCP_EINVAL, 0, "a tool needs \"name\" and \"call\"");
+    if (!is_tool_name(d.name))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . : \"%s\" is not", d.name);
+    if (!d.input_schema)
+        d.input_schema = "{\"type\":\"object\"}";
+    int rc = check_object_schema(&server->allocator, d.input_schema);
+    if (rc == MCP_ENOMEM)
+        return no_memory(error);
+    if (rc != MCP_OK)
+        return mcp__fail(
+            error, MCP_EINVAL, 0,
+            "tool %s: the input schema has to be a JSON object with \"type\":\"object\"", d.name);
+    mcp__entry *e = entry_new(server, MCP__TOOLS, d.name, user);
+    if (!e)
+        return no_memory(error);
+    e->call = d.call;
+    e->offered = d.offered;
+    e->timeout_ms = d.timeout_ms;
+    e->task_support = d.task_support;
+    e->meter = mcp__meter_take(server, MCP_USAGE_TOOL, e->key);
+    mcp_error why = {0};
+    rc = e->meter ? mcp__tool_compile(e, &d, &why) : MCP_ENOMEM;
+    if (rc != MCP_OK && rc != MCP_ENOMEM) {
+        entry_free(e);
+        return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);
+    }
+    if (rc == MCP_OK)
+        rc = render_all(e, render_tool, &d);
+    if (rc == MCP_OK && d.task_support != MCP_TASK_FORBIDDEN)
+        rc = mcp__tasks_need(server);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_tool(mcp_server *server, const char *name)
+{
+    return remove_key(server, MCP__TOOLS, name);
+}

@@ -1,0 +1,102 @@
+/* registry.h: what a server offers: registered entries, and mounted providers. */
+#ifndef MCP_SRC_SERVER_REGISTRY_H
+#define MCP_SRC_SERVER_REGISTRY_H
+
+#include <mcp/provider.h>
+#include <mcp/schema.h>
+#include <mcp/server.h>
+
+#include "base/base.h"
+#include "protocol/revision.h"
+#include "server/core/usage.h"
+
+enum { MCP__REVISIONS = 5 };
+
+typedef enum mcp__kind {
+    MCP__RESOURCES = 0,
+    MCP__TEMPLATES,
+    MCP__PROMPTS,
+    MCP__TOOLS,
+    MCP__KINDS,
+} mcp__kind;
+
+/* One registered thing. Its list entry is rendered once per revision, at registration; revisions that
+ * look the same share the text. */
+typedef struct mcp__entry {
+    mcp__kind kind;
+    unsigned refs; /* the registry, and requests that are being answered by it */
+    bool built;    /* within mcp_server_rebuild() */
+    uint64_t sequence;
+    mcp_str key; /* URI, template, name; NUL-terminated */
+    mcp_str rendered[MCP__REVISIONS];
+    void *user;
+    mcp_read_fn *read; /* resources, templates */
+    mcp_complete_fn *complete;
+    mcp_prompt_fn *get;
+    mcp_call_fn *call;
+    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL: to everybody */
+    char *mime_type;                                     /* resources, templates */
+    char *text;                                          /* resources with fixed contents */
+    mcp_uri_template *tmpl;                              /* templates */
+    char **arguments;                                    /* prompts: names */
+    bool *required;                                      /* prompts: of the arguments */
+    uint64_t timeout_ms;                                 /* tools; 0: as the server's */
+    struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
+    size_t n_arguments;
+    mcp__meter *meter;             /* tools */
+    mcp_schema *input;             /* tools: of the arguments */
+    mcp_schema *output;            /* tools: of the structured content; NULL: none was given */
+    mcp_task_support task_support; /* tools */
+    const mcp_allocator *allocator;
+} mcp__entry;
+
+/* All of one kind, in order of registration. */
+typedef struct mcp__registry {
+    mcp__entry **items;
+    size_t count, cap;
+    mcp__map by_key;
+} mcp__registry;
+
+void mcp__entry_unref(mcp__entry *entry);
+static inline mcp__entry *mcp__entry_ref(mcp__entry *entry)
+{
+    entry->refs++;
+    return entry;
+}
+/* Whether it is listed for the client of the request. */
+static inline bool mcp__entry_offered(const mcp__entry *entry, const mcp_request *req)
+{
+    return !entry->offered || entry->offered(req, entry->user);
+}
+mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str key);
+/* The first entry registered after `sequence`. */
+size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
+void mcp__registry_free(mcp_server *server);
+/* Gives up its entries, its memory and its map. */
+void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry);
+/* Has an entry of a registry that was put aside in the present one too. */
+int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
+/* The most specific template that matches; *match is the caller's. MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM. */
+int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
+                        mcp_uri_match **match);
+
+/* ---- mounted providers ------------------------------------------------------------------------------ */
+
+typedef struct mcp__mount {
+    char *prefix;
+    size_t scheme_len; /* of the prefix, with the colon */
+    mcp_provider provider;
+    void *user;
+    mcp__meter *meter;
+    bool built; /* within mcp_server_rebuild() */
+} mcp__mount;
+
+/* Has the provider watch its list; what it cannot is in the log, and its changes are not announced. */
+void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
+/* The mount with the longest prefix that the URI begins with, or NULL. */
+mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
+
+void mcp__mount_free(mcp_server *server, mcp__mount *mount);
+int mcp__mount_keep(mcp_server *server, mcp__mount *mount);
+
+#endif

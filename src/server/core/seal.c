@@ -1,0 +1,313 @@
+/* seal.c: texts that a peer keeps for us: encrypted, authenticated, good only together with what they are
+ * bound to. AES-256-GCM; and the server's randomness and calendar time, which may be the program's.
+ *
+ * A token is base64url of: version (1 byte), which key (4), nonce (12), the sealed bytes, tag (16). Nonces are
+ * random, so a key should be changed before it sealed 2^32 tokens.
+ *
+ * What may surprise: OpenSSL is not linked but loaded when the first token is made (base/library.h).
+ */
+#define _GNU_SOURCE
+#include "base/library.h"
+#include "server/core/seal.h"
+#include "server/core/server.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <openssl/evp.h>
+
+enum {
+    VERSION = 1,
+    NAME = 4, /* bytes that say which key */
+    NONCE = 12,
+    HEAD = 1 + NAME + NONCE,
+    TAG = 16,
+    KEY = 32,
+    DEFAULT_LIFETIME_MS = 15 * 60 * 1000,
+};
+
+/* So that sums with a time of day stay in range. */
+#define LONGEST_LIFETIME_MS ((uint64_t)INT64_MAX / 4)
+
+#define FUNCTIONS(X)       \
+    X(EVP_CIPHER_CTX_new)  \
+    X(EVP_CIPHER_CTX_free) \
+    X(EVP_CIPHER_CTX_ctrl) \
+    X(EVP_aes_256_gcm)     \
+    X(EVP_EncryptInit_ex)  \
+    X(EVP_EncryptUpdate)   \
+    X(EVP_EncryptFinal_ex) \
+    X(EVP_DecryptInit_ex)  \
+    X(EVP_DecryptUpdate)   \
+    X(EVP_DecryptFinal_ex) \
+    X(EVP_Digest)          \
+    X(EVP_sha256)
+
+typedef struct functions {
+    FUNCTIONS(MCP__LIBRARY_MEMBER)
+} functions;
+
+typedef struct seal_key {
+    unsigned char name[NAME];
+    unsigned char bytes[KEY];
+} seal_key;
+
+struct mcp__seal {
+    functions f;
+    seal_key keys[2]; /* the first one seals, both open */
+    size_t n_keys;
+    uint64_t lifetime_ms;
+};
+
+/* ---- what the program may bring --------------------------------------------------------------------- */
+
+int mcp__server_random(const mcp_server *server, void *bytes, size_t len)
+{
+    if (server->options.random)
+        return server->options.random(server->options.user, bytes, len) < 0 ? MCP_EIO : MCP_OK;
+    char *at = bytes;
+    while (len) {
+        ssize_t n = getrandom(at, len, 0);
+        if (n <= 0)
+            return MCP_EIO;
+        at += n;
+        len -= (size_t)n;
+    }
+    return MCP_OK;
+}
+
+int64_t mcp__server_clock(const mcp_server *server)
+{
+    if (server->options.clock)
+        return server->options.clock(server->options.user);
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- loading ---------------------------------------------------------------------------------------- */
+
+static int load(functions *f, mcp_error *error)
+{
+#ifdef MCP_TLS_LINK
+    (void)error;
+    FUNCTIONS(MCP__LIBRARY_ADDRESS)
+    return MCP_OK;
+#else
+    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
+    static const mcp__library library = {.files = {"libcrypto.so.3"},
+                                         .wanted = "sealing needs OpenSSL 3",
+                                         .names = names,
+                                         .n_names = MCP__COUNT(names)};
+
+    return mcp__library_load(&library, f, error);
+#endif
+}
+
+/* ---- keys --------------------------------------------------------------------------------------------- */
+
+/* The key for the cipher and the name that it goes by, both one-way from the secret. */
+static int derive(const functions *f, mcp__buf *room, const void *secret, size_t len, seal_key *to)
+{
+    static const char *const purposes[] = {"mcp seal name", "mcp seal key"};
+    unsigned char digest[2][KEY];
+    for (size_t i = 0; i < 2; i++) {
+        mcp__buf_reset(room, SIZE_MAX);
+        mcp__buf_str(room, mcp_str_from(purposes[i]));
+        mcp__buf_add(room, secret, len);
+        if (room->failed)
+            return room->failed;
+        if (f->EVP_Digest(room->ptr, room->len, digest[i], NULL, f->EVP_sha256(), NULL) != 1)
+            return MCP_EIO;
+    }
+    memcpy(to->name, digest[0], NAME);
+    memcpy(to->bytes, digest[1], KEY);
+    return MCP_OK;
+}
+
+static void wipe(void *bytes, size_t len)
+{
+    explicit_bzero(bytes, len);
+}
+
+static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_allocator *allocator)
+{
+    mcp__buf room;
+    mcp__buf_init(&room, allocator, 0);
+    mcp__buf_reserve(&room, o->key_len + o->old_key_len + 64); /* one block, which is wiped */
+    int rc = room.failed;
+    if (rc == MCP_OK)
+        rc = derive(&seal->f, &room, o->key, o->key_len, &seal->keys[0]);
+    if (rc == MCP_OK && o->old_key)
+        rc = derive(&seal->f, &room, o->old_key, o->old_key_len, &seal->keys[1]);
+    seal->n_keys = o->old_key ? 2 : 1;
+    if (room.ptr)
+        wipe(room.ptr, room.cap);
+    mcp__buf_free(&room);
+    return rc;
+}
+
+void mcp__seal_free(mcp_server *server)
+{
+    if (server->seal)
+        wipe(server->seal, sizeof(*server->seal));
+    mcp__release(&server->allocator, server->seal);
+    server->seal = NULL;
+}
+
+static int set_seal(mcp_server *server, const mcp_seal_options *o, mcp_error *error)
+{
+    mcp__seal *seal = mcp__zalloc(&server->allocator, sizeof(*seal));
+    if (!seal)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a key");
+    seal->lifetime_ms = o->lifetime_ms ? MCP__MIN(o->lifetime_ms, LONGEST_LIFETIME_MS)
+                                       : (uint64_t)DEFAULT_LIFETIME_MS;
+    int rc = load(&seal->f, error);
+    if (rc == MCP_OK) {
+        rc = derive_keys(seal, o, &server->allocator);
+        if (rc != MCP_OK)
+            mcp__fail(error, rc, 0, "no key could be made");
+    }
+    if (rc != MCP_OK) {
+        wipe(seal, sizeof(*seal));
+        mcp__release(&server->allocator, seal);
+        return rc;
+    }
+    mcp__seal_free(server);
+    server->seal = seal;
+    return MCP_OK;
+}
+
+static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error)
+{
+    unsigned char key[KEY];
+    int rc = mcp__server_random(server, key, sizeof(key));
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc, 0, "there is no randomness for a key");
+    o->key = key;
+    o->key_len = sizeof(key);
+    rc = set_seal(server, o, error);
+    o->key = NULL;
+    wipe(key, sizeof(key));
+    return rc;
+}
+
+int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options, mcp_error *error)
+{
+    mcp_seal_options o;
+    mcp__copy_options(&o, sizeof(o), options);
+    if ((o.key && o.key_len < KEY) || (o.old_key && o.old_key_len < KEY))
+        return mcp__fail(error, MCP_EINVAL, 0, "a key to seal with has %d bytes or more", KEY);
+    return o.key ? set_seal(server, &o, error) : set_own_key(server, &o, error);
+}
+
+static int need_seal(mcp_server *server, mcp_error *error)
+{
+    mcp_seal_options o = {.size = sizeof(o)};
+    return server->seal ? MCP_OK : set_own_key(server, &o, error);
+}
+
+uint64_t mcp__seal_lifetime(const mcp_server *server)
+{
+    return server->seal ? server->seal->lifetime_ms : (uint64_t)DEFAULT_LIFETIME_MS;
+}
+
+/* ---- sealing and opening ------------------------------------------------------------------------------ */
+
+static bool encrypt(const mcp__seal *seal, unsigned char *token, mcp_str bound, mcp_str plain)
+{
+    const functions *f = &seal->f;
+    const unsigned char *nonce = token + 1 + NAME;
+    unsigned char *to = token + HEAD;
+    int n = 0, rest = 0;
+    EVP_CIPHER_CTX *ctx = f->EVP_CIPHER_CTX_new();
+    bool ok =
+        ctx &&
+        f->EVP_EncryptInit_ex(ctx, f->EVP_aes_256_gcm(), NULL, seal->keys[0].bytes, nonce) == 1 &&
+        f->EVP_EncryptUpdate(ctx, NULL, &n, (const unsigned char *)bound.ptr, (int)bound.len) ==
+            1 &&
+        f->EVP_EncryptUpdate(ctx, to, &n, (const unsigned char *)plain.ptr, (int)plain.len) == 1 &&
+        f->EVP_EncryptFinal_ex(ctx, to + n, &rest) == 1 &&
+        f->EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG, TAG, to + plain.len) == 1;
+    f->EVP_CIPHER_CTX_free(ctx);
+    return ok;
+}
+
+int mcp__seal_text(mcp_server *server, mcp_str bound, mcp_str plain, mcp__buf *to, mcp_error *error)
+{
+    int rc = need_seal(server, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (plain.len > MCP__SEAL_MAX || bound.len > MCP__SEAL_MAX)
+        return mcp__fail(error, MCP_ELIMIT, 0, "there is more to seal than %d bytes",
+                         MCP__SEAL_MAX);
+    size_t len = HEAD + plain.len + TAG;
+    unsigned char *raw = mcp__alloc(&server->allocator, len);
+    if (!raw)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory to seal with");
+    raw[0] = VERSION;
+    memcpy(raw + 1, server->seal->keys[0].name, NAME);
+    rc = mcp__server_random(server, raw + 1 + NAME, NONCE);
+    if (rc != MCP_OK || !encrypt(server->seal, raw, bound, plain))
+        rc = mcp__fail(error, MCP_EIO, 0, "sealing failed");
+    char *out = rc == MCP_OK ? mcp__buf_reserve(to, MCP__BASE64_SIZE(len)) : NULL;
+    if (out)
+        to->len += mcp__base64url_encode(out, raw, len);
+    mcp__release(&server->allocator, raw);
+    return rc == MCP_OK ? to->failed : rc;
+}
+
+static bool decrypt(const mcp__seal *seal, const seal_key *key, unsigned char *raw, size_t len,
+                    mcp_str bound, unsigned char *to)
+{
+    const functions *f = &seal->f;
+    size_t sealed = len - HEAD - TAG;
+    int n = 0, rest = 0;
+    EVP_CIPHER_CTX *ctx = f->EVP_CIPHER_CTX_new();
+    bool ok =
+        ctx &&
+        f->EVP_DecryptInit_ex(ctx, f->EVP_aes_256_gcm(), NULL, key->bytes, raw + 1 + NAME) == 1 &&
+        f->EVP_DecryptUpdate(ctx, NULL, &n, (const unsigned char *)bound.ptr, (int)bound.len) ==
+            1 &&
+        f->EVP_DecryptUpdate(ctx, to, &n, raw + HEAD, (int)sealed) == 1 &&
+        f->EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG, raw + len - TAG) == 1 &&
+        f->EVP_DecryptFinal_ex(ctx, to + n, &rest) == 1;
+    f->EVP_CIPHER_CTX_free(ctx);
+    return ok;
+}
+
+static int open_raw(mcp_server *server, mcp_str bound, unsigned char *raw, size_t len,
+                    mcp__buf *plain)
+{
+    const mcp__seal *seal = server->seal;
+    if (len < HEAD + TAG || raw[0] != VERSION)
+        return MCP_EINVAL;
+    char *to = mcp__buf_reserve(plain, len);
+    if (!to)
+        return plain->failed;
+    for (size_t i = 0; i < seal->n_keys; i++) {
+        if (memcmp(raw + 1, seal->keys[i].name, NAME) == 0 &&
+            decrypt(seal, &seal->keys[i], raw, len, bound, (unsigned char *)to)) {
+            plain->len += len - HEAD - TAG;
+            return MCP_OK;
+        }
+    }
+    return MCP_EINVAL;
+}
+
+int mcp__seal_open(mcp_server *server, mcp_str bound, mcp_str token, mcp__buf *plain,
+                   mcp_error *error)
+{
+    int rc = need_seal(server, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (token.len > MCP__BASE64_SIZE(MCP__SEAL_MAX + HEAD + TAG) || bound.len > MCP__SEAL_MAX)
+        return mcp__fail(error, MCP_EINVAL, 0, "it is too long");
+    unsigned char *raw = mcp__alloc(&server->allocator, token.len + 1);
+    if (!raw)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory to open it");
+    size_t len = mcp__base64url_decode(raw, token);
+    rc = len == SIZE_MAX ? MCP_EINVAL : open_raw(server, bound, raw, len, plain);
+    mcp__release(&server->allocator, raw);
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "it is not what this server gave out");
+}

@@ -1,0 +1,387 @@
+/* server.c: the server object: options, identity, capabilities, its providers' mounts, its host. */
+#include "server/core/access.h"
+#include "server/core/build.h"
+#include "server/core/seal.h"
+#include "server/core/server.h"
+#include "server/tasks/tasks.h"
+
+#include <stdio.h>
+
+enum {
+    DEFAULT_PAGE_SIZE = 1000,
+    DEFAULT_HANDLER_TIMEOUT_MS = 600 * 1000,
+    DEFAULT_LIST_TTL_MS = 5000,
+    DEFAULT_COALESCE_MS = 100,
+    DEFAULT_INPUT_TIMEOUT_MS = 10 * 60 * 1000,
+    MAX_COALESCE_MS = 3600 * 1000,
+};
+
+/* ---- identity --------------------------------------------------------------------------------------- */
+
+/* The Implementation object in the form of each revision; `info` is made to point into the text at the
+ * end, when it does not move any more. */
+static int render_info(mcp_server *server, const mcp_server_options *o)
+{
+    size_t start[MCP__REVISIONS + 1];
+    mcp__buf *b = &server->info_text;
+    mcp__buf_init(b, &server->allocator, SIZE_MAX);
+    for (size_t i = 0; i < MCP__REVISIONS; i++) {
+        const mcp__revision *r = &mcp__revisions[i];
+        start[i] = b->len;
+        mcp__object info = mcp__object_begin(b, r);
+        mcp__object_name(&info, o->name, o->title);
+        mcp__object_str(&info, "version", o->version);
+        if (r->implementation_extras) {
+            mcp__object_str(&info, "description", o->description);
+            mcp__object_str(&info, "websiteUrl", o->website_url);
+        }
+        mcp__object_icons(&info, o->icons, o->n_icons);
+        mcp__object_end(&info);
+    }
+    start[MCP__REVISIONS] = b->len;
+    for (size_t i = 0; i < MCP__REVISIONS && !b->failed; i++)
+        server->info[i] = (mcp_str){b->ptr + start[i], start[i + 1] - start[i]};
+    return b->failed;
+}
+
+static void set_defaults(mcp_server_options *o)
+{
+    if (o->page_size == 0)
+        o->page_size = DEFAULT_PAGE_SIZE;
+    if (o->list_ttl_ms == 0)
+        o->list_ttl_ms = DEFAULT_LIST_TTL_MS;
+    if (o->coalesce_ms == 0)
+        o->coalesce_ms = DEFAULT_COALESCE_MS;
+    if (o->input_timeout_ms == 0)
+        o->input_timeout_ms = DEFAULT_INPUT_TIMEOUT_MS;
+    o->coalesce_ms = MCP__MIN(o->coalesce_ms, (uint64_t)MAX_COALESCE_MS);
+    if (o->handler_timeout_ms == 0)
+        o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
+}
+
+/* The texts are not ours to keep. */
+static void forget_texts(mcp_server_options *o)
+{
+    o->name = o->version = o->title = o->description = o->website_url = o->instructions = NULL;
+    o->icons = NULL;
+    o->host = NULL;
+    o->allocator = NULL;
+}
+
+static int check_options(const mcp_server_options *o, mcp_error *error)
+{
+    if (!o->name || !*o->name)
+        return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"name\"");
+    if (!o->version)
+        return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"version\"");
+    return MCP_OK;
+}
+
+int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error)
+{
+    mcp_server_options o;
+    mcp__copy_options(&o, sizeof(o), options);
+    int rc = check_options(&o, error);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_allocator *allocator = mcp__allocator(o.allocator);
+    mcp_server *server = mcp__zalloc(allocator, sizeof(*server));
+    if (!server)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a server");
+    server->allocator = *allocator;
+    mcp__list_init(&server->sessions);
+    mcp__list_init(&server->retired);
+    mcp__usage_init(server);
+    uint64_t seed = (uintptr_t)server;
+    mcp__map_init(&server->topics, &server->allocator, seed, ~seed);
+    for (size_t i = 0; i < MCP__KINDS; i++)
+        mcp__map_init(&server->registry[i].by_key, &server->allocator, seed, i);
+    if (o.host)
+        mcp_server_set_host(server, o.host);
+    set_defaults(&o);
+    mcp__rate_init(server, &o);
+    mcp__hold_init(server, o.max_work_memory);
+    rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
+    if (rc == MCP_OK)
+        rc = render_info(server, &o);
+    if (rc == MCP_OK)
+        rc = mcp_server_set_instructions(server, o.instructions);
+    if (rc != MCP_OK) {
+        mcp_server_free(server);
+        return mcp__fail(error, rc, 0, "cannot make the server: %s",
+                         rc == MCP_EINVAL ? "a text is not UTF-8" : mcp_error_text(rc));
+    }
+    server->options = o;
+    forget_texts(&server->options);
+    *ret = server;
+    return MCP_OK;
+}
+
+int mcp_server_set_instructions(mcp_server *server, const char *instructions)
+{
+    mcp_str text = mcp_str_from(instructions);
+    if (mcp__utf8_valid(text.ptr, text.len) != text.len)
+        return MCP_EINVAL;
+    char *copy = instructions ? mcp__strdup(&server->allocator, text) : NULL;
+    if (instructions && !copy)
+        return MCP_ENOMEM;
+    mcp__release(&server->allocator, server->instructions);
+    server->instructions = copy;
+    return MCP_OK;
+}
+
+void mcp_server_set_instructions_hook(mcp_server *server,
+                                      const char *(*make)(mcp_request *req, void *user), void *user)
+{
+    server->make_instructions = make;
+    server->instructions_user = user;
+}
+
+void mcp_server_free(mcp_server *server)
+{
+    if (!server)
+        return;
+    assert(mcp__list_empty(&server->sessions));
+    mcp__tasks_free(server); /* whose handlers may still use the rest */
+    for (size_t i = 0; i < server->n_mounts; i++)
+        mcp__mount_free(server, server->mounts[i]);
+    mcp__release(&server->allocator, server->mounts);
+    mcp__build_free_all(server);
+    mcp__hub_free(server);
+    mcp__rate_free(server);
+    mcp__hold_free(server);
+    mcp__registry_free(server);
+    mcp__usage_free(server);
+    mcp__seal_free(server);
+    mcp__access_free(server);
+    mcp__buf_free(&server->info_text);
+    mcp_json_free(server->no_arguments);
+    mcp__release(&server->allocator, server->instructions);
+    mcp_allocator keep = server->allocator;
+    mcp__release(&keep, server);
+}
+
+/* ---- capabilities ------------------------------------------------------------------------------------- */
+
+bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
+{
+    const mcp_server_options *o = &server->options;
+    switch (kind) {
+    case MCP__RESOURCES:
+    case MCP__TEMPLATES:
+        return o->declare_resources || server->n_mounts || server->registry[MCP__RESOURCES].count ||
+               server->registry[MCP__TEMPLATES].count;
+    case MCP__PROMPTS: return o->declare_prompts || server->registry[MCP__PROMPTS].count;
+    case MCP__TOOLS: return o->declare_tools || server->registry[MCP__TOOLS].count;
+    case MCP__KINDS: break;
+    }
+    return false;
+}
+
+static bool completes(const mcp__registry *registry)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        if (registry->items[i]->complete)
+            return true;
+    }
+    return false;
+}
+
+bool mcp__server_completes(const mcp_server *server)
+{
+    return completes(&server->registry[MCP__TEMPLATES]) ||
+           completes(&server->registry[MCP__PROMPTS]);
+}
+
+/* Tools that are for other clients alone are no capability. */
+static bool offers_to(const mcp_request *req, mcp__kind kind)
+{
+    const mcp_server *server = req->server;
+    const mcp__registry *r = &server->registry[kind];
+    if (!mcp__server_offers(server, kind))
+        return false;
+    if (kind != MCP__TOOLS || server->options.declare_tools)
+        return true;
+    for (size_t i = 0; i < r->count; i++) {
+        if (mcp__entry_offered(r->items[i], req))
+            return true;
+    }
+    return false;
+}
+
+static void put_capability(mcp__object *o, const mcp_request *req, mcp__kind kind, const char *name)
+{
+    const mcp_server *server = req->server;
+    if (!offers_to(req, kind))
+        return;
+    mcp__object_key(o, name);
+    mcp__object inner = mcp__object_begin(o->buf, o->revision);
+    if (kind == MCP__RESOURCES && !server->options.no_subscribe) {
+        mcp__object_key(&inner, "subscribe");
+        mcp__buf_lit(o->buf, "true");
+    }
+    if (!server->options.no_list_changed) {
+        mcp__object_key(&inner, "listChanged");
+        mcp__buf_lit(o->buf, "true");
+    }
+    mcp__object_end(&inner);
+}
+
+void mcp__put_capabilities(mcp__buf *b, const mcp_request *req)
+{
+    const mcp_server *server = req->server;
+    mcp__object o = mcp__object_begin(b, req->revision);
+    put_capability(&o, req, MCP__RESOURCES, "resources");
+    put_capability(&o, req, MCP__PROMPTS, "prompts");
+    put_capability(&o, req, MCP__TOOLS, "tools");
+    if (server->options.logging) {
+        mcp__object_key(&o, "logging");
+        mcp__buf_lit(b, "{}");
+    }
+    if (req->revision->completions && mcp__server_completes(server)) {
+        mcp__object_key(&o, "completions");
+        mcp__buf_lit(b, "{}");
+    }
+    mcp__task_capabilities(&o, req->in.channel);
+    mcp__object_end(&o);
+}
+
+/* ---- mounts --------------------------------------------------------------------------------------------- */
+
+static bool under(const mcp__mount *m, mcp_str uri)
+{
+    size_t len = strlen(m->prefix);
+    return uri.len >= len &&
+           mcp__str_same((mcp_str){uri.ptr, m->scheme_len}, (mcp_str){m->prefix, m->scheme_len}) &&
+           memcmp(uri.ptr + m->scheme_len, m->prefix + m->scheme_len, len - m->scheme_len) == 0;
+}
+
+mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
+{
+    mcp__mount *best = NULL;
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        mcp__mount *m = server->mounts[i];
+        if (under(m, uri) && (!best || strlen(m->prefix) > strlen(best->prefix)))
+            best = m;
+    }
+    return best;
+}
+
+const char *mcp_server_mount_prefix(const mcp_server *server, size_t index)
+{
+    return index < server->n_mounts ? server->mounts[index]->prefix : NULL;
+}
+
+static int check_mount(const mcp_server *server, const char *prefix, const mcp_provider *provider,
+                       mcp_error *error)
+{
+    const char *colon = prefix ? strchr(prefix, ':') : NULL;
+    if (!colon || colon == prefix)
+        return mcp__fail(error, MCP_EINVAL, 0, "a mount needs a prefix that begins with a scheme");
+    if (!provider->read || !provider->name)
+        return mcp__fail(error, MCP_EINVAL, 0, "a provider needs \"name\" and \"read\"");
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (strcmp(server->mounts[i]->prefix, prefix) == 0)
+            return mcp__fail(error, MCP_EEXIST, 0, "something is mounted at %s already", prefix);
+    }
+    return MCP_OK;
+}
+
+/* Without its provider. */
+static void drop_mount(mcp_server *server, mcp__mount *mount)
+{
+    mcp__meter_give(mount->meter);
+    mcp__release(&server->allocator, mount->prefix);
+    mcp__release(&server->allocator, mount);
+}
+
+void mcp__mount_free(mcp_server *server, mcp__mount *mount)
+{
+    if (mount->provider.release)
+        mount->provider.release(mount->user);
+    drop_mount(server, mount);
+}
+
+int mcp__mount_keep(mcp_server *server, mcp__mount *mount)
+{
+    mcp__mount **grown =
+        mcp__resize(&server->allocator, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
+    if (!grown)
+        return MCP_ENOMEM;
+    server->mounts = grown;
+    server->mounts[server->n_mounts++] = mount;
+    return MCP_OK;
+}
+
+static int add_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
+                     void *user)
+{
+    const mcp_allocator *a = &server->allocator;
+    mcp__mount *m = mcp__zalloc(a, sizeof(*m));
+    if (!m)
+        return MCP_ENOMEM;
+    m->prefix = mcp__strdup(a, mcp_str_from(prefix));
+    m->meter = mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(prefix));
+    if (!m->prefix || !m->meter) {
+        drop_mount(server, m);
+        return MCP_ENOMEM;
+    }
+    m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
+    m->provider = *provider;
+    m->user = user;
+    m->built = server->building;
+    int rc = mcp__mount_keep(server, m);
+    if (rc != MCP_OK)
+        drop_mount(server, m);
+    return rc;
+}
+
+int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
+                     void *user, mcp_error *error)
+{
+    mcp_provider p;
+    mcp__copy_options(&p, sizeof(p), provider);
+    int rc = check_mount(server, prefix, &p, error);
+    if (rc == MCP_OK && (rc = add_mount(server, prefix, &p, user)) != MCP_OK)
+        mcp__fail(error, rc, 0, "no memory to mount %s", prefix);
+    if (rc != MCP_OK) {
+        if (p.release)
+            p.release(user);
+        return rc;
+    }
+    if (server->n_list_streams && !server->building)
+        mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
+    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
+    return MCP_OK;
+}
+
+/* ---- host --------------------------------------------------------------------------------------------------- */
+
+const mcp_host *mcp_server_host(const mcp_server *server)
+{
+    return server->has_host ? &server->host : NULL;
+}
+
+void mcp_server_set_host(mcp_server *server, const mcp_host *host)
+{
+    mcp__tasks_leave_host(server, host == NULL);
+    mcp__build_leave_host(server);
+    mcp__hold_leave_host(server);
+    server->has_host = host != NULL;
+    if (host)
+        mcp__copy_options(&server->host, sizeof(server->host), host);
+    mcp__tasks_enter_host(server);
+    mcp__build_enter_host(server);
+}
+
+void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
+{
+    if (!server->has_host || !server->host.log)
+        return;
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    server->host.log(server->host.user, level, line);
+}

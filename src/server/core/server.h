@@ -1,0 +1,69 @@
+/* server.h: the server: what is offered, to whom, and its host.
+ *
+ * The rooms of this layer:
+ *   core/     the server, its registry and mounts, sessions, requests, replies, subscriptions, limits
+ *   methods/  what answers each method; the table of them is core/dispatch.c
+ *   input/    what handlers ask their client
+ *   tasks/    calls that go on after their answer
+ */
+#ifndef MCP_SRC_SERVER_H
+#define MCP_SRC_SERVER_H
+
+#include <mcp/access.h>
+#include <mcp/provider.h>
+#include <mcp/server.h>
+
+#include "base/base.h"
+#include "json/json.h"
+#include "protocol/object.h"
+#include "server/core/hold.h"
+#include "server/core/rate.h"
+#include "server/core/registry.h"
+#include "server/core/usage.h"
+
+struct mcp_server {
+    mcp_allocator allocator;
+    mcp_server_options options; /* the numbers and switches; texts are below */
+    char *instructions;
+    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: those above */
+    void *instructions_user;
+    mcp__callers callers;
+    mcp__holds holds;
+    mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
+    mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
+    mcp__buf info_text;           /* what `info` points into */
+    mcp_host host;
+    bool has_host;
+    struct mcp__seal *seal; /* NULL: not needed yet */
+    mcp_access access;      /* may NULL: everybody may see everything */
+
+    mcp__registry registry[MCP__KINDS];
+    mcp__entry **by_specificity; /* the templates, most specific first */
+    uint64_t next_sequence;
+    mcp__mount **mounts; /* each in a block of its own: providers may mount while they are asked */
+    size_t n_mounts;
+
+    struct mcp__build *build; /* NULL: there was none yet */
+    mcp__link retired;        /* builds that were */
+    bool building;
+    struct mcp__closer *closers;
+    void (*resource_hook)(mcp_resource *resource, void *user);
+    void *resource_hook_user;
+
+    mcp__link sessions;
+    mcp__map topics;          /* canonical URI to mcp__topic */
+    size_t n_list_streams;    /* streams that want changes of the list of resources */
+    struct mcp__tasks *tasks; /* NULL: none are offered */
+    mcp__meters meters[MCP_USAGE_KINDS];
+    size_t no_files;      /* answers that failed for want of a descriptor, not yet logged */
+    int64_t files_logged; /* when that was last logged; 0: never */
+};
+
+bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
+bool mcp__server_completes(const mcp_server *server);
+/* {"resources":{…},…} for the client of a request, in the form of its revision. */
+void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
+void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
+    MCP_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,192 @@
+/* usage.c: how often each tool is called and each mount is read, and with what outcome (mcp_server_usage()).
+ *
+ * Who counts is a meter, which tools and mounts hold a pointer to, so that a request looks nothing up. It is found by
+ * its name at registration: a tool that is registered anew, as all are by mcp_server_rebuild(), goes on with its counts.
+ * What may surprise: a meter that nobody holds any more is added to that of "other", so that sums never decrease, and a
+ * tool with that name shares it.
+ */
+#include "server/core/access.h"
+#include "server/core/request.h"
+#include "server/core/usage.h"
+
+static const uint64_t bounds_ms[MCP_USAGE_BUCKETS] = {10, 100, 1000, 10000, 60000};
+
+static const size_t outcomes[] = {
+    [MCP__USED_GONE] = offsetof(mcp_usage, gone),
+    [MCP__USED_OK] = offsetof(mcp_usage, ok),
+    [MCP__USED_TOOL_ERROR] = offsetof(mcp_usage, tool_errors),
+    [MCP__USED_NOT_FOUND] = offsetof(mcp_usage, not_found),
+    [MCP__USED_ERROR] = offsetof(mcp_usage, errors),
+    [MCP__USED_INPUT] = offsetof(mcp_usage, questions),
+};
+
+static uint64_t *outcome_of(mcp_usage *usage, size_t i)
+{
+    return (uint64_t *)(void *)((char *)usage + outcomes[i]);
+}
+
+static void add_up(mcp_usage *to, mcp_usage *from)
+{
+    for (size_t i = 0; i < MCP__COUNT(outcomes); i++)
+        *outcome_of(to, i) += *outcome_of(from, i);
+    for (size_t i = 0; i <= MCP_USAGE_BUCKETS; i++)
+        to->buckets[i] += from->buckets[i];
+    to->in_flight += from->in_flight;
+    to->bytes += from->bytes;
+    to->duration_ms += from->duration_ms;
+}
+
+/* ---- meters ------------------------------------------------------------------------------------------ */
+
+static mcp_usage usage_of(mcp_usage_kind kind, mcp_str name)
+{
+    return (mcp_usage){
+        .size = sizeof(mcp_usage), .kind = kind, .name = name, .bounds_ms = bounds_ms};
+}
+
+void mcp__usage_init(mcp_server *server)
+{
+    for (size_t k = 0; k < MCP_USAGE_KINDS; k++) {
+        mcp__meters *m = &server->meters[k];
+        mcp__map_init(&m->by_name, &server->allocator, (uintptr_t)server, k);
+        mcp__list_init(&m->all);
+        m->other = (mcp__meter){.server = server, .refs = 1};
+        m->other.usage = usage_of((mcp_usage_kind)k, MCP_STR("other"));
+    }
+}
+
+void mcp__usage_free(mcp_server *server)
+{
+    for (size_t k = 0; k < MCP_USAGE_KINDS; k++)
+        mcp__map_free(&server->meters[k].by_name);
+}
+
+mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name)
+{
+    mcp__meters *m = &server->meters[kind];
+    mcp__meter *meter =
+        mcp_str_eq(name, m->other.usage.name) ? &m->other : mcp__map_get(&m->by_name, name);
+    if (meter) {
+        meter->refs++;
+        return meter;
+    }
+    meter = mcp__zalloc(&server->allocator, sizeof(*meter) + name.len);
+    if (!meter)
+        return NULL;
+    char *copy = (char *)(meter + 1);
+    memcpy(copy, name.ptr, name.len);
+    meter->server = server;
+    meter->refs = 1;
+    meter->usage = usage_of(kind, (mcp_str){copy, name.len});
+    if (mcp__map_add(&m->by_name, meter->usage.name, meter) != MCP_OK) {
+        mcp__release(&server->allocator, meter);
+        return NULL;
+    }
+    mcp__list_append(&m->all, &meter->link);
+    return meter;
+}
+
+void mcp__meter_give(mcp__meter *meter)
+{
+    if (!meter || --meter->refs)
+        return;
+    mcp_server *server = meter->server;
+    mcp__meters *m = &server->meters[meter->usage.kind];
+    add_up(&m->other.usage, &meter->usage);
+    mcp__map_remove(&m->by_name, meter->usage.name);
+    mcp__list_remove(&meter->link);
+    mcp__release(&server->allocator, meter);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------- */
+
+/* The host's clock, which goes on while a handler runs; without one, when the channel was last called. 0: unknown. */
+static int64_t clock_of(const mcp_request *req)
+{
+    const mcp_server *server = req->server;
+    if (server->has_host && server->host.now)
+        return server->host.now(server->host.user);
+    return req->in.channel ? MCP__MAX(req->in.channel->now, 0) : 0;
+}
+
+void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
+{
+    mcp__used *used = &req->used;
+    if (!used->meter)
+        used->since = clock_of(req);
+    meter->refs++;
+    meter->usage.in_flight++;
+    if (used->meter) {
+        used->meter->usage.in_flight--;
+        mcp__meter_give(used->meter);
+    }
+    used->meter = meter;
+    used->bytes = 0; /* it may run once more */
+}
+
+void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind)
+{
+    mcp__usage_begin(req, &req->server->meters[kind].other);
+}
+
+void mcp__usage_end(mcp_request *req)
+{
+    mcp__used *used = &req->used;
+    if (!used->meter)
+        return;
+    mcp_usage *usage = &used->meter->usage;
+    int64_t elapsed = clock_of(req) - used->since;
+    uint64_t ms = elapsed > 0 ? (uint64_t)elapsed : 0;
+    size_t bucket = 0;
+    while (bucket < MCP_USAGE_BUCKETS && ms > bounds_ms[bucket])
+        bucket++;
+    usage->buckets[bucket]++;
+    usage->duration_ms += ms;
+    usage->in_flight--;
+    (*outcome_of(usage, used->outcome))++;
+    if (used->outcome == MCP__USED_OK)
+        usage->bytes += used->bytes;
+    mcp__meter_give(used->meter);
+    used->meter = NULL;
+}
+
+/* ---- what is told --------------------------------------------------------------------------------------- */
+
+static bool is_unused(mcp_usage *usage)
+{
+    uint64_t n = usage->in_flight;
+    for (size_t i = 0; i < MCP__COUNT(outcomes); i++)
+        n += *outcome_of(usage, i);
+    return n == 0;
+}
+
+/* A scheme alone names nothing that could be hidden. */
+static bool may_know(const mcp_server *server, const char *principal, const mcp_usage *usage)
+{
+    if (!server->access.may)
+        return true;
+    if (usage->kind == MCP_USAGE_TOOL)
+        return server->access.may(server->access.user, principal, MCP_ITEM_TOOL, usage->name);
+    return usage->name.ptr[usage->name.len - 1] == ':' ||
+           mcp__may_read(server, principal, usage->name);
+}
+
+void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
+                      void (*each)(void *user, const mcp_usage *usage), void *user)
+{
+    if ((unsigned)kind >= MCP_USAGE_KINDS)
+        return;
+    const mcp__meters *m = &server->meters[kind];
+    mcp_usage other = m->other.usage;
+    for (mcp__link *l = m->all.next; l != &m->all; l = l->next) {
+        mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
+        if (is_unused(usage))
+            continue;
+        if (may_know(server, principal, usage))
+            each(user, usage);
+        else
+            add_up(&other, usage);
+    }
+    if (!is_unused(&other))
+        each(user, &other);
+}

@@ -1,0 +1,425 @@
+/* deliver.c: how a request's questions get to its client, and how their answers come back.
+ *
+ * Modern: the request ends with an InputRequiredResult; what has to be known when it is repeated is sealed
+ * into requestState, bound to who asked for what. Legacy: requests of ours accompany the request, which waits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/core/method.h"
+#include "server/core/seal.h"
+#include "server/input/input.h"
+#include "server/tasks/tasks.h"
+
+/* ---- what a sealed state is bound to ---------------------------------------------------------------- */
+
+typedef struct member {
+    mcp_str key;
+    const mcp_json *value;
+} member;
+
+static int compare_members(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    size_t n = MCP__MIN(x->key.len, y->key.len);
+    int order = n ? memcmp(x->key.ptr, y->key.ptr, n) : 0;
+    return order ? order : (x->key.len > y->key.len) - (x->key.len < y->key.len);
+}
+
+/* What a client may write anew for each attempt. */
+static bool is_transient(mcp_str key)
+{
+    return mcp_str_eq(key, MCP_STR("_meta")) || mcp_str_eq(key, MCP_STR("inputResponses")) ||
+           mcp_str_eq(key, MCP_STR("requestState"));
+}
+
+static void put_canonical(mcp__buf *b, const mcp_json *value, bool top);
+
+/* Its members in order of their keys: a client need not repeat them in the order that it had. */
+static void put_sorted(mcp__buf *b, const mcp_json *object, bool top)
+{
+    size_t count = mcp_json_count(object), n = 0;
+    member *members = count ? mcp__alloc(b->allocator, count * sizeof(*members)) : NULL;
+    if (count && !members)
+        b->failed = MCP_ENOMEM;
+    mcp_json_iter it = {0};
+    member m;
+    while (members && (m.value = mcp_json_next(object, &it, &m.key)) != NULL) {
+        if (!top || !is_transient(m.key))
+            members[n++] = m;
+    }
+    if (n)
+        qsort(members, n, sizeof(*members), compare_members);
+    mcp__buf_char(b, '{');
+    for (size_t i = 0; i < n; i++) {
+        mcp__json_put_str(b, members[i].key);
+        mcp__buf_char(b, ':');
+        put_canonical(b, members[i].value, false);
+        mcp__buf_char(b, ',');
+    }
+    mcp__buf_char(b, '}');
+    mcp__release(b->allocator, members);
+}
+
+static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
+{
+    if (mcp_json_is(value, MCP_JSON_OBJECT)) {
+        put_sorted(b, value, top);
+    } else if (mcp_json_is(value, MCP_JSON_ARRAY)) {
+        mcp__buf_char(b, '[');
+        mcp_json_iter it = {0};
+        for (const mcp_json *v; (v = mcp_json_next(value, &it, NULL)) != NULL;) {
+            put_canonical(b, v, false);
+            mcp__buf_char(b, ',');
+        }
+        mcp__buf_char(b, ']');
+    } else {
+        mcp__json_put_value(b, value);
+    }
+}
+
+/* Principal, method, and the params but for what changes between attempts. Nobody in particular is somebody else
+ * than who has the empty name. */
+static void put_bound(mcp__buf *b, const mcp_request *req)
+{
+    mcp_str principal = mcp__request_principal_str(req);
+    mcp__buf_printf(b, "%s\n", req->method->name);
+    if (principal.ptr) {
+        mcp__buf_printf(b, "%zu\n", principal.len);
+        mcp__buf_str(b, principal);
+    }
+    put_canonical(b, req->in.message.params, true);
+}
+
+/* ---- modern: what comes back ---------------------------------------------------------------------------- */
+
+static int bad_state(mcp_request *req, const char *why)
+{
+    return mcp_reply_fail(
+        req, MCP__INVALID_PARAMS,
+        "Invalid params: \"requestState\": %s; send the request without it to begin anew", why);
+}
+
+static void read_names(struct mcp__input *input, const mcp_json *names)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *n;
+         input->n_once < MCP__MAX_ONCE && (n = mcp_json_next(names, &it, NULL)) != NULL;)
+        input->once[input->n_once++] = mcp_json_string(n);
+}
+
+static int read_answers(mcp_request *req, const mcp_json *answers)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(answers, &it, &key)) != NULL;) {
+        mcp__answer *answer = mcp_request_alloc(req, sizeof(*answer));
+        if (!answer)
+            return MCP_ENOMEM;
+        *answer = (mcp__answer){.key = key, .value = v};
+        mcp__list_append(&req->input->answers, &answer->link);
+    }
+    return MCP_OK;
+}
+
+static int read_own_state(mcp_request *req, mcp_str text)
+{
+    char *bytes = mcp_request_alloc(req, text.len + 1);
+    size_t len = bytes ? mcp__base64_decode(bytes, text) : 0;
+    if (!bytes)
+        return MCP_ENOMEM;
+    req->input->state = (mcp_str){bytes, len == SIZE_MAX ? 0 : len};
+    return MCP_OK;
+}
+
+/* What was sealed is ours, and of the shape that put_state() gave it. */
+static int read_state(mcp_request *req, mcp_str text)
+{
+    struct mcp__input *input = req->input;
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    int rc = mcp_json_parse(text, &limits, &req->server->allocator, &input->opened, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *root = mcp_json_root(input->opened);
+    if (mcp_json_int(mcp_json_get(root, "expires"), 0) < mcp__server_clock(req->server))
+        return bad_state(req, "it has expired");
+    mcp_str series = mcp_json_string(mcp_json_get(root, "series"));
+    if (series.len < sizeof(input->series))
+        memcpy(input->series, series.ptr, series.len);
+    input->round = mcp_json_int(mcp_json_get(root, "round"), 0) + 1;
+    read_names(input, mcp_json_get(root, "once"));
+    rc = read_own_state(req, mcp_json_string(mcp_json_get(root, "state")));
+    return rc == MCP_OK ? read_answers(req, mcp_json_get(root, "answers")) : rc;
+}
+
+static int open_state(mcp_request *req, mcp_str token)
+{
+    mcp_error why = {0};
+    mcp__buf bound, plain;
+    mcp__buf_init(&bound, &req->server->allocator, 0);
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    put_bound(&bound, req);
+    int rc = bound.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_open(req->server, mcp__buf_view(&bound), token, &plain, &why);
+    if (rc == MCP_OK)
+        rc = read_state(req, mcp__buf_view(&plain));
+    else if (rc == MCP_EINVAL)
+        rc = bad_state(req, "it is not what this server gave out for this request");
+    mcp__buf_free(&plain);
+    mcp__buf_free(&bound);
+    return rc;
+}
+
+int mcp__input_open(mcp_request *req)
+{
+    const mcp_json *params = req->in.message.params;
+    const mcp_json *responses = mcp_json_get(params, "inputResponses");
+    const mcp_json *token = mcp_json_get(params, "requestState");
+    if ((!responses && !token) || !req->revision->input_results)
+        return MCP_OK;
+    if (responses && !mcp_json_is(responses, MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"inputResponses\" must be an object");
+    if (token && !mcp_json_is(token, MCP_JSON_STRING))
+        return bad_state(req, "it must be a string");
+    struct mcp__input *input = mcp__input_need(req);
+    if (!input)
+        return MCP_ENOMEM;
+    input->responses = responses;
+    return token ? open_state(req, mcp_json_string(token)) : MCP_OK;
+}
+
+/* ---- modern: what goes out --------------------------------------------------------------------------------- */
+
+const char *mcp_request_series(mcp_request *req)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    unsigned char bytes[16];
+    if (!input)
+        return NULL;
+    if (input->series[0])
+        return input->series;
+    if (mcp__server_random(req->server, bytes, sizeof(bytes)) != MCP_OK)
+        return NULL;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(input->series + 2 * i, 3, "%02x", (unsigned)bytes[i]);
+    return input->series;
+}
+
+static void put_names(mcp__buf *b, const struct mcp__input *input)
+{
+    mcp__buf_char(b, '[');
+    for (size_t i = 0; i < input->n_once; i++) {
+        if (i)
+            mcp__buf_char(b, ',');
+        mcp__json_put_str(b, input->once[i]);
+    }
+    mcp__buf_char(b, ']');
+}
+
+static void put_answers(mcp__buf *b, const struct mcp__input *input)
+{
+    char separator = '{';
+    for (mcp__link *l = input->answers.next; l != &input->answers; l = l->next) {
+        const mcp__answer *answer = mcp__container(l, mcp__answer, link);
+        mcp__buf_char(b, separator);
+        mcp__json_put_str(b, answer->key);
+        mcp__buf_char(b, ':');
+        mcp__json_put_value(b, answer->value);
+        separator = ',';
+    }
+    if (separator == '{')
+        mcp__buf_char(b, '{');
+    mcp__buf_char(b, '}');
+}
+
+static void put_state(mcp__buf *b, mcp_request *req)
+{
+    const struct mcp__input *input = req->input;
+    const char *series = mcp_request_series(req);
+    mcp__buf_lit(b, "{\"expires\":");
+    mcp__json_put_int(b, mcp__server_clock(req->server) + (int64_t)mcp__seal_lifetime(req->server));
+    mcp__buf_lit(b, ",\"round\":");
+    mcp__json_put_int(b, input->round);
+    mcp__buf_lit(b, ",\"series\":");
+    mcp__json_put_str(b, mcp_str_from(series ? series : ""));
+    mcp__buf_lit(b, ",\"state\":");
+    mcp__json_put_base64(b, input->state.ptr, input->state.len);
+    mcp__buf_lit(b, ",\"once\":");
+    put_names(b, input);
+    mcp__buf_lit(b, ",\"answers\":");
+    put_answers(b, input);
+    mcp__buf_char(b, '}');
+}
+
+static int put_sealed_state(mcp__buf *to, mcp_request *req)
+{
+    mcp_error why = {0};
+    mcp__buf bound, plain;
+    mcp__buf_init(&bound, &req->server->allocator, 0);
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    put_bound(&bound, req);
+    put_state(&plain, req);
+    int rc = bound.failed ? bound.failed : plain.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_text(req->server, mcp__buf_view(&bound), mcp__buf_view(&plain), to, &why);
+    if (rc != MCP_OK && rc != MCP_ENOMEM)
+        mcp_reply_fail(req, MCP__INTERNAL_ERROR, "Internal error: %s", why.text);
+    mcp__buf_free(&plain);
+    mcp__buf_free(&bound);
+    return rc;
+}
+
+/* It has to come back in a message, with the request and the new answers. */
+static int check_length(mcp_request *req, size_t len)
+{
+    size_t max = req->in.channel->options.max_message;
+    return len <= max / 2 ? MCP_OK
+                          : mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                           "Internal error: what has to be kept for the next round "
+                                           "is too large for max_message (%zu)",
+                                           max);
+}
+
+static void answer_with_questions(mcp_request *req)
+{
+    mcp__buf state;
+    mcp__buf_init(&state, &req->server->allocator, 0);
+    int rc = put_sealed_state(&state, req);
+    if (rc == MCP_OK)
+        rc = check_length(req, state.len);
+    if (rc == MCP_OK) {
+        mcp__buf b = mcp__channel_take_buf(req->in.channel);
+        mcp__put_result_head(&b, mcp__request_id(req));
+        mcp__buf_lit(&b, "{\"resultType\":\"input_required\",\"inputRequests\":");
+        mcp__put_questions(&b, req->input);
+        mcp__buf_lit(&b, ",\"requestState\":");
+        mcp__json_put_str(&b, mcp__buf_view(&state));
+        mcp__buf_lit(&b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
+        mcp__buf_str(&b, req->server->info[mcp__revision_index(req->revision)]);
+        mcp__buf_lit(&b, "}}}");
+        mcp__buf_free(&state);
+        req->used.outcome = b.failed ? MCP__USED_ERROR : MCP__USED_INPUT;
+        mcp__request_send(req, &b);
+        return;
+    }
+    mcp__buf_free(&state);
+    mcp__request_finish(req, rc);
+}
+
+/* ---- legacy ---------------------------------------------------------------------------------------------------- */
+
+void mcp__input_tell_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id)
+{
+    char params[96];
+    int len = snprintf(params, sizeof(params),
+                       "{\"requestId\":%lld,\"reason\":\"The answer is not needed any more\"}",
+                       (long long)id);
+    mcp__channel_notify(channel, exchange, MCP_STR("notifications/cancelled"),
+                        (mcp_str){params, (size_t)len});
+}
+
+void mcp__input_abandon(mcp_request *req)
+{
+    struct mcp__input *input = req->input;
+    mcp_channel *channel = req->in.channel;
+    if (!input)
+        return;
+    for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
+        mcp__question *q = mcp__container(l, mcp__question, link);
+        if (q->id && channel && mcp__channel_forget(channel, q->id))
+            mcp__input_tell_abandoned(channel, req->in.exchange, q->id);
+        q->id = 0;
+    }
+    input->n_sent = 0;
+}
+
+void mcp__input_give_up(mcp_request *req, int rc)
+{
+    mcp__input_abandon(req);
+    req->state = MCP__REQUEST_RUNNING;
+    mcp__request_finish(req, rc);
+}
+
+static int no_answer(mcp_request *req, const mcp__question *q, int rc)
+{
+    if (rc != MCP_ETIMEOUT)
+        return rc;
+    return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "The client did not answer %.*s within %llu ms",
+                          (int)q->method.len, q->method.ptr,
+                          (unsigned long long)req->server->options.input_timeout_ms);
+}
+
+static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+{
+    mcp__question *q = user;
+    mcp_request *req = q->req;
+    int64_t id = q->id;
+    q->id = 0;
+    req->input->n_sent--;
+    if (rc == MCP_ETIMEOUT)
+        mcp__input_tell_abandoned(channel, req->in.exchange, id);
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        rc = mcp__input_give(req, q->key, result, rc == MCP_EREMOTE);
+    else
+        rc = no_answer(req, q, rc);
+    if (rc != MCP_OK)
+        mcp__input_give_up(req, rc);
+    else if (req->input->n_sent == 0)
+        mcp__input_rerun(req);
+}
+
+static void send_questions(mcp_request *req)
+{
+    struct mcp__input *input = req->input;
+    mcp_channel *channel = req->in.channel;
+    const mcp__session *session = channel->state;
+    req->state = MCP__REQUEST_WAITING;
+    input->held = !session->initialized;
+    if (input->held) {
+        mcp__deadline_start(req);
+        return;
+    }
+    for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
+        mcp__question *q = mcp__container(l, mcp__question, link);
+        int rc =
+            mcp__channel_request(channel, req->in.exchange, q->method, q->params,
+                                 req->server->options.input_timeout_ms, take_answer, q, &q->id);
+        if (rc != MCP_OK) {
+            mcp__input_give_up(req, rc);
+            return;
+        }
+        input->n_sent++;
+    }
+}
+
+/* Before notifications/initialized a server sends pings and log messages alone (2025-11-25, basic/lifecycle). */
+void mcp__input_send_held(mcp__session *session)
+{
+    mcp_channel *channel = session->channel;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        mcp_request *req = mcp__container(in, mcp_request, in);
+        l = l->next;
+        if (mcp__input_is_held(req))
+            send_questions(req);
+    }
+}
+
+/* ---- both --------------------------------------------------------------------------------------------------------- */
+
+void mcp__input_deliver(mcp_request *req)
+{
+    if (!req->input || req->input->n_questions == 0) {
+        mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                       "Internal error: the handler needs input and asked for none");
+        mcp__request_finish(req, MCP_ESTATE);
+    } else if (req->task) {
+        mcp__task_park(req);
+    } else if (req->revision->input_results) {
+        answer_with_questions(req);
+    } else {
+        send_questions(req);
+    }
+}

@@ -1,0 +1,313 @@
+/* input.c: a handler's questions and their answers, whatever way they travel (2026-07-28, basic/patterns/mrtr).
+ *
+ * The surprising thing: a question is not kept over the rounds. The handler runs from its start and asks
+ * again; what has an answer by then is answered, what has none is a question of the next round.
+ */
+#include "server/core/method.h"
+#include "server/input/input.h"
+
+enum {
+    MAX_WRONG = 8, /* answers that do not fit before a legacy client is given up */
+};
+
+struct mcp__input *mcp__input_need(mcp_request *req)
+{
+    struct mcp__input *input = req->input;
+    if (input)
+        return input;
+    input = mcp_request_alloc(req, sizeof(*input));
+    if (!input)
+        return NULL;
+    *input = (struct mcp__input){.n_questions = 0};
+    mcp__list_init(&input->questions);
+    mcp__list_init(&input->answers);
+    req->input = input;
+    return input;
+}
+
+static void drop_answer(mcp__answer *answer)
+{
+    mcp__list_remove(&answer->link);
+    mcp_json_free(answer->doc);
+}
+
+void mcp__input_clear(mcp_request *req)
+{
+    struct mcp__input *input = req->input;
+    if (!input)
+        return;
+    while (!mcp__list_empty(&input->answers))
+        drop_answer(mcp__container(input->answers.next, mcp__answer, link));
+    mcp_json_free(input->opened);
+    req->input = NULL;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------- */
+
+mcp__question *mcp__input_question(const struct mcp__input *input, mcp_str key)
+{
+    for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
+        mcp__question *q = mcp__container(l, mcp__question, link);
+        if (mcp_str_eq(q->key, key))
+            return q;
+    }
+    return NULL;
+}
+
+void mcp__put_questions(mcp__buf *b, const struct mcp__input *input)
+{
+    char separator = '{';
+    for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
+        const mcp__question *q = mcp__container(l, mcp__question, link);
+        mcp__buf_char(b, separator);
+        mcp__json_put_str(b, q->key);
+        mcp__buf_lit(b, ":{\"method\":");
+        mcp__json_put_str(b, q->method);
+        mcp__buf_lit(b, ",\"params\":");
+        mcp__buf_str(b, q->params);
+        mcp__buf_char(b, '}');
+        separator = ',';
+    }
+    if (separator == '{')
+        mcp__buf_char(b, '{');
+    mcp__buf_char(b, '}');
+}
+
+static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, MCP__MAX_PARAMS);
+    int rc = ask->put(req, ask->what, &b);
+    if (rc == MCP_OK)
+        rc = b.failed;
+    if (rc == MCP_OK) {
+        q->params = mcp__request_copy(req, mcp__buf_view(&b));
+        rc = q->params.ptr ? MCP_OK : MCP_ENOMEM;
+    }
+    mcp__buf_free(&b);
+    if (rc == MCP_EINVAL || rc == MCP_EPARSE)
+        mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                       "Internal error: what is asked with the key \"%s\" is not well-formed",
+                       ask->key);
+    return rc;
+}
+
+int mcp__input_add(mcp_request *req, const mcp__ask *ask)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    if (!input)
+        return MCP_ENOMEM;
+    mcp_str key = mcp_str_from(ask->key);
+    if (mcp__input_question(input, key))
+        return MCP_INPUT_REQUIRED;
+    int rc = mcp_request_require(req, ask->capability);
+    if (rc != MCP_OK)
+        return rc;
+    if (input->n_questions == MCP__MAX_QUESTIONS)
+        return MCP_ELIMIT;
+    mcp__question *q = mcp_request_alloc(req, sizeof(*q));
+    if (!q)
+        return MCP_ENOMEM;
+    *q = (mcp__question){.req = req, .method = mcp_str_from(ask->method)};
+    q->key = mcp__request_copy(req, key);
+    rc = q->key.ptr ? put_params(req, ask, q) : MCP_ENOMEM;
+    if (rc != MCP_OK)
+        return rc;
+    mcp__list_append(&input->questions, &q->link);
+    input->n_questions++;
+    return MCP_INPUT_REQUIRED;
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------- */
+
+static mcp__answer *add_answer(mcp_request *req, mcp_str key, const mcp_json *value)
+{
+    mcp__answer *answer = mcp_request_alloc(req, sizeof(*answer));
+    mcp_str copy = answer ? mcp__request_copy(req, key) : (mcp_str){0};
+    if (!copy.ptr)
+        return NULL;
+    *answer = (mcp__answer){.key = copy, .value = value};
+    mcp__list_append(&req->input->answers, &answer->link);
+    return answer;
+}
+
+mcp__answer *mcp__input_answer(const struct mcp__input *input, mcp_str key)
+{
+    for (mcp__link *l = input->answers.next; l != &input->answers; l = l->next) {
+        mcp__answer *answer = mcp__container(l, mcp__answer, link);
+        if (mcp_str_eq(answer->key, key))
+            return answer;
+    }
+    return NULL;
+}
+
+static int copy_value(mcp_request *req, const mcp_json *value, mcp_json_doc **ret)
+{
+    mcp__buf text;
+    mcp__buf_init(&text, &req->server->allocator, 0);
+    mcp__json_put_value(&text, value);
+    /* It came through our limits once already. */
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    int rc = text.failed;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(mcp__buf_view(&text), &limits, &req->server->allocator, ret, NULL);
+    mcp__buf_free(&text);
+    return rc;
+}
+
+int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool refused)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    mcp_json_doc *doc = NULL;
+    int rc = input ? copy_value(req, value, &doc) : MCP_ENOMEM;
+    if (rc != MCP_OK)
+        return rc;
+    mcp__answer *answer = mcp__input_answer(input, key);
+    if (answer)
+        drop_answer(answer);
+    answer = add_answer(req, key, mcp_json_root(doc));
+    if (!answer) {
+        mcp_json_free(doc);
+        return MCP_ENOMEM;
+    }
+    answer->doc = doc;
+    answer->refused = refused;
+    mcp__question *q = mcp__input_question(input, key);
+    if (q) {
+        mcp__list_remove(&q->link);
+        input->n_questions--;
+    }
+    return MCP_OK;
+}
+
+/* What the handler finds when it returns MCP_EREMOTE without an error of its own. */
+static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
+{
+    mcp_str why = mcp_json_string(mcp_json_get(error, "message"));
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, 0);
+    mcp__buf_printf(&b, "The client refused %s: %.*s", ask->method, mcp__shown(why), why.ptr);
+    req->refusal = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return MCP_EREMOTE;
+}
+
+/* The answer that is there; NULL: none, or one that does not fit. MCP_OK or a negative code. */
+static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
+{
+    struct mcp__input *input = req->input;
+    mcp_str key = mcp_str_from(ask->key);
+    mcp__answer *answer = mcp__input_answer(input, key);
+    const mcp_json *response = mcp_json_get_str(input->responses, key);
+    if (response && (!answer || answer->value != response)) {
+        if (answer)
+            drop_answer(answer); /* of an earlier round */
+        answer = add_answer(req, key, response);
+        if (!answer)
+            return MCP_ENOMEM;
+    }
+    *ret = answer;
+    if (!answer || answer->refused || ask->fits(req, ask->what, answer->value))
+        return MCP_OK;
+    drop_answer(answer);
+    *ret = NULL;
+    if (++input->wrong > MAX_WRONG)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                              "The client's answers to %s (\"%s\") do not fit what was asked",
+                              ask->method, ask->key);
+    return MCP_OK;
+}
+
+int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret)
+{
+    *ret = NULL;
+    size_t len = ask->key ? strlen(ask->key) : 0;
+    if (!req->method || !req->method->again)
+        return MCP_ESTATE;
+    if (len == 0 || len > MCP__MAX_KEY)
+        return MCP_EINVAL;
+    if (!mcp__input_need(req))
+        return MCP_ENOMEM;
+    mcp__answer *answer = NULL;
+    int rc = find_answer(req, ask, &answer);
+    if (rc != MCP_OK)
+        return rc;
+    if (!answer)
+        return mcp__input_add(req, ask);
+    if (answer->refused)
+        return refused(req, ask, answer->value);
+    *ret = answer->value;
+    return MCP_OK;
+}
+
+/* ---- over the rounds -------------------------------------------------------------------------------------- */
+
+mcp_str mcp_request_state(const mcp_request *req)
+{
+    return req->input ? req->input->state : (mcp_str){0};
+}
+
+int mcp_request_set_state(mcp_request *req, mcp_str state)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    if (!input)
+        return MCP_ENOMEM;
+    if (state.len > MCP__MAX_STATE)
+        return MCP_ELIMIT;
+    char *copy = mcp_request_strdup(req, state);
+    if (!copy)
+        return MCP_ENOMEM;
+    input->state = (mcp_str){copy, state.len};
+    return MCP_OK;
+}
+
+bool mcp_request_once(mcp_request *req, const char *name)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    mcp_str s = mcp_str_from(name);
+    if (!input || s.len > MCP__MAX_KEY) {
+        req->failed = input ? MCP_ELIMIT : MCP_ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < input->n_once; i++) {
+        if (mcp_str_eq(input->once[i], s))
+            return false;
+    }
+    char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
+    if (!copy) {
+        /* It was not done, and the handler takes it for done: nothing good can come of this request. */
+        req->failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
+        return false;
+    }
+    input->once[input->n_once++] = (mcp_str){copy, s.len};
+    return true;
+}
+
+static void reset_reply(mcp_request *req)
+{
+    if (req->in.channel && req->begun)
+        mcp__channel_give_buf(req->in.channel, &req->out);
+    else
+        mcp__buf_free(&req->out);
+    mcp__buf_init(&req->out, req->in.allocator, 0);
+    mcp__buf_free(&req->meta);
+    req->meta = (mcp__buf){.ptr = NULL};
+    req->members = NULL;
+    req->begun = req->is_error = req->has_structured = req->has_cache = false;
+    req->failed = req->error_code = 0;
+    req->count = 0;
+    req->error_message = req->error_data = req->structured = (mcp_str){0};
+    req->description = req->refusal = (mcp_str){0};
+    req->on_cancel = NULL;
+}
+
+void mcp__input_rerun(mcp_request *req)
+{
+    struct mcp__input *input = req->input;
+    reset_reply(req);
+    mcp__list_init(&input->questions);
+    input->n_questions = 0;
+    input->round++;
+    req->state = MCP__REQUEST_RUNNING;
+    mcp__request_finish(req, req->method->again(req));
+}

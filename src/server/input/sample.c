@@ -1,0 +1,277 @@
+/* sample.c: what is asked of the client rather than of its user: a model's answer, the folders that it works in
+ * (2026-07-28, client/sampling and client/roots).
+ */
+#include "server/core/request.h"
+#include "server/input/input.h"
+
+/* ---- sampling: what goes out ------------------------------------------------------------------------ */
+
+static void put_text_message(mcp__buf *b, const char *text)
+{
+    mcp__buf_lit(b, "[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+    mcp__json_put_str(b, mcp_str_from(text));
+    mcp__buf_lit(b, "}}]");
+}
+
+/* A message with several contents is several messages to revisions that allow one each. */
+static void put_split(mcp__buf *b, const mcp_json *message, bool *first)
+{
+    const mcp_json *content = mcp_json_get(message, "content");
+    mcp_json_iter it = {0};
+    bool single = !mcp_json_is(content, MCP_JSON_ARRAY);
+    const mcp_json *c = single ? content : mcp_json_next(content, &it, NULL);
+    for (; c; c = single ? NULL : mcp_json_next(content, &it, NULL)) {
+        if (!*first)
+            mcp__buf_char(b, ',');
+        *first = false;
+        mcp__buf_lit(b, "{\"role\":");
+        mcp__json_put_value(b, mcp_json_get(message, "role"));
+        mcp__buf_lit(b, ",\"content\":");
+        mcp__json_put_value(b, c);
+        mcp__buf_char(b, '}');
+    }
+}
+
+static bool is_message(const mcp_json *message)
+{
+    const mcp_json *content = mcp_json_get(message, "content");
+    mcp_str role = mcp_json_string(mcp_json_get(message, "role"));
+    return (mcp_str_eq(role, MCP_STR("user")) || mcp_str_eq(role, MCP_STR("assistant"))) &&
+           (mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY));
+}
+
+/* ---- sampling: tool use in messages (2026-07-28, client/sampling, "Message Content Constraints") -------- */
+
+/* The next content of a message, which may have one alone. */
+static const mcp_json *next_content(const mcp_json *message, mcp_json_iter *it)
+{
+    const mcp_json *content = mcp_json_get(message, "content");
+    if (mcp_json_is(content, MCP_JSON_ARRAY))
+        return mcp_json_next(content, it, NULL);
+    return content && it->index++ == 0 ? content : NULL;
+}
+
+static bool is_type(const mcp_json *content, const char *type)
+{
+    return mcp_str_eq(mcp_json_string(mcp_json_get(content, "type")), mcp_str_from(type));
+}
+
+static size_t count_of(const mcp_json *message, const char *type)
+{
+    mcp_json_iter it = {0};
+    size_t n = 0;
+    for (const mcp_json *c; (c = next_content(message, &it)) != NULL;)
+        n += is_type(c, type);
+    return n;
+}
+
+/* Whether each content of `type` in a message has its counterpart in another one: the same id under another name. */
+static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
+                     const char *counterpart, const char *its_id)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *c; (c = next_content(from, &it)) != NULL;) {
+        mcp_str wanted = mcp_json_string(mcp_json_get(c, id));
+        mcp_json_iter others = {0};
+        const mcp_json *o = NULL;
+        if (!is_type(c, type))
+            continue;
+        while (wanted.ptr && (o = next_content(in, &others)) != NULL) {
+            if (is_type(o, counterpart) &&
+                mcp_str_eq(mcp_json_string(mcp_json_get(o, its_id)), wanted))
+                break;
+        }
+        if (!o)
+            return false;
+    }
+    return true;
+}
+
+/* What is wrong between a message and the one before it (NULL: there is none), or NULL. */
+static const char *tool_problem(const mcp_json *before, const mcp_json *message)
+{
+    bool user = mcp_str_eq(mcp_json_string(mcp_json_get(message, "role")), MCP_STR("user"));
+    size_t results = count_of(message, "tool_result"), all = 0;
+    mcp_json_iter it = {0};
+    while (next_content(message, &it))
+        all++;
+    if (count_of(before, "tool_use") &&
+        (!results || !each_has(before, "tool_use", "id", message, "tool_result", "toolUseId")))
+        return "a tool_use of the message before it has no tool_result in it";
+    if (!results)
+        return user && count_of(message, "tool_use") ? "a user's message has no tool_use" : NULL;
+    if (!user)
+        return "only a user's message has tool_results";
+    if (results != all)
+        return "there is something else beside its tool_results";
+    if (!each_has(message, "tool_result", "toolUseId", before, "tool_use", "id"))
+        return "a tool_result answers no tool_use of the message before it";
+    return NULL;
+}
+
+/* MCP_OK, or a negative code after mcp_reply_fail() told the handler. */
+static int check_tool_use(mcp_request *req, const mcp_json *messages)
+{
+    const mcp_json *before = NULL;
+    const char *problem = NULL;
+    mcp_json_iter it = {0};
+    size_t n = 0, with_tools = 0;
+    for (const mcp_json *m; !problem && (m = mcp_json_next(messages, &it, NULL)) != NULL; n++) {
+        problem = tool_problem(before, m);
+        with_tools += count_of(m, "tool_use") + count_of(m, "tool_result");
+        before = m;
+    }
+    if (!problem && count_of(before, "tool_use"))
+        problem = "its tool_use is followed by no tool_result";
+    if (problem)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                              "Internal error: message %zu that sampling was asked for with: %s", n,
+                              problem);
+    return with_tools ? mcp_request_require(req, "sampling.tools") : MCP_OK;
+}
+
+/* ---- sampling: what goes out, all of it --------------------------------------------------------------- */
+
+static int put_messages(mcp_request *req, mcp__buf *b, const char *text)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(mcp_str_from(text), NULL, &req->server->allocator, &doc, NULL);
+    const mcp_json *messages = mcp_json_root(doc);
+    if (rc == MCP_OK && (!mcp_json_is(messages, MCP_JSON_ARRAY) || mcp_json_count(messages) == 0))
+        rc = MCP_EINVAL;
+    mcp_json_iter it = {0};
+    bool first = true;
+    if (!req->revision->sampling_tools)
+        mcp__buf_char(b, '[');
+    for (const mcp_json *m; rc == MCP_OK && (m = mcp_json_next(messages, &it, NULL)) != NULL;) {
+        if (!is_message(m))
+            rc = MCP_EINVAL;
+        else if (!req->revision->sampling_tools)
+            put_split(b, m, &first);
+    }
+    if (!req->revision->sampling_tools)
+        mcp__buf_char(b, ']');
+    else if (rc == MCP_OK)
+        mcp__json_put_value(b, messages);
+    if (rc == MCP_OK)
+        rc = check_tool_use(req, messages);
+    mcp_json_free(doc);
+    return rc;
+}
+
+static int put_json(mcp__object *o, const char *name, const char *text, mcp_json_type type)
+{
+    if (!text)
+        return MCP_OK;
+    mcp__object_key(o, name);
+    return mcp__json_put_checked(o->buf, mcp_str_from(text), type, NULL);
+}
+
+static int put_sample(mcp_request *req, const void *what, mcp__buf *b)
+{
+    const mcp_sample *s = what;
+    const struct {
+        const char *name, *text;
+        mcp_json_type type;
+    } members[] = {
+        {"stopSequences", s->stop_sequences, MCP_JSON_ARRAY},
+        {"modelPreferences", s->model_preferences, MCP_JSON_OBJECT},
+        {"metadata", s->metadata, MCP_JSON_OBJECT},
+        {"tools", s->tools, MCP_JSON_ARRAY},
+        {"toolChoice", s->tool_choice, MCP_JSON_OBJECT},
+    };
+    if (!s->text == !s->messages || s->max_tokens <= 0)
+        return MCP_EINVAL;
+    mcp__object o = mcp__object_begin(b, req->revision);
+    mcp__object_key(&o, "messages");
+    int rc = MCP_OK;
+    if (s->text)
+        put_text_message(b, s->text);
+    else
+        rc = put_messages(req, b, s->messages);
+    mcp__object_key(&o, "maxTokens");
+    mcp__json_put_int(b, s->max_tokens);
+    mcp__object_str(&o, "systemPrompt", s->system_prompt);
+    if (s->has_temperature) {
+        mcp__object_key(&o, "temperature");
+        mcp__json_put_real(b, s->temperature);
+    }
+    for (size_t i = 0; rc == MCP_OK && i < MCP__COUNT(members); i++)
+        rc = put_json(&o, members[i].name, members[i].text, members[i].type);
+    mcp__object_end(&o);
+    return rc;
+}
+
+/* ---- sampling: what comes back -------------------------------------------------------------------------- */
+
+static bool sample_fits(mcp_request *req, const void *what, const mcp_json *value)
+{
+    (void)req, (void)what;
+    return is_message(value) && mcp_json_is(mcp_json_get(value, "model"), MCP_JSON_STRING);
+}
+
+int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what,
+                       const mcp_json **ret)
+{
+    mcp_sample s;
+    mcp__copy_options(&s, sizeof(s), what);
+    mcp__ask ask = {.key = key,
+                    .method = "sampling/createMessage",
+                    .capability = s.tools || s.tool_choice ? "sampling.tools" : "sampling",
+                    .put = put_sample,
+                    .fits = sample_fits,
+                    .what = &s};
+    return mcp__input_ask(req, &ask, ret);
+}
+
+static mcp_str text_of(const mcp_json *block)
+{
+    bool text = mcp_str_eq(mcp_json_string(mcp_json_get(block, "type")), MCP_STR("text"));
+    return text ? mcp_json_string(mcp_json_get(block, "text")) : (mcp_str){0};
+}
+
+mcp_str mcp_sampled_text(const mcp_json *result)
+{
+    const mcp_json *content = mcp_json_get(result, "content");
+    mcp_str text = text_of(content);
+    mcp_json_iter it = {0};
+    const mcp_json *c;
+    while (mcp_json_is(content, MCP_JSON_ARRAY) && !text.ptr &&
+           (c = mcp_json_next(content, &it, NULL)) != NULL)
+        text = text_of(c);
+    return text;
+}
+
+/* ---- roots -------------------------------------------------------------------------------------------------- */
+
+static int put_nothing(mcp_request *req, const void *what, mcp__buf *b)
+{
+    (void)req, (void)what;
+    mcp__buf_lit(b, "{}");
+    return MCP_OK;
+}
+
+static bool roots_fit(mcp_request *req, const void *what, const mcp_json *value)
+{
+    (void)req, (void)what;
+    const mcp_json *roots = mcp_json_get(value, "roots");
+    mcp_json_iter it = {0};
+    const mcp_json *root = roots;
+    while (mcp_json_is(roots, MCP_JSON_ARRAY) && (root = mcp_json_next(roots, &it, NULL)) != NULL) {
+        if (!mcp_json_is(mcp_json_get(root, "uri"), MCP_JSON_STRING))
+            return false;
+    }
+    return roots && !root;
+}
+
+int mcp_request_roots(mcp_request *req, const char *key, const mcp_json **ret)
+{
+    static const mcp__ask form = {
+        .method = "roots/list", .capability = "roots", .put = put_nothing, .fits = roots_fit};
+    mcp__ask ask = form;
+    ask.key = key;
+    const mcp_json *result = NULL;
+    int rc = mcp__input_ask(req, &ask, &result);
+    *ret = rc == MCP_OK ? mcp_json_get(result, "roots") : NULL;
+    return rc;
+}

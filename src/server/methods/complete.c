@@ -1,0 +1,137 @@
+/* complete.c: completion/complete (2026-07-28, server/utilities/completion). */
+#include "server/core/access.h"
+#include "server/core/method.h"
+#include "server/methods/methods.h"
+
+enum { MAX_VALUES = 100 };
+
+static bool has_argument(const mcp__entry *entry, mcp_str name)
+{
+    if (entry->kind == MCP__TEMPLATES) {
+        size_t n = mcp_uri_template_variable_count(entry->tmpl);
+        for (size_t i = 0; i < n; i++) {
+            if (mcp_str_eq(mcp_uri_template_variable(entry->tmpl, i), name))
+                return true;
+        }
+    }
+    for (size_t i = 0; i < entry->n_arguments; i++) {
+        if (mcp_str_eq(mcp_str_from(entry->arguments[i]), name))
+            return true;
+    }
+    return false;
+}
+
+/* What `ref` refers to. *entry stays NULL for a plain resource, which has nothing to complete. */
+static int find_ref(mcp_request *req, mcp__entry **entry)
+{
+    const mcp_json *ref = mcp_json_get(req->in.message.params, "ref");
+    mcp_str type = mcp_json_string(mcp_json_get(ref, "type"));
+    bool prompt = mcp_str_eq(type, MCP_STR("ref/prompt"));
+    bool resource = mcp_str_eq(type, MCP_STR("ref/resource"));
+    mcp_str key = mcp_json_string(mcp_json_get(ref, prompt ? "name" : "uri"));
+    if ((!prompt && !resource) || !key.ptr)
+        return mcp_reply_fail(
+            req, MCP__INVALID_PARAMS,
+            "Invalid params: \"ref\" must be {\"type\":\"ref/prompt\",\"name\":…} or "
+            "{\"type\":\"ref/resource\",\"uri\":…}");
+    const char *principal = mcp_request_principal(req);
+    mcp__entry *found =
+        mcp__registry_find(req->server, prompt ? MCP__PROMPTS : MCP__TEMPLATES, key);
+    bool plain = !found && resource;
+    if (plain)
+        found = mcp__registry_find(req->server, MCP__RESOURCES, key);
+    if (found && mcp__may_see(req->server, principal, found)) {
+        *entry = plain ? NULL : found;
+        return MCP_OK;
+    }
+    return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: unknown %s: %.*s",
+                          prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
+}
+
+static bool are_strings(const mcp_json *object)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *v = NULL;
+    while (mcp_json_is(object, MCP_JSON_OBJECT) && (v = mcp_json_next(object, &it, NULL)) != NULL) {
+        if (!mcp_json_is(v, MCP_JSON_STRING))
+            return false;
+    }
+    return mcp_json_is(object, MCP_JSON_OBJECT);
+}
+
+int mcp__run_complete(mcp_request *req)
+{
+    mcp__entry *entry = NULL;
+    int rc = find_ref(req, &entry);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *argument = mcp_json_get(req->in.message.params, "argument");
+    const mcp_json *name = mcp_json_get(argument, "name"), *value = mcp_json_get(argument, "value");
+    if (!mcp_json_is(name, MCP_JSON_STRING) || !mcp_json_is(value, MCP_JSON_STRING))
+        return mcp_reply_fail(
+            req, MCP__INVALID_PARAMS,
+            "Invalid params: \"argument\" must be {\"name\":string,\"value\":string}");
+    const mcp_json *context = mcp_json_get(req->in.message.params, "context");
+    const mcp_json *known = mcp_json_get(context, "arguments");
+    if ((context && !mcp_json_is(context, MCP_JSON_OBJECT)) || (known && !are_strings(known)))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"context.arguments\" must be an object whose "
+                              "values are strings");
+    if (!entry)
+        return MCP_OK;
+    mcp_str which = mcp_json_string(name);
+    if (!has_argument(entry, which))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: %s has no argument \"%.*s\"", entry->key.ptr,
+                              mcp__shown(which), which.ptr);
+    req->entry = mcp__entry_ref(entry);
+    if (!entry->complete)
+        return MCP_OK;
+    return entry->complete(req, which, mcp_json_string(value), known, entry->user);
+}
+
+static int put_value(mcp_request *req, mcp_str value, mcp_str uri)
+{
+    if (req->failed || req->error_code)
+        return req->failed ? req->failed : MCP_ESTATE;
+    if (!req->method || req->method->run != mcp__run_complete)
+        return req->failed = MCP_ESTATE;
+    if (req->cancelled || !mcp__may_complete(req, value, uri))
+        return MCP_OK;
+    mcp__reply_begin(req);
+    if (req->count++ >= MAX_VALUES)
+        return MCP_OK;
+    if (req->count > 1)
+        mcp__buf_char(&req->out, ',');
+    mcp__json_put_str(&req->out, value);
+    return req->failed = req->out.failed;
+}
+
+int mcp_reply_completion(mcp_request *req, mcp_str value)
+{
+    return put_value(req, value, (mcp_str){NULL, 0});
+}
+
+int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri)
+{
+    return put_value(req, value, uri);
+}
+
+void mcp_reply_completion_total(mcp_request *req, uint64_t total)
+{
+    req->has_total = true;
+    req->total = total;
+}
+
+void mcp__complete_tail(mcp_request *req, mcp__buf *b)
+{
+    /* What the handler counted may hold what this caller may not see. */
+    bool told = req->has_total && !req->server->access.may;
+    uint64_t total = told ? MCP__MAX(req->total, req->count) : req->count;
+    mcp__buf_lit(b, ",\"total\":");
+    mcp__json_put_uint(b, total);
+    if (total > MCP__MIN(req->count, (size_t)MAX_VALUES))
+        mcp__buf_lit(b, ",\"hasMore\":true}");
+    else
+        mcp__buf_lit(b, ",\"hasMore\":false}");
+}

@@ -1,0 +1,266 @@
+/* list.c: the four lists, page by page.
+ *
+ * The parts of a list follow each other in one fixed order: what is registered, then each mounted
+ * provider. A cursor is a part and a position in it, so that a page costs what is on it, and what is
+ * added or removed meanwhile neither repeats nor hides anything else.
+ */
+#include "protocol/cursor.h"
+#include "server/core/access.h"
+#include "server/core/method.h"
+#include "server/core/seal.h"
+#include "server/methods/methods.h"
+
+static mcp__kind kind_of(const mcp_request *req)
+{
+    static const struct {
+        const char *array;
+        mcp__kind kind;
+    } kinds[] = {
+        {"resources", MCP__RESOURCES},
+        {"resourceTemplates", MCP__TEMPLATES},
+        {"prompts", MCP__PROMPTS},
+        {"tools", MCP__TOOLS},
+    };
+    for (size_t i = 0; i < MCP__COUNT(kinds); i++) {
+        if (strcmp(kinds[i].array, req->method->array) == 0)
+            return kinds[i].kind;
+    }
+    return MCP__KINDS;
+}
+
+static int bad_cursor(mcp_request *req)
+{
+    return mcp_reply_fail(
+        req, MCP__INVALID_PARAMS,
+        "Invalid params: \"cursor\" is not one of this list: begin again without it");
+}
+
+/* A position may name what its reader may not see: where that can be, nobody else reads it. */
+static bool is_sealed(const mcp_request *req)
+{
+    return req->server->access.may != NULL;
+}
+
+/* Takes the seal off; false: it is not ours. */
+static bool open_cursor(mcp_request *req, mcp_str *token)
+{
+    if (!is_sealed(req))
+        return true;
+    mcp__buf plain;
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    bool ours = mcp__seal_open(req->server, MCP_STR("cursor"), *token, &plain, NULL) == MCP_OK;
+    *token = ours ? mcp__request_copy(req, mcp__buf_view(&plain)) : (mcp_str){0};
+    mcp__buf_free(&plain);
+    return ours && token->ptr;
+}
+
+static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
+{
+    mcp__buf plain;
+    mcp__buf_init(&plain, &req->server->allocator, 0);
+    mcp__put_cursor(&plain, cursor, mcp__request_principal_str(req));
+    mcp__buf_char(b, '"');
+    int rc = plain.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_text(req->server, MCP_STR("cursor"), (mcp_str){plain.ptr + 1, plain.len - 2},
+                            b, NULL); /* without quotes */
+    mcp__buf_char(b, '"');
+    if (rc != MCP_OK && !b->failed)
+        b->failed = rc;
+    mcp__buf_free(&plain);
+}
+
+/* Where the page begins. */
+static int read_cursor(mcp_request *req)
+{
+    const mcp_json *value = mcp_json_get(req->in.message.params, "cursor");
+    if (!value)
+        return MCP_OK;
+    if (!mcp_json_is(value, MCP_JSON_STRING))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"cursor\" must be a string");
+    mcp_str token = mcp_json_string(value);
+    char *room = mcp_request_alloc(req, token.len + 1);
+    mcp__cursor cursor;
+    if (!room)
+        return MCP_ENOMEM;
+    if (!open_cursor(req, &token) ||
+        !mcp__read_cursor(token, (uint8_t)kind_of(req), mcp__request_principal_str(req), room,
+                          &cursor))
+        return req->failed ? req->failed : bad_cursor(req);
+    if (cursor.part > req->server->n_mounts || (cursor.part && kind_of(req) != MCP__RESOURCES))
+        return bad_cursor(req);
+    req->part = cursor.part;
+    req->position = cursor.position;
+    return MCP_OK;
+}
+
+static int set_next(mcp_request *req, mcp_str position)
+{
+    req->next = mcp__request_copy(req, position);
+    req->has_next = true;
+    return req->failed;
+}
+
+static int add_registered(mcp_request *req)
+{
+    const mcp__registry *r = &req->server->registry[kind_of(req)];
+    uint64_t after = 0;
+    if (req->position.len == sizeof(after))
+        memcpy(&after, req->position.ptr, sizeof(after));
+    else if (req->position.len)
+        return bad_cursor(req);
+    size_t at = mcp__registry_after(r, after);
+    unsigned form = mcp__revision_index(req->revision);
+    mcp__buf *b = mcp__reply_begin(req);
+    const char *principal = mcp_request_principal(req);
+    for (; at < r->count && req->room; at++) {
+        after = r->items[at]->sequence;
+        if (!mcp__may_see(req->server, principal, r->items[at]) ||
+            !mcp__entry_offered(r->items[at], req))
+            continue;
+        if (req->count++)
+            mcp__buf_char(b, ',');
+        mcp__buf_str(b, r->items[at]->rendered[form]);
+        req->room--;
+    }
+    if (at < r->count)
+        return set_next(req, (mcp_str){(const char *)&after, sizeof(after)});
+    return MCP_OK;
+}
+
+/* Whether the list goes through a mount. */
+static bool lists(const mcp_request *req, const mcp__mount *mount)
+{
+    const mcp_channel *channel = req->in.channel;
+    if (!mount->provider.list)
+        return false;
+    return !channel || !channel->options.list_mount ||
+           channel->options.list_mount(mount->prefix, channel->options.user);
+}
+
+static int add_mounted(mcp_request *req, const mcp__mount *mount)
+{
+    if (!lists(req, mount))
+        return MCP_OK;
+    int rc = mount->provider.list(req, req->position, req->room, mount->user);
+    return rc == MCP_EINVAL && !req->error_code ? bad_cursor(req) : rc;
+}
+
+static int add_part(mcp_request *req)
+{
+    return req->part == 0 ? add_registered(req)
+                          : add_mounted(req, req->server->mounts[req->part - 1]);
+}
+
+/* Whether a part from req->part on may have entries. */
+static bool more_parts(const mcp_request *req, size_t parts)
+{
+    for (size_t part = req->part; part < parts; part++) {
+        if (part == 0 || lists(req, req->server->mounts[part - 1]))
+            return true;
+    }
+    return false;
+}
+
+/* Fills the page with the parts from req->part on. */
+static int add_parts(mcp_request *req)
+{
+    size_t parts = kind_of(req) == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
+    while (more_parts(req, parts)) {
+        if (req->room == 0) {
+            req->has_next = true; /* of the next part nothing was looked at yet */
+            req->next = (mcp_str){"", 0};
+            break;
+        }
+        int rc = add_part(req);
+        if (rc == MCP_PENDING && req->finished) {
+            req->finished = false;
+            rc = req->outcome;
+        }
+        if (rc != MCP_OK || req->has_next)
+            return rc;
+        req->part++;
+        req->position = (mcp_str){0};
+    }
+    return MCP_OK;
+}
+
+int mcp__run_list(mcp_request *req)
+{
+    int rc = read_cursor(req);
+    if (rc != MCP_OK)
+        return rc;
+    size_t most = req->in.channel->options.page_size;
+    req->room = req->server->options.page_size;
+    if (most && most < req->room)
+        req->room = most;
+    return add_parts(req);
+}
+
+int mcp__resume_list(mcp_request *req)
+{
+    if (req->has_next)
+        return MCP_OK;
+    req->part++;
+    req->position = (mcp_str){0};
+    return add_parts(req);
+}
+
+void mcp__list_tail(mcp_request *req, mcp__buf *b)
+{
+    if (!req->has_next)
+        return;
+    mcp__cursor cursor = {.list = (uint8_t)kind_of(req), .part = req->part, .position = req->next};
+    mcp__buf_lit(b, ",\"nextCursor\":");
+    if (is_sealed(req))
+        put_sealed(req, b, &cursor);
+    else
+        mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
+}
+
+/* ---- what providers call ------------------------------------------------------------------------------ */
+
+int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
+{
+    if (req->failed || req->error_code)
+        return req->failed ? req->failed : MCP_ESTATE;
+    if (!req->method->is_list || !req->method->resume)
+        return req->failed = MCP_ESTATE;
+    if (req->cancelled || !req->in.channel)
+        return MCP_OK;
+    if (req->room == 0)
+        return MCP_ELIMIT;
+    mcp_resource r;
+    mcp__copy_options(&r, sizeof(r), resource);
+    if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
+        return MCP_OK;
+    if (req->server->resource_hook)
+        req->server->resource_hook(&r, req->server->resource_hook_user);
+    mcp__buf *b = mcp__reply_begin(req);
+    size_t mark = b->len;
+    if (req->count)
+        mcp__buf_char(b, ',');
+    mcp__object o = mcp__object_begin(b, req->revision);
+    mcp__object_resource(&o, &r);
+    mcp__object_end(&o);
+    if (b->failed == MCP_EINVAL) {
+        /* One name that is not UTF-8 must not take the page with it. */
+        b->failed = MCP_OK;
+        b->len = mark;
+        return MCP_EINVAL;
+    }
+    req->count++;
+    req->room--;
+    req->failed = b->failed;
+    return b->failed;
+}
+
+int mcp_reply_next(mcp_request *req, mcp_str cursor)
+{
+    if (cursor.len == 0)
+        return MCP_EINVAL; /* that is the beginning: the list would never end */
+    if (cursor.len > MCP__CURSOR_MAX_POSITION)
+        return MCP_ELIMIT;
+    return set_next(req, cursor);
+}

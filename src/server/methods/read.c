@@ -1,0 +1,70 @@
+/* read.c: resources/read: the exact URI first, then the most specific template, then the provider that
+ * is mounted there.
+ */
+#include "server/core/access.h"
+#include "server/core/build.h"
+#include "server/methods/methods.h"
+
+static int read_registered(mcp_request *req, mcp__entry *entry)
+{
+    req->entry = mcp__entry_ref(entry);
+    if (entry->text)
+        return mcp_reply_str(req, mcp_str_from(entry->text), NULL);
+    return entry->read(req, req->uri, NULL, entry->user);
+}
+
+static int read_matched(mcp_request *req)
+{
+    mcp__entry *entry;
+    int rc = mcp__registry_match(req->server, req->uri, &entry, &req->match);
+    if (rc != MCP_OK)
+        return rc;
+    req->entry = mcp__entry_ref(entry);
+    return entry->read(req, req->uri, req->match, entry->user);
+}
+
+int mcp__run_read(mcp_request *req)
+{
+    mcp__usage_begin_other(req, MCP_USAGE_SOURCE);
+    mcp_str uri = mcp__param_string(req, "uri");
+    if (!uri.ptr)
+        return MCP_EINVAL;
+    req->uri = uri;
+    if (!mcp__may_read(req->server, mcp_request_principal(req), uri))
+        return MCP_ENOTFOUND;
+    mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
+    if (entry)
+        return read_registered(req, entry);
+    const mcp__mount *mount = mcp__mount_find(req->server, uri);
+    if (mount)
+        mcp__usage_begin(req, mount->meter);
+    if (mount && mount->provider.recall) {
+        int recalled = mount->provider.recall(req, uri, mount->user);
+        if (recalled != MCP_ENOTFOUND)
+            return recalled;
+    }
+
+    mcp_uri parsed;
+    mcp_error why = {0};
+    int rc = mcp_uri_parse(uri, &parsed, &why);
+    if (rc == MCP_ENOMEM)
+        return rc;
+    if (rc != MCP_OK)
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"uri\": %s", why.text);
+    rc = read_matched(req);
+    if (rc != MCP_ENOTFOUND || req->entry)
+        return rc;
+    return mount ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
+}
+
+int mcp__again_read(mcp_request *req)
+{
+    /* Whoever answered may have gone meanwhile; a tool or a prompt stays the one that was called. */
+    mcp__build_take(req);
+    if (req->entry)
+        mcp__entry_unref(req->entry);
+    mcp_uri_match_free(req->match);
+    req->entry = NULL;
+    req->match = NULL;
+    return mcp__run_read(req);
+}

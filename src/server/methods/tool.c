@@ -1,0 +1,151 @@
+/* tool.c: tools/call, and what a tool's schemas promise: arguments are checked before the handler runs, its
+ * structured content after (2026-07-28, server/tools).
+ */
+#include "server/core/access.h"
+#include "server/core/mirror.h"
+#include "server/methods/methods.h"
+#include "server/tasks/tasks.h"
+
+enum { MAX_STEPS = 500 * 1000 }; /* of one validation: arguments come from strangers */
+
+/* ---- at registration -------------------------------------------------------------------------------- */
+
+static int compile(mcp__entry *e, const char *name, const mcp_json *json, mcp_schema **ret,
+                   mcp_error *error)
+{
+    mcp_error why = {0};
+    int rc = mcp_schema_compile(
+        NULL, json,
+        MCP_OPTIONS(mcp_schema_options, .max_steps = MAX_STEPS, .allocator = e->allocator), ret,
+        &why);
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, why.offset, "%s: %s", name, why.text);
+}
+
+/* Keeps which parameters are repeated in headers. */
+static int keep_mirror(mcp__entry *e, const mcp_json *schema, mcp_error *error)
+{
+    e->mirror = mcp__zalloc(e->allocator, sizeof(*e->mirror));
+    if (!e->mirror)
+        return MCP_ENOMEM;
+    int rc = mcp__mirror_compile(e->allocator, schema, e->mirror, error);
+    if (rc == MCP_OK && e->mirror->count == 0) {
+        mcp__release(e->allocator, e->mirror);
+        e->mirror = NULL;
+    }
+    return rc;
+}
+
+static int compile_input(mcp__entry *e, const char *text, mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(mcp_str_from(text), NULL, e->allocator, &doc, error);
+    if (rc == MCP_OK)
+        rc = keep_mirror(e, mcp_json_root(doc), error);
+    if (rc == MCP_OK)
+        rc = compile(e, "inputSchema", mcp_json_root(doc), &e->input, error);
+    mcp_json_free(doc);
+    return rc;
+}
+
+static int compile_output(mcp__entry *e, const char *text, mcp_error *error)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(mcp_str_from(text), NULL, e->allocator, &doc, error);
+    if (rc == MCP_OK)
+        rc = compile(e, "outputSchema", mcp_json_root(doc), &e->output, error);
+    mcp_json_free(doc);
+    return rc;
+}
+
+int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
+{
+    int rc = compile_input(entry, tool->input_schema, error);
+    if (rc == MCP_OK && tool->output_schema)
+        rc = compile_output(entry, tool->output_schema, error);
+    return rc;
+}
+
+/* ---- a call --------------------------------------------------------------------------------------------- */
+
+/* True: the arguments conform. Else the reply is made, and *rc is what to return. */
+static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
+{
+    mcp_error why = {0};
+    const mcp_json *value = arguments ? arguments : mcp_json_root(req->server->no_arguments);
+    *rc = mcp_schema_validate(req->entry->input, value, &why);
+    if (*rc != MCP_EINVAL && *rc != MCP_ELIMIT)
+        return *rc == MCP_OK;
+    if (req->revision->tool_errors)
+        *rc = mcp_reply_tool_error(req, "Invalid arguments for tool %s: %s", req->entry->key.ptr,
+                                   why.text);
+    else
+        *rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid arguments for tool %s: %s",
+                             req->entry->key.ptr, why.text);
+    return false;
+}
+
+int mcp__run_tool(mcp_request *req)
+{
+    mcp__usage_begin_other(req, MCP_USAGE_TOOL);
+    mcp_str name = mcp__param_string(req, "name");
+    if (!name.ptr)
+        return MCP_EINVAL;
+    mcp__entry *entry = mcp__registry_find(req->server, MCP__TOOLS, name);
+    if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
+                              name.ptr);
+    mcp__usage_begin(req, entry->meter);
+    const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
+    if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"arguments\" must be an object");
+    req->entry = mcp__entry_ref(entry);
+    int rc = entry->mirror ? mcp__mirror_check_tool(req, entry->mirror, arguments) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = mcp__task_begin(req);
+    if (rc != MCP_OK || !arguments_fit(req, arguments, &rc))
+        return rc;
+    return entry->call(req, arguments, entry->user);
+}
+
+int mcp__again_tool(mcp_request *req)
+{
+    return req->entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
+                            req->entry->user);
+}
+
+/* ---- its result ------------------------------------------------------------------------------------------- */
+
+int mcp__tool_check_output(mcp_request *req, const mcp_json *value)
+{
+    const mcp_schema *schema = req->entry ? req->entry->output : NULL;
+    mcp_error why = {0};
+    int rc = schema ? mcp_schema_validate(schema, value, &why) : MCP_OK;
+    if (rc != MCP_EINVAL && rc != MCP_ELIMIT)
+        return rc;
+    return mcp_reply_fail(
+        req, MCP__INTERNAL_ERROR,
+        "Internal error: the result of tool %s does not conform to its outputSchema: "
+        "%s",
+        req->entry->key.ptr, why.text);
+}
+
+int mcp__tool_check(mcp_request *req)
+{
+    if (!req->entry || !req->entry->output || req->has_structured || req->is_error)
+        return MCP_OK;
+    return mcp_reply_fail(
+        req, MCP__INTERNAL_ERROR,
+        "Internal error: tool %s has an outputSchema and gave no structured content",
+        req->entry->key.ptr);
+}
+
+void mcp__tool_tail(mcp_request *req, mcp__buf *b)
+{
+    if (req->structured.ptr && !req->structured_as_text) {
+        mcp__buf_lit(b, ",\"structuredContent\":");
+        mcp__buf_str(b, req->structured);
+    }
+    if (req->is_error)
+        mcp__buf_lit(b, ",\"isError\":true");
+}

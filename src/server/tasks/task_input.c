@@ -1,0 +1,273 @@
+/* task_input.c: a task asks its client.
+ *
+ * When the handler returns MCP_INPUT_REQUIRED the request is parked: nobody's but the task's. The extension shows
+ * the questions in tasks/get and takes answers by tasks/update; in 2025-11-25 they are requests of ours, sent along
+ * with a tasks/result that waits. When the last answer is there the handler runs again.
+ *
+ * The surprising thing: within one task a key must not come twice on the wire, though a handler asks again under
+ * its own key when an answer did not fit. Such a question gets another name there.
+ */
+#include <stdio.h>
+
+#include "server/input/input.h"
+#include "server/tasks/task.h"
+
+enum { NAME_ROOM = MCP__MAX_KEY + 16 };
+
+/* A name that was answered; in the request's memory. */
+typedef struct answered {
+    mcp__link link; /* in task->answered */
+    mcp_str name;
+} answered;
+
+/* ---- names on the wire ----------------------------------------------------------------------------------- */
+
+static bool is_used(const mcp__task *task, mcp_str name)
+{
+    for (mcp__link *l = task->answered.next; l != &task->answered; l = l->next) {
+        if (mcp_str_eq(mcp__container(l, answered, link)->name, name))
+            return true;
+    }
+    return false;
+}
+
+static mcp_str name_of(const mcp__task *task, const mcp__question *q, char room[NAME_ROOM])
+{
+    mcp_str name = q->key;
+    for (unsigned n = 2; is_used(task, name); n++) {
+        int len = snprintf(room, NAME_ROOM, "%.*s~%u", (int)q->key.len, q->key.ptr, n);
+        name = (mcp_str){room, (size_t)len};
+    }
+    return name;
+}
+
+static mcp__question *question_named(const mcp__task *task, mcp_str name)
+{
+    mcp__link *questions = &task->req->input->questions;
+    for (mcp__link *l = questions->next; l != questions; l = l->next) {
+        char room[NAME_ROOM];
+        mcp__question *q = mcp__container(l, mcp__question, link);
+        if (mcp_str_eq(name_of(task, q, room), name))
+            return q;
+    }
+    return NULL;
+}
+
+static void put_questions(const mcp__task *task, mcp__buf *b)
+{
+    mcp__link *questions = &task->req->input->questions;
+    char separator = '{';
+    for (mcp__link *l = questions->next; l != questions; l = l->next) {
+        char room[NAME_ROOM];
+        const mcp__question *q = mcp__container(l, mcp__question, link);
+        mcp__buf_char(b, separator);
+        mcp__json_put_str(b, name_of(task, q, room));
+        mcp__buf_lit(b, ":{\"method\":");
+        mcp__json_put_str(b, q->method);
+        mcp__buf_lit(b, ",\"params\":");
+        mcp__buf_str(b, q->params);
+        mcp__buf_char(b, '}');
+        separator = ',';
+    }
+    mcp__buf_char(b, '}');
+}
+
+/* ---- parked and going on ------------------------------------------------------------------------------------ */
+
+static int show_questions(mcp__task *task)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &task->req->server->allocator, 0);
+    put_questions(task, &b);
+    int rc = b.failed ? b.failed : mcp__task_changed(task, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return rc;
+}
+
+static void go_on(mcp__task *task)
+{
+    task->parked = false;
+    task->state.status = MCP_TASK_WORKING;
+}
+
+static void give_up(mcp__task *task, int rc)
+{
+    mcp__task_withdraw(task);
+    go_on(task);
+    task->req->state = MCP__REQUEST_RUNNING;
+    mcp__request_finish(task->req, rc);
+}
+
+void mcp__task_park(mcp_request *req)
+{
+    mcp__task *task = req->task;
+    req->state = MCP__REQUEST_WAITING;
+    req->input->responses = NULL; /* what came with the call was looked at */
+    task->parked = true;
+    task->state.status = MCP_TASK_INPUT_REQUIRED;
+    int rc = show_questions(task);
+    if (rc != MCP_OK)
+        give_up(task, rc);
+    else
+        mcp__task_ask(task);
+}
+
+static void run_again(mcp__task *task)
+{
+    go_on(task);
+    int rc = mcp__task_changed(task, MCP_STR(""));
+    if (rc == MCP_OK)
+        mcp__input_rerun(task->req);
+    else
+        give_up(task, rc);
+}
+
+/* Answers are kept while the task runs. */
+static int charge(mcp__task *task, const mcp_json *value)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &task->req->server->allocator, 0);
+    mcp__json_put_value(&b, value);
+    int rc = b.failed ? b.failed : mcp__task_charge(task->req->server, task, b.len);
+    mcp__buf_free(&b);
+    return rc;
+}
+
+/* Keeps one answer; its question is gone then. */
+static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
+{
+    mcp_request *req = task->req;
+    char room[NAME_ROOM];
+    answered *a = mcp_request_alloc(req, sizeof(*a));
+    char *name = mcp_request_strdup(req, name_of(task, q, room));
+    int rc = a && name ? charge(task, value) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp__input_give(req, q->key, value, refused);
+    if (rc != MCP_OK)
+        return rc;
+    a->name = mcp_str_from(name);
+    mcp__list_append(&task->answered, &a->link);
+    return MCP_OK;
+}
+
+/* ---- the extension: tasks/update ------------------------------------------------------------------------------ */
+
+int mcp__task_answer(mcp__task *task, const mcp_json *answers)
+{
+    mcp_json_iter it = {0};
+    mcp_str name;
+    bool any = false;
+    int rc = MCP_OK;
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(answers, &it, &name)) != NULL;) {
+        mcp__question *q = question_named(task, name);
+        rc = q ? give(task, q, v, false) : MCP_OK;
+        any |= q != NULL;
+    }
+    if (any && task->req->input->n_questions) {
+        int shown = show_questions(task);
+        rc = rc == MCP_OK ? shown : rc;
+    } else if (any) {
+        run_again(task);
+    }
+    return rc;
+}
+
+/* ---- 2025-11-25: requests of ours ------------------------------------------------------------------------------- */
+
+/* The params, with the task's id in their _meta. */
+static int put_related(const mcp__task *task, const mcp__question *q, mcp__buf *b)
+{
+    mcp__buf_lit(b, "{\"_meta\":{\"" MCP__META_RELATED_TASK "\":{\"taskId\":");
+    mcp__json_put_str(b, task->state.id);
+    mcp__buf_lit(b, "}}");
+    if (q->params.len > 2)
+        mcp__buf_char(b, ',');
+    mcp__buf_str(b, mcp__str_sub(q->params, 1));
+    return b->failed;
+}
+
+static int no_answer(mcp_request *req, const mcp__question *q)
+{
+    return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "The client did not answer %.*s within %llu ms",
+                          (int)q->method.len, q->method.ptr,
+                          (unsigned long long)req->server->options.input_timeout_ms);
+}
+
+static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+{
+    mcp__question *q = user;
+    mcp_request *req = q->req;
+    mcp__task *task = req->task;
+    if (rc == MCP_ETIMEOUT)
+        mcp__input_tell_abandoned(channel, task->asked_exchange, q->id);
+    q->id = 0;
+    if (--req->input->n_sent == 0)
+        task->asked_on = NULL;
+    if (rc == MCP_ECLOSED)
+        return; /* asked again with the next tasks/result */
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        rc = give(task, q, result, rc == MCP_EREMOTE);
+    else if (rc == MCP_ETIMEOUT)
+        rc = no_answer(req, q);
+    if (rc == MCP_ELIMIT)
+        rc = mcp_reply_fail(
+            req, MCP__INTERNAL_ERROR,
+            "Internal error: the client's answers are too large (max_running_bytes)");
+    if (rc != MCP_OK)
+        give_up(task, rc);
+    else if (req->input->n_questions == 0)
+        run_again(task);
+}
+
+static int send_question(mcp__task *task, mcp__question *q, const mcp_request *waiting)
+{
+    mcp_request *req = task->req;
+    mcp__buf params;
+    mcp__buf_init(&params, &req->server->allocator, 0);
+    int rc = put_related(task, q, &params);
+    if (rc == MCP_OK)
+        rc = mcp__channel_request(waiting->in.channel, waiting->in.exchange, q->method,
+                                  mcp__buf_view(&params), req->server->options.input_timeout_ms,
+                                  take_answer, q, &q->id);
+    mcp__buf_free(&params);
+    if (rc == MCP_OK) {
+        req->input->n_sent++;
+        task->asked_on = waiting->in.channel;
+        task->asked_exchange = waiting->in.exchange;
+    }
+    return rc;
+}
+
+void mcp__task_ask(mcp__task *task)
+{
+    const mcp_request *waiting = mcp__task_first_waiter(task);
+    if (!task->parked || task->req->revision->tasks != MCP__TASKS_ASKED || !waiting ||
+        task->asked_on)
+        return;
+    mcp__link *questions = &task->req->input->questions;
+    for (mcp__link *l = questions->next; l != questions; l = l->next) {
+        int rc = send_question(task, mcp__container(l, mcp__question, link), waiting);
+        if (rc == MCP_ECLOSED)
+            return;
+        if (rc != MCP_OK) {
+            give_up(task, rc);
+            return;
+        }
+    }
+}
+
+void mcp__task_withdraw(mcp__task *task)
+{
+    struct mcp__input *input = task->req->input;
+    mcp_channel *channel = task->asked_on;
+    task->asked_on = NULL;
+    if (!channel || !input)
+        return;
+    for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
+        mcp__question *q = mcp__container(l, mcp__question, link);
+        if (q->id && mcp__channel_forget(channel, q->id))
+            mcp__input_tell_abandoned(channel, task->asked_exchange, q->id);
+        q->id = 0;
+    }
+    input->n_sent = 0;
+}

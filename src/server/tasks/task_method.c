@@ -1,0 +1,265 @@
+/* task_method.c: tasks/get, tasks/update, tasks/cancel, tasks/result, tasks/list
+ * (modelcontextprotocol/ext-tasks; 2025-11-25, basic/utilities/tasks).
+ *
+ * The surprising thing: tasks/result waits. Its request hangs on the task until that ends.
+ */
+#include "protocol/cursor.h"
+#include "server/core/seal.h"
+#include "server/tasks/task.h"
+
+/* What a tail has to write is kept in the request's memory: the store may forget it. */
+static int keep_tail(mcp_request *req, const mcp_task *task)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, req->in.channel->options.max_reply);
+    mcp__put_task_detail(&b, req->revision, task);
+    if (b.failed == MCP_OK)
+        req->next = mcp__request_copy(req, mcp__buf_view(&b));
+    int rc = b.failed ? b.failed : req->failed;
+    mcp__buf_free(&b);
+    return rc;
+}
+
+void mcp__task_tail(mcp_request *req, mcp__buf *b)
+{
+    mcp__buf_str(b, req->next);
+}
+
+/* ---- get, update, cancel --------------------------------------------------------------------------------- */
+
+/* The task that is meant. A client of the extension says in every request that it has it. */
+static int find_declared(mcp_request *req, mcp_task *ret)
+{
+    int rc = req->revision->tasks == MCP__TASKS_EXTENSION
+                 ? mcp_request_require(req, MCP__TASKS_CAPABILITY)
+                 : MCP_OK;
+    return rc == MCP_OK ? mcp__task_find(req, ret) : rc;
+}
+
+int mcp__run_task_get(mcp_request *req)
+{
+    mcp_task task;
+    int rc = find_declared(req, &task);
+    return rc == MCP_OK ? keep_tail(req, &task) : rc;
+}
+
+int mcp__run_task_update(mcp_request *req)
+{
+    mcp_task task;
+    int rc = find_declared(req, &task);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *answers = mcp_json_get(req->in.message.params, "inputResponses");
+    if (!mcp_json_is(answers, MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"inputResponses\" must be an object");
+    mcp__task *live = mcp__task_live(req->server, task.id);
+    rc = live && live->parked ? mcp__task_answer(live, answers) : MCP_OK;
+    return rc == MCP_ELIMIT
+               ? mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                                "Internal error: the answers are too large (max_running_bytes)")
+               : rc;
+}
+
+static int cancel(mcp_request *req, mcp_task *task)
+{
+    static const mcp_str why = {"Cancelled by the client", 23};
+    const struct mcp__tasks *t = req->server->tasks;
+    mcp__task *live = mcp__task_live(req->server, task->id);
+    if (live) {
+        mcp__task_cancel(live, why);
+        return MCP_OK;
+    }
+    /* It runs elsewhere, or did before a restart. */
+    task->status = MCP_TASK_CANCELLED;
+    task->message = why;
+    task->detail = MCP_STR("");
+    task->updated_ms = MCP__MAX(mcp__server_clock(req->server), task->updated_ms);
+    return t->store.update(task, t->store_user);
+}
+
+int mcp__run_task_cancel(mcp_request *req)
+{
+    mcp_task task;
+    bool tells = req->revision->tasks == MCP__TASKS_ASKED;
+    int rc = find_declared(req, &task);
+    if (rc != MCP_OK)
+        return rc;
+    if (!mcp__task_is_final(task.status))
+        rc = cancel(req, &task);
+    else if (tells)
+        rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: the task has ended already");
+    if (rc != MCP_OK || !tells)
+        return rc;
+    rc = mcp__task_find(req, &task);
+    return rc == MCP_OK ? keep_tail(req, &task) : rc;
+}
+
+/* ---- result: waits ------------------------------------------------------------------------------------------ */
+
+static int answer_error(mcp_request *req, mcp_str json)
+{
+    mcp_json_doc *doc = NULL;
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    int rc = mcp_json_parse(json, &limits, &req->server->allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *error = mcp_json_root(doc), *data = mcp_json_get(error, "data");
+    mcp_str message = mcp_json_string(mcp_json_get(error, "message"));
+    int64_t code = mcp_json_int(mcp_json_get(error, "code"), MCP__INTERNAL_ERROR);
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, 0);
+    if (data)
+        mcp__json_put_value(&b, data);
+    mcp__buf_add(&b, "", 1);
+    rc = b.failed;
+    if (rc == MCP_OK)
+        rc = mcp_reply_fail_data(req, (int)code, data ? b.ptr : NULL, "%.*s", (int)message.len,
+                                 message.ptr);
+    mcp__buf_free(&b);
+    mcp_json_free(doc);
+    return rc;
+}
+
+/* What the call itself would have been answered with. */
+static int answer_result(mcp_request *req, const mcp_task *task)
+{
+    if (task->status == MCP_TASK_CANCELLED)
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: the task was cancelled: it has no result");
+    if (task->is_error)
+        return answer_error(req, task->detail);
+    char *text = mcp_request_alloc(req, task->detail.len + 1);
+    if (!text)
+        return MCP_ENOMEM;
+    if (task->detail.len < 3) /* {} */
+        return MCP_OK;
+    /* Members with a comma before each, instead of an object. */
+    memcpy(text, task->detail.ptr, task->detail.len);
+    text[0] = ',';
+    req->next = (mcp_str){text, task->detail.len - 1};
+    return MCP_OK;
+}
+
+mcp_request *mcp__task_first_waiter(const mcp__task *task)
+{
+    return mcp__list_empty(&task->waiters)
+               ? NULL
+               : mcp__container(task->waiters.next, mcp_request, waiter);
+}
+
+void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record)
+{
+    mcp_request *req = mcp__task_first_waiter(task);
+    mcp__list_remove(&req->waiter);
+    int rc = record ? answer_result(req, record)
+                    : mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                                     "Invalid params: the task is not kept any more");
+    mcp_reply_finish(req, rc);
+}
+
+int mcp__run_task_result(mcp_request *req)
+{
+    mcp_task task;
+    int rc = mcp__task_find(req, &task);
+    if (rc != MCP_OK)
+        return rc;
+    if (mcp__task_is_final(task.status))
+        return answer_result(req, &task);
+    mcp__task *live = mcp__task_live(req->server, task.id);
+    if (!live)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                              "Internal error: the task does not run here any more");
+    mcp__list_append(&live->waiters, &req->waiter);
+    mcp__task_ask(live); /* which may end it */
+    return MCP_PENDING;
+}
+
+/* ---- list ------------------------------------------------------------------------------------------------------ */
+
+enum { LIST = 100 }; /* in cursors: none of the other lists */
+
+typedef struct page {
+    mcp_request *req;
+    mcp__buf b;
+    int64_t now;
+    uint64_t last;
+} page;
+
+static int add_to_page(const mcp_task *task, void *arg)
+{
+    page *p = arg;
+    mcp_request *req = p->req;
+    if (!mcp__task_is_seen(req, task, p->now))
+        return MCP_OK;
+    if (req->count == req->server->options.page_size) {
+        req->has_next = true;
+        return MCP_PENDING; /* enough */
+    }
+    mcp__buf_char(&p->b, req->count++ ? ',' : '[');
+    mcp__put_task_object(&p->b, req->revision, task);
+    p->last = task->sequence;
+    return p->b.failed;
+}
+
+static int read_cursor(mcp_request *req, uint64_t *after)
+{
+    const mcp_json *value = mcp_json_get(req->in.message.params, "cursor");
+    mcp_str token = mcp_json_string(value);
+    mcp__cursor cursor;
+    *after = 0;
+    if (!value)
+        return MCP_OK;
+    char *room = mcp_request_alloc(req, token.len + 1);
+    if (!room)
+        return MCP_ENOMEM;
+    if (!token.ptr ||
+        !mcp__read_cursor(token, LIST, mcp__request_principal_str(req), room, &cursor) ||
+        cursor.position.len != sizeof(*after))
+        return mcp_reply_fail(
+            req, MCP__INVALID_PARAMS,
+            "Invalid params: \"cursor\" is not one of this list: begin again without it");
+    memcpy(after, cursor.position.ptr, sizeof(*after));
+    return MCP_OK;
+}
+
+static void put_page(page *p, uint64_t after)
+{
+    const struct mcp__tasks *t = p->req->server->tasks;
+    int rc = t->store.list(after, add_to_page, p, t->store_user);
+    if (p->req->count == 0)
+        mcp__buf_char(&p->b, '[');
+    mcp__buf_char(&p->b, ']');
+    if (p->req->has_next) {
+        mcp__cursor cursor = {.list = LIST, .position = {(const char *)&p->last, sizeof(p->last)}};
+        mcp__buf_lit(&p->b, ",\"nextCursor\":");
+        mcp__put_cursor(&p->b, &cursor, mcp__request_principal_str(p->req));
+    }
+    if (rc < 0 && !p->b.failed)
+        p->b.failed = rc;
+}
+
+int mcp__run_task_list(mcp_request *req)
+{
+    uint64_t after;
+    if (!mcp__tasks_listed(req->in.channel))
+        return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
+                              "Method not found: tasks are not listed for peers without a name");
+    int rc = read_cursor(req, &after);
+    if (rc != MCP_OK)
+        return rc;
+    page p = {.req = req, .now = mcp__server_clock(req->server)};
+    mcp__buf_init(&p.b, &req->server->allocator, req->in.channel->options.max_reply);
+    put_page(&p, after);
+    if (p.b.failed == MCP_OK)
+        req->next = mcp__request_copy(req, mcp__buf_view(&p.b));
+    rc = p.b.failed ? p.b.failed : req->failed;
+    mcp__buf_free(&p.b);
+    return rc;
+}
+
+void mcp__task_list_tail(mcp_request *req, mcp__buf *b)
+{
+    mcp__buf_lit(b, ",\"tasks\":");
+    mcp__buf_str(b, req->next);
+}

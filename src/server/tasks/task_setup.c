@@ -1,0 +1,143 @@
+/* task_setup.c: whether and how a server offers tasks: settings, the store, capabilities. */
+#include "server/tasks/task.h"
+
+enum {
+    DEFAULT_TTL_MS = 3600 * 1000,
+    DEFAULT_MAX_TTL_MS = 24 * 3600 * 1000,
+    DEFAULT_POLL_MS = 1000,
+    DEFAULT_MAX_TASKS = 10000,
+    DEFAULT_MAX_PER_PRINCIPAL = 1000,
+    DEFAULT_MAX_BYTES = 64 << 20,
+};
+
+/* So that sums with a time of day stay in range. */
+#define LONGEST_TTL_MS ((uint64_t)INT64_MAX / 4)
+
+static void default_to(uint64_t *value, uint64_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void default_size(size_t *value, size_t otherwise)
+{
+    if (*value == 0)
+        *value = otherwise;
+}
+
+static void set_defaults(mcp_task_settings *s)
+{
+    default_to(&s->max_ttl_ms, DEFAULT_MAX_TTL_MS);
+    s->max_ttl_ms = MCP__MIN(s->max_ttl_ms, LONGEST_TTL_MS);
+    default_to(&s->default_ttl_ms, DEFAULT_TTL_MS);
+    default_to(&s->poll_ms, DEFAULT_POLL_MS);
+    default_size(&s->max_tasks, DEFAULT_MAX_TASKS);
+    default_size(&s->max_tasks_per_principal, DEFAULT_MAX_PER_PRINCIPAL);
+    default_size(&s->max_bytes, DEFAULT_MAX_BYTES);
+    default_size(&s->max_running_bytes, DEFAULT_MAX_BYTES);
+}
+
+static void release_store(struct mcp__tasks *t)
+{
+    if (t->store.release)
+        t->store.release(t->store_user);
+    t->store = (mcp_task_store){0};
+}
+
+static struct mcp__tasks *tasks_new(mcp_server *server)
+{
+    struct mcp__tasks *t = mcp__zalloc(&server->allocator, sizeof(*t));
+    if (!t)
+        return NULL;
+    mcp__list_init(&t->live);
+    mcp__list_init(&t->over);
+    /* Ids are random: nobody can choose them to collide. */
+    mcp__map_init(&t->by_id, &server->allocator, (uintptr_t)t, 0);
+    t->due = INT64_MAX;
+    return t;
+}
+
+/* Takes the given store, or makes one in memory. */
+static int open_store(mcp_server *server, const mcp_task_settings *s, mcp_task_store *store,
+                      void **user, mcp_error *error)
+{
+    if (!s->store) {
+        int rc = mcp__task_memory_new(&server->allocator, s, store, user);
+        return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "no memory for tasks");
+    }
+    mcp__copy_options(store, sizeof(*store), s->store);
+    *user = s->store_user;
+    if (store->add && store->update && store->get && store->list && store->remove)
+        return MCP_OK;
+    return mcp__fail(error, MCP_EINVAL, 0,
+                     "a store of tasks needs \"add\", \"update\", \"get\", \"list\", \"remove\"");
+}
+
+int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, mcp_error *error)
+{
+    mcp_task_settings s;
+    mcp_task_store store = {0};
+    void *user = NULL;
+    struct mcp__tasks *t = server->tasks;
+    mcp__copy_options(&s, sizeof(s), settings);
+    set_defaults(&s);
+    if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->over) || t->due != INT64_MAX))
+        return mcp__fail(error, MCP_ESTATE, 0, "there are tasks already");
+    int rc = open_store(server, &s, &store, &user, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!t && !(t = server->tasks = tasks_new(server))) {
+        if (!s.store)
+            store.release(user);
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for tasks");
+    }
+    release_store(t);
+    s.store = NULL;
+    t->settings = s;
+    t->store = store;
+    t->store_user = user;
+    return MCP_OK;
+}
+
+int mcp__tasks_need(mcp_server *server)
+{
+    return server->tasks ? MCP_OK
+                         : mcp_server_set_tasks(server, MCP_OPTIONS(mcp_task_settings, 0), NULL);
+}
+
+void mcp__tasks_free(mcp_server *server)
+{
+    struct mcp__tasks *t = server->tasks;
+    if (!t)
+        return;
+    mcp__tasks_end(server);
+    release_store(t);
+    mcp__map_free(&t->by_id);
+    mcp__release(&server->allocator, t);
+    server->tasks = NULL;
+}
+
+/* ---- capabilities --------------------------------------------------------------------------------------- */
+
+bool mcp__tasks_listed(const mcp_channel *channel)
+{
+    return channel->options.principal || channel->options.shared_stream;
+}
+
+void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel)
+{
+    const mcp__session *session = channel->state;
+    mcp__tasks_form form = o->revision->tasks;
+    if (!session->server->tasks || form == MCP__TASKS_NONE)
+        return;
+    if (form == MCP__TASKS_EXTENSION) {
+        mcp__object_key(o, "extensions");
+        mcp__buf_lit(o->buf, "{\"" MCP__EXTENSION_TASKS "\":{}}");
+        return;
+    }
+    mcp__object_key(o, "tasks");
+    mcp__buf_lit(o->buf, "{\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}");
+    if (mcp__tasks_listed(channel))
+        mcp__buf_lit(o->buf, ",\"list\":{}");
+    mcp__buf_char(o->buf, '}');
+}
