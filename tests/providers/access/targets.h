@@ -244,8 +244,8 @@ static inline void add_git(void)
     t = add_target("limit=9", GIT_FIXED, "git://app/-/tags");
     add_shown(t, "\\\"name\\\":\\\"v1\\\"", "git://app/v1/", "");
     t = add_target("", GIT_FIXED, "git://app/");
-    add_shown(t, "git://app/HEAD/", "git://app/HEAD/", "");
-    add_shown(t, "git://app/-/log/HEAD", "git://app/-/log/HEAD", "");
+    add_shown(t, "git://app/HEAD/\\\"", "git://app/HEAD/", "");
+    add_shown(t, "git://app/-/log/HEAD\\\"", "git://app/-/log/HEAD", "");
     add_shown(t, "\\\"branch\\\":\\\"main\\\"", "git://app/main/", "");
     add_searches();
 }
