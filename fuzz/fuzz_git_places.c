@@ -123,13 +123,13 @@ static void check_within(int fd, const char *within)
         abort();
 }
 
-static void check_ref(const repo_layout *l, const char *name, const git_oid *id)
+static void check_ref(const repo_use *u, const char *name, const git_oid *id)
 {
     char full[REPO_REF_MAX + 8];
     git_oid found;
     snprintf(full, sizeof full, "refs/%s", name);
     if (repo_rev_refused(mcp_str_from(full)) ||
-        repo_ref_read(l, mcp_str_from(full), &found, NULL) != MCP_OK || !git_oid_equal(&found, id))
+        repo_ref_read(u, mcp_str_from(full), &found, NULL) != MCP_OK || !git_oid_equal(&found, id))
         abort();
 }
 
@@ -153,7 +153,7 @@ static void check_refs(repo_use *u, const char *prefix, bool trusted)
                 abort();
             snprintf(last, sizeof last, "%s", ref.name);
             if (trusted)
-                check_ref(u->layout, ref.name, &ref.id);
+                check_ref(u, ref.name, &ref.id);
         }
     common_buffer_free(&refs);
 }
@@ -189,7 +189,7 @@ static void check(const char *folder, const char *within, bool trusted)
     check_within(l->common.fd, limit);
     for (size_t i = 0; i < l->n_objects; i++)
         check_within(l->objects[i], limit);
-    if (!repo_layout_is_current(l, path) || repo_use_begin(&u, l, NULL, false, 1000) != MCP_OK)
+    if (!repo_layout_is_current(l, path) || repo_use_begin(&u, l, NULL, false, 60000) != MCP_OK)
         abort();
     check_refs(&u, "refs/heads/", trusted);
     check_refs(&u, "refs/tags/", trusted);

@@ -202,7 +202,7 @@ int repo_run_repository(repo_job *j)
     git_oid id;
     mcp_json_writer *w = j->json;
     const mcp_str head = MCP_STR("HEAD"), none = {"", 0};
-    int rc = repo_ref_read(j->use.layout, head, &id, full);
+    int rc = repo_ref_read(&j->use, head, &id, full);
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
     mcp_json_begin_object(w);

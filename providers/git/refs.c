@@ -1,7 +1,8 @@
 /* refs.c: references of store.h: loose files beneath the repository's folders, and packed-refs.
  *
  * packed-refs is a sorted text: a name is looked for by halves, with a read of a block each, so that a
- * hundred thousand tags cost no memory.
+ * hundred thousand tags cost no memory. One that is not sorted, or is full of what are no references, is read line by line, of which
+ * only the beginning is read on the server's thread.
  */
 #define _GNU_SOURCE
 #include "expr.h"
@@ -15,12 +16,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_HOPS = 5, BLOCK = 4096, MAX_REF_DEPTH = 16, MAX_REFS = 1000000 };
+enum {
+    MAX_HOPS = 5,
+    BLOCK = 4096,
+    MAX_REF_DEPTH = 16,
+    MAX_REFS = 1000000,
+    NEAR_BLOCKS = 64, /* of packed-refs, near, for one name: a million sorted ones take 30 */
+};
 
 /* ---- packed-refs -------------------------------------------------------------------------------------- */
 
 typedef struct packed {
+    const repo_use *u;
     int fd;
+    int rc; /* why there are no more lines; MCP_OK: the end */
+    size_t blocks;
     off_t size;
     bool sorted;
     off_t at;    /* of the next line */
@@ -29,12 +39,15 @@ typedef struct packed {
     char block[BLOCK];
 } packed;
 
-static int packed_open(const repo_layout *l, packed *p)
+static int packed_open(const repo_use *u, packed *p)
 {
     struct stat st;
-    int rc = common_beneath_open(l->common, "packed-refs", &p->fd, &st);
+    int rc = common_beneath_open(u->layout->common, "packed-refs", &p->fd, &st);
     if (rc != MCP_OK)
         return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
+    p->u = u;
+    p->rc = MCP_OK;
+    p->blocks = 0;
     p->size = st.st_size;
     p->at = p->begin = 0;
     p->len = 0;
@@ -45,18 +58,24 @@ static int packed_open(const repo_layout *l, packed *p)
     return MCP_ENOTFOUND;
 }
 
+/* The block at p->at. False: at the end, or it is not read here, or not any more. */
+static bool packed_block(packed *p)
+{
+    p->rc = p->u->near && ++p->blocks > NEAR_BLOCKS ? MCP_PENDING : repo_use_check(p->u);
+    ssize_t n = p->rc == MCP_OK ? pread(p->fd, p->block, BLOCK, p->at) : 0;
+    p->begin = p->at;
+    p->len = n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
 /* The line at p->at, cut where it does not fit a block; moves on. False at the end. */
 static bool packed_line(packed *p, mcp_str *ret)
 {
     const char *end = NULL;
     for (int tries = 0; tries < 2 && !end; tries++) {
-        if (tries || p->at < p->begin || p->at >= p->begin + (off_t)p->len) {
-            ssize_t n = pread(p->fd, p->block, BLOCK, p->at);
-            if (n <= 0)
-                return false;
-            p->begin = p->at;
-            p->len = (size_t)n;
-        }
+        bool outside = p->at < p->begin || p->at >= p->begin + (off_t)p->len;
+        if (p->rc != MCP_OK || ((tries || outside) && !packed_block(p)))
+            return false;
         size_t from = (size_t)(p->at - p->begin);
         end = memchr(p->block + from, '\n', p->len - from);
         *ret = (mcp_str){p->block + from, (end ? (size_t)(end - p->block) : p->len) - from};
@@ -118,12 +137,12 @@ static void packed_seek(packed *p, mcp_str name)
         packed_line(p, &line);
 }
 
-static int packed_find(const repo_layout *l, mcp_str name, git_oid *id)
+static int packed_find(const repo_use *u, mcp_str name, git_oid *id)
 {
     packed p;
     mcp_str line, found;
     git_oid other;
-    int order = 1, rc = packed_open(l, &p);
+    int order = 1, rc = packed_open(u, &p);
     if (rc != MCP_OK)
         return rc;
     packed_seek(&p, name);
@@ -135,8 +154,8 @@ static int packed_find(const repo_layout *l, mcp_str name, git_oid *id)
             break;
     }
     close(p.fd);
-    if (order != 0)
-        return MCP_ENOTFOUND;
+    if (p.rc != MCP_OK || order != 0)
+        return p.rc != MCP_OK ? p.rc : MCP_ENOTFOUND;
     *id = other;
     return MCP_OK;
 }
@@ -162,16 +181,15 @@ static common_beneath place_of(const repo_layout *l, mcp_str name)
     return own ? l->git : l->common;
 }
 
-static int read_one(const repo_layout *l, const char *name, git_oid *id,
-                    char target[REPO_REF_MAX + 1])
+static int read_one(const repo_use *u, const char *name, git_oid *id, char target[REPO_REF_MAX + 1])
 {
     char text[REPO_REF_MAX + 32];
     mcp_str full = mcp_str_from(name);
     size_t len;
     *target = 0;
-    int rc = repo_read_small(place_of(l, full), name, text, sizeof text, &len);
+    int rc = repo_read_small(place_of(u->layout, full), name, text, sizeof text, &len);
     if (rc == MCP_ENOTFOUND && begins(full, "refs/"))
-        return packed_find(l, full, id);
+        return packed_find(u, full, id);
     if (rc != MCP_OK)
         return rc;
     while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
@@ -184,7 +202,7 @@ static int read_one(const repo_layout *l, const char *name, git_oid *id,
                                                                                   : MCP_EIO;
 }
 
-int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1])
+int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1])
 {
     char at[REPO_REF_MAX + 1] = "", target[REPO_REF_MAX + 1] = "";
     int rc = MCP_OK;
@@ -195,7 +213,7 @@ int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[RE
     for (int hops = 0; rc == MCP_OK && hops <= MAX_HOPS; hops++) {
         if (final)
             memcpy(final, at, sizeof at);
-        rc = read_one(l, at, id, target);
+        rc = read_one(u, at, id, target);
         if (rc == MCP_OK && !*target)
             return MCP_OK;
         memcpy(at, target, sizeof at);
@@ -245,7 +263,7 @@ static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
         const char *percent = strchr(forms[i], '%');
         snprintf(name, sizeof name, "%.*s%.*s%s", (int)(percent - forms[i]), forms[i], (int)rev.len,
                  rev.ptr, percent + 4);
-        int rc = repo_ref_read(u->layout, mcp_str_from(name), id, full);
+        int rc = repo_ref_read(u, mcp_str_from(name), id, full);
         if (rc != MCP_ENOTFOUND)
             return rc;
     }
@@ -352,7 +370,7 @@ static int collect_packed(collecting *c, mcp_str prefix)
     packed p;
     mcp_str line, name;
     git_oid id;
-    int rc = packed_open(c->u->layout, &p);
+    int rc = packed_open(c->u, &p);
     if (rc != MCP_OK)
         return rc == MCP_ENOTFOUND ? MCP_OK : rc;
     packed_seek(&p, prefix);
@@ -365,7 +383,7 @@ static int collect_packed(collecting *c, mcp_str prefix)
             break;
     }
     close(p.fd);
-    return rc;
+    return rc == MCP_OK ? p.rc : rc;
 }
 
 static mode_t kind_of(int dir, const struct dirent *e)
@@ -395,8 +413,7 @@ static int collect_loose(collecting *c, const char *folder, int depth)
         mode_t kind = kind_of(fd, e);
         if (kind == S_IFDIR && depth < MAX_REF_DEPTH)
             rc = collect_loose(c, name, depth + 1);
-        else if (kind == S_IFREG &&
-                 repo_ref_read(c->u->layout, mcp_str_from(name), &id, NULL) == MCP_OK)
+        else if (kind == S_IFREG && repo_ref_read(c->u, mcp_str_from(name), &id, NULL) == MCP_OK)
             rc = keep(c, &id, mcp_str_from(name));
     }
     closedir(d);
@@ -443,10 +460,9 @@ int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret)
     int rc = collect_loose(&c, folder, 0);
     if (rc == MCP_OK)
         rc = collect_packed(&c, mcp_str_from(prefix));
-    if (rc == MCP_OK)
-        rc = sort_names(&names, ret);
+    int sorted = rc == MCP_OK || rc == MCP_PENDING ? sort_names(&names, ret) : rc;
     common_buffer_free(&names);
-    return rc;
+    return sorted == MCP_OK ? rc : sorted;
 }
 
 bool repo_refs_next(const common_buffer *refs, size_t *at, repo_ref *ret)

@@ -95,7 +95,7 @@ int repo_peel(repo_use *u, git_oid *id, git_object_t *type);
 /* ---- references ------------------------------------------------------------------------------------------- */
 
 /* A full name ("HEAD", "refs/heads/main"), through symbolic ones. `final` (may be NULL): the name at the end. */
-int repo_ref_read(const repo_layout *l, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1]);
+int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1]);
 
 /* What a REV of a URI stands for (no range), not peeled. `fixed`: it is a whole id, or steps from one, and never stands for
  * something else. `full` (may be NULL): the reference's full name, "" for an id and where there are steps. */
@@ -108,7 +108,7 @@ int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed);
 const char *repo_ref_short(repo_use *u, const char *name);
 
 /* All references that begin with `prefix` ("refs/heads/"), sorted; each is its id's 20 bytes, the name without "refs/",
- * and a NUL. */
+ * and a NUL. MCP_PENDING: the loose ones, and the first of those that are packed. */
 int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret);
 typedef struct repo_ref {
     git_oid id;

@@ -65,12 +65,25 @@ static void mix(git_oid *mark, const void *bytes, size_t len)
     memcpy(mark->id, sum, sizeof sum);
 }
 
+/* Of more references than are read here: whenever one of those that are packed is. */
+static void mark_packed(const repo_use *u, git_oid *mark)
+{
+    struct stat st;
+    if (fstatat(u->layout->common.fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    mix(mark, &st.st_mtim, sizeof st.st_mtim);
+    mix(mark, &st.st_ino, sizeof st.st_ino);
+}
+
 static void mark_refs(repo_use *u, const char *prefix, const mcp_allocator *alloc, git_oid *mark)
 {
     common_buffer refs;
     common_buffer_init(&refs, alloc);
-    if (repo_refs_collect(u, prefix, &refs) == MCP_OK)
+    int rc = repo_refs_collect(u, prefix, &refs);
+    if (rc == MCP_OK || rc == MCP_PENDING)
         mix(mark, refs.ptr, refs.len);
+    if (rc == MCP_PENDING)
+        mark_packed(u, mark);
     common_buffer_free(&refs);
 }
 
@@ -78,8 +91,11 @@ static void mark_rev(repo_use *u, mcp_str rev, git_oid *mark)
 {
     git_oid id;
     bool fixed;
-    if (rev.len && repo_rev_find(u, rev, &id, &fixed, NULL) == MCP_OK)
+    int rc = rev.len ? repo_rev_find(u, rev, &id, &fixed, NULL) : MCP_ENOTFOUND;
+    if (rc == MCP_OK)
         mix(mark, id.id, sizeof id.id);
+    else if (rc == MCP_PENDING)
+        mark_packed(u, mark);
 }
 
 static void mark_revs(repo_use *u, const repo_target *t, git_oid *mark)
@@ -118,7 +134,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
     case REPO_KIND_TAGS: mark_refs(u, "refs/tags/", &r->alloc, mark); break;
     case REPO_KIND_REPOSITORY:
         mark_rev(u, MCP_STR("HEAD"), mark);
-        (void)repo_ref_read(u->layout, MCP_STR("HEAD"), &e.id, full);
+        (void)repo_ref_read(u, MCP_STR("HEAD"), &e.id, full);
         mix(mark, full, strlen(full));
         break;
     case REPO_KIND_FILE:

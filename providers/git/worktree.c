@@ -310,7 +310,7 @@ static int run_list(comparing *c)
     mcp_json_writer *w = c->j->json;
     char full[REPO_REF_MAX + 1] = "";
     git_oid id;
-    (void)repo_ref_read(c->j->use.layout, MCP_STR("HEAD"), &id, full);
+    (void)repo_ref_read(&c->j->use, MCP_STR("HEAD"), &id, full);
     mcp_json_begin_object(w);
     repo_target branch = {.kind = REPO_KIND_FILE,
                           .rev = mcp_str_from(full + (strncmp(full, "refs/heads/", 11) ? 0 : 11)),
