@@ -123,10 +123,14 @@ const command commands[] = {
             "the time, "
             "what changed (updated, resources, prompts, tools) and the URI, separated by tabs; "
             "with --read the new "
-            "contents follow it. A URI that cannot be read yet is told, and waited for. Lost "
+            "contents follow it. On a terminal and with --read a change of a list is followed by "
+            "lines with + or - and what was added or removed: the URI of a resource, the name of a "
+            "prompt or tool; of very many the first hundred. A URI that cannot be read yet is "
+            "told, and waited for. Lost "
             "connections are made again and a server that died is started "
             "again, until a signal ends it, or --count changes were told.",
-        .json = "{\"time\", \"changed\", \"uri\"}, one line each",
+        .json = "{\"time\", \"changed\", \"uri\"}, one line each; with --read of lists \"added\", "
+                "\"removed\" and \"more\"",
     },
     {
         .name = "context",

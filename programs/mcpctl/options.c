@@ -196,7 +196,8 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(read),
      .only = "template|watch",
-     .help = "template: read what the URI names. watch: print the new contents after each change."},
+     .help = "template: read what the URI names. watch: print the new contents after each change; "
+             "of a list, what was added and removed."},
     {.name = "fetch",
      .kind = OPTION_FLAG,
      .at = AT(fetch),

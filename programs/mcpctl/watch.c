@@ -2,12 +2,14 @@
  *
  * The library listens again after a lost connection; what is left to do here is to start a server
  * that died once more. A resource may be watched that is not there yet, so a URI that cannot be read is
- * no failure, but whoever mistyped it should not wait in silence: each is read once. What may surprise: after a gap every resource counts as changed with --read,
+ * no failure, but whoever mistyped it should not wait in silence: each is read once. Lists are read once too where
+ * it is shown what was added to them and removed. What may surprise: after a gap every resource counts as changed with --read,
  * unless its contents are the same as before.
  */
 #include <stdlib.h>
 
 #include "entries.h"
+#include "lists.h"
 #include "read.h"
 #include "session.h"
 #include "terminal.h"
@@ -23,6 +25,7 @@ typedef struct watching {
     size_t waiting, room;
     uint64_t told;
     bool awake, active, looked, refused, gap;
+    lists *lists; /* NULL: that they changed is enough */
 } watching;
 
 static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
@@ -86,16 +89,27 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-static int put_json_change(ctl *c, const change *k, const char *now)
+static int put_json_change(const watching *w, const change *k, const char *now)
 {
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "time"), mcp_json_add_string(w, now);
-    mcp_json_key(w, "changed"), mcp_json_add_string(w, kinds[k->kind]);
+    mcp_json_writer *line = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(line);
+    mcp_json_key(line, "time"), mcp_json_add_string(line, now);
+    mcp_json_key(line, "changed"), mcp_json_add_string(line, kinds[k->kind]);
     if (k->kind == MCP_CHANGE_RESOURCE)
-        mcp_json_key(w, "uri"), mcp_json_add_string(w, k->uri);
-    mcp_json_end(w);
-    return put_written(c, "watch", w);
+        mcp_json_key(line, "uri"), mcp_json_add_string(line, k->uri);
+    else if (w->lists && line)
+        lists_put_changes(w->lists, k->kind, line);
+    mcp_json_end(line);
+    return put_written(w->c, "watch", line);
+}
+
+static void put_text_change(const watching *w, const change *k, const char *now)
+{
+    printf("%s\t%s\t", now, kinds[k->kind]);
+    put_field(w->c, mcp_str_from(k->uri));
+    putchar('\n');
+    if (w->lists && k->kind != MCP_CHANGE_RESOURCE && flush_stdout(w->c))
+        lists_put_changes(w->lists, k->kind, NULL);
 }
 
 static int put_change(watching *w, const change *k)
@@ -105,13 +119,10 @@ static int put_change(watching *w, const change *k)
     int code = EXIT_OK;
     time_format(time_now(), now);
     w->told++;
-    if (c->set.json) {
-        code = put_json_change(c, k, now);
-    } else {
-        printf("%s\t%s\t", now, kinds[k->kind]);
-        put_field(c, mcp_str_from(k->uri));
-        putchar('\n');
-    }
+    if (c->set.json)
+        code = put_json_change(w, k, now);
+    else
+        put_text_change(w, k, now);
     if (code == EXIT_OK && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
         /* What is gone, or cannot be read now, is no reason to stop. */
         read_resource(c, k->uri, NULL);
@@ -167,8 +178,10 @@ static void look_at(const watching *w, const mcp_subscription *subscription, con
 
 static void look_at_all(watching *w, const mcp_subscription *subscription)
 {
-    const ctl *c = w->c;
+    ctl *c = w->c;
     w->looked = true;
+    if (!c->n_args && (c->set.read || (c->out_is_terminal && !c->set.json)))
+        w->lists = lists_new(c); /* without memory they are not compared */
     for (size_t i = 0; i < c->n_args && !c->set.quiet; i++)
         if (!c->session->interrupted && session_is_connected(c->session))
             look_at(w, subscription, c->args[i]);
@@ -196,12 +209,12 @@ int run_watch(ctl *c)
 {
     watching w = {.c = c};
     mcp_subscription *subscription = NULL;
-    bool lists = c->n_args == 0;
+    bool of_lists = c->n_args == 0;
     int rc = mcp_client_subscribe(
         c->session->client,
         MCP_OPTIONS(mcp_subscription_options, .uris = (const char *const *)c->args,
-                    .n_uris = c->n_args, .resources = lists, .prompts = lists, .tools = lists,
-                    .changed = on_changed, .state = on_state, .user = &w),
+                    .n_uris = c->n_args, .resources = of_lists, .prompts = of_lists,
+                    .tools = of_lists, .changed = on_changed, .state = on_state, .user = &w),
         &subscription);
     if (rc != MCP_OK) {
         say("watch: %s", mcp_error_text(rc));
@@ -213,5 +226,6 @@ int run_watch(ctl *c)
     for (size_t i = 0; i < w.waiting; i++)
         free(w.queue[i].uri);
     free(w.queue);
+    lists_free(w.lists);
     return code;
 }

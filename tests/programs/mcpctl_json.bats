@@ -14,6 +14,7 @@ words_for() {
     "template NAME") echo "template page name=x" ;;
     "template NAME --read") echo "template page name=x --read" ;;
     complete) echo "complete greet name A" ;;
+    "watch --read") echo "watch --read --count 1" ;;
     watch) echo "watch mem:docs/readme.md --count 1" ;;
     context*) echo "$1 read" ;;
     prompt) echo "prompt greet name=x" ;;

@@ -1,0 +1,154 @@
+/* lists.c: a notice says that a list changed, and not how: the list is read once more and compared with what it was.
+ * A list of a stranger's may be without an end, so that one which is too long is not looked at again.
+ */
+#include "lists.h"
+
+#include <stdlib.h>
+
+#include "roster.h"
+
+enum { KINDS = MCP_CHANGE_TOOLS + 1, MOST_PAGES = 5000, SHOWN = 100, ENOUGH = -1 };
+
+static const struct {
+    const char *capability, *method, *key;
+} kinds[KINDS] = {
+    [MCP_CHANGE_RESOURCES] = {"resources", "resources/list", "uri"},
+    [MCP_CHANGE_PROMPTS] = {"prompts", "prompts/list", "name"},
+    [MCP_CHANGE_TOOLS] = {"tools", "tools/list", "name"},
+};
+
+struct lists {
+    ctl *c;
+    struct {
+        roster names;
+        bool known, too_long;
+    } of[KINDS];
+};
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    mcp_change kind;
+    roster *names;
+    size_t pages;
+} reading;
+
+static int on_page(ctl *c, const mcp_json *result, void *user)
+{
+    reading *r = user;
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(result, kinds[r->kind].capability);
+    (void)c;
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
+        roster_add(r->names, mcp_json_string(mcp_json_get(v, kinds[r->kind].key)));
+    if (++r->pages == MOST_PAGES)
+        r->names->cut = true;
+    return r->names->cut ? ENOUGH : EXIT_OK;
+}
+
+/* False: there is nothing to compare with; roster_clear() is due in any case. */
+static bool read_list(lists *l, mcp_change kind, roster *ret)
+{
+    reading r = {.kind = kind, .names = ret};
+    if (l->of[kind].too_long || !session_offers(l->c, kinds[kind].capability))
+        return false;
+    int code = session_quietly(l->c, kinds[kind].method, on_page, &r);
+    l->of[kind].too_long = ret->cut;
+    if (ret->cut)
+        say("watch: the list of %s is too long: what changes in it is not shown",
+            kinds[kind].capability);
+    else if (code != EXIT_OK && !l->c->session->interrupted)
+        say("watch: the list of %s cannot be read now: what changed in it is shown with its next "
+            "change",
+            kinds[kind].capability);
+    return code == EXIT_OK && !ret->cut;
+}
+
+lists *lists_new(ctl *c)
+{
+    lists *l = calloc(1, sizeof(*l));
+    if (!l) {
+        say("watch: out of memory");
+        return NULL;
+    }
+    l->c = c;
+    for (mcp_change kind = MCP_CHANGE_RESOURCES; kind <= MCP_CHANGE_TOOLS; kind++)
+        l->of[kind].known = read_list(l, kind, &l->of[kind].names);
+    return l;
+}
+
+void lists_free(lists *l)
+{
+    for (size_t i = 0; l && i < KINDS; i++)
+        roster_clear(&l->of[i].names);
+    free(l);
+}
+
+/* ---- changes ---------------------------------------------------------------------------------------- */
+
+typedef struct changes {
+    const char *added[SHOWN], *removed[SHOWN];
+    size_t n_added, n_removed, more;
+} changes;
+
+static void note(bool added, const char *name, void *user)
+{
+    changes *k = user;
+    if (k->n_added + k->n_removed == SHOWN)
+        k->more++;
+    else if (added)
+        k->added[k->n_added++] = name;
+    else
+        k->removed[k->n_removed++] = name;
+}
+
+static void put_lines(const ctl *c, char sign, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        printf("%c ", sign);
+        put_field(c, mcp_str_from(names[i]));
+        putchar('\n');
+    }
+}
+
+static void add_names(mcp_json_writer *w, const char *key, const char *const *names, size_t count)
+{
+    if (!count)
+        return;
+    mcp_json_key(w, key), mcp_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        mcp_json_add_string(w, names[i]);
+    mcp_json_end(w);
+}
+
+static void put_all(const ctl *c, const changes *k, mcp_json_writer *w)
+{
+    if (w) {
+        add_names(w, "added", k->added, k->n_added);
+        add_names(w, "removed", k->removed, k->n_removed);
+        if (k->more)
+            mcp_json_key(w, "more"), mcp_json_add_uint(w, k->more);
+        return;
+    }
+    put_lines(c, '+', k->added, k->n_added);
+    put_lines(c, '-', k->removed, k->n_removed);
+    if (k->more)
+        printf("and %zu more\n", k->more);
+}
+
+void lists_put_changes(lists *l, mcp_change kind, mcp_json_writer *w)
+{
+    roster now = {0};
+    changes k = {.more = 0};
+    if (!read_list(l, kind, &now)) {
+        roster_clear(&now);
+        return;
+    }
+    if (l->of[kind].known) {
+        roster_compare(&l->of[kind].names, &now, note, &k);
+        put_all(l->c, &k, w);
+    }
+    roster_clear(&l->of[kind].names);
+    l->of[kind].names = now;
+    l->of[kind].known = true;
+}
