@@ -24,7 +24,7 @@ struct roots {
 /* Its real path, to be freed; NULL after saying why not. */
 static char *find_folder(const char *dir)
 {
-    struct stat st;
+    struct stat st = {0};
     char *path = realpath(dir, NULL);
     int error = path && stat(path, &st) == 0 ? 0 : errno;
     if (!error && !S_ISDIR(st.st_mode))
