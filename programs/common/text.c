@@ -193,19 +193,25 @@ bool text_is_safe(mcp_str s)
     return true;
 }
 
-size_t text_width(mcp_str s)
+/* Or more than `most`: how many more is of no interest. */
+static size_t width_up_to(mcp_str s, size_t most)
 {
     joining before = {0};
     size_t width = 0;
-    while (s.len)
+    while (s.len && width <= most)
         width += next_glyph(&s, TEXT_LINE, &before).columns;
     return width;
+}
+
+size_t text_width(mcp_str s)
+{
+    return width_up_to(s, SIZE_MAX);
 }
 
 void text_put_cell(FILE *to, mcp_str s, size_t width)
 {
     joining before = {0};
-    bool cut = text_width(s) > width;
+    bool cut = width_up_to(s, width) > width;
     size_t left = cut ? width - 1 : width;
     while (s.len) {
         glyph g = next_glyph(&s, TEXT_LINE, &before);

@@ -17,6 +17,7 @@ enum {
 
 typedef struct cell {
     size_t at, len; /* in the table's bytes */
+    size_t width;
     cell_kind kind;
 } cell;
 
@@ -86,7 +87,7 @@ void table_add(table *t, cell_kind kind, mcp_str text)
         return;
     if (text.len)
         memcpy(t->bytes + t->used, text.ptr, text.len);
-    t->cells[t->count++] = (cell){t->used, text.len, kind};
+    t->cells[t->count++] = (cell){t->used, text.len, width, kind};
     t->used += text.len;
     t->width[column] = t->width[column] > width ? t->width[column] : width;
     t->has_number[column] = t->has_number[column] || kind == CELL_NUMBER;
@@ -128,7 +129,7 @@ static const char *escape_of(const char *sequence)
 static void put_cell(const table *t, FILE *to, const cell *c, size_t width, bool right, bool last)
 {
     mcp_str text = text_of(t, c);
-    size_t own = text_width(text);
+    size_t own = c->width;
     if (right && own < width)
         fprintf(to, "%*s", (int)(width - own), "");
     if (right || last)
@@ -163,15 +164,19 @@ static void put_row(const table *t, FILE *to, const table_look *look, const cell
 
 /* ---- a line for each cell --------------------------------------------------------------------------- */
 
-static void put_record(const table *t, FILE *to, const table_look *look, size_t width,
-                       const cell *row)
+/* How wide the names are. */
+static size_t name_width(const table *t, size_t width)
 {
     size_t names = 1;
     for (size_t i = 0; i < t->columns; i++)
-        names = text_width(text_of(t, &t->cells[i])) > names ? text_width(text_of(t, &t->cells[i]))
-                                                             : names;
+        names = t->cells[i].width > names ? t->cells[i].width : names;
     names = least(names, WIDEST_NAME);
-    names = least(names, width > GAP + VALUE_WANTS ? width - GAP - VALUE_WANTS : 1);
+    return least(names, width > GAP + VALUE_WANTS ? width - GAP - VALUE_WANTS : 1);
+}
+
+static void put_record(const table *t, FILE *to, const table_look *look, size_t width, size_t names,
+                       const cell *row)
+{
     for (size_t i = 0; i < t->columns; i++) {
         fputs(escape_of(look->head), to);
         text_put_cell(to, text_of(t, &t->cells[i]), names);
@@ -190,12 +195,13 @@ bool table_put(table *t, FILE *to, const table_look *look)
     bool head = t->headed && !t->head_is_put;
     if (t->failed || (!fits && !head))
         return false;
+    size_t names = fits ? 0 : name_width(t, width);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
         if (fits) {
             put_row(t, to, look, t->cells + i, widths, head && i == 0);
         } else if (i) {
             fputs(i > t->columns ? "\n" : "", to);
-            put_record(t, to, look, width, t->cells + i);
+            put_record(t, to, look, width, names, t->cells + i);
         }
     }
     t->head_is_put = fits;

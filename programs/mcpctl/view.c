@@ -13,7 +13,12 @@
 
 #include <mcp/json.h>
 
-enum { LARGEST = 4 << 20, MOST_CELLS = 200000, ID_SHOWN = 8 };
+enum {
+    LARGEST = 4 << 20,
+    MOST_CELLS = 200000,
+    LONGEST_NAME = 1024, /* of a column: it may be written with each row */
+    ID_SHOWN = 8,
+};
 
 typedef struct view {
     table *table;
@@ -77,7 +82,7 @@ static bool is_page(const mcp_json *root)
         n > TABLE_COLUMNS || mcp_json_count(rows) > MOST_CELLS / n)
         return false;
     for (const mcp_json *v; (v = mcp_json_next(columns, &at, NULL)) != NULL;)
-        if (!mcp_json_is(v, MCP_JSON_STRING))
+        if (!mcp_json_is(v, MCP_JSON_STRING) || mcp_json_string(v).len > LONGEST_NAME)
             return false;
     for (const mcp_json *v; (v = mcp_json_next(rows, &it, NULL)) != NULL;)
         if (!mcp_json_is(v, MCP_JSON_ARRAY) || mcp_json_count(v) != n)
@@ -118,7 +123,7 @@ static bool add_keys(keys *k, const mcp_json *object)
         size_t i = 0;
         while (i < k->count && !mcp_str_eq(k->key[i], key))
             i++;
-        if (i == TABLE_COLUMNS)
+        if (i == TABLE_COLUMNS || key.len > LONGEST_NAME)
             return false;
         k->key[i] = key;
         k->count += i == k->count;

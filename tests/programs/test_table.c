@@ -150,6 +150,17 @@ static void limits(void **state)
         free(shown);
         free(json);
     }
+    for (size_t len = 1024; len <= 1025; len++) { /* names of columns */
+        char name[1026] = "", json[2200];
+        memset(name, 'n', len);
+        snprintf(json, sizeof(json), "[{\"%s\":1}]", name);
+        char *objects = view_of(mcp_str_from(json), 80);
+        snprintf(json, sizeof(json), "{\"columns\":[\"%s\"],\"rows\":[[1]]}", name);
+        char *page = view_of(mcp_str_from(json), 80);
+        assert_true((objects != NULL) == (len == 1024) && (page != NULL) == (len == 1024));
+        free(objects);
+        free(page);
+    }
     for (size_t len = 4 << 20; len <= (4 << 20) + 1; len++) {
         static const char before[] = "[{\"a\":\"", after[] = "\"}]";
         char *json = malloc(len + 1);
