@@ -119,6 +119,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .offer = &p->offer,
                                             .known = &p->known,
                                             .at = &p->at,
+                                            .prompts = p->prompts,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
                           &p->reload);

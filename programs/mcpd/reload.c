@@ -182,6 +182,8 @@ static void again(reload *r)
         http_reload_tls(r->c.at, r->c.start);
     if (!next)
         return;
+    if (r->c.prompts) /* watched or not */
+        mcp_prompts_reread(r->c.prompts);
     mention_restart(r->c.start, &next->now);
     log_configure(&next->now);
     reading_free(r->last);

@@ -8,6 +8,7 @@
 #define MCPD_RELOAD_H
 
 #include <mcp/provider.h>
+#include <prompts.h>
 
 #include "http.h"
 #include "offer.h"
@@ -20,7 +21,8 @@ typedef struct reload_context {
     const settings *start; /* what was in force at the start; stays valid */
     offer *offer;
     tokens **known;
-    listeners *at; /* where tokens are asked for */
+    listeners *at;        /* where tokens are asked for */
+    mcp_prompts *prompts; /* NULL: none */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

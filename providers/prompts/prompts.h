@@ -18,7 +18,7 @@ typedef struct mcp_prompts mcp_prompts;
 typedef struct mcp_prompts_options {
     size_t size;
     const char *folder;             /* required; copied */
-    bool no_watch;                  /* read the files once */
+    bool no_watch;                  /* read the files once, and by mcp_prompts_reread() */
     uint64_t poll_ms;               /* how often to look where there is no inotify; 2000 */
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_prompts_options;
@@ -30,6 +30,10 @@ typedef struct mcp_prompts_options {
  * why), MCP_ENOMEM. A file that is wrong is no failure. */
 int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_prompts **ret,
                     mcp_error *error);
+
+/* Reads the folder again, on a worker of the host where there is one, as when a file changed: for a program that is told
+ * to read everything again, above all with no_watch. What goes wrong is in the host's log. */
+void mcp_prompts_reread(mcp_prompts *prompts);
 
 /* Removes the prompts. Call it before the server is freed, and once no work is under way any more
  * (mcp_loop_drain()). NULL is allowed. */

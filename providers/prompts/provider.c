@@ -275,6 +275,11 @@ static void reread(mcp_prompts *p)
     read_done(r);
 }
 
+void mcp_prompts_reread(mcp_prompts *prompts)
+{
+    reread(prompts);
+}
+
 static void on_changed(void *user)
 {
     reread(user);

@@ -123,6 +123,32 @@ ask() { # METHOD PARAMS ID
     grep -- "\"id\":$3," "$out"
 }
 
+@test "SIGHUP reads the prompts again, with --no-watch too" {
+    local c="$BATS_TEST_TMPDIR/c.json" i names
+    rm "$P/review.md"
+    printf 'one' > "$P/a.md"
+    printf '{"sources": ["tree"], "prompts": "prompts", "no-watch": true}' > "$c"
+    start --config "$c"
+    ask prompts/get '{"name":"a"}' 1 | grep -q '"text":"one"'
+    printf 'new' > "$P/a.md"
+    printf 'two' > "$P/b.md"
+    printf 'more' > "$T/more.txt"
+    sleep 0.3
+    ask prompts/get '{"name":"a"}' 2 | grep -q '"text":"one"'
+    kill -HUP "$pid"
+    for ((i = 3; i < 250; i++)); do
+        names=$(ask prompts/list '{}' $i | jq -c '[.result.prompts[].name]')
+        [ "$names" != '["a","b"]' ] || break
+        sleep 0.02
+    done
+    [ "$names" = '["a","b"]' ]
+    ask prompts/get '{"name":"a"}' 1000 | grep -q '"text":"new"'
+    ask resources/list '{}' 1001 | grep -q 'more.txt'
+    run ! grep -q list_changed "$out"
+    exec 7>&-
+    wait "$pid"
+}
+
 @test "files that change: one notice, the new text; what is wrong stays what it was" {
     start --prompts "$P" "$T"
     printf 'one' > "$P/a.md"
