@@ -1,0 +1,89 @@
+/* settings.c: what the options come to: of the command line, and with the configuration file's under it. */
+#include <stdlib.h>
+
+#include <common/text.h>
+
+#include "modules.h"
+#include "options.h"
+
+bool sources_add(sources *list, const source *one)
+{
+    source *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    list->items = grown;
+    list->items[list->count++] = *one;
+    return true;
+}
+
+bool source_is_module(const source *s)
+{
+    return s->module || modules_is_source(s->text);
+}
+
+static int take_source(command_line *line, const char *word)
+{
+    settings *s = line->settings;
+    if (sources_add(&s->sources, &(source){.text = word}))
+        return 0;
+    say("out of memory");
+    return 2;
+}
+
+int options_parse(int argc, char **argv, settings *ret)
+{
+    size_t count;
+    const option *table = options_table(&count);
+    *ret = (settings){0};
+    command_line line = {
+        .table = table,
+        .count = count,
+        .settings = ret,
+        .word = take_source,
+        .kept = &ret->kept,
+    };
+    return command_line_parse(&line, argc, argv);
+}
+
+static bool copy_texts(texts *to, const texts *from)
+{
+    texts_clear(to);
+    for (size_t i = 0; i < from->count; i++)
+        if (!texts_add(to, from->items[i]))
+            return false;
+    return true;
+}
+
+bool options_over(settings *file, const settings *line)
+{
+    size_t count;
+    const option *table = options_table(&count);
+    bool ok = copy_texts(&file->kept, &line->kept);
+    for (size_t i = 0; ok && i < count; i++)
+        if (option_is_given(&table[i], line))
+            ok = option_copy(&table[i], file, line);
+    if (line->sources.count)
+        file->sources.count = 0;
+    for (size_t i = 0; ok && i < line->sources.count; i++)
+        ok = sources_add(&file->sources, &line->sources.items[i]);
+    texts_clear(&file->files);
+    for (size_t i = 0; ok && i < file->sources.count; i++)
+        if (!source_is_module(&file->sources.items[i]))
+            ok = texts_add(&file->files, file->sources.items[i].text);
+    return ok;
+}
+
+void options_clear(settings *s)
+{
+    texts *lists[] = {&s->include,       &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
+                      &s->trusted_proxy, &s->modules, &s->files, &s->kept};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        texts_clear(lists[i]);
+    free(s->sources.items);
+    s->sources = (sources){0};
+}
+
+const char *options_what(const settings *s)
+{
+    return s->sources.count ? s->sources.items[0].text : s->prompts;
+}
