@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "child.h"
 #include "text.h"
 #include "tool.h"
@@ -363,7 +364,7 @@ static int fill_input(command_tool *t, command_fill *f, int *fd)
     int rc = command_word(f, t->o.input, &text);
     if (rc == MCP_OK) {
         *fd = command_input(text.ptr, text.len - 1);
-        rc = *fd < 0 ? MCP_EIO : MCP_OK;
+        rc = *fd < 0 ? common_code_of_errno(errno) : MCP_OK;
     }
     common_buffer_free(&text);
     return rc == MCP_PENDING ? MCP_OK : rc;
@@ -414,6 +415,8 @@ static int start(command_tool *t, mcp_request *req, const call *c, int input)
     int rc = command_child_start(c->argv, c->env, t->o.folder, input, &child);
     if (rc == 0)
         return attend(t, req, &child);
+    if (common_code_of_errno(rc) == MCP_EFILES)
+        return MCP_EFILES;
     return mcp_reply_tool_error(req, "%s cannot be started: %s", t->o.name, strerror(rc));
 }
 

@@ -139,7 +139,8 @@ static int put(const completion *c, mcp_str value)
 static void done(mcp_request *req, void *user)
 {
     completion *c = user;
-    int rc = c->rc == MCP_ENOMEM || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
+    bool short_of = c->rc == MCP_ENOMEM || c->rc == MCP_EFILES;
+    int rc = short_of || c->rc == MCP_ECANCELLED ? c->rc : MCP_OK;
     const char *p = c->values.ptr, *end = p ? p + c->values.len : NULL;
     for (; rc == MCP_OK && p < end; p += strlen(p) + 1)
         rc = put(c, mcp_str_from(p));
@@ -190,10 +191,11 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     c->rev = rev;
     c->rc = MCP_ECANCELLED;
     common_buffer_init(&c->values, &r->alloc);
-    c->use.layout = repo_layout_now(r);
+    int rc;
+    c->use.layout = repo_layout_now(r, &rc);
     if (!c->use.layout)
-        return MCP_OK;
-    int rc = mcp_request_work(req, work, done, c);
+        return rc == MCP_ENOTFOUND ? MCP_OK : rc;
+    rc = mcp_request_work(req, work, done, c);
     if (rc < 0)
         repo_layout_release(c->use.layout);
     return rc;

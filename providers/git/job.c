@@ -251,9 +251,10 @@ static bool is_long(const repo_job *j)
 
 static int start(repo_job *j)
 {
-    j->use.layout = repo_layout_now(j->r);
+    int rc;
+    j->use.layout = repo_layout_now(j->r, &rc);
     if (!j->use.layout)
-        return MCP_ENOTFOUND; /* why is in the log, and the operator's */
+        return rc; /* why is in the log, and the operator's */
     if (is_long(j))
         return run_far(j);
     run(j, true);

@@ -61,6 +61,14 @@ static bool is_within(const opening *o, int fd)
     return repo_layout_is_within(o->l, fd);
 }
 
+/* A file of the repository, whatever is wrong with it. */
+static int unreadable(const opening *o, int rc, const char *what)
+{
+    if (rc == MCP_EFILES)
+        return refuse(o, rc, what, strerror(EMFILE));
+    return refuse(o, MCP_EACCESS, what, "it cannot be read");
+}
+
 /* Opens a folder that is named in `dir` (or from the root on). */
 static int open_folder(const opening *o, int dir, const char *name, const char *what, int *ret)
 {
@@ -123,8 +131,10 @@ static int follow_git_file(const opening *o, int root, int *ret)
     const char *name;
     size_t len;
     common_beneath at = {.fd = root, .walk = common_beneath_needs_walk(root)};
-    if (repo_read_small(at, ".git", text, sizeof text, &len) != MCP_OK ||
-        !one_line(text, "gitdir: ", &name))
+    int rc = repo_read_small(at, ".git", text, sizeof text, &len);
+    if (rc == MCP_EFILES)
+        return unreadable(o, rc, ".git");
+    if (rc != MCP_OK || !one_line(text, "gitdir: ", &name))
         return refuse(o, MCP_EINVAL, ".git", "neither a folder nor a file that names one");
     return open_folder(o, root, name, ".git", ret);
 }
@@ -148,7 +158,7 @@ static int find_common(const opening *o, int *ret)
     size_t len;
     int rc = repo_read_small(o->l->git, "commondir", text, sizeof text, &len);
     if (rc != MCP_ENOTFOUND && (rc != MCP_OK || !one_line(text, "", &name)))
-        return refuse(o, MCP_EACCESS, "commondir", "it cannot be read");
+        return unreadable(o, rc, "commondir");
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
 }
 
@@ -158,7 +168,9 @@ static int check_file(const opening *o, int dir, const char *name)
 {
     struct stat st;
     int rc = MCP_OK, fd = openat(dir, name, O_PATH | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0 || !is_within(o, fd))
+    if (fd < 0 && common_code_of_errno(errno) == MCP_EFILES)
+        rc = refuse(o, MCP_EFILES, "objects", strerror(errno));
+    else if (fd < 0 || fstat(fd, &st) < 0 || !is_within(o, fd))
         rc = refuse(o, MCP_EACCESS, "objects", elsewhere);
     else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         rc = refuse(o, MCP_EACCESS, "objects", "something in it is neither a file nor a folder");
@@ -200,7 +212,7 @@ static int add_alternates(const opening *o, int objects)
     if (rc == MCP_ENOTFOUND)
         return MCP_OK;
     if (rc != MCP_OK || len + 1 == sizeof text)
-        return refuse(o, MCP_EACCESS, "objects/info/alternates", "it cannot be read");
+        return unreadable(o, rc, "objects/info/alternates");
     for (rc = MCP_OK; rc == MCP_OK && *line; line = next) {
         next = line + strcspn(line, "\n");
         if (*next)
@@ -326,6 +338,8 @@ static int open_all(opening *o, const char *within)
     if (l->root < 0)
         return refuse(o, common_code_of_errno(errno), "", strerror(errno));
     fd = within ? open(within, O_PATH | O_DIRECTORY | O_CLOEXEC) : l->root;
+    if (fd < 0 && common_code_of_errno(errno) == MCP_EFILES)
+        return refuse(o, MCP_EFILES, "within", strerror(errno));
     bool ok = fd >= 0 && real_path(fd, real);
     if (within && fd >= 0)
         close(fd);

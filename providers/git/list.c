@@ -265,10 +265,11 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
         return MCP_EINVAL;
     size_t left = l->points - l->point;
     l->max = max > left ? max - left : 0; /* of the tree */
-    l->use.layout = l->max ? repo_layout_now(r) : NULL;
+    int rc = MCP_ENOTFOUND;
+    l->use.layout = l->max ? repo_layout_now(r, &rc) : NULL;
     if (!l->use.layout)
-        return reply_points(l);
-    int rc = mcp_request_work(req, work, done, l);
+        return rc == MCP_ENOTFOUND ? reply_points(l) : rc;
+    rc = mcp_request_work(req, work, done, l);
     if (rc < 0)
         repo_layout_release(l->use.layout);
     return rc;

@@ -47,6 +47,8 @@ int repo_use_check(const repo_use *u)
 static int code_of(repo_use *u, int git)
 {
     int outcome = u->reader ? u->reader->outcome : MCP_OK;
+    if (outcome == MCP_EFILES) /* to look once more, too, before it is not there */
+        return outcome;
     if (git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS)
         return MCP_ENOTFOUND;
     if (outcome == MCP_OK || outcome == MCP_ENOTFOUND || outcome == MCP_EACCESS)

@@ -70,9 +70,10 @@ static int look_in(repo_layout *l, size_t place)
     DIR *d = fd >= 0 && repo_layout_is_within(l, fd) ? fdopendir(fd) : NULL;
     const struct dirent *e;
     if (!d) {
+        rc = fd < 0 && common_code_of_errno(errno) == MCP_EFILES ? MCP_EFILES : MCP_OK;
         if (fd >= 0)
             close(fd);
-        return MCP_OK; /* there are none, or they lie elsewhere */
+        return rc; /* there are none, or they lie elsewhere */
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         size_t len = strlen(e->d_name);

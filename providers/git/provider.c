@@ -78,12 +78,16 @@ void repo_log(const repo *r, const char *what, const char *why)
     host->log(host->user, "warning", line);
 }
 
-repo_layout *repo_layout_now(repo *r)
+repo_layout *repo_layout_now(repo *r, int *rc)
 {
     mcp_error error = {0};
     repo_layout *l;
     if (!repo_layout_is_current(r->layout, r->path)) {
-        if (repo_layout_open(r->path, r->within, &r->alloc, &l, &error) != MCP_OK) {
+        *rc = repo_layout_open(r->path, r->within, &r->alloc, &l, &error);
+        if (*rc == MCP_EFILES || *rc == MCP_ENOMEM)
+            return NULL; /* it is the server that is short of something */
+        if (*rc != MCP_OK) {
+            *rc = MCP_ENOTFOUND;
             repo_log(r, "", error.text);
             return NULL;
         }

@@ -24,9 +24,9 @@ typedef struct repo {
     repo_watch *watch; /* made for the first who wants to know */
 } repo;
 
-/* The layout as it is now, with a use for the caller. NULL: the repository is gone, or leads elsewhere now. The
- * server's thread. */
-repo_layout *repo_layout_now(repo *r);
+/* The layout as it is now, with a use for the caller. NULL, and *rc is what it comes to: MCP_ENOTFOUND (the repository
+ * is gone, or leads elsewhere now: the log says so), MCP_EFILES, MCP_ENOMEM. The server's thread. */
+repo_layout *repo_layout_now(repo *r, int *rc);
 /* One line for the operator. */
 void repo_log(const repo *r, const char *what, const char *why);
 

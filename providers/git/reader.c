@@ -6,6 +6,7 @@
 #include "store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -162,9 +163,10 @@ static int find_loose(const repo_reader *r, size_t place, finding *f)
     DIR *d = fd >= 0 && repo_layout_is_within(r->layout, fd) ? fdopendir(fd) : NULL;
     const struct dirent *e;
     if (!d) {
+        rc = fd < 0 && common_code_of_errno(errno) == MCP_EFILES ? MCP_EFILES : MCP_OK;
         if (fd >= 0)
             close(fd);
-        return MCP_OK;
+        return rc;
     }
     for (size_t n = 1; rc == MCP_OK && (e = readdir(d)); n++) {
         memcpy(hex + 2, e->d_name, strnlen(e->d_name, GIT_OID_HEXSZ - 2));
@@ -271,7 +273,8 @@ static int on_exists_prefix(git_oid *ret, git_odb_backend *backend, const git_oi
 static int on_refresh(git_odb_backend *backend)
 {
     repo_reader *r = of(backend);
-    return repo_packs_look(r->layout) == MCP_OK ? 0 : GIT_ERROR;
+    int rc = repo_packs_look(r->layout);
+    return rc == MCP_OK ? 0 : said(r, rc);
 }
 
 static void on_free(git_odb_backend *backend)

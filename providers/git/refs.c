@@ -394,6 +394,16 @@ static mode_t kind_of(int dir, const struct dirent *e)
     return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
 }
 
+/* One that is damaged is left out. */
+static int collect_one(collecting *c, mcp_str name)
+{
+    git_oid id;
+    int rc = repo_ref_read(c->u, name, &id, NULL);
+    if (rc == MCP_OK)
+        return keep(c, &id, name);
+    return rc == MCP_EFILES ? rc : MCP_OK;
+}
+
 static int collect_loose(collecting *c, const char *folder, int depth)
 {
     int fd, rc = common_beneath_open_dir(c->u->layout->common, folder, &fd);
@@ -402,19 +412,18 @@ static int collect_loose(collecting *c, const char *folder, int depth)
     if (!d) {
         if (rc == MCP_OK)
             close(fd);
-        return MCP_OK; /* it went, or is a link */
+        return rc == MCP_EFILES ? rc : MCP_OK; /* it went, or is a link */
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         char name[REPO_REF_MAX + 1];
-        git_oid id;
         int len = snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
         if (e->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof name)
             continue;
         mode_t kind = kind_of(fd, e);
         if (kind == S_IFDIR && depth < MAX_REF_DEPTH)
             rc = collect_loose(c, name, depth + 1);
-        else if (kind == S_IFREG && repo_ref_read(c->u, mcp_str_from(name), &id, NULL) == MCP_OK)
-            rc = keep(c, &id, mcp_str_from(name));
+        else if (kind == S_IFREG)
+            rc = collect_one(c, mcp_str_from(name));
     }
     closedir(d);
     return rc;

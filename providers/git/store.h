@@ -14,7 +14,8 @@
 enum { REPO_REF_MAX = 1024 };
 
 /* Outcomes of all that follows: MCP_OK; MCP_ENOTFOUND; MCP_PENDING: not on this thread; MCP_ECANCELLED,
- * MCP_ETIMEOUT, MCP_ELIMIT (larger than anything that is read), MCP_EIO (damaged), MCP_ENOMEM. */
+ * MCP_ETIMEOUT, MCP_ELIMIT (larger than anything that is read), MCP_EIO (damaged), MCP_EFILES (no descriptors),
+ * MCP_ENOMEM. */
 typedef struct repo_use {
     repo_layout *layout;
     git_odb *odb;

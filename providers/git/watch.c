@@ -178,7 +178,8 @@ static const repo_target list_target = {
 
 static bool begin(repo *r, repo_use *u)
 {
-    repo_layout *l = repo_layout_now(r);
+    int rc;
+    repo_layout *l = repo_layout_now(r, &rc);
     if (l && repo_use_begin(u, l, NULL, true, r->timeout_ms) == MCP_OK)
         return true;
     repo_layout_release(l);

@@ -125,7 +125,7 @@ static int look_at(comparing *c, const repo_tracked *e, repo_entry *now, state *
     } else if (rc != MCP_OK) {
         *ret = rc == MCP_ENOTFOUND ? DELETED : UNREADABLE;
     }
-    return rc == MCP_ENOMEM ? rc : MCP_OK;
+    return rc == MCP_ENOMEM || rc == MCP_EFILES ? rc : MCP_OK;
 }
 
 /* ---- one path ----------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * is conn.c's business. */
 #include "conn.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 enum {
@@ -35,6 +36,7 @@ struct postgres_pool {
     mcp_host_timer *timer;      /* while somebody waits or runs */
     int64_t not_before;         /* of the next attempt */
     unsigned failures;
+    int away;       /* what operations end with while there are failures */
     char text[300]; /* of the last one */
     bool ever, mighty, freed;
 };
@@ -97,6 +99,12 @@ static void fail_waiting(postgres_pool *p, int rc)
     }
 }
 
+/* libpq says it in words alone, those of the C library. */
+static bool is_short_of_files(const char *why)
+{
+    return strstr(why, strerror(EMFILE)) || strstr(why, strerror(ENFILE));
+}
+
 static void back_off(postgres_pool *p, const char *why)
 {
     int64_t delay = p->failures < 9 ? (int64_t)FIRST_DELAY_MS << p->failures : MOST_DELAY_MS;
@@ -104,9 +112,10 @@ static void back_off(postgres_pool *p, const char *why)
         postgres_pool_log(p, "warning", why);
     snprintf(p->text, sizeof p->text, "%s", why);
     p->failures++;
+    p->away = is_short_of_files(why) ? MCP_EFILES : MCP_ECLOSED;
     p->not_before = now(p) + (delay < MOST_DELAY_MS ? delay : MOST_DELAY_MS);
     if (!p->n_conns)
-        fail_waiting(p, MCP_ECLOSED);
+        fail_waiting(p, p->away);
 }
 
 static int take_over(postgres_pool *p, attempt *a)
@@ -251,7 +260,7 @@ static void serve(postgres_pool *p)
     if (now(p) >= p->not_before)
         begin_attempt(p);
     else if (!p->n_conns)
-        fail_waiting(p, MCP_ECLOSED);
+        fail_waiting(p, p->away);
 }
 
 /* One that waits too long is ended. False: none does. */
@@ -345,7 +354,7 @@ void postgres_pool_run(postgres_pool *p, postgres_op *op)
     op->state[0] = op->text[0] = 0;
     if (!p->n_conns && !p->attempt && now(p) < p->not_before) {
         snprintf(op->text, sizeof op->text, "%s", p->text);
-        op->end(op, MCP_ECLOSED);
+        op->end(op, p->away);
     } else if (!set_timer(p)) {
         op->end(op, MCP_ENOMEM);
     } else {

@@ -51,7 +51,7 @@ struct postgres_op {
      * MCP_PENDING: enough of them, the end is MCP_OK; a negative code is the end. May be NULL. */
     int (*row)(postgres_op *op, const PGresult *result);
     /* Called once, maybe before postgres_pool_run() returned; the op is the caller's again. MCP_OK; MCP_EREMOTE: the
-     * database's error is in `state` and `text`; MCP_ECLOSED: it cannot be reached, `text` says why;
+     * database's error is in `state` and `text`; MCP_ECLOSED: it cannot be reached, `text` says why (MCP_EFILES: for want of descriptors);
      * MCP_EACCESS: from outside, and the role is too mighty;
      * MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM, or what `row` said. */
     void (*end)(postgres_op *op, int rc);

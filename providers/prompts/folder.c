@@ -145,7 +145,7 @@ static int open_entry(common_beneath at, prompts_entry *e, int *fd)
         *fd = -1;
         rc = MCP_EACCESS;
     }
-    if (rc == MCP_ENOMEM || rc == MCP_OK)
+    if (rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_OK)
         return rc;
     return wrong(e, rc == MCP_EACCESS ? "it is no file that can be read" : mcp_error_text(rc));
 }

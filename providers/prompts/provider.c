@@ -236,6 +236,8 @@ static void read_done(void *arg)
         } else {
             p->folder = r->before;
             tell_missing(p, r);
+            if (r->rc == MCP_EFILES) /* that nothing will tell of */
+                prompts_watch_again(p->watch);
         }
     } else {
         prompts_folder_free(r->after);

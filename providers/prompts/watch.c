@@ -134,6 +134,12 @@ int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
     return MCP_OK;
 }
 
+void prompts_watch_again(prompts_watch *w)
+{
+    if (w && !w->timer)
+        start_timer(w, w->poll_ms, false);
+}
+
 void prompts_watch_free(prompts_watch *w)
 {
     if (!w)

@@ -15,6 +15,8 @@ typedef struct prompts_watch prompts_watch;
 int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
                       const mcp_allocator *alloc, void (*changed)(void *user), void *user,
                       prompts_watch **ret);
+/* Calls `changed` once more, after poll_ms: what it looked at could not be had. NULL is fine. */
+void prompts_watch_again(prompts_watch *w);
 /* NULL is fine. */
 void prompts_watch_free(prompts_watch *w);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "conn.h"
 
+#include "beneath.h"
 #include "buffer.h"
 #include "catalog.h"
 #include "file.h"
@@ -213,6 +214,10 @@ static int outcome(sqlite_conn *c, int rc)
     case SQLITE_INTERRUPT: return c->reason || stopped(c) ? c->reason : MCP_ECANCELLED;
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return c->reason ? c->reason : MCP_ETIMEOUT;
+    case SQLITE_CANTOPEN:
+        if (common_code_of_errno(sqlite3_system_errno(c->db)) == MCP_EFILES)
+            return MCP_EFILES;
+        return MCP_EREMOTE;
     default: return c->reason == MCP_PENDING ? MCP_PENDING : MCP_EREMOTE;
     }
 }

@@ -19,6 +19,7 @@
 #include <mcp/io.h>
 
 #include "support/failalloc.h"
+#include "support/nofiles.h"
 
 #define MODERN                                                               \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
@@ -427,6 +428,22 @@ static void every_allocation(void **state)
     w.memory.fail_at = 0;
 }
 
+/* An error of the server's, and not what the program says. */
+static void without_descriptors(void **state)
+{
+    (void)state;
+    ADD(WORDS("cat"), .input = "<{a}>");
+    for (int left = 0; left < 4; left++) { /* its input, two pipes */
+        w.len = 0;
+        w.sent[0] = 0;
+        nofiles_begin(left);
+        begin(1, "{\"a\":\"x\"}");
+        nofiles_end();
+        assert_says(w.sent, NOFILES);
+    }
+    assert_says(call("{\"a\":\"x\"}"), "\"text\":\"<x>\"");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -447,6 +464,7 @@ int main(void)
         TEST(it_says_that_it_runs),
         TEST(refused),
         TEST(every_allocation),
+        TEST(without_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

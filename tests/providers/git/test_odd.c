@@ -2,6 +2,7 @@
  * clones), written long ago, or made to keep somebody busy. */
 #define _GNU_SOURCE
 #include "repository.h"
+#include "support/nofiles.h"
 
 static peer p;
 
@@ -222,6 +223,53 @@ static void test_words_in_the_configuration(void **state)
     peer_close(&p);
 }
 
+/* What cannot be looked at now is not taken for what is not there, however far it comes. */
+static void test_no_descriptors(void **state)
+{
+    static const struct {
+        const char *method, *params;
+    } rows[] = {
+        {READ, "\"uri\":\"git://files/HEAD/a.txt\""},
+        {READ, "\"uri\":\"git://files/packed/a.txt\""},
+        {READ, "\"uri\":\"git://files/loose/a.txt\""},
+        {READ, "\"uri\":\"git://files/-/branches\""},
+        {READ, "\"uri\":\"git://files/-/log/HEAD\""},
+        {READ, "\"uri\":\"git://files/-/status\""},
+        {LIST, ""},
+    };
+    char id[128];
+    (void)state;
+    sh("git clone -q r files; cd files; git branch packed; git pack-refs --all; git gc -q; "
+       "echo 9 >a.txt; git commit -q -a -m c9; git branch loose");
+    p.page_size = 50; /* beyond what is in the list of each repository */
+    snprintf(id, sizeof id, "\"uri\":\"git://files/%.10s/a.txt\"",
+             output_of("git -C files rev-parse HEAD"));
+    for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
+        const char *method = i ? rows[i - 1].method : READ, *params = i ? rows[i - 1].params : id;
+        int left = 0;
+        for (; left < 12; left++) {
+            open_repository("files", 0);
+            nofiles_begin(left);
+            ask(&p, method, params);
+            nofiles_end();
+            if (strstr(p.reply, "\"result\""))
+                break;
+            if (!strstr(p.reply, NOFILES))
+                fail_msg("%s with %d: %.1000s", params, left, p.reply);
+            peer_close(&p);
+        }
+        if (!left || left == 12)
+            fail_msg("%s with %d: %.1000s", params, left, p.reply);
+        char *enough = strdup(p.reply);
+        assert_non_null(enough);
+        ask(&p, method, params);
+        assert_string_equal(p.reply, enough); /* as with all of them */
+        free(enough);
+        peer_close(&p);
+    }
+    p.page_size = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_words_in_the_configuration),
+        cmocka_unit_test(test_no_descriptors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

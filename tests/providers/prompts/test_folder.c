@@ -3,6 +3,7 @@
 #include "../files/tree.h"
 
 #include "../../support/failalloc.h"
+#include "../../support/nofiles.h"
 #include "folder.h"
 
 static prompts_folder *read_folder(const tree *t, prompts_folder *before)
@@ -183,6 +184,30 @@ static void without_memory(void **state)
     tree_remove(&t);
 }
 
+/* The files are there, and nothing is wrong with them. */
+static void without_descriptors(void **state)
+{
+    tree t;
+    int why;
+    prompts_folder *none = NULL;
+    (void)state;
+    tree_make(&t);
+    tree_file(&t, "a.md", "right");
+    tree_file(&t, "b.md", "right");
+    prompts_folder *f = read_folder(&t, NULL);
+    for (int left = 0; left < 2; left++) {
+        nofiles_begin(left);
+        int rc = prompts_folder_read(t.path, f, NULL, &none, &why);
+        nofiles_end();
+        assert_int_equal(rc, MCP_EFILES);
+        assert_null(none);
+    }
+    f = read_folder(&t, f);
+    expect(f, "a.md b.md ");
+    prompts_folder_free(f);
+    tree_remove(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +218,7 @@ int main(void)
         cmocka_unit_test(the_first_thousand),
         cmocka_unit_test(no_folder),
         cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

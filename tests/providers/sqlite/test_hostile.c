@@ -5,6 +5,8 @@
 
 #include <mcp/io.h>
 
+#include "support/nofiles.h"
+
 static peer p;
 
 static void begin(mcp_sqlite_options o)
@@ -272,6 +274,37 @@ static void test_long_log(void **state)
     peer_close(&p);
 }
 
+static void rename_over(void)
+{
+    char command[500];
+    snprintf(command, sizeof command, "cp %s %s.new && mv %s.new %s", path, path, path, path);
+    assert_int_equal(system(command), 0);
+}
+
+/* A file that cannot be opened now is there all the same. */
+static void test_no_descriptors(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=WAL"};
+    for (size_t i = 0; i < 2; i++) {
+        int left = -3; /* the connection of the mount is closed first */
+        run_sql(modes[i]);
+        for (bool read = false; !read && left < 8; left++) {
+            memset(&p, 0, sizeof p);
+            assert_int_equal(peer_open(&p, &(mcp_sqlite_options){0}, NULL, NULL), MCP_OK);
+            rename_over(); /* what is open already is another file */
+            nofiles_begin(left);
+            ask(&p, READ, URI("item/row/1"));
+            nofiles_end();
+            read = strstr(p.reply, "Ada") != NULL;
+            if (!read && !strstr(p.reply, NOFILES))
+                fail_msg("with %d: %.1000s", left, p.reply);
+            peer_close(&p);
+        }
+        assert_in_range(left + 3, 2, 10);
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -299,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_long_statement, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_tables, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_descriptors, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
