@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "http/client.h"
+#include "http/client/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -46,6 +46,12 @@ refuses() {
 @test "a layer: headers are written with their layer" {
     refuses src/json/x.c '"json.h"'
 }
+@test "a layer: folders of a layer" {
+    mkdir src/json/inner
+    passes src/json/inner/x.c '"json/inner/inner.h"' '"json/json.h"' '"base/base.h"'
+    refuses src/json/inner/x.c '"server/core/server.h"'
+    refuses src/json/inner/x.c '"inner.h"'
+}
 @test "a folder that is no layer" {
     mkdir src/other
     echo 'int x;' >src/other/x.c

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 static uint32_t seed = 1;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "failalloc.h"
-#include "http/http.h"
+#include "http/server/http.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

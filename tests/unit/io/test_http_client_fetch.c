@@ -8,7 +8,7 @@
 #include "http_script.h"
 
 #include "failalloc.h"
-#include "io/http_client.h"
+#include "io/http_client/client.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/io.h"
+#include "io/stdio/stdio.h"
 #include "support/failalloc.h"
 
 /* What comes out is written as "whole|" or "<head of an oversized one|". */

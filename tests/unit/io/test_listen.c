@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "failalloc.h"
-#include "io/net.h"
+#include "io/http_server/net.h"
 
 static const struct {
     const char *text, *host;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "io/io.h"
+#include "io/loop/loop.h"
 #include "support/failalloc.h"
 
 static mcp_loop *loop;

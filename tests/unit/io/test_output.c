@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "io/io.h"
+#include "io/stdio/stdio.h"
 #include "support/failalloc.h"
 
 enum { LIMIT = 4 * 1024 * 1024 };

@@ -1,0 +1,247 @@
+/* budget.c: how much memory peers may make us hold: bodies on their way in, requests being answered,
+ * answers that nobody reads, events kept for replay. One sum for all endpoints that share the budget, and a
+ * share of it for each caller: a principal, or else an address.
+ *
+ * Three marks, of the whole and of a share alike. Beyond a half of it bodies are no longer read (a small
+ * one still is), beyond three quarters requests wait for their turn, and nothing is kept that does not fit.
+ * So what is on its way in cannot keep out what is to be answered. Who waits looks again after POLL_MS:
+ * nothing links those who wait, so an endpoint or a connection may end at any time.
+ */
+#include "http/server/http.h"
+
+enum {
+    POLL_MS = 50,
+    SMALL = 16 << 10,        /* a body that is read until the budget is spent */
+    PRESSED_MS = 5000,       /* how long patience is short after the whole was nearly spent */
+    TELL_RELEASED = 32 << 20 /* bytes given back that are worth a call */
+};
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget **ret,
+                        mcp_error *error)
+{
+    mcp_http_budget_options o = {0};
+    if (!ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the budget");
+    if (options)
+        mcp__copy_options(&o, sizeof(o), options);
+    const mcp_allocator *a = mcp__allocator(o.allocator);
+    mcp_http_budget *budget = mcp__zalloc(a, sizeof(*budget));
+    if (!budget)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a budget");
+    budget->allocator = *a;
+    budget->max_memory = o.max_memory ? o.max_memory : (size_t)512 << 20;
+    budget->max_share = o.max_share ? o.max_share : budget->max_memory / 4;
+    budget->max_share = MCP__MIN(budget->max_share, budget->max_memory);
+    budget->hold_ms = o.hold_ms ? o.hold_ms : 5000;
+    budget->released = o.released;
+    budget->user = o.user;
+    budget->pressed_until = INT64_MIN;
+    mcp__list_init(&budget->endpoints);
+    /* Names of callers are chosen by nobody else: addresses and principals. */
+    mcp__map_init(&budget->shares, &budget->allocator, (uint64_t)(uintptr_t)budget, 0);
+    *ret = budget;
+    return MCP_OK;
+}
+
+void mcp_http_budget_free(mcp_http_budget *budget)
+{
+    if (!budget)
+        return;
+    mcp_allocator a = budget->allocator;
+    mcp__map_free(&budget->shares);
+    mcp__release(&a, budget);
+}
+
+size_t mcp_http_budget_used(const mcp_http_budget *budget)
+{
+    return budget->used;
+}
+
+/* ---- shares -------------------------------------------------------------------------------------------- */
+
+static void leave(mcp_http_budget *budget, mcp__http_share *share)
+{
+    if (!share || --share->count)
+        return;
+    mcp__map_remove(&budget->shares, (mcp_str){share->text, share->len});
+    mcp__release(&budget->allocator, share);
+}
+
+static mcp__http_share *share_of(mcp_http_budget *budget, char kind, mcp_str name)
+{
+    char key[272];
+    if (name.len + 1 > sizeof(key))
+        return NULL;
+    key[0] = kind;
+    memcpy(key + 1, name.ptr, name.len);
+    mcp_str whole = {key, name.len + 1};
+    mcp__http_share *share = mcp__map_get(&budget->shares, whole);
+    if (share)
+        return share;
+    share = mcp__zalloc(&budget->allocator, sizeof(*share) + whole.len);
+    if (!share)
+        return NULL;
+    share->len = whole.len;
+    memcpy(share->text, whole.ptr, whole.len);
+    if (mcp__map_add(&budget->shares, (mcp_str){share->text, share->len}, share) == MCP_OK)
+        return share;
+    mcp__release(&budget->allocator, share);
+    return NULL;
+}
+
+int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
+                        const char *address)
+{
+    mcp__http_share *share = NULL, *before = charge->share;
+    if (principal || address) {
+        share =
+            share_of(budget, principal ? 'p' : 'a', mcp_str_from(principal ? principal : address));
+        if (!share)
+            return MCP_ENOMEM;
+        share->count++;
+        share->used += charge->bytes;
+    }
+    if (before) {
+        before->used -= charge->bytes;
+        before->reader = NULL;
+    }
+    charge->share = share;
+    leave(budget, before);
+    return MCP_OK;
+}
+
+void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
+                           const mcp__http_charge *other, size_t bytes)
+{
+    charge->share = other->share;
+    if (charge->share)
+        charge->share->count++;
+    mcp__http_charge_set(budget, charge, bytes);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------- */
+
+static void note_release(mcp_http_budget *budget)
+{
+    size_t released = budget->peak - budget->used;
+    if (released < TELL_RELEASED || budget->used > budget->peak / 2)
+        return;
+    budget->peak = budget->used;
+    if (budget->released)
+        budget->released(budget->user, released);
+}
+
+void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes)
+{
+    if (bytes == charge->bytes)
+        return;
+    budget->used += bytes - charge->bytes;
+    if (charge->share)
+        charge->share->used += bytes - charge->bytes;
+    charge->bytes = bytes;
+    budget->peak = MCP__MAX(budget->peak, budget->used);
+    note_release(budget);
+}
+
+void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
+{
+    mcp__http_charge_set(budget, charge, 0);
+    leave(budget, charge->share);
+    charge->share = NULL;
+}
+
+/* ---- what it allows -------------------------------------------------------------------------------------- */
+
+bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_charge *charge, size_t bytes)
+{
+    size_t share = charge->share ? charge->share->used : charge->bytes;
+    return bytes <= b->max_memory && b->used <= b->max_memory - bytes && bytes <= b->max_share &&
+           share <= b->max_share - bytes;
+}
+
+/* Whether so many quarters of the whole or of the caller's share are spent, not counting some bytes. The whole:
+ * everybody's patience is shorter from now on. */
+static bool spent(mcp_http_connection *c, size_t quarters, size_t without)
+{
+    mcp_http_budget *b = c->http->budget;
+    size_t share = (c->charge.share ? c->charge.share->used : c->charge.bytes) - without;
+    if (b->used - without >= b->max_memory / 4 * quarters) {
+        mcp__http_press(c->http);
+        return true;
+    }
+    return share >= b->max_share / 4 * quarters;
+}
+
+/* One body of a caller is read on until the share is spent: it may come to its end, where many that all have a
+ * part of one would keep each other from it. */
+static bool may_read_on(mcp_http_connection *c)
+{
+    mcp__http_share *share = c->charge.share;
+    if (!share || (share->reader && share->reader != c) || spent(c, 4, 0) ||
+        c->http->budget->used >= c->http->budget->max_memory / 4 * 3)
+        return false;
+    share->reader = c;
+    return true;
+}
+
+void mcp__http_read_over(mcp_http_connection *c)
+{
+    if (c->charge.share && c->charge.share->reader == c)
+        c->charge.share->reader = NULL;
+}
+
+bool mcp__http_starves(mcp_http_connection *c)
+{
+    if (c->phase != MCP__HTTP_HEAD && c->phase != MCP__HTTP_BODY)
+        return false;
+    if (c->body.cap + c->input.cap <= SMALL)
+        return spent(c, 4, 0);
+    return spent(c, 2, 0) && !may_read_on(c);
+}
+
+bool mcp__http_must_wait(mcp_http_connection *c)
+{
+    /* Not for itself: its body goes when it is answered. What the peer did not read of earlier answers stays. */
+    mcp__http_connection_charge(c);
+    return spent(c, 3, c->charge.bytes - c->pending - c->burst);
+}
+
+mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes)
+{
+    mcp_http_budget *b = c->http->budget;
+    size_t share = c->charge.share ? c->charge.share->used : c->charge.bytes;
+    double whole = ((double)b->used + (double)bytes) / (double)b->max_memory;
+    double own = ((double)share + (double)bytes) / (double)b->max_share;
+    mcp__http_refusal why = own >= whole ? MCP__HTTP_NO_SHARE : MCP__HTTP_NO_ROOM;
+    b->refused++;
+    mcp__http_complain_of(c->http, &b->complaint, why);
+    return why;
+}
+
+bool mcp__http_pressed(const mcp_http *http)
+{
+    return http->now < http->budget->pressed_until;
+}
+
+/* Times are looked at when they were due before this: all are set again, once in a while. */
+void mcp__http_press(mcp_http *http)
+{
+    mcp_http_budget *b = http->budget;
+    if (http->now < b->pressed_until)
+        return;
+    b->pressed_until = http->now + PRESSED_MS;
+    for (mcp__link *e = b->endpoints.next; e != &b->endpoints; e = e->next) {
+        mcp_http *other = mcp__container(e, mcp_http, in_budget);
+        other->now = http->now;
+        for (mcp__link *l = other->connections.next; l != &other->connections; l = l->next)
+            mcp__http_connection_arm(mcp__container(l, mcp_http_connection, link));
+        mcp__http_call_wake(other);
+    }
+}
+
+int64_t mcp__http_next_look(const mcp_http *http)
+{
+    return http->now + POLL_MS;
+}

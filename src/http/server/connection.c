@@ -1,0 +1,464 @@
+/* connection.c: the life of a connection: it opens, answers, waits, takes too long, ends.
+ *
+ * Its one timer is set for the earliest thing that may become due and looked at only when it fires, so a
+ * request that is answered at once costs no work on timers.
+ */
+#include "http/server/http.h"
+
+enum {
+    INPUT_MAX =
+        4 << 20, /* waiting bytes at which a transport that does not stop reading is cut off */
+    LINGER_MS = 2000,
+    HALF_CLOSED_MS = 1000,
+    PRESSED_MS = 5000,  /* for anything, while memory is nearly spent */
+    TELLING = 16 << 10, /* bytes of one write of which the transport says what waits */
+};
+
+void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
+{
+    if (c->phase == MCP__HTTP_STREAMING && phase != MCP__HTTP_STREAMING)
+        c->http->metrics.streams--;
+    c->phase = phase;
+    c->since = c->http->now;
+    c->held = c->starved = false;
+    if (phase > MCP__HTTP_BODY)
+        mcp__http_read_over(c);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------ */
+
+void mcp__http_write(mcp_http_connection *c, mcp_str bytes)
+{
+    if (c->phase == MCP__HTTP_CLOSED)
+        return;
+    c->wrote_at = c->http->now;
+    c->bytes_out += bytes.len;
+    c->http->metrics.bytes_out += bytes.len;
+    if (bytes.len >= TELLING) {
+        c->burst += bytes.len;
+        mcp__http_connection_charge(c);
+    }
+    c->writing = true;
+    c->write(c, bytes, c->user);
+    c->writing = false;
+}
+
+void mcp__http_connection_charge(mcp_http_connection *c)
+{
+    mcp__http_charge_set(c->http->budget, &c->charge,
+                         c->head.bytes.cap + c->body.cap + c->input.cap + c->message + c->burst +
+                             c->pending);
+}
+
+static void log_request(const mcp_http_connection *c, int status, int code, int64_t duration)
+{
+    const mcp_http_options *o = &c->http->options;
+    if (!o->log)
+        return;
+    char client[MCP__HTTP_IP_TEXT];
+    mcp__http_client_text(c, client);
+    mcp_http_record r = {
+        .peer = c->peer_name ? c->peer_name : "",
+        .principal = c->principal,
+        .http_method = mcp_str_from(llhttp_method_name((llhttp_method_t)c->http_method)),
+        .path = mcp__http_text(&c->head, c->head.path),
+        .status = status,
+        .method = mcp__http_metric_name(c->metric),
+        .code = code,
+        .duration_ms = duration,
+        .bytes_in = c->bytes_in,
+        .bytes_out = c->bytes_out,
+        .traceparent = mcp_str_from(c->traceparent),
+        .client = client,
+        .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
+    };
+    o->log(o->user, &r);
+}
+
+/* A request ended: for the counters and the log. */
+static void account(mcp_http_connection *c, int status, int code)
+{
+    bool early = c->phase < MCP__HTTP_WAITING;
+    int64_t duration = early ? 0 : mcp__http_now(c->http) - c->began;
+    mcp__http_count(c->http, c->metric, status, code, MCP__MAX(duration, 0));
+    log_request(c, status, code, duration);
+}
+
+/* The connection goes in the middle of an answer. */
+static void account_broken(mcp_http_connection *c)
+{
+    if (c->phase == MCP__HTTP_WAITING)
+        account(c, 0, 0);
+    else if (c->phase == MCP__HTTP_STREAMING)
+        account(c, 200, 0);
+}
+
+void mcp__http_finish(mcp_http_connection *c, int status, int code)
+{
+    if (c->phase == MCP__HTTP_CLOSED)
+        return;
+    bool early = c->phase < MCP__HTTP_WAITING;
+    if (c->ended && !c->input.len)
+        c->keep_alive = false;
+    account(c, status, code);
+    mcp__http_uncount_client(c);
+    if (c->session)
+        mcp__http_session_detach(c);
+    c->exchange = 0;
+    c->message = 0;
+    if (early) {
+        c->body_span = (mcp_str){0};
+        mcp__buf_reset(&c->body, 0);
+        mcp__http_set_phase(c, MCP__HTTP_LINGERING);
+        c->close(c, MCP_HTTP_SHUTDOWN, c->user);
+        return;
+    }
+    mcp__http_set_phase(c, MCP__HTTP_IDLE);
+    if (!c->keep_alive || c->http->draining) {
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    } else {
+        mcp__http_go_on(c);
+    }
+    mcp__http_connection_charge(c);
+    if (c->phase != MCP__HTTP_CLOSED)
+        mcp__http_connection_arm(c);
+}
+
+void mcp__http_go_on(mcp_http_connection *c)
+{
+    c->resume = c->input.len > 0;
+    if (c->resume && !c->congested)
+        mcp__http_wake(c->http, &c->timer);
+}
+
+void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
+{
+    if (c->phase == MCP__HTTP_CLOSED)
+        return;
+    if (c->session)
+        mcp__http_session_detach(c);
+    account_broken(c);
+    mcp__http_set_phase(c, MCP__HTTP_CLOSED);
+    mcp__http_timer_stop(&c->http->timers, &c->timer);
+    c->close(c, how, c->user);
+    /* A peer that does not read its last bytes is not waited for. */
+    if (how != MCP_HTTP_ABORT)
+        mcp__http_connection_arm(c);
+}
+
+/* The head of a stream that is logged when it ends: no more memory than it needs. */
+static void shrink_head(mcp_http_connection *c)
+{
+    mcp__buf *b = &c->head.bytes;
+    size_t principal = c->principal ? (size_t)(c->principal - b->ptr) : 0;
+    char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
+    if (!small)
+        return;
+    b->ptr = small;
+    b->cap = b->len;
+    if (c->principal)
+        c->principal = small + principal;
+}
+
+void mcp__http_slim(mcp_http_connection *c)
+{
+    mcp__buf_free(&c->body);
+    if (c->peer)
+        mcp__channel_trim(c->peer->channel);
+    if (c->http->options.log) {
+        shrink_head(c);
+        return;
+    }
+    mcp__buf_free(&c->head.bytes);
+    mcp__http_head_reset(&c->head);
+    c->principal = NULL;
+}
+
+/* ---- time ----------------------------------------------------------------------------------------------------- */
+
+static int64_t after(int64_t from, uint64_t ms)
+{
+    return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
+}
+
+/* A time that a peer has; less of it while memory is nearly spent. */
+static uint64_t patience(const mcp_http_connection *c, uint64_t ms)
+{
+    return mcp__http_pressed(c->http) ? MCP__MIN(ms, (uint64_t)PRESSED_MS) : ms;
+}
+
+/* For the rest of a request, which the peer does not send, or which is not read. */
+static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
+{
+    int64_t due = after(c->since, patience(c, ms));
+    return c->starved ? MCP__MIN(due, c->look_at) : due;
+}
+
+static int64_t waiting_deadline(const mcp_http_connection *c)
+{
+    if (c->ended && !c->session)
+        return after(c->ended_at, HALF_CLOSED_MS);
+    return c->held ? c->look_at : after(c->wrote_at, c->http->options.heartbeat_ms);
+}
+
+static int64_t phase_deadline(const mcp_http_connection *c)
+{
+    const mcp_http_options *o = &c->http->options;
+    switch (c->phase) {
+    case MCP__HTTP_IDLE:
+        if (c->resume && !c->congested)
+            return INT64_MIN;
+        return after(c->since, c->shaking ? o->handshake_ms : o->idle_ms);
+    case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
+    case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);
+    case MCP__HTTP_WAITING: return waiting_deadline(c);
+    case MCP__HTTP_STREAMING: return after(c->wrote_at, o->heartbeat_ms);
+    case MCP__HTTP_LINGERING: return after(c->since, LINGER_MS);
+    case MCP__HTTP_CLOSED: return INT64_MAX;
+    }
+    return INT64_MAX;
+}
+
+static int64_t stall_deadline(const mcp_http_connection *c)
+{
+    return c->pending ? after(c->drained_at, patience(c, c->http->options.stall_ms)) : INT64_MAX;
+}
+
+void mcp__http_connection_arm(mcp_http_connection *c)
+{
+    int64_t phase = phase_deadline(c), stall = stall_deadline(c);
+    int64_t due = MCP__MIN(phase, stall);
+    if (due != INT64_MAX)
+        mcp__http_timer_hasten(&c->http->timers, &c->timer, due);
+}
+
+/* A quiet stream, or a call that takes long and becomes one. */
+static void beat(mcp_http_connection *c)
+{
+    c->wrote_at = c->http->now;
+    if (c->congested) /* it has enough to read */
+        return;
+    if (!mcp__http_exchange_alive(c)) {
+        mcp__http_end_silently(c);
+        return;
+    }
+    if (c->phase == MCP__HTTP_WAITING && c->stream)
+        mcp__http_stream_begin(c->stream);
+    else if (c->phase == MCP__HTTP_WAITING && mcp__http_may_stream(c))
+        mcp__http_sse_begin(c);
+    if (c->phase == MCP__HTTP_STREAMING) {
+        mcp__http_sse_comment(c);
+        mcp__http_flush(c);
+    }
+}
+
+static bool waited_long(const mcp_http_connection *c, int64_t since)
+{
+    return after(since, c->http->budget->hold_ms) <= c->http->now;
+}
+
+/* A part of a request is there, and nothing more came or was read. */
+static void rest_due(mcp_http_connection *c, mcp__http_refusal slow)
+{
+    if (!c->starved) {
+        mcp__http_refuse_early(c, slow);
+    } else if (mcp__http_starves(c) && waited_long(c, c->starved_at)) {
+        mcp__http_refuse_early(c, mcp__http_no_room(c, 0));
+    } else if (mcp__http_starves(c)) {
+        c->look_at = mcp__http_next_look(c->http);
+    } else {
+        c->starved = false;
+        c->resume_input(c, c->user);
+    }
+}
+
+static void held_due(mcp_http_connection *c)
+{
+    bool wait = mcp__http_must_wait(c);
+    if (wait && !waited_long(c, c->since)) {
+        c->look_at = mcp__http_next_look(c->http);
+        return;
+    }
+    if (wait)
+        c->refusal = (uint8_t)mcp__http_no_room(c, 0);
+    mcp__http_run_held(c);
+}
+
+static void phase_due(mcp_http_connection *c)
+{
+    switch (c->phase) {
+    case MCP__HTTP_IDLE:
+        if (c->resume && !c->congested)
+            mcp__http_parse_input(c);
+        else
+            mcp__http_close(c, c->shaking ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
+        if (c->ended && c->phase <= MCP__HTTP_BODY && !c->resume)
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+        break;
+    case MCP__HTTP_HEAD: rest_due(c, MCP__HTTP_SLOW_HEAD); break;
+    case MCP__HTTP_BODY: rest_due(c, MCP__HTTP_SLOW_BODY); break;
+    case MCP__HTTP_WAITING:
+        if (c->ended && !c->session) {
+            mcp__http_exchange_end(c);
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+            break;
+        }
+        if (c->held)
+            held_due(c);
+        else
+            beat(c);
+        break;
+    case MCP__HTTP_STREAMING: beat(c); break;
+    case MCP__HTTP_LINGERING: mcp__http_close(c, MCP_HTTP_CLOSE); break;
+    case MCP__HTTP_CLOSED: break;
+    }
+}
+
+void mcp__http_connection_due(mcp_http_connection *c)
+{
+    int64_t now = c->http->now;
+    c->burst = 0; /* by now it is part of `pending` */
+    if (stall_deadline(c) <= now) {
+        c->pending = 0;
+        if (c->phase == MCP__HTTP_CLOSED) {
+            c->close(c, MCP_HTTP_ABORT, c->user);
+        } else {
+            mcp__http_exchange_end(c);
+            mcp__http_close(c, MCP_HTTP_ABORT);
+        }
+    } else if (phase_deadline(c) <= now) {
+        phase_due(c);
+    }
+    mcp__http_connection_charge(c);
+    mcp__http_connection_arm(c);
+}
+
+static void set_congested(mcp_http_connection *c, bool congested)
+{
+    if (c->congested == congested)
+        return;
+    c->congested = congested;
+    if (c->session)
+        mcp__http_session_writable(c->session);
+    if (c->peer) {
+        mcp_channel_set_writable(c->peer->channel, !congested, c->http->now);
+        mcp__http_peer_arm(c->peer);
+    }
+    if (c->phase == MCP__HTTP_IDLE && c->resume && !congested)
+        mcp__http_wake(c->http, &c->timer);
+}
+
+void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
+{
+    size_t max = c->http->options.max_output;
+    if (c->pending == 0 || bytes < c->pending)
+        c->drained_at = now;
+    c->pending = bytes;
+    if (!c->writing)
+        c->burst = 0;
+    mcp__http_connection_charge(c);
+    mcp__http_enter(c->http, now);
+    if (bytes > max)
+        set_congested(c, true);
+    else if (bytes <= max / 2 && !c->writing) /* it may make notices, not while one is written */
+        set_congested(c, false);
+    mcp__http_connection_arm(c);
+    mcp__http_leave(c->http);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
+                    mcp_http_connection **ret, mcp_error *error)
+{
+    mcp_http_connection_options o;
+    mcp__copy_options(&o, sizeof(o), options);
+    if (!o.write || !o.close)
+        return mcp__fail(error, MCP_EINVAL, 0, "a connection needs \"write\" and \"close\"");
+    mcp_http_connection *c = mcp__zalloc(http->allocator, sizeof(*c));
+    char *peer = c && o.peer && http->options.log
+                     ? mcp__strdup(http->allocator, mcp_str_from(o.peer))
+                     : NULL;
+    if (!c || (o.peer && http->options.log && !peer)) {
+        mcp__release(http->allocator, c);
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a connection");
+    }
+    mcp__http_enter(http, now);
+    c->http = http;
+    c->write = o.write;
+    c->close = o.close;
+    c->resume_input = o.resume;
+    c->user = o.user;
+    c->peer_name = peer;
+    c->trusted = o.trusted_host;
+    c->proxy = mcp__http_is_proxy(http, &o);
+    c->shaking = o.handshake;
+    mcp__list_init(&c->in_getters);
+    mcp__buf_init(&c->head.bytes, http->allocator, 0);
+    mcp__buf_init(&c->body, http->allocator, 0);
+    mcp__buf_init(&c->input, http->allocator, INPUT_MAX);
+    if (!http->parser_settings.on_message_begin)
+        mcp__http_parser_settings(&http->parser_settings);
+    llhttp_init(&c->parser, HTTP_REQUEST, &http->parser_settings);
+    mcp__http_set_phase(c, MCP__HTTP_IDLE);
+    mcp__http_refusal why = mcp__http_count_peer(c, o.address);
+    if (!why && mcp__http_charge_to(http->budget, &c->charge, NULL, o.address) != MCP_OK)
+        why = MCP__HTTP_NO_MEMORY;
+    if (http->n_connections >= http->options.max_connections)
+        why = MCP__HTTP_MANY_CONNECTIONS;
+    else if (o.no_files)
+        why = MCP__HTTP_NO_FILES;
+    mcp__list_append(&http->connections, &c->link);
+    http->n_connections++;
+    http->metrics.accepted++;
+    *ret = c;
+    if (why) {
+        http->metrics.refused++;
+        mcp__http_complain_of(http, &http->complaint, why);
+        mcp__http_refuse(c, why);
+        mcp__http_close(c, MCP_HTTP_CLOSE); /* those over a limit do not linger */
+    }
+    mcp__http_connection_arm(c);
+    mcp__http_leave(http);
+    return why ? mcp__fail(error, MCP_ELIMIT, 0, "too many connections") : MCP_OK;
+}
+
+void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
+{
+    if (!c)
+        return;
+    mcp_http *http = c->http;
+    mcp__http_enter(http, now);
+    account_broken(c);
+    mcp__http_set_phase(c, MCP__HTTP_CLOSED);
+    mcp__http_exchange_end(c);
+    if (c->session)
+        mcp__http_session_detach(c);
+    mcp__http_peer_free(c->peer);
+    mcp__http_timer_stop(&http->timers, &c->timer);
+    mcp__list_remove(&c->link);
+    http->n_connections--;
+    mcp__http_uncount(c);
+    mcp__buf_free(&c->head.bytes);
+    mcp__buf_free(&c->body);
+    mcp__buf_free(&c->input);
+    mcp__http_charge_end(http->budget, &c->charge);
+    mcp__release(http->allocator, c->name);
+    mcp__release(http->allocator, c->peer_name);
+    mcp__release(http->allocator, c);
+    mcp__http_leave(http);
+}
+
+void mcp_http_handshake_done(mcp_http_connection *c, int64_t now)
+{
+    if (!c->shaking)
+        return;
+    c->shaking = false;
+    if (c->phase == MCP__HTTP_IDLE)
+        c->since = now;
+}
+
+void *mcp_http_connection_user(const mcp_http_connection *c)
+{
+    return c->user;
+}

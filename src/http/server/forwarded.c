@@ -1,0 +1,434 @@
+/* forwarded.c: addresses as text, the proxies that are trusted, and the client behind them.
+ *
+ * X-Forwarded-For is a list: each proxy adds the address that it was connected from at the end. So the entries are
+ * good from the right, as long as trusted proxies wrote them. They are read from the left, as the fields arrive: an
+ * entry that is not a trusted proxy's replaces whatever stands before it. All addresses have 16 bytes; those of
+ * IPv4 are the mapped ones (::ffff:0:0/96), so that both spellings of one are the same.
+ */
+#include "http/server/http.h"
+
+#include <stdio.h>
+
+static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+/* ---- text to address ---------------------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool has(mcp_str s, char mark)
+{
+    return s.len && memchr(s.ptr, mark, s.len);
+}
+
+/* A number in decimal, without leading zeros, which others read as octal. */
+static bool read_number(mcp_str s, unsigned max, unsigned *ret)
+{
+    unsigned value = 0;
+    if (!s.len || s.len > 5 || (s.len > 1 && s.ptr[0] == '0'))
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!is_digit(s.ptr[i]))
+            return false;
+        value = value * 10 + (unsigned)(s.ptr[i] - '0');
+    }
+    *ret = value;
+    return value <= max;
+}
+
+/* Cuts *s at the first `mark`: what stands before it; without one all. */
+static mcp_str cut(mcp_str *s, char mark, bool *found)
+{
+    const char *at = s->len ? memchr(s->ptr, mark, s->len) : NULL;
+    mcp_str first = {s->ptr, at ? (size_t)(at - s->ptr) : s->len};
+    *found = at != NULL;
+    *s = mcp__str_sub(*s, first.len + *found);
+    return first;
+}
+
+static bool read_v4(mcp_str s, unsigned char to[4])
+{
+    for (int i = 0; i < 4; i++) {
+        unsigned value;
+        bool dot;
+        mcp_str part = cut(&s, '.', &dot);
+        if (!read_number(part, 255, &value) || dot != (i < 3))
+            return false;
+        to[i] = (unsigned char)value;
+    }
+    return true;
+}
+
+static int hex_of(char c)
+{
+    char low = mcp__lower(c);
+    return is_digit(c) ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+static bool read_group(mcp_str s, unsigned char to[2])
+{
+    unsigned value = 0;
+    if (!s.len || s.len > 4)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        int digit = hex_of(s.ptr[i]);
+        if (digit < 0)
+            return false;
+        value = value << 4 | (unsigned)digit;
+    }
+    to[0] = (unsigned char)(value >> 8);
+    to[1] = (unsigned char)value;
+    return true;
+}
+
+/* Groups with single colons between them, the last perhaps an IPv4 address. How many bytes; -1: they are none. */
+static int read_groups(mcp_str s, unsigned char to[16], bool v4_last)
+{
+    int n = 0;
+    bool colon = s.len > 0;
+    while (colon) {
+        mcp_str part = cut(&s, ':', &colon);
+        if (!colon && v4_last && n <= 12 && read_v4(part, to + n))
+            return n + 4;
+        if (n > 14 || !read_group(part, to + n))
+            return -1;
+        n += 2;
+    }
+    return n;
+}
+
+static bool read_v6(mcp_str s, unsigned char to[16])
+{
+    size_t gap = 0;
+    while (gap + 1 < s.len && !(s.ptr[gap] == ':' && s.ptr[gap + 1] == ':'))
+        gap++;
+    if (gap + 1 >= s.len)
+        return read_groups(s, to, true) == 16;
+    unsigned char after[16];
+    memset(to, 0, 16);
+    int before = read_groups((mcp_str){s.ptr, gap}, to, false);
+    int behind = read_groups(mcp__str_sub(s, gap + 2), after, true);
+    if (before < 0 || behind < 0 || before + behind > 14)
+        return false;
+    memcpy(to + 16 - behind, after, (size_t)behind);
+    return true;
+}
+
+bool mcp__http_ip_read(mcp_str s, mcp__http_ip *ret)
+{
+    mcp__http_ip ip;
+    if (has(s, ':')) {
+        if (!read_v6(s, ip.bytes))
+            return false;
+    } else {
+        memcpy(ip.bytes, mapped, sizeof(mapped));
+        if (!read_v4(s, ip.bytes + 12))
+            return false;
+    }
+    *ret = ip;
+    return true;
+}
+
+/* An address, perhaps with a port: 192.0.2.1:80, [2001:db8::1]:80, [2001:db8::1]. */
+bool mcp__http_ip_read_host(mcp_str s, mcp__http_ip *ret)
+{
+    unsigned port;
+    bool found;
+    mcp_str host;
+    if (s.len && s.ptr[0] == '[') {
+        s = mcp__str_sub(s, 1);
+        host = cut(&s, ']', &found);
+        if (!found || !has(host, ':') || (s.len && s.ptr[0] != ':'))
+            return false;
+        found = s.len > 0;
+        s = mcp__str_sub(s, found);
+    } else {
+        mcp_str whole = s;
+        host = cut(&s, ':', &found);
+        if (found && has(s, ':')) {
+            host = whole;
+            found = false;
+        }
+    }
+    return (!found || read_number(s, 65535, &port)) && mcp__http_ip_read(host, ret);
+}
+
+/* ---- address to text ---------------------------------------------------------------------------------------- */
+
+static bool is_v4(const mcp__http_ip *ip)
+{
+    return memcmp(ip->bytes, mapped, sizeof(mapped)) == 0;
+}
+
+static unsigned group_at(const mcp__http_ip *ip, int i)
+{
+    return (unsigned)ip->bytes[2 * i] << 8 | ip->bytes[2 * i + 1];
+}
+
+/* The longest run of two or more groups of zeros, the first of those (RFC 5952, 4.2): its length. */
+static int find_zeros(const mcp__http_ip *ip, int *at)
+{
+    int best = 1, run = 0;
+    *at = -1;
+    for (int i = 0; i < 8; i++) {
+        run = group_at(ip, i) ? 0 : run + 1;
+        if (run > best) {
+            best = run;
+            *at = i + 1 - run;
+        }
+    }
+    return best;
+}
+
+void mcp__http_ip_write(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
+{
+    const unsigned char *b = ip->bytes;
+    if (is_v4(ip)) {
+        snprintf(to, MCP__HTTP_IP_TEXT, "%u.%u.%u.%u", b[12], b[13], b[14], b[15]);
+        return;
+    }
+    int zeros, n = find_zeros(ip, &zeros);
+    size_t len = 0;
+    for (int i = 0; i < 8; i++) {
+        if (i == zeros) {
+            len += (size_t)snprintf(to + len, MCP__HTTP_IP_TEXT - len, "::");
+            i += n - 1;
+            continue;
+        }
+        const char *colon = i == 0 || i == zeros + n ? "" : ":";
+        if (zeros < 0 && i)
+            colon = ":";
+        len += (size_t)snprintf(to + len, MCP__HTTP_IP_TEXT - len, "%s%x", colon, group_at(ip, i));
+    }
+}
+
+static bool is_loopback(const mcp__http_ip *ip)
+{
+    static const unsigned char one[16] = {[15] = 1};
+    return (is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip->bytes, one, sizeof(one)) == 0;
+}
+
+/* As the transport names it in mcp_http_connection_options.address. */
+static void write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
+{
+    mcp__http_ip network = *ip;
+    if (is_v4(ip) || is_loopback(ip)) {
+        mcp__http_ip_write(ip, to);
+        return;
+    }
+    memset(network.bytes + 8, 0, 8);
+    mcp__http_ip_write(&network, to);
+    size_t len = strlen(to);
+    snprintf(to + len, MCP__HTTP_IP_TEXT - len, "/64");
+}
+
+/* ---- networks ----------------------------------------------------------------------------------------------- */
+
+bool mcp__http_network_read(mcp_str s, mcp__http_network *ret)
+{
+    mcp__http_network n = {.local = mcp_str_eq(s, MCP_STR("unix"))};
+    bool slash;
+    unsigned bits = 0;
+    mcp_str host = cut(&s, '/', &slash);
+    if (!n.local && !mcp__http_ip_read(host, &n.ip))
+        return false;
+    bool dotted = !has(host, ':');
+    if (slash && !read_number(s, dotted ? 32 : 128, &bits))
+        return false;
+    n.bits = !slash ? 128 : dotted ? bits + 96 : bits;
+    *ret = n;
+    return true;
+}
+
+bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip)
+{
+    size_t whole = n->bits / 8;
+    unsigned rest = n->bits % 8;
+    if (n->local || (is_v4(ip) && n->bits < 96)) /* ::/0 is all of IPv6 */
+        return false;
+    if (memcmp(n->ip.bytes, ip->bytes, whole) != 0)
+        return false;
+    return !rest || (n->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0;
+}
+
+static bool trusts(const mcp_http *http, const mcp__http_ip *ip)
+{
+    for (size_t i = 0; i < http->options.n_trusted_proxies; i++) {
+        if (mcp__http_network_has(&http->proxies[i], ip))
+            return true;
+    }
+    return false;
+}
+
+int mcp__http_proxies_check(const mcp_http_options *o, mcp_error *error)
+{
+    mcp__http_network n;
+    for (size_t i = 0; i < o->n_trusted_proxies; i++) {
+        if (!mcp__http_network_read(mcp_str_from(o->trusted_proxies[i]), &n))
+            return mcp__fail(error, MCP_EINVAL, 0,
+                             "'%.100s' is not a proxy's address: 192.0.2.1, 192.0.2.0/24, "
+                             "2001:db8::/32 or unix",
+                             o->trusted_proxies[i]);
+    }
+    return MCP_OK;
+}
+
+int mcp__http_proxies_set(mcp_http *http)
+{
+    mcp_http_options *o = &http->options;
+    const char *const *texts = o->trusted_proxies;
+    o->trusted_proxies = NULL;
+    if (!o->n_trusted_proxies)
+        return MCP_OK;
+    http->proxies = mcp__zalloc(http->allocator, o->n_trusted_proxies * sizeof(*http->proxies));
+    for (size_t i = 0; http->proxies && i < o->n_trusted_proxies; i++)
+        mcp__http_network_read(mcp_str_from(texts[i]), &http->proxies[i]);
+    return http->proxies ? MCP_OK : MCP_ENOMEM;
+}
+
+bool mcp__http_is_proxy(const mcp_http *http, const mcp_http_connection_options *o)
+{
+    mcp__http_ip ip;
+    if (!o->trusted_host)
+        return o->peer && http->proxies && mcp__http_ip_read_host(mcp_str_from(o->peer), &ip) &&
+               trusts(http, &ip);
+    for (size_t i = 0; i < http->options.n_trusted_proxies; i++) {
+        if (http->proxies[i].local)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the client of a request ---------------------------------------------------------------------------------- */
+
+static void read_entry(mcp_http_connection *c, mcp_str entry)
+{
+    mcp__http_ip ip;
+    if (!mcp__http_ip_read_host(mcp__http_trim(entry), &ip))
+        c->forwarded = MCP__HTTP_UNREADABLE;
+    else if (!trusts(c->http, &ip))
+        c->forwarded = MCP__HTTP_CLIENT;
+    else if (c->forwarded == MCP__HTTP_DIRECT)
+        c->forwarded = MCP__HTTP_PROXY;
+    else
+        return;
+    if (c->forwarded != MCP__HTTP_UNREADABLE)
+        c->client_ip = ip;
+}
+
+void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value)
+{
+    for (bool more = true; more;)
+        read_entry(c, cut(&value, ',', &more));
+}
+
+static bool is_forwarded(const mcp_http_connection *c)
+{
+    return c->forwarded == MCP__HTTP_CLIENT || c->forwarded == MCP__HTTP_PROXY;
+}
+
+static bool names_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+bool mcp__http_is_local(const mcp_http_connection *c)
+{
+    bool here = c->trusted || (c->address && names_loopback(c->address->text));
+    return here && (!is_forwarded(c) || is_loopback(&c->client_ip));
+}
+
+const char *mcp__http_caller(const mcp_http_connection *c)
+{
+    const mcp__http_address *a = c->client ? c->client : c->address;
+    return a ? a->text : NULL;
+}
+
+void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT])
+{
+    mcp__http_ip ip;
+    to[0] = 0;
+    if (is_forwarded(c))
+        mcp__http_ip_write(&c->client_ip, to);
+    else if (c->peer_name && mcp__http_ip_read_host(mcp_str_from(c->peer_name), &ip))
+        mcp__http_ip_write(&ip, to);
+    else if (c->address)
+        snprintf(to, MCP__HTTP_IP_TEXT, "%.40s", c->address->text);
+}
+
+/* ---- connections of an address ---------------------------------------------------------------------------------- */
+
+static size_t max_of(const mcp_http_connection *c)
+{
+    const mcp_http *http = c->http;
+    if (http->options.max_per_address)
+        return http->options.max_per_address;
+    return mcp__http_is_local(c) ? SIZE_MAX : (size_t)MCP__HTTP_PER_ADDRESS;
+}
+
+static mcp__http_refusal find(mcp_http *http, mcp_str text, mcp__http_address **ret)
+{
+    mcp__http_address *a = mcp__map_get(&http->addresses, text);
+    if (!a) {
+        a = mcp__zalloc(http->allocator, sizeof(*a) + text.len + 1);
+        if (!a)
+            return MCP__HTTP_NO_MEMORY;
+        a->len = text.len;
+        memcpy(a->text, text.ptr, text.len);
+        if (mcp__map_add(&http->addresses, (mcp_str){a->text, a->len}, a) != MCP_OK) {
+            mcp__release(http->allocator, a);
+            return MCP__HTTP_NO_MEMORY;
+        }
+    }
+    a->count++;
+    *ret = a;
+    return MCP__HTTP_FINE;
+}
+
+static void leave(mcp_http *http, mcp__http_address **which)
+{
+    mcp__http_address *a = *which;
+    *which = NULL;
+    if (!a || --a->count)
+        return;
+    mcp__map_remove(&http->addresses, (mcp_str){a->text, a->len});
+    mcp__release(http->allocator, a);
+}
+
+mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address)
+{
+    mcp__http_refusal why =
+        address ? find(c->http, mcp_str_from(address), &c->address) : MCP__HTTP_FINE;
+    if (why || !c->address || c->proxy || c->address->count <= max_of(c))
+        return why;
+    return MCP__HTTP_MANY_PER_ADDRESS;
+}
+
+mcp__http_refusal mcp__http_count_client(mcp_http_connection *c)
+{
+    char text[MCP__HTTP_IP_TEXT];
+    if (!is_forwarded(c))
+        return MCP__HTTP_FINE;
+    write_account(&c->client_ip, text);
+    leave(c->http, &c->client);
+    mcp__http_refusal why = find(c->http, mcp_str_from(text), &c->client);
+    if (why || c->client->count <= max_of(c))
+        return why;
+    c->http->metrics.refused++;
+    mcp__http_complain_of(c->http, &c->http->complaint, MCP__HTTP_MANY_PER_ADDRESS);
+    leave(c->http, &c->client);
+    return MCP__HTTP_MANY_PER_ADDRESS;
+}
+
+void mcp__http_uncount_client(mcp_http_connection *c)
+{
+    leave(c->http, &c->client);
+}
+
+void mcp__http_uncount(mcp_http_connection *c)
+{
+    leave(c->http, &c->client);
+    leave(c->http, &c->address);
+}

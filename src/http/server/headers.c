@@ -1,0 +1,236 @@
+/* headers.c: what is kept of a request's head.
+ *
+ * The parser hands out pieces of names and values; they are put together here, and only what this layer or
+ * the server looks at stays. A name that nobody asks for is forgotten at its colon.
+ */
+#include "http/server/http.h"
+
+static const mcp_str known[MCP__HTTP_KNOWN] = {
+    [MCP__HTTP_HOST] = {"host", 4},
+    [MCP__HTTP_ORIGIN] = {"origin", 6},
+    [MCP__HTTP_AUTHORIZATION] = {"authorization", 13},
+    [MCP__HTTP_CONTENT_TYPE] = {"content-type", 12},
+    [MCP__HTTP_CONTENT_ENCODING] = {"content-encoding", 16},
+    [MCP__HTTP_ACCEPT] = {"accept", 6},
+    [MCP__HTTP_EXPECT] = {"expect", 6},
+    [MCP__HTTP_SESSION] = {"mcp-session-id", 14},
+    [MCP__HTTP_REVISION] = {"mcp-protocol-version", 20},
+    [MCP__HTTP_METHOD] = {"mcp-method", 10},
+    [MCP__HTTP_NAME] = {"mcp-name", 8},
+    [MCP__HTTP_LAST_EVENT] = {"last-event-id", 13},
+    [MCP__HTTP_TRACEPARENT] = {"traceparent", 11},
+    [MCP__HTTP_FORWARDED_FOR] = {"x-forwarded-for", 15},
+    [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
+};
+
+/* Before the name and value of each Mcp-Param-*, unaligned. */
+typedef struct param {
+    uint32_t next; /* 0: the last */
+    uint32_t name_len, value_len;
+    bool repeated;
+} param;
+
+enum {
+    /* several fields are one list */
+    LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
+    MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
+               1u << MCP__HTTP_PARAM,
+};
+
+static const mcp_str no_value = {"\n", 1};
+
+mcp_str mcp__http_trim(mcp_str s)
+{
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
+        s = mcp__str_sub(s, 1);
+    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+void mcp__http_head_reset(mcp__http_head *head)
+{
+    mcp__buf bytes = head->bytes;
+    *head = (mcp__http_head){0};
+    head->bytes = bytes;
+    mcp__buf_reset(&head->bytes, 4096);
+}
+
+/* Whether a header's name, whose bytes are those of a token, is one of ours, of the same length: made of
+ * small letters and hyphens, which 0x20 leaves as they are. */
+static bool same_name(mcp_str ours, mcp_str name)
+{
+    const uint64_t small = UINT64_C(0x2020202020202020);
+    size_t i = 0;
+    for (; name.len - i >= 8; i += 8) {
+        uint64_t a, b;
+        memcpy(&a, ours.ptr + i, 8);
+        memcpy(&b, name.ptr + i, 8);
+        if (a != (b | small))
+            return false;
+    }
+    for (; i < name.len; i++) {
+        if (ours.ptr[i] != (name.ptr[i] | 0x20))
+            return false;
+    }
+    return true;
+}
+
+/* The known header of that length whose name begins with that letter: there is never more than one. */
+static mcp__http_known candidate(mcp_str name)
+{
+    char first = name.len ? mcp__lower(name.ptr[0]) : 0;
+    switch (name.len) {
+    case 4: return MCP__HTTP_HOST;
+    case 6:
+        return first == 'a' ? MCP__HTTP_ACCEPT : first == 'o' ? MCP__HTTP_ORIGIN : MCP__HTTP_EXPECT;
+    case 8: return MCP__HTTP_NAME;
+    case 10: return MCP__HTTP_METHOD;
+    case 11: return MCP__HTTP_TRACEPARENT;
+    case 12: return MCP__HTTP_CONTENT_TYPE;
+    case 13: return first == 'a' ? MCP__HTTP_AUTHORIZATION : MCP__HTTP_LAST_EVENT;
+    case 14: return MCP__HTTP_SESSION;
+    case 15: return MCP__HTTP_FORWARDED_FOR;
+    case 16: return MCP__HTTP_CONTENT_ENCODING;
+    case 20: return MCP__HTTP_REVISION;
+    case 30: return MCP__HTTP_REQUEST_HEADERS;
+    default: return MCP__HTTP_KNOWN;
+    }
+}
+
+static mcp__http_known classify(mcp_str name)
+{
+    mcp__http_known kind = candidate(name);
+    if (kind < MCP__HTTP_KNOWN && same_name(known[kind], name))
+        return kind;
+    mcp_str prefix = MCP_STR("mcp-param-");
+    bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});
+    return is_param ? MCP__HTTP_PARAM : MCP__HTTP_IGNORED;
+}
+
+static mcp_str tail(const mcp__http_head *head, uint32_t from)
+{
+    return (mcp_str){head->bytes.ptr + from, head->bytes.len - from};
+}
+
+void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len)
+{
+    if (head->field == 0) {
+        if (head->bytes.len == 0)
+            mcp__buf_char(&head->bytes, 0); /* so that no header begins at 0 */
+        head->field = (uint32_t)head->bytes.len;
+        param p = {0};
+        mcp__buf_add(&head->bytes, &p, sizeof(p));
+    }
+    mcp__buf_add(&head->bytes, at, len);
+}
+
+void mcp__http_head_name_end(mcp__http_head *head)
+{
+    if (head->bytes.failed)
+        return;
+    uint32_t name = head->field + (uint32_t)sizeof(param);
+    head->count++;
+    head->field_kind = (uint8_t)classify(tail(head, name));
+    if (head->field_kind == MCP__HTTP_IGNORED)
+        head->bytes.len = head->field;
+    else if (head->field_kind != MCP__HTTP_PARAM)
+        head->bytes.len = name;
+    head->field_value = (uint32_t)head->bytes.len;
+}
+
+void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len)
+{
+    if (head->field_kind != MCP__HTTP_IGNORED)
+        mcp__buf_add(&head->bytes, at, len);
+}
+
+/* Where the Mcp-Param-* of that name is; 0: nowhere. */
+static uint32_t find_param(const mcp__http_head *head, mcp_str name, param *p)
+{
+    for (uint32_t at = head->params; at; at = p->next) {
+        memcpy(p, head->bytes.ptr + at, sizeof(*p));
+        if (mcp__str_same((mcp_str){head->bytes.ptr + at + sizeof(*p), p->name_len}, name))
+            return at;
+    }
+    return 0;
+}
+
+static void note_repeated(mcp__http_head *head, uint32_t at, param *p)
+{
+    p->repeated = true;
+    memcpy(head->bytes.ptr + at, p, sizeof(*p));
+    head->repeated |= 1u << MCP__HTTP_PARAM;
+}
+
+static void keep_param(mcp__http_head *head, mcp_str value)
+{
+    mcp_str name = tail(head, head->field + (uint32_t)sizeof(param));
+    name.len = head->field_value - head->field - sizeof(param);
+    param other;
+    uint32_t before = find_param(head, name, &other);
+    if (before)
+        note_repeated(head, before, &other);
+    /* The value stands where it was received; white space before it is left out by moving it. */
+    memmove(head->bytes.ptr + head->field_value, value.ptr, value.len);
+    head->bytes.len = head->field_value + value.len;
+    param p = {.name_len = (uint32_t)name.len, .value_len = (uint32_t)value.len};
+    memcpy(head->bytes.ptr + head->field, &p, sizeof(p));
+    if (head->last_param) {
+        memcpy(&p, head->bytes.ptr + head->last_param, sizeof(p));
+        p.next = head->field;
+        memcpy(head->bytes.ptr + head->last_param, &p, sizeof(p));
+    } else {
+        head->params = head->field;
+    }
+    head->last_param = head->field;
+}
+
+void mcp__http_head_value_end(mcp__http_head *head)
+{
+    uint32_t kind = head->field_kind;
+    if (head->bytes.failed == MCP_OK && kind == MCP__HTTP_PARAM) {
+        keep_param(head, mcp__http_trim(tail(head, head->field_value)));
+    } else if (head->bytes.failed == MCP_OK && kind < MCP__HTTP_KNOWN) {
+        mcp_str value = mcp__http_trim(tail(head, head->field_value));
+        uint32_t again = head->present & 1u << kind;
+        head->repeated |= again & MIRRORED;
+        head->duplicate |= (again & ~(uint32_t)(MIRRORED | LISTS)) != 0;
+        if (kind == MCP__HTTP_ACCEPT)
+            head->accepts |= (uint8_t)mcp__http_accepts(value);
+        head->present |= 1u << kind;
+        head->known[kind] =
+            (mcp__http_span){(uint32_t)(value.ptr - head->bytes.ptr), (uint32_t)value.len};
+    }
+    head->field = 0;
+    head->field_kind = MCP__HTTP_IGNORED;
+}
+
+bool mcp__http_in_mirror(const mcp__http_head *head)
+{
+    return (MIRRORED & 1u << head->field_kind) != 0;
+}
+
+mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known which)
+{
+    if (!(head->present & 1u << which))
+        return (mcp_str){0};
+    return mcp__http_text(head, head->known[which]);
+}
+
+bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value)
+{
+    mcp_str wanted = mcp_str_from(name);
+    mcp__http_known kind = classify(wanted);
+    param p;
+    uint32_t at;
+    if (kind < MCP__HTTP_KNOWN) {
+        *value = head->repeated & 1u << kind ? no_value : mcp__http_header(head, kind);
+        return value->ptr != NULL;
+    }
+    if (kind != MCP__HTTP_PARAM || (at = find_param(head, wanted, &p)) == 0)
+        return false;
+    const char *text = head->bytes.ptr + at + sizeof(p);
+    *value = p.repeated ? no_value : (mcp_str){text + p.name_len, p.value_len};
+    return true;
+}

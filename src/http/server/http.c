@@ -1,0 +1,438 @@
+/* http.c: the endpoint: its options, and time. */
+#include "http/server/http.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { OUT_AT_FIRST = 4096 };
+
+/* ---- options ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    size_t at, value;
+} sizes[] = {
+    {offsetof(mcp_http_options, max_header_bytes), 16 << 10},
+    {offsetof(mcp_http_options, max_headers), 100},
+    {offsetof(mcp_http_options, max_body), 4 << 20},
+    {offsetof(mcp_http_options, max_reply), 64 << 20},
+    {offsetof(mcp_http_options, max_connections), 20000},
+    {offsetof(mcp_http_options, max_sessions), 10000},
+    {offsetof(mcp_http_options, max_streams), 16},
+    {offsetof(mcp_http_options, max_output), 1 << 20},
+    {offsetof(mcp_http_options, replay_bytes), 256 << 10},
+};
+
+static const struct {
+    size_t at;
+    uint64_t value;
+} times[] = {
+    {offsetof(mcp_http_options, header_ms), 10000},
+    {offsetof(mcp_http_options, body_ms), 30000},
+    {offsetof(mcp_http_options, idle_ms), 75000},
+    {offsetof(mcp_http_options, stall_ms), 60000},
+    {offsetof(mcp_http_options, session_idle_ms), 1800000},
+    {offsetof(mcp_http_options, heartbeat_ms), 15000},
+    {offsetof(mcp_http_options, retry_ms), 1000},
+    {offsetof(mcp_http_options, handshake_ms), 10000},
+};
+
+static void set_defaults(mcp_http_options *o)
+{
+    for (size_t i = 0; i < MCP__COUNT(sizes); i++) {
+        size_t *value = (size_t *)(void *)((char *)o + sizes[i].at);
+        if (*value == 0)
+            *value = sizes[i].value;
+    }
+    for (size_t i = 0; i < MCP__COUNT(times); i++) {
+        uint64_t *value = (uint64_t *)(void *)((char *)o + times[i].at);
+        if (*value == 0)
+            *value = times[i].value;
+    }
+    o->max_header_bytes = MCP__MIN(o->max_header_bytes, (size_t)1 << 30);
+    if (!o->path)
+        o->path = "/mcp";
+    if (!o->challenge)
+        o->challenge = "Bearer";
+}
+
+static char *copy_text(const mcp_http *http, const char *text)
+{
+    return mcp__strdup(http->allocator, mcp_str_from(text));
+}
+
+static void free_list(const mcp_http *http, const char *const *list, size_t n)
+{
+    char **texts = (char **)(uintptr_t)list;
+    for (size_t i = 0; texts && i < n; i++)
+        mcp__release(http->allocator, texts[i]);
+    mcp__release(http->allocator, texts);
+}
+
+/* MCP_OK or MCP_ENOMEM; *list is ours to free in both cases. */
+static int copy_list(const mcp_http *http, const char *const **list, size_t n)
+{
+    const char *const *from = *list;
+    *list = NULL;
+    if (n == 0)
+        return MCP_OK;
+    char **texts = mcp__zalloc(http->allocator, n * sizeof(*texts));
+    *list = (const char *const *)texts;
+    for (size_t i = 0; texts && i < n; i++) {
+        texts[i] = copy_text(http, from[i]);
+        if (!texts[i])
+            return MCP_ENOMEM;
+    }
+    return texts ? MCP_OK : MCP_ENOMEM;
+}
+
+static int own_options(mcp_http *http)
+{
+    mcp_http_options *o = &http->options;
+    o->path = copy_text(http, o->path);
+    o->challenge = copy_text(http, o->challenge);
+    bool sse = o->sse_path != NULL;
+    if (sse)
+        o->sse_path = copy_text(http, o->sse_path);
+    int hosts = copy_list(http, &o->allow_hosts, o->n_allow_hosts);
+    int origins = copy_list(http, &o->allow_origins, o->n_allow_origins);
+    bool ok =
+        o->path && o->challenge && (o->sse_path || !sse) && hosts == MCP_OK && origins == MCP_OK;
+    int proxies = mcp__http_proxies_set(http);
+    return ok ? proxies : MCP_ENOMEM;
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------- */
+
+static int set_store(mcp_http *http)
+{
+    if (http->options.event_store) {
+        mcp__copy_options(&http->event_store, sizeof(http->event_store), http->options.event_store);
+        return http->event_store.append && http->event_store.replay ? MCP_OK : MCP_EINVAL;
+    }
+    http->store = mcp__http_store_new(http->allocator, http->budget, http->options.replay_bytes,
+                                      &http->event_store);
+    return http->store ? MCP_OK : MCP_ENOMEM;
+}
+
+static int set_budget(mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    http->budget = o->budget;
+    if (http->budget)
+        return MCP_OK;
+    http->own_budget = true;
+    return mcp_http_budget_new(MCP_OPTIONS(mcp_http_budget_options, .max_memory = o->max_memory,
+                                           .max_share = o->max_share, .allocator = http->allocator),
+                               &http->budget, NULL);
+}
+
+int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
+                 mcp_error *error)
+{
+    mcp_http_options given;
+    mcp__refer_to_version();
+    mcp__copy_options(&given, sizeof(given), options);
+    uint64_t seed[4] = {0};
+    if (!server || !given.random)
+        return mcp__fail(error, MCP_EINVAL, 0, "an HTTP endpoint needs a server and \"random\"");
+    if (given.sse_path &&
+        (given.sse_path[0] != '/' ||
+         mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
+        return mcp__fail(error, MCP_EINVAL, 0, "\"sse_path\" has to be a path of its own");
+    int rc = mcp__http_proxies_check(&given, error);
+    if (rc < 0)
+        return rc;
+    rc = given.random(given.user, seed, sizeof(seed));
+    if (rc < 0)
+        return mcp__fail(error, rc, 0, "there is no randomness for session ids");
+    const mcp_allocator *a = mcp__allocator(given.allocator);
+    mcp_http *http = mcp__zalloc(a, sizeof(*http));
+    if (!http)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP endpoint");
+    http->own_allocator = *a;
+    http->allocator = &http->own_allocator;
+    http->server = server;
+    http->options = given;
+    http->date_user = http->clock_user = given.user;
+    set_defaults(&http->options);
+    mcp__list_init(&http->connections);
+    mcp__list_init(&http->idle_sessions);
+    mcp__list_init(&http->busy_sessions);
+    mcp__list_init(&http->orphans);
+    mcp__map_init(&http->addresses, http->allocator, seed[0], seed[1]);
+    mcp__map_init(&http->sessions, http->allocator, seed[2], seed[3]);
+    mcp__buf_init(&http->out, http->allocator, 0);
+    mcp__list_init(&http->in_budget);
+    rc = own_options(http);
+    if (rc == MCP_OK)
+        rc = set_budget(http);
+    if (rc == MCP_OK) {
+        mcp__list_append(&http->budget->endpoints, &http->in_budget);
+        rc = set_store(http);
+    }
+    if (rc == MCP_OK && !mcp__buf_reserve(&http->out, OUT_AT_FIRST))
+        rc = MCP_ENOMEM;
+    if (rc != MCP_OK) {
+        mcp_http_free(http);
+        return mcp__fail(error, rc, 0, "an HTTP endpoint: %s", mcp_error_text(rc));
+    }
+    *ret = http;
+    return MCP_OK;
+}
+
+static mcp__http_session *any_session(const mcp_http *http)
+{
+    const mcp__link *list =
+        mcp__list_empty(&http->idle_sessions) ? &http->busy_sessions : &http->idle_sessions;
+    return mcp__list_empty(list) ? NULL : mcp__container(list->next, mcp__http_session, link);
+}
+
+void mcp_http_free(mcp_http *http)
+{
+    if (!http)
+        return;
+    mcp_allocator a = http->own_allocator;
+    http->wake = NULL;
+    for (mcp__http_session *s; (s = any_session(http)) != NULL;)
+        mcp__http_session_free(s);
+    while (!mcp__list_empty(&http->orphans))
+        mcp__http_peer_free(mcp__container(http->orphans.next, mcp__http_peer, link));
+    mcp__map_free(&http->sessions);
+    mcp__map_free(&http->addresses);
+    mcp__http_store_free(http->store);
+    mcp__list_remove(&http->in_budget);
+    if (http->own_budget)
+        mcp_http_budget_free(http->budget);
+    mcp__buf_free(&http->out);
+    mcp__release(http->allocator, http->proxies);
+    free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);
+    free_list(http, http->options.allow_origins, http->options.n_allow_origins);
+    mcp__release(&a, (char *)(uintptr_t)http->options.path);
+    mcp__release(&a, (char *)(uintptr_t)http->options.challenge);
+    mcp__release(&a, (char *)(uintptr_t)http->options.sse_path);
+    mcp__release(&a, http);
+}
+
+/* ---- the log ---------------------------------------------------------------------------------------------- */
+
+void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what)
+{
+    enum { INTERVAL_MS = 10000 };
+    char line[400];
+    complaint->count++;
+    if (!http->warn || http->now < complaint->again)
+        return;
+    snprintf(line, sizeof(line), "HTTP: %" PRIu64 " refused: %.*s", complaint->count,
+             (int)MCP__MIN(what.len, sizeof(line)), what.ptr);
+    complaint->count = 0;
+    complaint->again = http->now + INTERVAL_MS;
+    http->warn(http->warn_user, line);
+}
+
+void mcp_http_lend_log(mcp_http *http, void (*warn)(void *user, const char *line), void *user)
+{
+    http->warn = warn;
+    http->warn_user = user;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------- */
+
+int64_t mcp__http_now(const mcp_http *http)
+{
+    return http->options.clock ? http->options.clock(http->clock_user) : http->now;
+}
+
+void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user), int64_t (*clock)(void *user),
+                          void *user)
+{
+    if (!http->options.date) {
+        http->options.date = date;
+        http->date_user = user;
+    }
+    if (!http->options.clock) {
+        http->options.clock = clock;
+        http->clock_user = user;
+    }
+}
+
+void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user)
+{
+    http->wake = wake;
+    http->wake_user = user;
+}
+
+void mcp__http_wake(mcp_http *http, mcp__http_timer *timer)
+{
+    mcp__http_timer_hasten(&http->timers, timer, INT64_MIN);
+    mcp__http_call_wake(http);
+}
+
+void mcp__http_call_wake(mcp_http *http)
+{
+    /* Who is calling us will ask for the deadline anyway. */
+    if (http->depth || http->woken || !http->wake)
+        return;
+    http->woken = true;
+    http->wake(http, http->wake_user);
+}
+
+void mcp_http_tick(mcp_http *http, int64_t now)
+{
+    mcp__http_enter(http, now);
+    http->woken = false;
+    /* What is due again at once waits for the next tick: each gets its turn. */
+    for (mcp__http_timer *t; (t = http->timers) != NULL && t->due <= now;) {
+        mcp__http_timer_stop(&http->timers, t);
+        if (t->of_peer)
+            mcp__http_peer_due(mcp__container(t, mcp__http_peer, timer));
+        else
+            mcp__http_connection_due(mcp__container(t, mcp_http_connection, timer));
+    }
+    mcp__http_leave(http);
+}
+
+int64_t mcp_http_deadline(const mcp_http *http)
+{
+    return http->timers ? http->timers->due : INT64_MAX;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------- */
+
+static void drain_connection(mcp_http_connection *c)
+{
+    switch (c->phase) {
+    case MCP__HTTP_IDLE:
+        if (!c->resume)
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+        break;
+    case MCP__HTTP_STREAMING:
+        if (c->session && c->session->duplex)
+            mcp__http_wake(c->http, &c->session->peer->timer); /* answers come on it */
+        else if (!mcp__list_empty(&c->in_getters))
+            mcp__http_sse_end(c, 0);
+        else if (c->stream_only && c->peer)
+            mcp_channel_close(c->peer->channel, c->http->now);
+        break;
+    default: break;
+    }
+}
+
+void mcp_http_drain(mcp_http *http, int64_t now)
+{
+    mcp__http_enter(http, now);
+    http->draining = true;
+    for (mcp__link *l = http->connections.next; l != &http->connections;) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        l = l->next;
+        drain_connection(c);
+    }
+    mcp__http_leave(http);
+}
+
+static const mcp__incoming *request_of(const mcp_http_connection *c)
+{
+    const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    if (!peer || !c->exchange)
+        return NULL;
+    for (mcp__link *l = peer->channel->in_flight.next; l != &peer->channel->in_flight;
+         l = l->next) {
+        const mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        if (in->exchange == c->exchange)
+            return in;
+    }
+    return NULL;
+}
+
+size_t mcp_http_cut(mcp_http *http, int64_t now)
+{
+    size_t cut = 0;
+    mcp__http_enter(http, now);
+    http->draining = true;
+    for (mcp__link *l = http->connections.next; l != &http->connections;) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        const mcp__incoming *in = request_of(c);
+        l = l->next;
+        bool waits =
+            c->held || (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
+        if (waits)
+            mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});
+        cut += waits + mcp__http_duplex_cut(c);
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    }
+    mcp__http_leave(http);
+    return cut;
+}
+
+bool mcp__http_same_principal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void end_sessions(mcp__link *sessions, const char *principal)
+{
+    for (mcp__link *l = sessions->next, *next; l != sessions; l = next) {
+        mcp__http_session *s = mcp__container(l, mcp__http_session, link);
+        next = l->next;
+        if (mcp__http_same_principal(s->peer->channel->options.principal, principal))
+            mcp__http_session_free(s);
+    }
+}
+
+/* Whose request it is that a connection is busy with; a stream that stays keeps no head. */
+static const char *owner(const mcp_http_connection *c)
+{
+    const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    return c->principal || !peer ? c->principal : peer->channel->options.principal;
+}
+
+/* A connection that waits for its next request says again who it is. */
+void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
+{
+    mcp__http_enter(http, now);
+    end_sessions(&http->idle_sessions, principal);
+    end_sessions(&http->busy_sessions, principal);
+    for (mcp__link *l = http->connections.next, *next; l != &http->connections; l = next) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        next = l->next;
+        if (c->phase > MCP__HTTP_HEAD && mcp__http_same_principal(owner(c), principal))
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+    }
+    mcp__http_leave(http);
+}
+
+size_t mcp_http_busy(const mcp_http *http)
+{
+    size_t busy = 0;
+    for (mcp__link *l = http->connections.next; l != &http->connections; l = l->next) {
+        const mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        busy += c->phase != MCP__HTTP_CLOSED || c->pending > 0;
+    }
+    return busy;
+}
+
+static bool may_be_shed(const mcp_http_connection *c, bool strangers)
+{
+    return c->phase <= MCP__HTTP_HEAD && !c->pending && !(strangers && c->known);
+}
+
+size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now)
+{
+    size_t shed = 0;
+    mcp__http_enter(http, now);
+    for (mcp__link *l = http->connections.next; l != &http->connections && shed < n;) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        l = l->next;
+        if (!may_be_shed(c, strangers))
+            continue;
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+        shed++;
+    }
+    http->metrics.shed += shed;
+    mcp__http_leave(http);
+    return shed;
+}
+
+size_t mcp_http_connections(const mcp_http *http)
+{
+    return http->n_connections;
+}

@@ -1,0 +1,85 @@
+/* legacy.c: the requests of revisions that have sessions (2025-11-25, basic/transports, "Streamable
+ * HTTP").
+ */
+#include "http/server/http.h"
+
+void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
+{
+    static const mcp_channel_options options = {.size = sizeof(options),
+                                                .send = mcp__http_session_send,
+                                                .end_stream = mcp__http_session_end_stream};
+    mcp_http *http = c->http;
+    mcp__http_session *s = NULL;
+    mcp__http_refusal why = mcp__http_session_begin(c, &options, &s);
+    if (why) {
+        mcp_json_free(m->doc);
+        mcp__http_refuse(c, why);
+        return;
+    }
+    mcp__http_legacy_post(c, s, m);
+    if (s->revision)
+        http->metrics.sessions_begun++;
+    else
+        mcp__http_session_free(s); /* initialize was refused */
+}
+
+void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__http_message *m)
+{
+    c->exchange = ++c->http->exchanges;
+    mcp__http_session_attach(s, c);
+    if (m->has_request && !mcp__http_stream_new(s, c)) {
+        mcp_json_free(m->doc);
+        mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
+        return;
+    }
+    if (c->stream)
+        mcp__http_charge_like(c->http->budget, &c->stream->charge, &c->charge,
+                              mcp__json_doc_memory(m->doc));
+    bool cancels = mcp_str_eq(m->method, MCP_STR("notifications/cancelled"));
+    mcp__http_hand_over(c, s->peer, m);
+    if (cancels)
+        mcp__http_stream_reap(s);
+}
+
+/* The session of a GET or DELETE; NULL after it was refused. */
+static mcp__http_session *session_of(mcp_http_connection *c)
+{
+    mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);
+    const mcp__revision *revision = mcp__revision_find(named);
+    mcp__http_session *s = NULL;
+    mcp__http_refusal why = MCP__HTTP_FINE;
+    if (!mcp__http_header(&c->head, MCP__HTTP_SESSION).ptr || (revision && revision->modern))
+        why = MCP__HTTP_POST_ONLY;
+    else if (named.ptr && !revision)
+        why = MCP__HTTP_BAD_REVISION;
+    else if (!(s = mcp__http_session_find(c)))
+        why = MCP__HTTP_NO_SESSION;
+    if (why)
+        mcp__http_refuse(c, why);
+    return s;
+}
+
+void mcp__http_get(mcp_http_connection *c)
+{
+    mcp__http_session *s = session_of(c);
+    if (!s)
+        return;
+    if (!(c->head.accepts & MCP__HTTP_SSE))
+        mcp__http_refuse(c, MCP__HTTP_NOT_ACCEPTABLE);
+    else if (c->http->draining)
+        mcp__http_refuse(c, MCP__HTTP_DRAINING);
+    else if (s->n_streams >= c->http->options.max_streams)
+        mcp__http_refuse(c, MCP__HTTP_MANY_STREAMS);
+    else
+        mcp__http_stream_open(c, s, mcp__http_header(&c->head, MCP__HTTP_LAST_EVENT));
+}
+
+void mcp__http_delete(mcp_http_connection *c)
+{
+    static const mcp__http_answer gone = {.status = 204};
+    mcp__http_session *s = session_of(c);
+    if (!s)
+        return;
+    mcp__http_session_free(s);
+    mcp__http_respond(c, &gone);
+}

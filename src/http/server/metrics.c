@@ -1,0 +1,382 @@
+/* metrics.c: counters, and how Prometheus reads them (text format 0.0.4).
+ *
+ * What there is to be read is one table, `metrics`. A label's value comes from the lists below or from what the server
+ * offers, and never from a peer: what is unknown is "other".
+ */
+#include "http/server/http.h"
+
+#include <inttypes.h>
+
+static const mcp_str methods[MCP__HTTP_METHODS] = {
+    {"", 0},
+    {"other", 5},
+    {"initialize", 10},
+    {"notifications/initialized", 25},
+    {"notifications/cancelled", 23},
+    {"ping", 4},
+    {"server/discover", 15},
+    {"subscriptions/listen", 20},
+    {"resources/list", 14},
+    {"resources/templates/list", 24},
+    {"resources/read", 14},
+    {"resources/subscribe", 19},
+    {"resources/unsubscribe", 21},
+    {"prompts/list", 12},
+    {"prompts/get", 11},
+    {"tools/list", 10},
+    {"tools/call", 10},
+    {"completion/complete", 19},
+    {"logging/setLevel", 16},
+    {"batch", 5},
+};
+
+static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
+
+static const int statuses[MCP__HTTP_STATUSES] = {200, 202, 204, 400, 401, 403, 404, 405, 406,
+                                                 408, 413, 414, 415, 417, 429, 431, 503, 505};
+
+static const uint64_t buckets[MCP__HTTP_BUCKETS] = {1, 2, 5, 10, 25, 100, 250, 1000, 5000, 30000};
+
+unsigned mcp__http_metric_of(mcp_str method)
+{
+    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
+        if (mcp_str_eq(method, methods[i]))
+            return i;
+    }
+    return 1;
+}
+
+mcp_str mcp__http_metric_name(unsigned metric)
+{
+    return methods[metric < MCP__HTTP_METHODS ? metric : 1];
+}
+
+void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration)
+{
+    mcp__http_metrics *m = &http->metrics;
+    unsigned result = status == 0 ? 2 : code != 0 || status >= 400;
+    m->answered[metric][result]++;
+    for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
+        if (statuses[i] == status) {
+            m->by_status[i]++;
+            break;
+        }
+    }
+    size_t bucket = 0;
+    uint64_t ms = duration > 0 ? (uint64_t)duration : 0;
+    while (bucket < MCP__HTTP_BUCKETS && ms > buckets[bucket])
+        bucket++;
+    m->duration[bucket]++;
+    m->duration_sum += ms;
+}
+
+/* ---- what there is ------------------------------------------------------------------------------------------ */
+
+typedef enum metric_id {
+    REQUESTS = 0,
+    RESPONSES,
+    DURATION,
+    TOOL_CALLS,
+    TOOL_IN_FLIGHT,
+    TOOL_DURATION,
+    SOURCE_READS,
+    SOURCE_IN_FLIGHT,
+    SOURCE_BYTES,
+    SOURCE_DURATION,
+    CONNECTIONS,
+    CONNECTIONS_TOTAL,
+    CONNECTIONS_REFUSED,
+    CONNECTIONS_SHED,
+    STREAMS,
+    SESSIONS,
+    SESSIONS_TOTAL,
+    SSE_SESSIONS,
+    SESSIONS_EVICTED,
+    SESSIONS_EXPIRED,
+    MEMORY,
+    MEMORY_LIMIT,
+    MEMORY_STORED,
+    MEMORY_CALLERS,
+    MEMORY_WAITS,
+    MEMORY_REFUSALS,
+    WORK_MEMORY,
+    WORK_MEMORY_LIMIT,
+    WORK_MEMORY_WAITS,
+    WORK_MEMORY_REFUSALS,
+    BYTES_IN,
+    BYTES_OUT,
+    METRICS
+} metric_id;
+
+/* In the order in which they are written. */
+static const struct {
+    const char *name, *type, *help;
+} metrics[METRICS] = {
+    [REQUESTS] = {"mcp_requests_total", "counter", "HTTP requests answered, by JSON-RPC method."},
+    [RESPONSES] = {"mcp_http_responses_total", "counter", "HTTP responses, by status."},
+    [DURATION] = {"mcp_request_duration_seconds", "histogram",
+                  "From the last byte of a request to the last of its answer; streams until their "
+                  "end."},
+    [TOOL_CALLS] = {"mcp_tool_calls_total", "counter", "Tool calls that ended, by tool."},
+    [TOOL_IN_FLIGHT] = {"mcp_tool_calls_in_flight", "gauge", "Tool calls that did not end yet."},
+    [TOOL_DURATION] = {"mcp_tool_call_duration_seconds", "histogram",
+                       "From a tool call to its result."},
+    [SOURCE_READS] = {"mcp_source_reads_total", "counter",
+                      "Reads of resources that ended, by source."},
+    [SOURCE_IN_FLIGHT] = {"mcp_source_reads_in_flight", "gauge",
+                          "Reads of resources that did not end yet."},
+    [SOURCE_BYTES] = {"mcp_source_read_bytes_total", "counter", "Contents of resources read."},
+    [SOURCE_DURATION] = {"mcp_source_read_duration_seconds", "histogram",
+                         "From a read of a resource to its result."},
+    [CONNECTIONS] = {"mcp_connections", "gauge", "Open connections."},
+    [CONNECTIONS_TOTAL] = {"mcp_connections_total", "counter", "Connections accepted."},
+    [CONNECTIONS_REFUSED] = {"mcp_connections_refused_total", "counter",
+                             "Connections over a limit."},
+    [CONNECTIONS_SHED] = {"mcp_connections_shed_total", "counter",
+                          "Idle connections closed because descriptors ran short."},
+    [STREAMS] = {"mcp_streams", "gauge", "Open event streams."},
+    [SESSIONS] = {"mcp_sessions", "gauge", "Legacy sessions."},
+    [SESSIONS_TOTAL] = {"mcp_sessions_total", "counter", "Legacy sessions begun."},
+    [SSE_SESSIONS] = {"mcp_http_sse_sessions_total", "counter",
+                      "Of those, over HTTP+SSE (2024-11-05)."},
+    [SESSIONS_EVICTED] = {"mcp_sessions_evicted_total", "counter",
+                          "Sessions that made room for others."},
+    [SESSIONS_EXPIRED] = {"mcp_sessions_expired_total", "counter", "Sessions ended for idleness."},
+    [MEMORY] = {"mcp_memory_bytes", "gauge", "Held for requests and answers of clients."},
+    [MEMORY_LIMIT] = {"mcp_memory_limit_bytes", "gauge", "What that may be (max_memory)."},
+    [MEMORY_STORED] = {"mcp_memory_stored_bytes", "gauge", "Of it, events kept for replay."},
+    [MEMORY_CALLERS] = {"mcp_memory_callers", "gauge", "Clients with a share of it."},
+    [MEMORY_WAITS] = {"mcp_memory_waits_total", "counter", "Requests that waited for memory."},
+    [MEMORY_REFUSALS] = {"mcp_memory_refusals_total", "counter",
+                         "Requests and answers refused for want of memory."},
+    [WORK_MEMORY] = {"mcp_work_memory_bytes", "gauge", "Held for contents that are being read."},
+    [WORK_MEMORY_LIMIT] = {"mcp_work_memory_limit_bytes", "gauge",
+                           "What that may be (max_work_memory)."},
+    [WORK_MEMORY_WAITS] = {"mcp_work_memory_waits_total", "counter", "Reads that waited for it."},
+    [WORK_MEMORY_REFUSALS] = {"mcp_work_memory_refusals_total", "counter",
+                              "Reads refused for want of it."},
+    [BYTES_IN] = {"mcp_received_bytes_total", "counter", "Bytes received."},
+    [BYTES_OUT] = {"mcp_sent_bytes_total", "counter", "Bytes sent."},
+};
+
+/* Of those without labels. */
+static void get_values(const mcp_http *http, uint64_t values[METRICS])
+{
+    const mcp__http_metrics *m = &http->metrics;
+    const mcp_http_budget *budget = http->budget;
+    values[CONNECTIONS] = http->n_connections;
+    values[CONNECTIONS_TOTAL] = m->accepted;
+    values[CONNECTIONS_REFUSED] = m->refused;
+    values[CONNECTIONS_SHED] = m->shed;
+    values[STREAMS] = m->streams;
+    values[SESSIONS] = http->n_sessions;
+    values[SESSIONS_TOTAL] = m->sessions_begun;
+    values[SSE_SESSIONS] = m->duplex_begun;
+    values[SESSIONS_EVICTED] = m->sessions_evicted;
+    values[SESSIONS_EXPIRED] = m->sessions_expired;
+    values[MEMORY] = budget->used;
+    values[MEMORY_LIMIT] = budget->max_memory;
+    values[MEMORY_STORED] = budget->stored;
+    values[MEMORY_CALLERS] = budget->shares.count;
+    values[MEMORY_WAITS] = budget->waited;
+    values[MEMORY_REFUSALS] = budget->refused;
+    mcp_work_memory work = {.size = sizeof(work)};
+    mcp_server_get_work_memory(http->server, &work);
+    values[WORK_MEMORY] = work.held;
+    values[WORK_MEMORY_LIMIT] = work.limit;
+    values[WORK_MEMORY_WAITS] = work.waited;
+    values[WORK_MEMORY_REFUSALS] = work.refused;
+    values[BYTES_IN] = m->bytes_in;
+    values[BYTES_OUT] = m->bytes_out;
+}
+
+/* ---- text ----------------------------------------------------------------------------------------------- */
+
+static void put_head(mcp__buf *b, metric_id id)
+{
+    mcp__buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", metrics[id].name, metrics[id].help,
+                    metrics[id].name, metrics[id].type);
+}
+
+/* Without zeros at the end. */
+static void put_seconds(mcp__buf *b, uint64_t ms)
+{
+    mcp__buf_printf(b, "%" PRIu64 ".%03" PRIu64, ms / 1000, ms % 1000);
+    while (!b->failed && b->ptr[b->len - 1] == '0')
+        b->len--;
+    if (!b->failed && b->ptr[b->len - 1] == '.')
+        b->len--;
+}
+
+/* What stands in braces, but for le and result: NAME="VALUE". */
+typedef struct label {
+    const char *name;
+    mcp_str value;
+} label;
+
+static void put_label(mcp__buf *b, const label *l)
+{
+    mcp__buf_printf(b, "%s=\"", l->name);
+    for (size_t i = 0; i < l->value.len; i++) {
+        switch (l->value.ptr[i]) {
+        case '\\': mcp__buf_lit(b, "\\\\"); break;
+        case '"': mcp__buf_lit(b, "\\\""); break;
+        case '\n': mcp__buf_lit(b, "\\n"); break;
+        default: mcp__buf_char(b, l->value.ptr[i]);
+        }
+    }
+    mcp__buf_char(b, '"');
+}
+
+/* The name of a sample; with a label, which may be NULL. */
+static void put_name(mcp__buf *b, metric_id id, const char *suffix, const label *l)
+{
+    mcp__buf_printf(b, "%s%s", metrics[id].name, suffix);
+    if (!l)
+        return;
+    mcp__buf_char(b, '{');
+    put_label(b, l);
+    mcp__buf_char(b, '}');
+}
+
+static void put_value(mcp__buf *b, metric_id id, const label *l, uint64_t value)
+{
+    put_name(b, id, "", l);
+    mcp__buf_printf(b, " %" PRIu64 "\n", value);
+}
+
+typedef struct durations {
+    const uint64_t *bounds_ms;
+    const uint64_t *counts; /* n_bounds + 1 */
+    size_t n_bounds;
+    uint64_t sum_ms;
+} durations;
+
+static void put_durations(mcp__buf *b, metric_id id, const label *l, const durations *d)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i <= d->n_bounds; i++) {
+        count += d->counts[i];
+        mcp__buf_printf(b, "%s_bucket{", metrics[id].name);
+        if (l) {
+            put_label(b, l);
+            mcp__buf_char(b, ',');
+        }
+        mcp__buf_lit(b, "le=\"");
+        if (i < d->n_bounds)
+            put_seconds(b, d->bounds_ms[i]);
+        else
+            mcp__buf_lit(b, "+Inf");
+        mcp__buf_printf(b, "\"} %" PRIu64 "\n", count);
+    }
+    put_name(b, id, "_sum", l);
+    mcp__buf_char(b, ' ');
+    put_seconds(b, d->sum_ms);
+    mcp__buf_char(b, '\n');
+    put_name(b, id, "_count", l);
+    mcp__buf_printf(b, " %" PRIu64 "\n", count);
+}
+
+static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
+{
+    put_head(b, REQUESTS);
+    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
+        for (unsigned k = 0; k < MCP__HTTP_RESULTS; k++) {
+            if (m->answered[i][k])
+                mcp__buf_printf(b, "%s{method=\"%s\",result=\"%s\"} %" PRIu64 "\n",
+                                metrics[REQUESTS].name, methods[i].ptr, results[k],
+                                m->answered[i][k]);
+        }
+    }
+    put_head(b, RESPONSES);
+    for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
+        if (m->by_status[i])
+            mcp__buf_printf(b, "%s{status=\"%d\"} %" PRIu64 "\n", metrics[RESPONSES].name,
+                            statuses[i], m->by_status[i]);
+    }
+    put_head(b, DURATION);
+    put_durations(b, DURATION, NULL,
+                  &(durations){.bounds_ms = buckets,
+                               .counts = m->duration,
+                               .n_bounds = MCP__HTTP_BUCKETS,
+                               .sum_ms = m->duration_sum});
+}
+
+/* ---- tools and sources -------------------------------------------------------------------------------------- */
+
+typedef struct usage_sink {
+    mcp__buf *b;
+    metric_id id;
+} usage_sink;
+
+static void put_outcomes(mcp__buf *b, metric_id id, const label *l, const mcp_usage *u)
+{
+    const struct {
+        const char *name;
+        uint64_t count;
+    } outcomes[] = {
+        {"ok", u->ok},        {"tool_error", u->tool_errors},   {"not_found", u->not_found},
+        {"error", u->errors}, {"input_required", u->questions}, {"gone", u->gone},
+    };
+    for (size_t i = 0; i < MCP__COUNT(outcomes); i++) {
+        if (!outcomes[i].count)
+            continue;
+        mcp__buf_printf(b, "%s{", metrics[id].name);
+        put_label(b, l);
+        mcp__buf_printf(b, ",result=\"%s\"} %" PRIu64 "\n", outcomes[i].name, outcomes[i].count);
+    }
+}
+
+static void put_usage(void *user, const mcp_usage *u)
+{
+    const usage_sink *to = user;
+    mcp__buf *b = to->b;
+    const label l = {u->kind == MCP_USAGE_TOOL ? "tool" : "source", u->name};
+    switch (to->id) {
+    case TOOL_CALLS:
+    case SOURCE_READS: put_outcomes(b, to->id, &l, u); break;
+    case TOOL_IN_FLIGHT:
+    case SOURCE_IN_FLIGHT: put_value(b, to->id, &l, u->in_flight); break;
+    case SOURCE_BYTES: put_value(b, to->id, &l, u->bytes); break;
+    default:
+        put_durations(b, to->id, &l,
+                      &(durations){.bounds_ms = u->bounds_ms,
+                                   .counts = u->buckets,
+                                   .n_bounds = MCP_USAGE_BUCKETS,
+                                   .sum_ms = u->duration_ms});
+    }
+}
+
+/* All samples of a metric have to stand together, so that each asks for what was used once more. */
+static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
+{
+    for (metric_id id = TOOL_CALLS; id <= SOURCE_DURATION; id++) {
+        put_head(b, id);
+        mcp_server_usage(http->server, principal,
+                         id < SOURCE_READS ? MCP_USAGE_TOOL : MCP_USAGE_SOURCE, put_usage,
+                         &(usage_sink){b, id});
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------ */
+
+static void add_text(void *arg, mcp_str text)
+{
+    mcp__buf_str(arg, text);
+}
+
+void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b)
+{
+    uint64_t values[METRICS] = {0};
+    get_values(http, values);
+    put_requests(&http->metrics, b);
+    put_used(http, principal, b);
+    for (metric_id id = CONNECTIONS; id < METRICS; id++) {
+        if (id == SSE_SESSIONS && !http->options.sse_path)
+            continue;
+        put_head(b, id);
+        put_value(b, id, NULL, values[id]);
+    }
+    if (http->options.metrics)
+        http->options.metrics(http->options.user, add_text, b);
+}

@@ -1,0 +1,395 @@
+/* parse.c: bytes in, requests out, one after the other.
+ *
+ * The parser is stopped at the end of each request, and goes on when that one is answered: so pipelined
+ * requests are answered in their order, and what is behind a request waits as bytes, within a limit.
+ *
+ * The surprising thing: a body that lies whole in the bytes just received is not copied; it is read where
+ * it is, and only what is still incomplete when the bytes go is kept.
+ */
+#include "http/server/http.h"
+
+enum {
+    INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */
+    BODY_KEPT = 4 << 10,    /* of the buffer, between requests */
+    SWALLOW = 64 << 10,     /* a refused body as long as that is read, to keep the connection */
+    ID_WITHIN = 8 << 10,    /* and one as long as that is kept, to answer with its id */
+};
+
+static mcp_http_connection *of(llhttp_t *parser)
+{
+    return mcp__container(parser, mcp_http_connection, parser);
+}
+
+mcp_str mcp__http_body(mcp_http_connection *c)
+{
+    return c->body.len ? mcp__buf_view(&c->body) : c->body_span;
+}
+
+/* ---- the parser's calls -------------------------------------------------------------------------------- */
+
+/* Stops the parser: the request is refused before it is complete. */
+static int stop(mcp_http_connection *c, mcp__http_refusal why)
+{
+    if (!c->refusal)
+        c->refusal = (uint8_t)why;
+    return HPE_USER;
+}
+
+static int on_message_begin(llhttp_t *parser)
+{
+    mcp_http_connection *c = of(parser);
+    mcp__http_set_phase(c, MCP__HTTP_HEAD);
+    mcp__http_head_reset(&c->head);
+    c->bytes_in = c->bytes_out = 0;
+    c->refusal = MCP__HTTP_FINE;
+    c->principal = NULL;
+    c->forwarded = MCP__HTTP_DIRECT;
+    mcp__http_uncount_client(c);
+    c->cors = c->stream_only = c->whole = false;
+    c->http_method = 0;
+    c->target = MCP__HTTP_ENDPOINT;
+    c->metric = 0;
+    c->traceparent[0] = 0;
+    mcp__release(c->http->allocator, c->name);
+    c->name = NULL;
+    return 0;
+}
+
+/* A part of the head came. */
+static int measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
+{
+    c->head.received += len;
+    if (c->head.received > c->http->options.max_header_bytes)
+        return stop(c, why);
+    return c->head.bytes.failed ? stop(c, MCP__HTTP_NO_MEMORY) : 0;
+}
+
+static int on_url(llhttp_t *parser, const char *at, size_t len)
+{
+    mcp_http_connection *c = of(parser);
+    mcp__buf_add(&c->head.bytes, at, len);
+    c->head.target.len += (uint32_t)len;
+    return measure(c, len, MCP__HTTP_LONG_TARGET);
+}
+
+static int on_header_field(llhttp_t *parser, const char *at, size_t len)
+{
+    mcp_http_connection *c = of(parser);
+    if (c->phase == MCP__HTTP_HEAD) /* else a trailer: measured, not kept */
+        mcp__http_head_name(&c->head, at, len);
+    return measure(c, len, MCP__HTTP_LONG_HEAD);
+}
+
+static int on_header_field_complete(llhttp_t *parser)
+{
+    mcp_http_connection *c = of(parser);
+    if (c->phase != MCP__HTTP_HEAD)
+        c->head.count++;
+    else
+        mcp__http_head_name_end(&c->head);
+    if (c->head.count > c->http->options.max_headers)
+        return stop(c, MCP__HTTP_MANY_HEADERS);
+    return measure(c, 4, MCP__HTTP_LONG_HEAD);
+}
+
+static int on_header_value(llhttp_t *parser, const char *at, size_t len)
+{
+    mcp_http_connection *c = of(parser);
+    if (c->phase == MCP__HTTP_HEAD)
+        mcp__http_head_value(&c->head, at, len);
+    return measure(c, len, MCP__HTTP_LONG_HEAD);
+}
+
+static int on_header_value_complete(llhttp_t *parser)
+{
+    mcp_http_connection *c = of(parser);
+    if (c->phase != MCP__HTTP_HEAD)
+        return 0;
+    bool forwarded = c->proxy && c->head.field_kind == MCP__HTTP_FORWARDED_FOR;
+    mcp__http_head_value_end(&c->head);
+    if (forwarded && !c->head.bytes.failed)
+        mcp__http_forwarded_for(c, mcp__http_header(&c->head, MCP__HTTP_FORWARDED_FOR));
+    return 0;
+}
+
+static bool expects_body(const llhttp_t *parser)
+{
+    return parser->flags & F_CHUNKED || parser->content_length > 0;
+}
+
+/* Whether the rest of a refused request is read, so that the connection can be kept. */
+static bool worth_reading(const mcp_http_connection *c)
+{
+    return !expects_body(&c->parser) ||
+           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= SWALLOW &&
+            !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
+}
+
+static int on_headers_complete(llhttp_t *parser)
+{
+    mcp_http_connection *c = of(parser);
+    /* Neither Upgrade nor CONNECT is followed; the parser would stop for them. */
+    parser->upgrade = 0;
+    c->http_method = parser->method;
+    c->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
+    if (c->head.bytes.failed)
+        return stop(c, MCP__HTTP_NO_MEMORY);
+    /* RFC 9112, 6.1: an HTTP/1.0 proxy on the way does not know chunks, and sees other requests in the same bytes. */
+    if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
+        return stop(c, MCP__HTTP_BAD_FRAMING);
+    mcp__http_set_phase(c, MCP__HTTP_BODY);
+    c->body.limit =
+        parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);
+    mcp__http_refusal why = mcp__http_route(c);
+    if (why && !worth_reading(c)) {
+        c->keep_alive = false;
+        return stop(c, why);
+    }
+    c->refusal = (uint8_t)why;
+    c->unkept = why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_WITHIN);
+    if (!why && expects_body(parser) && parser->http_minor >= 1 &&
+        mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
+        mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    return 0;
+}
+
+/* How much more memory the body takes with so many bytes: its buffer doubles, within its length. */
+static size_t growth(const mcp_http_connection *c, size_t bytes)
+{
+    const mcp__buf *b = &c->body;
+    if (b->cap - b->len >= bytes)
+        return 0;
+    return MCP__MAX(bytes, MCP__MIN(b->cap, b->limit - b->cap));
+}
+
+/* The bytes of the body go: what was seen of it is copied. False: there is no room for it. */
+static bool keep_body(mcp_http_connection *c)
+{
+    bool fits = !c->body_span.len ||
+                mcp__http_fits(c->http->budget, &c->charge, growth(c, c->body_span.len));
+    if (c->body_span.len && fits)
+        mcp__buf_str(&c->body, c->body_span);
+    c->body_span = (mcp_str){0};
+    return fits;
+}
+
+static int on_body(llhttp_t *parser, const char *at, size_t len)
+{
+    mcp_http_connection *c = of(parser);
+    if (c->unkept)
+        return 0;
+    size_t max = c->refusal ? ID_WITHIN : c->http->options.max_body;
+    size_t before = c->body.len + c->body_span.len;
+    if (len > max || before > max - len)
+        return stop(c, MCP__HTTP_LONG_BODY);
+    if (before == 0) {
+        c->body_span = (mcp_str){at, len};
+        return 0;
+    }
+    if (!keep_body(c) || !mcp__http_fits(c->http->budget, &c->charge, growth(c, len)))
+        return stop(c, mcp__http_no_room(c, len));
+    mcp__buf_add(&c->body, at, len);
+    return c->body.failed ? stop(c, MCP__HTTP_NO_MEMORY) : 0;
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    of(parser)->complete = true;
+    return HPE_PAUSED;
+}
+
+void mcp__http_parser_settings(llhttp_settings_t *s)
+{
+    llhttp_settings_init(s);
+    s->on_message_begin = on_message_begin;
+    s->on_url = on_url;
+    s->on_header_field = on_header_field;
+    s->on_header_field_complete = on_header_field_complete;
+    s->on_header_value = on_header_value;
+    s->on_header_value_complete = on_header_value_complete;
+    s->on_headers_complete = on_headers_complete;
+    s->on_body = on_body;
+    s->on_message_complete = on_message_complete;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------- */
+
+/* Answers before the request is complete; whatever follows is thrown away. */
+void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why)
+{
+    c->keep_alive = false;
+    mcp__http_refuse(c, why);
+}
+
+static mcp__http_refusal refusal_of(const mcp_http_connection *c, llhttp_errno_t error)
+{
+    switch (error) {
+    case HPE_INVALID_HEADER_TOKEN:
+        return c->phase == MCP__HTTP_HEAD && mcp__http_in_mirror(&c->head) ? MCP__HTTP_BAD_MIRROR
+                                                                           : MCP__HTTP_BAD_SYNTAX;
+    case HPE_INVALID_VERSION:
+    case HPE_PAUSED_H2_UPGRADE: return MCP__HTTP_BAD_VERSION;
+    case HPE_UNEXPECTED_CONTENT_LENGTH:
+    case HPE_INVALID_CONTENT_LENGTH:
+    case HPE_INVALID_TRANSFER_ENCODING: return MCP__HTTP_BAD_FRAMING;
+    default: return MCP__HTTP_BAD_SYNTAX;
+    }
+}
+
+static void run(mcp_http_connection *c)
+{
+    if (c->body.failed) {
+        mcp__buf_reset(&c->body, 0);
+        c->refusal = MCP__HTTP_NO_MEMORY;
+    }
+    if (c->refusal)
+        mcp__http_refuse(c, (mcp__http_refusal)c->refusal);
+    else
+        mcp__http_dispatch(c);
+    c->body_span = (mcp_str){0};
+    mcp__buf_reset(&c->body, BODY_KEPT);
+}
+
+/* The request is complete. Its turn comes when there is memory for an answer; a health probe's always. */
+static void run_request(mcp_http_connection *c)
+{
+    c->complete = false;
+    c->whole = true;
+    c->wrote_at = c->began = c->http->now;
+    mcp__http_set_phase(c, MCP__HTTP_WAITING);
+    if (c->refusal || c->target == MCP__HTTP_HEALTHZ || !mcp__http_must_wait(c)) {
+        run(c);
+        return;
+    }
+    c->http->budget->waited++;
+    c->look_at = mcp__http_next_look(c->http);
+    c->held = true;
+}
+
+void mcp__http_run_held(mcp_http_connection *c)
+{
+    c->held = false;
+    run(c);
+}
+
+/* What came of a body has nowhere to stay. */
+static void refuse_unkept(mcp_http_connection *c)
+{
+    mcp__http_refusal why = mcp__http_no_room(c, SWALLOW);
+    if (!c->held) {
+        mcp__http_refuse_early(c, why);
+        return;
+    }
+    c->refusal = (uint8_t)why;
+    mcp__http_run_held(c);
+}
+
+/* Not while the peer has much to read that it asked for already. */
+static bool may_parse(const mcp_http_connection *c)
+{
+    return c->phase <= MCP__HTTP_BODY &&
+           (c->phase != MCP__HTTP_IDLE ||
+            (!c->congested && c->burst <= c->http->options.max_output));
+}
+
+/* Parses as far as requests can be answered now. */
+static void parse(mcp_http_connection *c, mcp_str *in)
+{
+    while (in->len && may_parse(c)) {
+        llhttp_errno_t error = llhttp_execute(&c->parser, in->ptr, in->len);
+        const char *at = error == HPE_OK ? in->ptr + in->len : llhttp_get_error_pos(&c->parser);
+        size_t used = at ? (size_t)(at - in->ptr) : in->len;
+        c->bytes_in += used;
+        *in = mcp__str_sub(*in, used);
+        if (error == HPE_PAUSED && c->complete) {
+            llhttp_resume(&c->parser);
+            run_request(c);
+        } else if (error != HPE_OK) {
+            if (c->phase == MCP__HTTP_IDLE)
+                on_message_begin(&c->parser); /* not even that was understood */
+            mcp__http_refuse_early(c, c->refusal ? (mcp__http_refusal)c->refusal
+                                                 : refusal_of(c, error));
+        }
+    }
+    if (!keep_body(c))
+        refuse_unkept(c);
+    if (c->phase > MCP__HTTP_STREAMING)
+        in->len = 0;
+}
+
+/* Goes on with what waits. */
+void mcp__http_parse_input(mcp_http_connection *c)
+{
+    if (!c->input.len || !may_parse(c))
+        return;
+    mcp_str in = mcp__buf_view(&c->input);
+    parse(c, &in);
+    c->resume = false;
+    mcp__buf_consume(&c->input, c->input.len - in.len);
+    if (!c->input.len)
+        mcp__buf_reset(&c->input, 0);
+    if (c->phase == MCP__HTTP_IDLE)
+        mcp__http_go_on(c);
+}
+
+static void keep_input(mcp_http_connection *c, mcp_str bytes)
+{
+    mcp__buf_str(&c->input, bytes);
+    if (c->input.failed)
+        mcp__http_close(c, MCP_HTTP_ABORT);
+    else if (c->phase == MCP__HTTP_IDLE)
+        mcp__http_go_on(c);
+}
+
+static void look_at_memory(mcp_http_connection *c)
+{
+    mcp__http_connection_charge(c);
+    if (c->starved || !c->resume_input || !mcp__http_starves(c))
+        return;
+    c->starved = true;
+    c->starved_at = c->http->now;
+    c->look_at = mcp__http_next_look(c->http);
+}
+
+int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
+{
+    mcp__http_enter(c->http, now);
+    c->http->metrics.bytes_in += bytes.len;
+    c->shaking = false;
+    if (c->input.len) {
+        keep_input(c, bytes);
+        mcp__http_parse_input(c);
+    } else {
+        parse(c, &bytes);
+        if (bytes.len)
+            keep_input(c, bytes);
+    }
+    look_at_memory(c);
+    mcp__http_connection_arm(c);
+    mcp__http_leave(c->http);
+    return mcp_http_wants_input(c) ? MCP_OK : MCP_PENDING;
+}
+
+bool mcp_http_wants_input(const mcp_http_connection *c)
+{
+    return c->phase != MCP__HTTP_CLOSED && !c->ended && !c->congested && !c->starved &&
+           c->input.len < INPUT_PAUSE;
+}
+
+void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
+{
+    mcp__http_enter(c->http, now);
+    if (!c->ended) {
+        c->ended = true;
+        c->ended_at = now;
+        mcp__http_parse_input(c);
+        /* A request that waits for its answer still gets it, see phase_deadline(). */
+        if (c->phase == MCP__HTTP_STREAMING)
+            mcp__http_exchange_end(c);
+        if (c->phase != MCP__HTTP_WAITING && !c->resume)
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+    }
+    mcp__http_connection_charge(c);
+    mcp__http_connection_arm(c);
+    mcp__http_leave(c->http);
+}

@@ -1,0 +1,206 @@
+/* route.c: what a request's head says: for whom it is, from where, whose, and in which form.
+ *
+ * All of it is looked at before the body is read: what will be refused is refused unread.
+ */
+#include "http/server/http.h"
+
+enum { MAX_PRINCIPAL = 256 };
+
+static bool names_host(mcp_str target, size_t *len)
+{
+    static const mcp_str schemes[] = {{"http://", 7}, {"https://", 8}};
+    for (size_t i = 0; i < MCP__COUNT(schemes); i++) {
+        *len = schemes[i].len;
+        if (target.len >= *len && mcp__str_same((mcp_str){target.ptr, *len}, schemes[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Where the host is: in a target that names it (RFC 9112, 3.2.2), else in its header. */
+static mcp_str read_target(mcp_http_connection *c)
+{
+    mcp_str target = mcp__http_text(&c->head, c->head.target);
+    mcp_str host = mcp__http_header(&c->head, MCP__HTTP_HOST);
+    size_t at = 0;
+    if (names_host(target, &at)) {
+        size_t end = at;
+        while (end < target.len && !memchr("/?#", target.ptr[end], 3))
+            end++;
+        host = (mcp_str){target.ptr + at, end - at};
+        at = end;
+    } else {
+        at = 0;
+    }
+    size_t end = at;
+    while (end < target.len && !memchr("?#", target.ptr[end], 2))
+        end++;
+    c->head.path = (mcp__http_span){c->head.target.at + (uint32_t)at, (uint32_t)(end - at)};
+    return host;
+}
+
+static bool is_health(const mcp_http_connection *c)
+{
+    return !c->http->options.no_healthz &&
+           mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
+}
+
+/* /healthz says nothing that a stranger's page could use, and who asks for it often names no host, or an address. */
+static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
+{
+    const mcp_http_options *o = &c->http->options;
+    if (c->head.duplicate || (c->head.repeated && c->http_method != HTTP_POST))
+        return MCP__HTTP_DUPLICATE;
+    if (c->trusted)
+        return MCP__HTTP_FINE;
+    if (!host.ptr && c->parser.http_minor >= 1)
+        return MCP__HTTP_NO_HOST;
+    if (is_health(c))
+        return MCP__HTTP_FINE;
+    if (!host.ptr || !mcp__http_host_allowed(o, host))
+        return MCP__HTTP_BAD_HOST;
+    mcp_str origin = mcp__http_header(&c->head, MCP__HTTP_ORIGIN);
+    if (!origin.ptr)
+        return MCP__HTTP_FINE;
+    if (!mcp__http_origin_allowed(o, origin))
+        return MCP__HTTP_BAD_ORIGIN;
+    c->cors = o->cors;
+    return MCP__HTTP_FINE;
+}
+
+static mcp__http_refusal find_target(mcp_http_connection *c)
+{
+    const mcp_http_options *o = &c->http->options;
+    mcp_str path = mcp__http_text(&c->head, c->head.path);
+    if (mcp_str_eq(path, mcp_str_from(o->path)))
+        c->target = MCP__HTTP_ENDPOINT;
+    else if (o->sse_path && mcp_str_eq(path, mcp_str_from(o->sse_path)))
+        c->target = MCP__HTTP_DUPLEX;
+    else if (is_health(c))
+        c->target = MCP__HTTP_HEALTHZ;
+    else if (!o->no_metrics && mcp_str_eq(path, MCP_STR("/metrics")))
+        c->target = MCP__HTTP_METRICS;
+    else
+        return MCP__HTTP_NO_PATH;
+    bool messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
+    bool ours = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
+    if (messages)
+        ours = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
+               (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
+    if (messages && c->http_method == HTTP_OPTIONS && c->cors) {
+        c->target = MCP__HTTP_PREFLIGHT;
+        ours = true;
+    }
+    return ours ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
+}
+
+static mcp__http_refusal authenticate(mcp_http_connection *c)
+{
+    const mcp_http_options *o = &c->http->options;
+    if (!o->authenticate || c->target == MCP__HTTP_HEALTHZ || c->target == MCP__HTTP_PREFLIGHT)
+        return MCP__HTTP_FINE;
+    char principal[MAX_PRINCIPAL] = "";
+    mcp_str value = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
+    int rc = o->authenticate(o->user, value, principal, sizeof(principal));
+    if (rc == MCP_ENOMEM)
+        return MCP__HTTP_NO_MEMORY;
+    if (rc != MCP_OK)
+        return MCP__HTTP_UNAUTHORIZED;
+    principal[sizeof(principal) - 1] = 0;
+    c->known = true;
+    /* Behind the headers; nothing is added to them any more. */
+    size_t at = c->head.bytes.len;
+    mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
+    if (c->head.bytes.failed)
+        return MCP__HTTP_NO_MEMORY;
+    c->principal = c->head.bytes.ptr + at;
+    return MCP__HTTP_FINE;
+}
+
+/* From here on what the request holds is on the account of who makes it. */
+static mcp__http_refusal find_account(mcp_http_connection *c)
+{
+    mcp__http_refusal why = mcp__http_count_client(c);
+    if (why)
+        return why;
+    int rc = mcp__http_charge_to(c->http->budget, &c->charge, c->principal, mcp__http_caller(c));
+    return rc == MCP_OK ? MCP__HTTP_FINE : MCP__HTTP_NO_MEMORY;
+}
+
+static mcp__http_refusal check_form(mcp_http_connection *c)
+{
+    mcp_str coding = mcp__http_header(&c->head, MCP__HTTP_CONTENT_ENCODING);
+    mcp_str expect = mcp__http_header(&c->head, MCP__HTTP_EXPECT);
+    if (!(c->head.present & 1u << MCP__HTTP_ACCEPT))
+        c->head.accepts = MCP__HTTP_JSON | MCP__HTTP_SSE;
+    if (expect.ptr && c->parser.http_minor >= 1 && !mcp__str_same(expect, MCP_STR("100-continue")))
+        return MCP__HTTP_BAD_EXPECT;
+    if (c->http_method != HTTP_POST)
+        return MCP__HTTP_FINE;
+    if (!mcp__http_is_json(mcp__http_header(&c->head, MCP__HTTP_CONTENT_TYPE)))
+        return MCP__HTTP_BAD_TYPE;
+    if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
+        return MCP__HTTP_BAD_CODING;
+    /* nothing is answered to a message of HTTP+SSE */
+    bool takes = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
+    return takes ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
+}
+
+mcp__http_refusal mcp__http_route(mcp_http_connection *c)
+{
+    if (c->parser.http_major != 1)
+        return MCP__HTTP_BAD_VERSION;
+    mcp_str host = read_target(c);
+    mcp__http_refusal why = check_source(c, host);
+    if (!why)
+        why = find_target(c);
+    if (!why)
+        why = authenticate(c);
+    if (!why)
+        why = find_account(c);
+    if (!why)
+        why = check_form(c);
+    if (!why && c->parser.content_length > c->http->options.max_body)
+        why = MCP__HTTP_LONG_BODY;
+    return why;
+}
+
+static void answer_metrics(mcp_http_connection *c)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, c->http->allocator, 0);
+    mcp__http_put_metrics(c->http, c->principal, &b);
+    mcp__http_answer a = {.status = 200, .type = "text/plain; version=0.0.4; charset=utf-8"};
+    a.body = mcp__buf_view(&b);
+    if (b.failed)
+        mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
+    else
+        mcp__http_respond(c, &a);
+    mcp__buf_free(&b);
+}
+
+void mcp__http_dispatch(mcp_http_connection *c)
+{
+    static const mcp__http_answer healthy = {
+        .status = 200, .type = "text/plain; charset=utf-8", .body = {"ok\n", 3}};
+    static const mcp__http_answer preflight = {.status = 204, .preflight = true};
+    switch ((mcp__http_target)c->target) {
+    case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
+    case MCP__HTTP_METRICS: answer_metrics(c); break;
+    case MCP__HTTP_PREFLIGHT: mcp__http_respond(c, &preflight); break;
+    case MCP__HTTP_DUPLEX:
+        if (c->http_method == HTTP_POST)
+            mcp__http_duplex_post(c);
+        else
+            mcp__http_duplex_open(c);
+        break;
+    case MCP__HTTP_ENDPOINT:
+        if (c->http_method == HTTP_POST)
+            mcp__http_post(c);
+        else if (c->http_method == HTTP_GET)
+            mcp__http_get(c);
+        else
+            mcp__http_delete(c);
+        break;
+    }
+}

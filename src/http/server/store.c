@@ -1,0 +1,155 @@
+/* store.c: the event store that needs nothing: in memory, so many bytes per session, the oldest event goes
+ * first. */
+#include "http/server/http.h"
+
+typedef struct kept {
+    struct kept *next;
+    uint64_t stream, event;
+    size_t len;
+    char message[];
+} kept;
+
+typedef struct session_log {
+    char id[64];
+    size_t id_len;
+    mcp__http_charge charge;
+    kept *first, *last;
+} session_log;
+
+struct mcp__http_store {
+    mcp_http_budget *budget;
+    const mcp_allocator *allocator;
+    size_t limit;
+    mcp__map logs;
+};
+
+static void charge(mcp__http_store *store, session_log *log, size_t bytes)
+{
+    store->budget->stored += bytes - log->charge.bytes;
+    mcp__http_charge_set(store->budget, &log->charge, bytes);
+}
+
+static void drop_first(mcp__http_store *store, session_log *log)
+{
+    kept *k = log->first;
+    log->first = k->next;
+    if (!log->first)
+        log->last = NULL;
+    charge(store, log, log->charge.bytes - sizeof(*k) - k->len);
+    mcp__release(store->allocator, k);
+}
+
+static session_log *log_of(mcp__http_store *store, mcp_str session)
+{
+    session_log *log = mcp__map_get(&store->logs, session);
+    if (log || session.len > sizeof(log->id))
+        return log;
+    log = mcp__zalloc(store->allocator, sizeof(*log));
+    if (!log)
+        return NULL;
+    memcpy(log->id, session.ptr, session.len);
+    log->id_len = session.len;
+    if (mcp__map_add(&store->logs, (mcp_str){log->id, log->id_len}, log) != MCP_OK) {
+        mcp__release(store->allocator, log);
+        return NULL;
+    }
+    return log;
+}
+
+/* All sessions together have a quarter of the budget: more is not kept. */
+static bool has_room(const mcp__http_store *store, const session_log *log, size_t size)
+{
+    const mcp_http_budget *b = store->budget;
+    return log->charge.bytes + size <= store->limit && b->stored + size <= b->max_memory / 4 &&
+           b->used + size <= b->max_memory;
+}
+
+static int append(void *user, mcp_str session, uint64_t stream, uint64_t event, mcp_str message)
+{
+    mcp__http_store *store = user;
+    if (message.len > store->limit || message.len + sizeof(kept) > store->limit)
+        return MCP_ELIMIT;
+    session_log *log = log_of(store, session);
+    while (log && log->first && !has_room(store, log, sizeof(kept) + message.len))
+        drop_first(store, log);
+    if (log && !has_room(store, log, sizeof(kept) + message.len))
+        return MCP_ELIMIT;
+    kept *k = log ? mcp__alloc(store->allocator, sizeof(*k) + message.len) : NULL;
+    if (!k)
+        return MCP_ENOMEM;
+    *k = (kept){.stream = stream, .event = event, .len = message.len};
+    if (message.len)
+        memcpy(k->message, message.ptr, message.len);
+    charge(store, log, log->charge.bytes + sizeof(*k) + k->len);
+    if (log->last)
+        log->last->next = k;
+    else
+        log->first = k;
+    log->last = k;
+    return MCP_OK;
+}
+
+static int replay(void *user, mcp_str session, uint64_t stream, uint64_t event,
+                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg)
+{
+    mcp__http_store *store = user;
+    const session_log *log = mcp__map_get(&store->logs, session);
+    uint64_t next = event + 1;
+    int rc = MCP_ENOTFOUND;
+    for (const kept *k = log ? log->first : NULL; k; k = k->next) {
+        if (k->stream != stream)
+            continue;
+        if (k->event == event)
+            rc = MCP_OK;
+        if (k->event < next)
+            continue;
+        if (k->event > next) /* one between was dropped */
+            return MCP_ENOTFOUND;
+        rc = fn(k->event, (mcp_str){k->message, k->len}, arg);
+        if (rc != MCP_OK)
+            return rc;
+        next++;
+    }
+    return rc;
+}
+
+static void free_log(mcp__http_store *store, session_log *log)
+{
+    while (log->first)
+        drop_first(store, log);
+    mcp__release(store->allocator, log);
+}
+
+static void forget(void *user, mcp_str session)
+{
+    mcp__http_store *store = user;
+    session_log *log = mcp__map_remove(&store->logs, session);
+    if (log)
+        free_log(store, log);
+}
+
+mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_budget *budget,
+                                     size_t bytes_per_session, mcp_event_store *ret)
+{
+    mcp__http_store *store = mcp__zalloc(allocator, sizeof(*store));
+    if (!store)
+        return NULL;
+    store->budget = budget;
+    store->allocator = allocator;
+    store->limit = bytes_per_session;
+    /* Ids of sessions are random: nobody can choose them to collide. */
+    mcp__map_init(&store->logs, allocator, 0, 0);
+    *ret = (mcp_event_store){sizeof(*ret), store, append, replay, forget};
+    return store;
+}
+
+void mcp__http_store_free(mcp__http_store *store)
+{
+    if (!store)
+        return;
+    size_t at = 0;
+    for (session_log *log; (log = mcp__map_next(&store->logs, &at)) != NULL;)
+        free_log(store, log);
+    mcp__map_free(&store->logs);
+    mcp__release(store->allocator, store);
+}

@@ -1,0 +1,316 @@
+/* stream.c: a session's streams of events: where its messages go, and how a client that lost one goes on.
+ *
+ * What answers or accompanies a request goes on that request's stream, everything else on the stream 0,
+ * which GET opens. An event's id is "stream-event"; events are kept in the store, so that a stream outlives
+ * its connections: a client that comes back with Last-Event-ID gets what it missed, then what is to come.
+ */
+#include "http/server/http.h"
+
+enum { REAPED_AT_ONCE = 64 };
+
+mcp__http_stream *mcp__http_stream_new(mcp__http_session *s, mcp_http_connection *c)
+{
+    mcp__http_stream *stream = mcp__zalloc(s->http->allocator, sizeof(*stream));
+    if (!stream)
+        return NULL;
+    stream->session = s;
+    stream->number = ++s->next_stream;
+    stream->exchange = c->exchange;
+    stream->connection = c;
+    c->stream = stream;
+    mcp__list_append(&s->streams, &stream->link);
+    return stream;
+}
+
+void mcp__http_stream_free(mcp__http_stream *stream)
+{
+    if (stream->connection)
+        stream->connection->stream = NULL;
+    mcp__list_remove(&stream->link);
+    mcp__http_charge_end(stream->session->http->budget, &stream->charge);
+    mcp__release(stream->session->http->allocator, stream);
+}
+
+static mcp__http_stream *find_exchange(const mcp__http_session *s, mcp_exchange exchange)
+{
+    /* Youngest first: most are answered at once. */
+    for (mcp__link *l = s->streams.prev; l != &s->streams; l = l->prev) {
+        mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
+        if (stream->exchange == exchange)
+            return stream;
+    }
+    return NULL;
+}
+
+static mcp__http_stream *find_number(mcp__http_session *s, uint64_t number)
+{
+    if (number == 0)
+        return &s->general;
+    for (mcp__link *l = s->streams.next; l != &s->streams; l = l->next) {
+        mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
+        if (stream->number == number)
+            return stream;
+    }
+    return NULL;
+}
+
+void mcp__http_stream_reap(mcp__http_session *s)
+{
+    size_t looked_at = 0;
+    for (mcp__link *l = s->streams.next; l != &s->streams && looked_at < REAPED_AT_ONCE;
+         looked_at++) {
+        mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
+        l = l->next;
+        if (mcp__http_in_flight(s->peer->channel, stream->exchange))
+            continue;
+        if (stream->connection)
+            mcp__http_end_silently(stream->connection);
+        else
+            mcp__http_stream_free(stream);
+    }
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+static void open_events(mcp_http_connection *c)
+{
+    c->counted = true;
+    c->session->n_streams++;
+    mcp__http_sse_begin(c);
+}
+
+/* The first event says where to go on, and how long to wait before. Older clients stumble over it. */
+static void prime(mcp_http_connection *c, uint64_t stream, uint64_t event)
+{
+    if (c->session->revision && c->session->revision->primes)
+        mcp__http_sse_event(c, stream, event, c->http->options.retry_ms, (mcp_str){0});
+}
+
+void mcp__http_stream_begin(mcp__http_stream *stream)
+{
+    mcp_http_connection *c = stream->connection;
+    if (!c || c->phase != MCP__HTTP_WAITING || !mcp__http_may_stream(c))
+        return;
+    open_events(c);
+    prime(c, stream->number, stream->events);
+}
+
+/* ---- messages out ------------------------------------------------------------------------------------------ */
+
+/* The next event of a stream, on its connection if it has one. */
+static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message, int *code)
+{
+    mcp__http_session *s = stream->session;
+    const mcp_event_store *store = &s->http->event_store;
+    stream->events++;
+    /* What could not be kept cannot be replayed; it is told all the same. */
+    store->append(store->user, (mcp_str){s->id, 32}, stream->number, stream->events, message);
+    s->stored = true;
+    if (!c)
+        return;
+    mcp__buf instead;
+    mcp__http_sse_event(c, stream->number, stream->events, 0,
+                        mcp__http_fitting(c, message, &instead, code));
+    mcp__buf_free(&instead);
+}
+
+static void send_general(mcp__http_session *s, mcp_str message)
+{
+    mcp_http_connection *c = NULL;
+    if (!mcp__list_empty(&s->getters))
+        c = mcp__container(s->getters.prev, mcp_http_connection, in_getters);
+    int code = 0;
+    emit(&s->general, c, message, &code);
+    if (!c)
+        return;
+    s->told = s->general.events;
+    mcp__http_flush(c);
+}
+
+/* The answer as the only thing that is said. */
+static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str message)
+{
+    mcp__http_session *s = c->session;
+    mcp__http_answer a = {.status = mcp__http_status(info, false),
+                          .type = "application/json",
+                          .body = message,
+                          .code = info.code};
+    if (!s->revision && info.code == 0) {
+        s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));
+        a.session = s->id;
+    }
+    mcp__http_answer_fitting(c, &a);
+}
+
+void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
+                            void *user)
+{
+    mcp__http_peer *peer = user;
+    mcp__http_session *s = peer->session;
+    mcp_output_info info = mcp_channel_output_info(channel);
+    if (!s)
+        return; /* it ends */
+    mcp__http_touch(s->http);
+    mcp__http_stream *stream = exchange ? find_exchange(s, exchange) : &s->general;
+    bool last = info.kind == MCP_OUTPUT_RESPONSE;
+    if (!stream) {
+        /* What answers a batch without requests, or an envelope that is none. */
+        if (s->http->receiving && s->http->receiving->exchange == exchange)
+            send_alone(s->http->receiving, info, message);
+        return;
+    }
+    mcp_http_connection *c = stream->connection;
+    if (c && c->phase == MCP__HTTP_WAITING && last) {
+        mcp__http_stream_free(stream);
+        send_alone(c, info, message);
+        return;
+    }
+    mcp__http_stream_begin(stream);
+    bool streams = c && c->phase == MCP__HTTP_STREAMING;
+    if (stream == &s->general || (c && !streams && info.kind == MCP_OUTPUT_REQUEST)) {
+        send_general(s, message);
+        return;
+    }
+    if (!last &&
+        ((c && !streams) || (streams && (c->congested || !mcp__http_has_room(c, message)))))
+        return; /* a notice that cannot be told; the next one tells more */
+    emit(stream, c, message, &info.code);
+    if (last)
+        mcp__http_stream_free(stream);
+    if (c && last)
+        mcp__http_sse_end(c, info.code);
+    else if (c)
+        mcp__http_flush(c);
+}
+
+void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, void *user)
+{
+    mcp__http_peer *peer = user;
+    mcp__http_session *s = peer->session;
+    mcp__http_stream *stream = s && exchange ? find_exchange(s, exchange) : NULL;
+    (void)channel;
+    if (!stream || !stream->connection)
+        return;
+    mcp__http_stream_begin(stream);
+    mcp_http_connection *c = stream->connection;
+    if (c->phase != MCP__HTTP_STREAMING)
+        return; /* only JSON will do for it */
+    mcp__http_session_detach(c);
+    mcp__http_sse_end(c, 0);
+}
+
+/* ---- going on ------------------------------------------------------------------------------------------------- */
+
+static bool read_number(mcp_str *s, uint64_t *ret)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+    for (; i < s->len && i < 19 && s->ptr[i] >= '0' && s->ptr[i] <= '9'; i++)
+        value = value * 10 + (uint64_t)(s->ptr[i] - '0');
+    *s = mcp__str_sub(*s, i);
+    *ret = value;
+    return i > 0;
+}
+
+static bool read_event_id(mcp_str id, uint64_t *stream, uint64_t *event)
+{
+    if (!read_number(&id, stream) || !id.len || id.ptr[0] != '-')
+        return false;
+    id = mcp__str_sub(id, 1);
+    return read_number(&id, event) && id.len == 0;
+}
+
+typedef struct replay {
+    mcp_http_connection *c;
+    uint64_t stream;
+    uint64_t last;
+} replay;
+
+static int replay_one(uint64_t event, mcp_str message, void *arg)
+{
+    replay *r = arg;
+    if (r->c->phase == MCP__HTTP_WAITING)
+        open_events(r->c);
+    mcp__http_sse_event(r->c, r->stream, event, 0, message);
+    r->last = event;
+    return r->c->http->out.failed;
+}
+
+/* Writes what was kept after the event; opens the stream with the first. */
+static int replay_after(replay *r, uint64_t event)
+{
+    const mcp_event_store *store = &r->c->http->event_store;
+    r->last = event;
+    return store->replay(store->user, (mcp_str){r->c->session->id, 32}, r->stream, event,
+                         replay_one, r);
+}
+
+/* The stream 0 from an event on. */
+static void open_general(mcp_http_connection *c, uint64_t from)
+{
+    mcp__http_session *s = c->session;
+    open_events(c);
+    prime(c, 0, from);
+    replay r = {.c = c};
+    replay_after(&r, from);
+    s->told = s->general.events;
+    mcp__list_append(&s->getters, &c->in_getters);
+    mcp__http_flush(c);
+    mcp__http_slim(c);
+    mcp__http_session_writable(s);
+}
+
+/* A stream whose request is still being answered gets another connection. */
+static void take_over(mcp__http_stream *stream, mcp_http_connection *c, uint64_t event)
+{
+    mcp_http_connection *before = stream->connection;
+    if (before) {
+        mcp__http_session_detach(before);
+        if (before->phase == MCP__HTTP_STREAMING)
+            mcp__http_sse_end(before, 0);
+        else
+            mcp__http_close(before, MCP_HTTP_CLOSE);
+    }
+    stream->connection = c;
+    c->stream = stream;
+    c->exchange = stream->exchange;
+    open_events(c);
+    replay r = {.c = c, .stream = stream->number};
+    replay_after(&r, event);
+    mcp__http_flush(c);
+}
+
+/* A stream that is complete: what is left of it, and its end. */
+static void replay_rest(mcp_http_connection *c, uint64_t stream, uint64_t event)
+{
+    replay r = {.c = c, .stream = stream};
+    int rc = replay_after(&r, event);
+    if (rc != MCP_OK && c->phase == MCP__HTTP_WAITING) {
+        mcp__http_refuse(c, MCP__HTTP_BAD_EVENT);
+        return;
+    }
+    if (c->phase == MCP__HTTP_WAITING)
+        open_events(c);
+    mcp__http_sse_end(c, 0);
+}
+
+void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *s, mcp_str last_event)
+{
+    uint64_t number = 0, event = s->told;
+    if (last_event.len && !read_event_id(last_event, &number, &event)) {
+        mcp__http_refuse(c, MCP__HTTP_BAD_EVENT);
+        return;
+    }
+    if (!mcp__http_fits(c->http->budget, &c->charge, c->http->options.replay_bytes)) {
+        mcp__http_refuse(c, mcp__http_no_room(c, c->http->options.replay_bytes));
+        return;
+    }
+    mcp__http_session_attach(s, c);
+    mcp__http_stream *stream = find_number(s, number);
+    if (number == 0)
+        open_general(c, MCP__MIN(event, s->general.events));
+    else if (stream)
+        take_over(stream, c, event);
+    else
+        replay_rest(c, number, event);
+}

@@ -1,0 +1,270 @@
+/* child.c: a server as a child process, and the client that talks to it.
+ *
+ * The child gets three pipes and a session of its own, so that its whole process group can be ended. Its
+ * stderr is always drained. What may surprise: the client learns of the end when the process is reaped,
+ * not when its output ends, because only then the exit status is known; an output that ends begins the
+ * same escalation as mcp_child_close(). And when the process is gone, what is left of its group is ended
+ * at once, because later its number may belong to somebody else.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "io/child/child.h"
+
+enum { KILL_MS = 2000 };
+
+/* ---- the end of it -------------------------------------------------------------------------------- */
+
+static void handle_closed(uv_handle_t *handle)
+{
+    mcp_child *c = handle->data;
+
+    c->handles--;
+}
+
+void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle)
+{
+    if (handle->data == c && !uv_is_closing(handle))
+        uv_close(handle, handle_closed);
+}
+
+/* The last line that is not empty. */
+static mcp_str last_stderr_line(const mcp_child *c)
+{
+    mcp_str all = mcp_child_stderr(c);
+
+    while (all.len && (all.ptr[all.len - 1] == '\n' || all.ptr[all.len - 1] == '\r'))
+        all.len--;
+    const char *nl = all.len ? memrchr(all.ptr, '\n', all.len) : NULL;
+    return nl ? mcp__str_sub(all, (size_t)(nl - all.ptr) + 1) : all;
+}
+
+static void disconnect(mcp_child *c, const char *how)
+{
+    char line[160], why[288];
+
+    mcp__log_escape(line, sizeof(line), last_stderr_line(c));
+    snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; the last line on its stderr: " : "",
+             line);
+    mcp__drive_end(&c->drive, why);
+}
+
+static void signal_group(const mcp_child *c, int number)
+{
+    if (c->ending < MCP__CHILD_EXITED)
+        kill(-c->process.pid, number);
+}
+
+static void escalate(uv_timer_t *timer);
+
+void mcp__child_end(mcp_child *c)
+{
+    if (c->ending != MCP__CHILD_ALIVE)
+        return;
+    c->ending = MCP__CHILD_CLOSED;
+    mcp__child_close_input(c);
+    uv_update_time(&c->drive.loop->uv);
+    uv_timer_start(&c->kill, escalate, c->options.kill_ms, 0);
+}
+
+static void escalate(uv_timer_t *timer)
+{
+    mcp_child *c = timer->data;
+
+    if (c->ending == MCP__CHILD_CLOSED) {
+        c->ending = MCP__CHILD_TERMINATED;
+        signal_group(c, SIGTERM);
+        uv_timer_start(&c->kill, escalate, c->options.kill_ms, 0);
+    } else if (c->ending == MCP__CHILD_TERMINATED) {
+        c->ending = MCP__CHILD_KILLED;
+        signal_group(c, SIGKILL);
+    }
+}
+
+static void on_exit_status(uv_process_t *process, int64_t status, int number)
+{
+    mcp_child *c = process->data;
+    char how[80];
+
+    kill(-process->pid, SIGKILL); /* what is left of its group */
+    c->ending = MCP__CHILD_EXITED;
+    c->status = number ? 128 + number : (int)status;
+    uv_timer_stop(&c->kill);
+    mcp__child_read_rest(c);
+    mcp__child_close_pipes(c);
+    if (number)
+        snprintf(how, sizeof(how), "the server was ended by signal %d (%s)", number,
+                 strsignal(number));
+    else
+        snprintf(how, sizeof(how), "the server ended with exit status %d", c->status);
+    disconnect(c, how);
+    if (c->options.on_exit)
+        c->options.on_exit(c->status, c->options.user);
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------------- */
+
+/* exec() has the wrong type: it writes to neither. */
+static char **argv_of(const char *const *argv)
+{
+    union {
+        const char *const *in;
+        char **out;
+    } u = {argv};
+    return u.out;
+}
+
+static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES], mcp_error *error)
+{
+    uv_stdio_container_t pipes[MCP__CHILD_PIPES];
+    uv_process_options_t o = {.exit_cb = on_exit_status,
+                              .file = c->options.argv[0],
+                              .args = argv_of(c->options.argv),
+                              .env = argv_of(c->options.env),
+                              .cwd = c->options.cwd,
+                              .flags = UV_PROCESS_DETACHED, /* setsid(): a group of its own */
+                              .stdio_count = MCP__CHILD_PIPES,
+                              .stdio = pipes};
+
+    for (int i = 0; i < MCP__CHILD_PIPES; i++)
+        pipes[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = theirs[i]};
+    int status = uv_spawn(&c->drive.loop->uv, &c->process, &o);
+    c->process.data = c; /* also a process that did not start is a handle to close */
+    c->handles++;
+    if (status == 0)
+        return MCP_OK;
+    c->ending = MCP__CHILD_EXITED;
+    int code = status == UV_ENOENT ? MCP_ENOTFOUND : status == UV_EACCES ? MCP_EACCESS : MCP_EIO;
+    return mcp__fail(error, code, 0, "%s: %s", o.file, uv_strerror(status));
+}
+
+static void wake(mcp_channel *channel, void *user)
+{
+    mcp_child *c = user;
+
+    (void)channel;
+    mcp__drive_wake(&c->drive);
+}
+
+static int step(void *user, uint64_t ms)
+{
+    mcp_child *c = user;
+
+    return mcp__drive_step(&c->drive, ms);
+}
+
+static int connect_client(mcp_child *c, mcp_error *error)
+{
+    int rc = mcp__drive_connect(&c->drive,
+                                MCP_OPTIONS(mcp_channel_options, .send = mcp__child_send,
+                                            .wake = wake, .user = c, .shared_stream = true),
+                                MCP_OPTIONS(mcp_transport_options, .step = step), error);
+
+    if (rc == MCP_OK)
+        c->lines.max_line = mcp_channel_max_message(c->drive.channel);
+    return rc;
+}
+
+static int start(mcp_child *c, mcp_error *error)
+{
+    int theirs[MCP__CHILD_PIPES] = {-1, -1, -1};
+    int rc = mcp__child_open_pipes(c, theirs, error);
+
+    mcp__output_init(&c->output, &c->drive.loop->allocator, c->in, MCP__CHILD_WAITING);
+    if (rc == MCP_OK)
+        rc = mcp__child_watch_pipes(c, error);
+    if (rc == MCP_OK)
+        rc = start_process(c, theirs, error);
+    for (int i = 0; i < MCP__CHILD_PIPES; i++) {
+        if (theirs[i] >= 0)
+            close(theirs[i]);
+    }
+    return rc == MCP_OK ? connect_client(c, error) : rc;
+}
+
+/* Its process is gone or was never there. */
+static int child_free(mcp_child *c)
+{
+    mcp_loop *loop = c->drive.loop;
+    int status = c->status;
+
+    mcp__child_close_pipes(c);
+    mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
+    mcp__child_close_handle(c, (uv_handle_t *)&c->process);
+    mcp__drive_close(&c->drive);
+    while (c->handles || c->drive.handles)
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    mcp__lines_free(&c->lines);
+    mcp__output_free(&c->output);
+    mcp__release(&loop->allocator, c);
+    return status;
+}
+
+static int check_options(const mcp_child_options *o, mcp_error *error)
+{
+    if (!o->argv || !o->argv[0] || !o->argv[0][0])
+        return mcp__fail(error, MCP_EINVAL, 0, "no program was named");
+    if (o->kill_ms > INT32_MAX)
+        return mcp__fail(error, MCP_EINVAL, 0, "kill_ms is out of range");
+    return MCP_OK;
+}
+
+int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
+                    mcp_child **ret, mcp_error *error)
+{
+    if (!loop || !client || !options || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and options are needed");
+    mcp_child *c = mcp__zalloc(&loop->allocator, sizeof(*c));
+    if (!c)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
+    mcp__drive_init(&c->drive, loop, client, mcp__child_flush, c);
+    uv_timer_init(&loop->uv, &c->kill);
+    c->kill.data = c;
+    c->handles = 1;
+    c->in = c->out = c->err = -1;
+    mcp__lines_init(&c->lines, &loop->allocator, 0);
+    mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
+    mcp__copy_options(&c->options, sizeof(c->options), options);
+    if (!c->options.kill_ms)
+        c->options.kill_ms = KILL_MS;
+    mcp__ignore_sigpipe();
+    int rc = check_options(&c->options, error);
+    if (rc == MCP_OK)
+        rc = start(c, error);
+    if (rc < 0) {
+        c->options.on_exit = NULL;
+        c->options.kill_ms = 1;
+        mcp_child_close(c);
+        return rc;
+    }
+    c->options.argv = c->options.env = NULL;
+    c->options.cwd = NULL;
+    *ret = c;
+    return MCP_OK;
+}
+
+mcp_str mcp_child_stderr(const mcp_child *child)
+{
+    if (!child)
+        return (mcp_str){NULL, 0};
+    size_t n = MCP__MIN(child->last_len, (size_t)MCP__CHILD_LAST);
+    return (mcp_str){child->last + child->last_len - n, n};
+}
+
+static bool is_running(const mcp_child *c)
+{
+    return c->process.data && c->ending < MCP__CHILD_EXITED;
+}
+
+int mcp_child_close(mcp_child *child)
+{
+    if (!child)
+        return MCP_OK;
+    if (is_running(child))
+        mcp__child_end(child);
+    while (is_running(child))
+        uv_run(&child->drive.loop->uv, UV_RUN_ONCE);
+    return child_free(child);
+}

@@ -1,0 +1,246 @@
+/* pipes.c: what goes through the three pipes of a child process: lines in, lines out, and its stderr,
+ * which is always drained.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "io/child/child.h"
+
+enum {
+    TURN_BYTES = 256 * 1024,
+    MAX_OUTPUT = 1024 * 1024,   /* congested above this */
+    LARGEST_PIPE = 1024 * 1024, /* what can be left in one (without privileges) */
+};
+
+static void close_pipe(mcp_child *c, int *fd, uv_poll_t *poll)
+{
+    mcp__child_close_handle(c, (uv_handle_t *)poll);
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void mcp__child_close_input(mcp_child *c)
+{
+    if (c->in < 0)
+        return;
+    mcp__output_flush(&c->output);
+    mcp__output_free(&c->output);
+    close_pipe(c, &c->in, &c->in_poll);
+}
+
+/* ---- to the child ----------------------------------------------------------------------------------- */
+
+static void on_writable(uv_poll_t *poll, int status, int events);
+
+void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    mcp_child *c = user;
+
+    (void)channel;
+    (void)exchange;
+    if (c->in < 0)
+        return;
+    mcp__output_line(&c->output, message);
+    mcp__drive_note(&c->drive);
+}
+
+static void check_congestion(mcp_child *c)
+{
+    size_t pending = mcp__output_pending(&c->output);
+    bool congested = c->congested ? pending > MAX_OUTPUT / 2 : pending > MAX_OUTPUT;
+
+    if (congested == c->congested || !c->drive.channel)
+        return;
+    c->congested = congested;
+    mcp_channel_set_writable(c->drive.channel, !congested, mcp__loop_now(c->drive.loop));
+}
+
+void mcp__child_flush(void *child)
+{
+    mcp_child *c = child;
+
+    if (c->in < 0)
+        return;
+    mcp__output_flush(&c->output);
+    if (c->output.failed) {
+        mcp__child_end(c); /* it reads no more */
+        return;
+    }
+    check_congestion(c);
+    if (c->output.blocked)
+        uv_poll_start(&c->in_poll, UV_WRITABLE, on_writable);
+    else
+        uv_poll_stop(&c->in_poll);
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* the write shows it */
+    (void)events;
+    mcp__child_flush(poll->data);
+}
+
+/* ---- from the child ---------------------------------------------------------------------------------- */
+
+static void hand_over(mcp_child *c)
+{
+    int64_t now = mcp__loop_now(c->drive.loop);
+    mcp_str line;
+    int kind;
+
+    while (c->drive.channel && (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
+        if (kind == MCP__LINE_WHOLE)
+            (void)mcp_channel_receive(c->drive.channel, 0, line, now);
+        else
+            (void)mcp_channel_receive_oversized(c->drive.channel, 0, line, c->lines.tail, now);
+    }
+}
+
+/* A last line without a newline. */
+static void hand_over_rest(mcp_child *c)
+{
+    mcp_str line;
+
+    if (c->drive.channel && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
+        (void)mcp_channel_receive(c->drive.channel, 0, line, mcp__loop_now(c->drive.loop));
+}
+
+static ssize_t read_retry(int fd, void *to, size_t room)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, to, room);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static bool is_over(ssize_t n)
+{
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static void read_output(mcp_child *c, size_t budget)
+{
+    ssize_t n = 1;
+
+    while (n > 0 && budget && c->out >= 0) {
+        size_t room;
+        char *to = mcp__lines_room(&c->lines, &room);
+        if (!to)
+            return;
+        n = read_retry(c->out, to, room);
+        if (n > 0) {
+            mcp__lines_added(&c->lines, (size_t)n);
+            budget -= MCP__MIN(budget, (size_t)n);
+            hand_over(c);
+        } else if (is_over(n)) {
+            hand_over_rest(c);
+            close_pipe(c, &c->out, &c->out_poll);
+            mcp__child_end(c);
+        }
+    }
+}
+
+static void on_output(uv_poll_t *poll, int status, int events)
+{
+    mcp_child *c = poll->data;
+
+    (void)status;
+    (void)events;
+    read_output(c, TURN_BYTES);
+    mcp__drive_turn(&c->drive);
+    mcp__child_flush(c);
+}
+
+static void keep_last(mcp_child *c, const char *bytes, size_t n)
+{
+    if (n > MCP__CHILD_STDERR - c->last_len) {
+        size_t keep = MCP__MIN(c->last_len, (size_t)MCP__CHILD_LAST);
+        memmove(c->last, c->last + c->last_len - keep, keep);
+        c->last_len = keep;
+    }
+    memcpy(c->last + c->last_len, bytes, n);
+    c->last_len += n;
+}
+
+/* Returns whether there may be more. */
+static bool read_stderr(mcp_child *c)
+{
+    char bytes[MCP__CHILD_STDERR - MCP__CHILD_LAST];
+    ssize_t n = read_retry(c->err, bytes, sizeof(bytes));
+
+    if (is_over(n))
+        close_pipe(c, &c->err, &c->err_poll);
+    if (n <= 0)
+        return false;
+    keep_last(c, bytes, (size_t)n);
+    if (c->options.on_stderr)
+        c->options.on_stderr((mcp_str){bytes, (size_t)n}, c->options.user);
+    return true;
+}
+
+static void on_stderr(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    (void)read_stderr(poll->data);
+}
+
+void mcp__child_read_rest(mcp_child *c)
+{
+    size_t rounds = LARGEST_PIPE / (MCP__CHILD_STDERR - MCP__CHILD_LAST) + 1;
+
+    read_output(c, LARGEST_PIPE);
+    while (rounds-- && c->err >= 0 && read_stderr(c))
+        ;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error *error)
+{
+    int *const ours[MCP__CHILD_PIPES] = {&c->in, &c->out, &c->err};
+
+    for (int i = 0; i < MCP__CHILD_PIPES; i++) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+            return mcp__fail(error, MCP_EIO, 0, "a pipe cannot be made: %s", strerror(errno));
+        *ours[i] = i == 0 ? ends[1] : ends[0];
+        theirs[i] = i == 0 ? ends[0] : ends[1];
+    }
+    return MCP_OK;
+}
+
+static int watch_pipe(mcp_child *c, uv_poll_t *poll, int fd, uv_poll_cb fn, mcp_error *error)
+{
+    int status = uv_poll_init(&c->drive.loop->uv, poll, fd);
+
+    if (status < 0)
+        return mcp__uv_fail(error, status, "a pipe cannot be watched");
+    poll->data = c;
+    c->handles++;
+    status = fn ? uv_poll_start(poll, UV_READABLE, fn) : 0;
+    return status < 0 ? mcp__uv_fail(error, status, "a pipe cannot be watched") : MCP_OK;
+}
+
+int mcp__child_watch_pipes(mcp_child *c, mcp_error *error)
+{
+    int rc = watch_pipe(c, &c->in_poll, c->in, NULL, error);
+
+    if (rc == MCP_OK)
+        rc = watch_pipe(c, &c->out_poll, c->out, on_output, error);
+    if (rc == MCP_OK)
+        rc = watch_pipe(c, &c->err_poll, c->err, on_stderr, error);
+    return rc;
+}
+
+void mcp__child_close_pipes(mcp_child *c)
+{
+    mcp__child_close_input(c);
+    close_pipe(c, &c->out, &c->out_poll);
+    close_pipe(c, &c->err, &c->err_poll);
+}

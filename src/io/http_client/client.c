@@ -1,0 +1,489 @@
+/* client.c: the transport of one client over HTTP: its options, what it sends, how it ends.
+ *
+ * There is no connection that could be lost: a server that is away for a while fails the calls made
+ * meanwhile, and nothing else. HTTP+SSE of 2024-11-05 is different: there the one stream is the connection.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include "io/http_client/client.h"
+
+enum {
+    CONNECT_MS = 10000,
+    ANSWER_MS = 30000,
+    CLOSE_MS = 1000,
+    RETRY_MS = 1000,
+    MAX_RETRY_MS = 60000,
+    MAX_EXCHANGES = 64,
+    MOST_REPLIES = 256, /* that a server has not taken yet */
+};
+
+/* ---- time ------------------------------------------------------------------------------------------------ */
+
+static void on_timer(uv_timer_t *timer)
+{
+    mcp__http_note(timer->data);
+}
+
+static int64_t earliest(const mcp_http_client *http)
+{
+    int64_t due = INT64_MAX;
+
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+        const mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        /* What waits for others to end has no time of its own. */
+        if (e->due > mcp__http_now(http))
+            due = MCP__MIN(due, e->due);
+    }
+    return due;
+}
+
+static void arm(mcp_http_client *http)
+{
+    int64_t due = earliest(http);
+
+    if (!http->timer_open)
+        return;
+    if (due == INT64_MAX)
+        uv_timer_stop(&http->timer);
+    else
+        uv_timer_start(&http->timer, on_timer, (uint64_t)(due - mcp__http_now(http)), 0);
+}
+
+uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned failures)
+{
+    uint64_t ms = retry >= 0 ? (uint64_t)retry : http->options.retry_ms;
+    uint64_t most = MCP__MAX(http->options.max_retry_ms, ms);
+    unsigned char random = 0;
+
+    if (!failures)
+        return ms;
+    /* A server that comes back should not meet all of its clients at once. */
+    (void)uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
+    uint64_t longer = MCP__MAX(ms, (uint64_t)1) << MCP__MIN(failures - 1, 16u);
+    return MCP__MIN(longer, most) + MCP__MIN(longer, most) * random / 1024;
+}
+
+/* ---- what was noted ---------------------------------------------------------------------------------------- */
+
+/* Requests do not keep answers to the server's own from being sent, which those may be waiting for. */
+static bool may_start(const mcp_http_client *http, const mcp__exchange *e)
+{
+    if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
+        return false;
+    if (e->asked == MCP__ASKED_STREAM || e->asked == MCP__ASKED_END)
+        return true;
+    return http->mode != MCP__HTTP_SSE_OPENING &&
+           http->n_sent[e->asked] < http->options.max_exchanges;
+}
+
+static void look_at(mcp_http_client *http, mcp__exchange *e)
+{
+    if (may_start(http, e))
+        mcp__exchange_start(e);
+    else if (e->stage == MCP__SENT && e->due <= mcp__http_now(http))
+        mcp__exchange_enough(e);
+    else if (e == http->stream && e->stage == MCP__WAITING && http->mode == MCP__HTTP_OVER)
+        mcp__exchange_drop(e);
+}
+
+static void sweep(mcp_http_client *http)
+{
+    mcp__web_flush(http->web); /* it may still be sending what goes now */
+    for (mcp__link *l = http->exchanges.next, *next; l != &http->exchanges; l = next) {
+        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        next = l->next;
+        if (e->stage == MCP__GONE)
+            mcp__exchange_free(e);
+    }
+}
+
+/* Before the loop waits. What an exchange's end brings about is appended, and seen in the same round. */
+static void settle(void *arg)
+{
+    mcp_http_client *http = arg;
+
+    if (http->starved)
+        mcp__http_over(http, "there was no memory to send a message");
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
+        look_at(http, mcp__container(l, mcp__exchange, link));
+    sweep(http);
+    arm(http);
+}
+
+void mcp__http_note(mcp_http_client *http)
+{
+    mcp__drive_note(&http->drive);
+}
+
+/* ---- the channel's side -------------------------------------------------------------------------------------- */
+
+static void forget_session(mcp_http_client *http)
+{
+    mcp__buf_reset(&http->session, 0);
+    if (http->stream && http->mode == MCP__STREAMABLE)
+        mcp__exchange_drop(http->stream);
+}
+
+static int copy_message(mcp__exchange *e, mcp_str message, mcp_client *client)
+{
+    mcp_str name, value;
+    int rc = MCP_OK;
+
+    mcp__buf_str(&e->message, message);
+    for (size_t i = 0; rc == MCP_OK && mcp_client_header(client, i, &name, &value); i++)
+        rc = mcp__headers_add(&e->headers, name, value);
+    return e->message.failed ? e->message.failed : rc;
+}
+
+static void note_reply(mcp__exchange *e)
+{
+    e->reply = true;
+    e->http->n_replies++;
+}
+
+/* What a server that asks and asks, and takes no answers, is not owed. */
+static bool is_too_much(const mcp_http_client *http, const mcp_client_output *out)
+{
+    return out->kind == MCP_OUTPUT_RESPONSE && http->n_replies >= MOST_REPLIES;
+}
+
+static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    mcp_http_client *http = user;
+    mcp_client *client = http->drive.client;
+    mcp_client_output out = mcp_client_sending(client);
+    bool is_request = out.kind == MCP_OUTPUT_REQUEST;
+
+    (void)channel;
+    if (is_too_much(http, &out))
+        return;
+    if (out.handshake)
+        forget_session(http);
+    mcp__exchange *e = mcp__exchange_new(http, is_request ? MCP__ASKED_ANSWER : MCP__ASKED_TAKE);
+    if (!e || copy_message(e, message, client) < 0) {
+        if (e)
+            mcp__exchange_drop(e);
+        http->starved = true;
+        mcp__http_note(http);
+        return;
+    }
+    if (out.kind == MCP_OUTPUT_RESPONSE)
+        note_reply(e);
+    e->number = is_request ? exchange : 0;
+    e->modern = out.modern;
+    e->once = out.once;
+    e->handshake = out.handshake;
+    e->initialized = out.kind == MCP_OUTPUT_NOTIFICATION &&
+                     mcp_str_eq(out.method, MCP_STR("notifications/initialized"));
+}
+
+static void abandon(mcp_channel *channel, mcp_exchange exchange, void *user)
+{
+    mcp_http_client *http = user;
+
+    (void)channel;
+    for (mcp__link *l = http->exchanges.next; exchange && l != &http->exchanges; l = l->next) {
+        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        if (e->number == exchange)
+            mcp__exchange_drop(e);
+    }
+}
+
+static bool fall_back(mcp_channel *channel, void *user)
+{
+    mcp_http_client *http = user;
+
+    (void)channel;
+    if (http->options.no_http_sse || http->mode != MCP__STREAMABLE || http->stream)
+        return false;
+    http->mode = MCP__HTTP_SSE_OPENING;
+    mcp__stream_open(http);
+    if (!http->stream)
+        http->mode = MCP__STREAMABLE;
+    return http->stream != NULL;
+}
+
+static void wake(mcp_channel *channel, void *user)
+{
+    mcp_http_client *http = user;
+
+    (void)channel;
+    mcp__drive_wake(&http->drive);
+}
+
+static int step(void *user, uint64_t ms)
+{
+    mcp_http_client *http = user;
+
+    return mcp__drive_step(&http->drive, ms);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static void drop_all(mcp_http_client *http)
+{
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
+        mcp__exchange_drop(mcp__container(l, mcp__exchange, link));
+}
+
+void mcp__http_over(mcp_http_client *http, const char *why)
+{
+    char text[256];
+
+    if (http->mode == MCP__HTTP_OVER)
+        return;
+    snprintf(text, sizeof(text), "%s", why);
+    http->mode = MCP__HTTP_OVER;
+    http->starved = false;
+    drop_all(http);
+    mcp__drive_end(&http->drive, text);
+    if (http->options.on_end && !http->closing)
+        http->options.on_end(http->options.user, text);
+}
+
+void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is to be had there: %s",
+             why);
+    http->mode = MCP__STREAMABLE;
+    /* Not those that the ends bring about. */
+    mcp__link *last = http->exchanges.prev;
+    for (mcp__link *l = http->exchanges.next;; l = l->next) {
+        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        if (l != &http->exchanges && e->stage == MCP__WAITING)
+            mcp__exchange_end(e, status, text);
+        if (l == last || l == &http->exchanges)
+            break;
+    }
+}
+
+void mcp_http_client_authorized(mcp_http_client *http, int rc)
+{
+    if (!http)
+        return;
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
+        mcp__exchange_authorized(mcp__container(l, mcp__exchange, link), rc);
+    mcp__http_note(http);
+}
+
+static bool is_last_word(const mcp__exchange *e)
+{
+    return e->asked == MCP__ASKED_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
+}
+
+static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__exchange *e))
+{
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+        if (is_wanted(mcp__container(l, mcp__exchange, link))) {
+            uv_run(&http->drive.loop->uv, UV_RUN_ONCE);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the server is to know and nobody waits for: notifications/initialized, cancellations, answers to it. They have
+ * close_ms. */
+static void say_last_words(mcp_http_client *http)
+{
+    int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
+
+    uv_run(&http->drive.loop->uv, UV_RUN_NOWAIT); /* the engine has its turn */
+    if (http->mode == MCP__HTTP_OVER || !http->drive.channel)
+        return;
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
+        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        bool carries = e == http->stream && http->mode == MCP__HTTP_SSE_OPEN;
+        if (!is_last_word(e) && !carries)
+            mcp__exchange_drop(e);
+        else if (e->stage == MCP__SENT && !carries)
+            e->due = MCP__MIN(e->due, due);
+    }
+    mcp__http_note(http);
+    while (mcp__http_now(http) < due && runs_until_gone(http, is_last_word))
+        ;
+}
+
+static bool is_goodbye(const mcp__exchange *e)
+{
+    return e->asked == MCP__ASKED_END;
+}
+
+/* 2025-11-25, basic/transports, "Session Management". */
+static void end_session(mcp_http_client *http)
+{
+    if (!http->session.len || http->mode != MCP__STREAMABLE || !http->drive.channel)
+        return;
+    if (!mcp__exchange_new(http, MCP__ASKED_END))
+        return;
+    /* Others were dropped; this one ends by itself in close_ms. */
+    while (runs_until_gone(http, is_goodbye))
+        ;
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+    mcp_http_client *http = handle->data;
+
+    http->timer_open = false;
+}
+
+static void http_free(mcp_http_client *http)
+{
+    const mcp_allocator *a = http->allocator;
+
+    if (http->timer_open)
+        uv_close((uv_handle_t *)&http->timer, timer_closed);
+    mcp__drive_close(&http->drive);
+    while (http->timer_open || http->drive.handles)
+        uv_run(&http->drive.loop->uv, UV_RUN_NOWAIT);
+    if (http->web)
+        sweep(http);
+    mcp__headers_free(&http->headers);
+    mcp__buf_free(&http->session);
+    mcp__release(a, http->url);
+    mcp__release(a, http->unix_socket);
+    mcp__release(a, http->proxy);
+    mcp__release(a, http->ca_file);
+    mcp__release(a, http->endpoint);
+    mcp__release(a, http);
+}
+
+void mcp_http_client_close(mcp_http_client *http)
+{
+    if (!http)
+        return;
+    http->closing = true;
+    say_last_words(http);
+    drop_all(http);
+    end_session(http);
+    mcp__http_over(http, "the connection was closed");
+    http_free(http);
+}
+
+/* ---- the beginning ------------------------------------------------------------------------------------------------ */
+
+static int copy_headers(mcp_http_client *http, const char *const *headers, mcp_error *error)
+{
+    for (size_t i = 0; headers && headers[i]; i++) {
+        mcp_str line = mcp_str_from(headers[i]);
+        const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
+        mcp_str name = {line.ptr, colon ? (size_t)(colon - line.ptr) : 0};
+        /* Its value is a secret, perhaps. */
+        if (!colon || !mcp__header_is_free(name))
+            return mcp__fail(error, MCP_EINVAL, 0, "header %zu cannot be set", i + 1);
+        int rc = mcp__headers_add(&http->headers, name, mcp__str_sub(line, name.len + 1));
+        if (rc < 0)
+            return mcp__fail(error, rc, 0, "header %zu cannot be sent: %s", i + 1,
+                             mcp_error_text(rc));
+    }
+    return MCP_OK;
+}
+
+static bool copy_text(mcp_http_client *http, char **to, const char *text)
+{
+    *to = text ? mcp__strdup(http->allocator, mcp_str_from(text)) : NULL;
+    return !text || *to;
+}
+
+/* "unix:/run/mcp.sock" is the endpoint /mcp there. */
+static int copy_address(mcp_http_client *http, const mcp_http_client_options *o, mcp_error *error)
+{
+    const char *url = o->url, *path = o->unix_socket;
+
+    if (!url || !*url)
+        return mcp__fail(error, MCP_EINVAL, 0, "no URL was given");
+    if (strncmp(url, "unix:", 5) == 0) {
+        path = url + 5;
+        url = "http://localhost/mcp";
+    }
+    if (path && !*path)
+        return mcp__fail(error, MCP_EINVAL, 0, "the Unix socket has no path");
+    int rc = mcp__url_check(mcp_str_from(url), error);
+    if (rc < 0)
+        return rc;
+    if (!copy_text(http, &http->url, url) || !copy_text(http, &http->unix_socket, path) ||
+        !copy_text(http, &http->proxy, o->proxy) || !copy_text(http, &http->ca_file, o->ca_file))
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
+    http->target = (mcp__target){.unix_socket = http->unix_socket,
+                                 .proxy = http->proxy,
+                                 .ca_file = http->ca_file,
+                                 .connect_ms = http->options.connect_ms};
+    return MCP_OK;
+}
+
+static void set_default(uint64_t *value, uint64_t otherwise)
+{
+    if (!*value)
+        *value = otherwise;
+}
+
+static void copy_options(mcp_http_client *http, const mcp_http_client_options *options)
+{
+    mcp_http_client_options *o = &http->options;
+
+    mcp__copy_options(o, sizeof(*o), options);
+    set_default(&o->connect_ms, CONNECT_MS);
+    set_default(&o->answer_ms, ANSWER_MS);
+    set_default(&o->close_ms, CLOSE_MS);
+    set_default(&o->retry_ms, RETRY_MS);
+    set_default(&o->max_retry_ms, MAX_RETRY_MS);
+    if (!o->max_exchanges)
+        o->max_exchanges = MAX_EXCHANGES;
+}
+
+static int open_client(mcp_http_client *http, const char *principal, mcp_error *error)
+{
+    int rc = mcp__web_get(http->drive.loop, &http->web, error);
+
+    if (rc < 0)
+        return rc;
+    uv_timer_init(&http->drive.loop->uv, &http->timer);
+    http->timer.data = http;
+    http->timer_open = true;
+    return mcp__drive_connect(&http->drive,
+                              MCP_OPTIONS(mcp_channel_options, .send = send_message, .wake = wake,
+                                          .user = http, .principal = principal),
+                              MCP_OPTIONS(mcp_transport_options, .exchanges = true,
+                                          .abandon = abandon, .fall_back = fall_back, .step = step),
+                              error);
+}
+
+static void forget_texts(mcp_http_client_options *o)
+{
+    o->url = o->unix_socket = o->principal = o->proxy = o->ca_file = NULL;
+    o->headers = NULL;
+}
+
+int mcp_http_connect(mcp_loop *loop, mcp_client *client, const mcp_http_client_options *options,
+                     mcp_http_client **ret, mcp_error *error)
+{
+    if (!loop || !client || !options || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and options are needed");
+    mcp_http_client *http = mcp__zalloc(&loop->allocator, sizeof(*http));
+    if (!http)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
+    http->allocator = &loop->allocator;
+    mcp__drive_init(&http->drive, loop, client, settle, http);
+    mcp__list_init(&http->exchanges);
+    mcp__buf_init(&http->session, http->allocator, 0);
+    mcp__headers_init(&http->headers, http->allocator);
+    copy_options(http, options);
+    mcp__ignore_sigpipe();
+    mcp_http_client_options *o = &http->options;
+    int rc = copy_address(http, o, error);
+    if (rc == MCP_OK)
+        rc = copy_headers(http, o->headers, error);
+    if (rc == MCP_OK)
+        rc = open_client(http, o->principal, error);
+    forget_texts(o);
+    if (rc < 0) {
+        http_free(http);
+        return rc;
+    }
+    *ret = http;
+    return MCP_OK;
+}

@@ -1,0 +1,212 @@
+/* events.c: what event streams bring, and what follows when they end.
+ *
+ *   a POST's stream, modern      its end without the answer is the end of the exchange; whether the call is made again is
+ *                                for the engine to say
+ *   a POST's stream, legacy      is resumed by GET with Last-Event-ID, if it had an id, until the answer
+ *                                came (2025-11-25, basic/transports, "Resumability and Redelivery")
+ *   the GET, legacy              is opened again, with Last-Event-ID if it had one
+ *   the GET of HTTP+SSE          is the connection: with it all ends
+ *
+ * What may surprise: a server that ends a stream on purpose, so that it is polled (`retry`), looks like one
+ * that broke down; only whether an event came in between tells whether to be patient.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include "io/http_client/client.h"
+
+enum {
+    MOST_FAILURES = 5,           /* in a row, to resume what a POST began */
+    LEAST_DELAY_MS = 20,         /* whatever the server says: */
+    LEAST_STREAM_DELAY_MS = 100, /* nobody waits for this one, and it goes on for ever */
+    ANSWERED_MS = 500,           /* after the answer, for the server to end the stream */
+};
+
+static bool is_session_stream(const mcp__exchange *e)
+{
+    return e == e->http->stream;
+}
+
+/* ---- events --------------------------------------------------------------------------------------------- */
+
+static void receive(mcp__exchange *e, const mcp__sse_event *event)
+{
+    mcp_http_client *http = e->http;
+    mcp_exchange number = is_session_stream(e) ? 0 : e->number;
+    int64_t now = mcp__http_now(http);
+
+    if (event->is_cut)
+        (void)mcp_channel_receive_oversized(http->drive.channel, number, event->data, (mcp_str){0},
+                                            now);
+    else
+        (void)mcp_channel_receive(http->drive.channel, number, event->data, now);
+    if (e->stage == MCP__GONE || e->answered || !number)
+        return;
+    e->answered = !mcp_client_awaits(http->drive.client, number);
+    if (!e->answered)
+        return;
+    e->due = now + ANSWERED_MS;
+    mcp__http_note(http);
+}
+
+/* 2024-11-05: where messages are to be sent. To another origin would be to whomever. */
+static void take_endpoint(mcp__exchange *e, mcp_str reference)
+{
+    mcp_http_client *http = e->http;
+    char *url = NULL;
+    int rc = mcp__web_resolve(http->web, http->url, reference, &url);
+
+    if (rc == MCP_OK && mcp__url_check(mcp_str_from(url), NULL) == MCP_OK &&
+        mcp__url_same_origin(mcp_str_from(http->url), mcp_str_from(url))) {
+        http->endpoint = url;
+        http->mode = MCP__HTTP_SSE_OPEN;
+        e->due = INT64_MAX;
+        mcp__http_note(http);
+        return;
+    }
+    mcp__release(http->allocator, url);
+    mcp__exchange_drop(e);
+    mcp__http_no_fall_back(http, 200, "the server names an endpoint of another origin");
+}
+
+static void take_event(mcp__exchange *e, const mcp__sse_event *event)
+{
+    bool is_message = event->type.len == 0 || mcp_str_eq(event->type, MCP_STR("message"));
+    bool opening = is_session_stream(e) && e->http->mode == MCP__HTTP_SSE_OPENING;
+
+    e->heard = true;
+    e->failures = 0;
+    if (opening && mcp_str_eq(event->type, MCP_STR("endpoint")) && !event->is_cut)
+        take_endpoint(e, event->data);
+    else if (!opening && is_message && event->data.len)
+        receive(e, event);
+}
+
+bool mcp__exchange_events(mcp__exchange *e, mcp_str bytes)
+{
+    mcp__sse_event event;
+    int rc;
+
+    while ((rc = mcp__sse_next(&e->sse, &bytes, &event)) == MCP_PENDING) {
+        take_event(e, &event);
+        if (e->stage == MCP__GONE)
+            return false;
+    }
+    mcp__drive_turn(&e->http->drive);
+    return rc == MCP_OK && e->stage != MCP__GONE;
+}
+
+/* ---- the end of a stream ---------------------------------------------------------------------------------- */
+
+static void go_on_later(mcp__exchange *e)
+{
+    uint64_t ms = mcp__http_delay(e->http, e->sse.retry, e->failures);
+    uint64_t least = is_session_stream(e) ? LEAST_STREAM_DELAY_MS : LEAST_DELAY_MS;
+
+    if (e->transfer)
+        least = MCP__MAX(least, e->transfer->answer.retry_ms);
+    e->stage = MCP__WAITING;
+    e->due = mcp__http_now(e->http) + (int64_t)MCP__MAX(ms, least);
+    mcp__http_note(e->http);
+}
+
+static const char *ending(int rc, const char *text, const char *otherwise)
+{
+    return rc < 0 && text ? text : otherwise;
+}
+
+/* What a POST began. */
+static void call_stream_ended(mcp__exchange *e, int rc, const char *text)
+{
+    bool resumable = !e->modern && mcp__sse_last_id(&e->sse).len &&
+                     e->session == (e->http->session.len ? e->http->n_sessions : 0);
+
+    if (!e->heard)
+        e->failures++;
+    if (e->answered) {
+        mcp__exchange_drop(e);
+    } else if (!resumable || e->failures > MOST_FAILURES) {
+        e->broke_off = true;
+        mcp__exchange_end(e, 200, ending(rc, text, "the event stream ended before the answer"));
+    } else {
+        e->resuming = true;
+        go_on_later(e);
+    }
+}
+
+static void connection_ended(mcp__exchange *e, int rc, const char *text)
+{
+    mcp_http_client *http = e->http;
+
+    mcp__exchange_drop(e);
+    if (http->mode == MCP__HTTP_SSE_OPENING)
+        mcp__http_no_fall_back(http, 0, ending(rc, text, "no endpoint was named in time"));
+    else
+        mcp__http_over(http, ending(rc, text, "the server ended the event stream"));
+}
+
+void mcp__exchange_stream_ended(mcp__exchange *e, int rc, const char *text)
+{
+    if (!is_session_stream(e)) {
+        call_stream_ended(e, rc, text);
+        return;
+    }
+    if (e->http->mode != MCP__STREAMABLE) {
+        connection_ended(e, rc, text);
+        return;
+    }
+    if (!e->heard)
+        e->failures++;
+    go_on_later(e);
+}
+
+/* ---- no stream -------------------------------------------------------------------------------------------- */
+
+/* Whether it may be there later. */
+static bool is_passing(int status)
+{
+    return status == 408 || status == 425 || status == 429 || status >= 500;
+}
+
+/* 405: there is none. 404 from the beginning means the same with some servers; later, that the session is
+ * gone, which nobody else may find out for a long time. Some servers answer 400 then. */
+static void session_stream_refused(mcp__exchange *e, const char *text)
+{
+    mcp_http_client *http = e->http;
+    bool gone = e->opened && (e->status == 404 || e->status == 400);
+    mcp_exchange_end end = {
+        .size = sizeof(end), .status = e->status, .text = text, .session = gone && e->session != 0};
+
+    mcp__exchange_drop(e);
+    if (end.status >= 400)
+        mcp_client_exchange_ended(http->drive.client, 0, &end, mcp__http_now(http));
+    mcp__drive_turn(&http->drive);
+}
+
+void mcp__exchange_stream_refused(mcp__exchange *e, const char *text)
+{
+    mcp_http_client *http = e->http;
+    bool passing = is_passing(e->status);
+
+    e->failures++;
+    if (is_session_stream(e) && http->mode != MCP__STREAMABLE) {
+        int status = e->status;
+        mcp__exchange_drop(e);
+        mcp__http_no_fall_back(http, status, text);
+    } else if (is_session_stream(e) ? passing : passing && e->failures <= MOST_FAILURES) {
+        go_on_later(e);
+    } else if (is_session_stream(e)) {
+        session_stream_refused(e, text);
+    } else {
+        mcp__exchange_end(e, e->status == 405 ? 200 : e->status, text);
+    }
+}
+
+void mcp__stream_open(mcp_http_client *http)
+{
+    if (http->stream || http->closing || (http->mode == MCP__STREAMABLE && http->options.no_stream))
+        return;
+    http->stream = mcp__exchange_new(http, MCP__ASKED_STREAM);
+    if (http->stream)
+        http->stream->sse.retry = -1;
+}

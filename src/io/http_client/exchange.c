@@ -1,0 +1,404 @@
+/* exchange.c: the life of one exchange: a message goes out, an answer comes back, whatever it is.
+ *
+ * What may surprise: an exchange can be dropped while it is being handed its own answer, because who gets
+ * the answer may want nothing more. So nothing is freed here, only marked, and freed before the loop
+ * waits; and after every call of the channel the mark is looked at.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include "io/http_client/client.h"
+
+enum {
+    MOST_BODY = 64 * 1024, /* of a refusal */
+    MOST_REFUSALS = 4,     /* of one message for want of authorization */
+    GRACE_MS = 5000,       /* for the end of a body that matters little */
+    OVERSIZED_HEAD = 4096,
+};
+
+/* ---- a request ---------------------------------------------------------------------------------------- */
+
+static int add_header(void *arg, const char *name, const char *value)
+{
+    mcp_str n = mcp_str_from(name);
+
+    return mcp__header_is_free(n) ? mcp__headers_add(arg, n, mcp_str_from(value)) : MCP_EINVAL;
+}
+
+static bool is_get(const mcp__exchange *e)
+{
+    return e->resuming || e->asked == MCP__ASKED_STREAM;
+}
+
+static mcp__method method_of(const mcp__exchange *e)
+{
+    if (is_get(e))
+        return MCP__GET;
+    return e->asked == MCP__ASKED_END ? MCP__DELETE : MCP__POST;
+}
+
+static const char *method_name(const mcp__exchange *e)
+{
+    static const char *const names[] = {
+        [MCP__GET] = "GET", [MCP__POST] = "POST", [MCP__DELETE] = "DELETE"};
+
+    return names[method_of(e)];
+}
+
+static const char *url_of(const mcp__exchange *e)
+{
+    const mcp_http_client *http = e->http;
+
+    return http->endpoint && method_of(e) == MCP__POST ? http->endpoint : http->url;
+}
+
+static void add(mcp__headers *h, mcp_str name, mcp_str value, int *rc)
+{
+    if (*rc == MCP_OK)
+        *rc = mcp__headers_add(h, name, value);
+}
+
+static void add_kind(const mcp__exchange *e, mcp__headers *h, int *rc)
+{
+    mcp_str version = mcp_str_from(mcp_client_version_header(e->http->drive.client));
+    mcp_str last = mcp__sse_last_id(&e->sse);
+
+    if (method_of(e) == MCP__POST) {
+        add(h, MCP_STR("Content-Type"), MCP_STR("application/json"), rc);
+        add(h, MCP_STR("Accept"), MCP_STR("application/json, text/event-stream"), rc);
+        return;
+    }
+    if (version.len && e->http->mode == MCP__STREAMABLE)
+        add(h, MCP_STR("MCP-Protocol-Version"), version, rc);
+    if (is_get(e))
+        add(h, MCP_STR("Accept"), MCP_STR("text/event-stream"), rc);
+    if (is_get(e) && last.len)
+        add(h, MCP_STR("Last-Event-ID"), last, rc);
+}
+
+static int put_headers(mcp__exchange *e, mcp__headers *h)
+{
+    mcp_http_client *http = e->http;
+    int rc = mcp__headers_append(h, &http->headers);
+
+    add_kind(e, h, &rc);
+    e->session = 0;
+    if (!e->modern && !e->handshake && http->session.len && http->mode == MCP__STREAMABLE) {
+        add(h, MCP_STR("Mcp-Session-Id"), mcp__buf_view(&http->session), &rc);
+        e->session = http->n_sessions;
+    }
+    if (rc == MCP_OK && method_of(e) == MCP__POST)
+        rc = mcp__headers_append(h, &e->headers);
+    if (rc == MCP_OK && http->options.request_headers)
+        rc = http->options.request_headers(http->options.user, method_name(e), url_of(e),
+                                           add_header, h);
+    return rc;
+}
+
+static uint64_t timeout_of(const mcp__exchange *e)
+{
+    const mcp_http_client_options *o = &e->http->options;
+
+    switch (e->asked) {
+    case MCP__ASKED_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
+    case MCP__ASKED_END: return o->close_ms;
+    default: return 0; /* the engine keeps time, and streams last */
+    }
+}
+
+static const mcp__transfer_events events;
+
+void mcp__exchange_start(mcp__exchange *e)
+{
+    mcp_http_client *http = e->http;
+    mcp__headers h;
+
+    mcp__headers_init(&h, http->allocator);
+    mcp__buf_reset(&e->body, 0);
+    e->heard = e->is_cut = false;
+    e->due = INT64_MAX;
+    if (e == http->stream && http->mode == MCP__HTTP_SSE_OPENING)
+        e->due = mcp__http_now(http) + (int64_t)http->options.connect_ms; /* for the endpoint */
+    int rc = put_headers(e, &h);
+    mcp__transfer_request request = {.method = method_of(e),
+                                     .url = url_of(e),
+                                     .headers = &h,
+                                     .body = mcp__buf_view(&e->message),
+                                     .timeout_ms = timeout_of(e),
+                                     .decode = !is_get(e),
+                                     .once = e->once && !is_get(e),
+                                     .target = &http->target,
+                                     .events = &events,
+                                     .arg = e};
+    if (rc == MCP_OK)
+        rc = mcp__transfer_start(http->web, &request, &e->transfer);
+    mcp__headers_free(&h);
+    if (rc < 0) {
+        mcp__exchange_end(e, 0, mcp_error_text(rc));
+        return;
+    }
+    e->stage = MCP__SENT;
+    http->n_sent[e->asked]++;
+}
+
+/* ---- an answer ---------------------------------------------------------------------------------------- */
+
+static void take_session(mcp__exchange *e, const mcp__answer *answer)
+{
+    mcp_http_client *http = e->http;
+
+    if (!e->handshake || e->modern || e->resuming || answer->status / 100 != 2)
+        return;
+    mcp__buf_reset(&http->session, 0);
+    mcp__buf_str(&http->session, mcp__buf_view(&answer->session));
+    if (http->session.len)
+        http->n_sessions++;
+}
+
+/* A 2xx to a POST of HTTP+SSE brings nothing: the answer comes on the stream. */
+static mcp__asked asked_now(const mcp__exchange *e)
+{
+    if (is_get(e))
+        return MCP__ASKED_STREAM;
+    if (e->asked == MCP__ASKED_ANSWER && e->http->mode != MCP__STREAMABLE)
+        return MCP__ASKED_TAKE;
+    return e->asked;
+}
+
+static bool on_head(void *arg, const mcp__answer *answer)
+{
+    mcp__exchange *e = arg;
+
+    e->verdict = mcp__answer_verdict(answer, asked_now(e));
+    take_session(e, answer);
+    if (e->verdict == MCP__VERDICT_EVENTS) {
+        mcp__sse_restart(&e->sse);
+        e->opened = true;
+    }
+    if (e->verdict != MCP__VERDICT_EVENTS && e->verdict != MCP__VERDICT_MESSAGE) {
+        e->due = mcp__http_now(e->http) + GRACE_MS;
+        mcp__http_note(e->http);
+    }
+    return true;
+}
+
+/* False: it is full. */
+static bool append(mcp__exchange *e, mcp_str bytes, size_t most)
+{
+    size_t n = MCP__MIN(bytes.len, most - e->body.len);
+
+    mcp__buf_add(&e->body, bytes.ptr, n);
+    return n == bytes.len && !e->body.failed;
+}
+
+static bool on_bytes(void *arg, mcp_str bytes)
+{
+    mcp__exchange *e = arg;
+
+    switch (e->verdict) {
+    case MCP__VERDICT_EVENTS: return mcp__exchange_events(e, bytes);
+    case MCP__VERDICT_MESSAGE:
+        e->is_cut = !append(e, bytes, mcp_channel_max_message(e->http->drive.channel));
+        return !e->is_cut;
+    default: return append(e, bytes, MOST_BODY);
+    }
+}
+
+static void receive_body(mcp__exchange *e, int rc, const char *text)
+{
+    mcp_http_client *http = e->http;
+    mcp_str body = mcp__buf_view(&e->body);
+    int64_t now = mcp__http_now(http);
+
+    if (e->body.failed == MCP_ENOMEM) {
+        mcp__exchange_end(e, 0, mcp_error_text(MCP_ENOMEM));
+        return;
+    }
+    if (rc < 0 && !e->is_cut) {
+        mcp__exchange_end(e, 0, text);
+        return;
+    }
+    body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
+    if (e->is_cut)
+        (void)mcp_channel_receive_oversized(http->drive.channel, e->number, body, (mcp_str){0},
+                                            now);
+    else
+        (void)mcp_channel_receive(http->drive.channel, e->number, body, now);
+    /* The engine knows whether that was the answer. */
+    mcp__exchange_end(e, 200,
+                      e->is_cut ? "the answer is longer than our limit"
+                                : "the body of the answer does not answer what was asked");
+}
+
+/* Asks the program. True: it is taken care of. */
+static bool challenged(mcp__exchange *e, const mcp__answer *answer)
+{
+    const mcp_http_client_options *o = &e->http->options;
+    mcp_http_challenge challenge = {.status = answer->status,
+                                    .method = method_name(e),
+                                    .url = url_of(e),
+                                    .www_authenticate = mcp__buf_view(&answer->challenge),
+                                    .body = mcp__buf_view(&e->body),
+                                    .attempt = ++e->refusals};
+
+    if (!o->challenge || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
+        return false;
+    int rc = o->challenge(o->user, &challenge);
+    if (rc < 0 || e->stage == MCP__GONE)
+        return e->stage == MCP__GONE;
+    e->stage = rc == MCP_PENDING ? MCP__PARKED : MCP__WAITING;
+    e->due = rc == MCP_PENDING ? INT64_MAX : 0;
+    mcp__http_note(e->http);
+    return true;
+}
+
+static void refused(mcp__exchange *e, const mcp__answer *answer)
+{
+    char text[160];
+
+    mcp__answer_text(answer, text, sizeof(text));
+    e->status = answer->status;
+    if (e->verdict == MCP__VERDICT_CHALLENGED && challenged(e, answer))
+        return;
+    if (is_get(e))
+        mcp__exchange_stream_refused(e, text);
+    else
+        mcp__exchange_end(e, answer->status, text);
+}
+
+static void taken(mcp__exchange *e)
+{
+    mcp_http_client *http = e->http;
+    bool opens = e->initialized && http->mode == MCP__STREAMABLE && !http->closing;
+
+    mcp__exchange_drop(e);
+    if (opens)
+        mcp__stream_open(http);
+}
+
+static void judge(mcp__exchange *e, int rc, const char *text)
+{
+    const mcp__answer *answer = &e->transfer->answer;
+
+    if (!e->transfer->told_head) {
+        if (is_get(e))
+            mcp__exchange_stream_ended(e, rc, text);
+        else
+            mcp__exchange_end(e, 0, text);
+        return;
+    }
+    switch (e->verdict) {
+    case MCP__VERDICT_EVENTS: mcp__exchange_stream_ended(e, rc, text); break;
+    case MCP__VERDICT_MESSAGE: receive_body(e, rc, text); break;
+    case MCP__VERDICT_TAKEN: taken(e); break;
+    default: refused(e, answer); break;
+    }
+}
+
+static void on_done(void *arg, int rc, const char *text)
+{
+    mcp__exchange *e = arg;
+    mcp_http_client *http = e->http;
+
+    if (e->stage == MCP__SENT) {
+        e->stage = MCP__WAITING;
+        e->due = INT64_MAX;
+        http->n_sent[e->asked]--;
+    }
+    judge(e, rc, text);
+    e->transfer = NULL;
+    mcp__drive_turn(&http->drive);
+    mcp__http_note(http);
+}
+
+static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
+
+void mcp__exchange_enough(mcp__exchange *e)
+{
+    mcp__transfer *t = e->transfer;
+
+    mcp__transfer_abandon(t);
+    on_done(e, MCP_OK, NULL);
+}
+
+void mcp__exchange_authorized(mcp__exchange *e, int rc)
+{
+    if (e->stage != MCP__PARKED)
+        return;
+    e->stage = MCP__WAITING;
+    e->due = 0;
+    if (rc < 0 && is_get(e))
+        mcp__exchange_stream_refused(e, mcp_error_text(rc));
+    else if (rc < 0)
+        mcp__exchange_end(e, e->status, mcp_error_text(rc));
+}
+
+/* ---- life --------------------------------------------------------------------------------------------- */
+
+mcp__exchange *mcp__exchange_new(mcp_http_client *http, mcp__asked asked)
+{
+    mcp__exchange *e = mcp__zalloc(http->allocator, sizeof(*e));
+
+    if (!e)
+        return NULL;
+    e->http = http;
+    e->asked = asked;
+    mcp__buf_init(&e->message, http->allocator, 0);
+    mcp__buf_init(&e->body, http->allocator, 0);
+    mcp__headers_init(&e->headers, http->allocator);
+    mcp__sse_init(&e->sse, http->allocator, mcp_channel_max_message(http->drive.channel));
+    mcp__list_append(&http->exchanges, &e->link);
+    mcp__http_note(http);
+    return e;
+}
+
+void mcp__exchange_free(mcp__exchange *e)
+{
+    const mcp_allocator *a = e->http->allocator;
+
+    mcp__list_remove(&e->link);
+    mcp__buf_free(&e->message);
+    mcp__buf_free(&e->body);
+    mcp__headers_free(&e->headers);
+    mcp__sse_free(&e->sse);
+    mcp__release(a, e);
+}
+
+void mcp__exchange_drop(mcp__exchange *e)
+{
+    mcp_http_client *http = e->http;
+
+    if (e->stage == MCP__GONE)
+        return;
+    if (e->stage == MCP__SENT) {
+        mcp__transfer_abandon(e->transfer);
+        http->n_sent[e->asked]--;
+    }
+    if (http->stream == e)
+        http->stream = NULL;
+    if (e->reply)
+        http->n_replies--;
+    e->stage = MCP__GONE;
+    mcp__http_note(http);
+}
+
+void mcp__exchange_end(mcp__exchange *e, int status, const char *text)
+{
+    mcp_http_client *http = e->http;
+    bool told = e->stage != MCP__GONE && http->drive.channel;
+    mcp_exchange_end end = {
+        .size = sizeof(end),
+        .status = status,
+        .text = text,
+        .session = e->session != 0,
+        .retry_after_ms = e->transfer ? e->transfer->answer.retry_ms : 0,
+        .broke_off = e->broke_off,
+    };
+
+    if (status / 100 != 2)
+        end.body = mcp__buf_view(&e->body);
+    mcp__exchange_drop(e);
+    if (told && e->number)
+        mcp_client_exchange_ended(http->drive.client, e->number, &end, mcp__http_now(http));
+    mcp__drive_turn(&http->drive);
+}

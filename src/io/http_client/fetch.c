@@ -1,0 +1,141 @@
+/* fetch.c: plain GETs of URLs that may come from strangers.
+ *
+ * Connections are not shared with those of servers: an address that nobody looked at must not be reached
+ * through one that is open already.
+ */
+#define _GNU_SOURCE
+#include "io/http_client/client.h"
+
+enum { MAX_BYTES = 16 * 1024 * 1024, TIMEOUT_MS = 60000, CONNECT_MS = 10000 };
+
+struct mcp_fetch {
+    const mcp_allocator *allocator;
+    mcp__transfer *transfer;
+    mcp_fetch_fn *done;
+    void *user;
+    size_t max_bytes;
+    mcp__buf body;
+};
+
+static void fetch_free(mcp_fetch *f)
+{
+    mcp__buf_free(&f->body);
+    mcp__release(f->allocator, f);
+}
+
+static bool on_head(void *arg, const mcp__answer *answer)
+{
+    mcp_fetch *f = arg;
+
+    if (answer->length >= 0 && (uint64_t)answer->length > f->max_bytes)
+        f->body.failed = MCP_ELIMIT;
+    return !f->body.failed;
+}
+
+static bool on_bytes(void *arg, mcp_str bytes)
+{
+    mcp_fetch *f = arg;
+
+    mcp__buf_str(&f->body, bytes);
+    return !f->body.failed;
+}
+
+static void on_done(void *arg, int rc, const char *text)
+{
+    mcp_fetch *f = arg;
+    const mcp__answer *answer = &f->transfer->answer;
+    mcp_fetched fetched = {answer->status, answer->media_text, mcp__buf_view(&f->body)};
+    mcp_error error;
+
+    if (rc == MCP_OK)
+        rc = f->body.failed;
+    if (rc == MCP_OK) {
+        f->done(f->user, rc, &fetched, NULL);
+    } else {
+        if (f->body.failed == MCP_ELIMIT)
+            mcp__fail(&error, rc, 0, "it is larger than %zu bytes", f->max_bytes);
+        else
+            mcp__fail(&error, rc, 0, "%s", text ? text : mcp_error_text(rc));
+        f->done(f->user, rc, NULL, &error);
+    }
+    fetch_free(f);
+}
+
+static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
+
+static int start(mcp_fetch *f, mcp__web *web, const mcp_fetch_options *o)
+{
+    mcp__headers headers;
+    mcp__target target = {.proxy = o->proxy ? o->proxy : "",
+                          .ca_file = o->ca_file,
+                          .connect_ms = CONNECT_MS,
+                          .any_origin = true,
+                          .public_only = !o->allow_private};
+    mcp__transfer_request request = {.method = MCP__GET,
+                                     .url = o->url,
+                                     .headers = &headers,
+                                     .timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS,
+                                     .decode = true,
+                                     .target = &target,
+                                     .events = &events,
+                                     .arg = f};
+
+    mcp__headers_init(&headers, f->allocator);
+    int rc = mcp__headers_add(&headers, MCP_STR("Accept"),
+                              o->accept ? mcp_str_from(o->accept) : MCP_STR("*/*"));
+    if (rc == MCP_OK)
+        rc = mcp__transfer_start(web, &request, &f->transfer);
+    mcp__headers_free(&headers);
+    return rc;
+}
+
+static int check(mcp_loop *loop, const mcp_fetch_options *o, mcp_error *error)
+{
+    if (!loop || !o->url || !o->done)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a URL and a function are needed");
+    int rc = mcp__url_check(mcp_str_from(o->url), error);
+    if (rc == MCP_OK && !o->allow_private && mcp__url_is_private(mcp_str_from(o->url), o->proxy))
+        rc = mcp__fail(error, MCP_EACCESS, 0, "it names this machine or a private network");
+    return rc;
+}
+
+int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
+                   mcp_error *error)
+{
+    mcp_fetch_options o;
+    mcp__web *web = NULL;
+
+    if (!options)
+        return mcp__fail(error, MCP_EINVAL, 0, "options are needed");
+    mcp__copy_options(&o, sizeof(o), options);
+    int rc = check(loop, &o, error);
+    if (rc == MCP_OK)
+        rc = mcp__web_get(loop, &web, error);
+    if (rc < 0)
+        return rc;
+    mcp_fetch *f = mcp__zalloc(&loop->allocator, sizeof(*f));
+    if (!f)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory to fetch");
+    f->allocator = &loop->allocator;
+    f->done = o.done;
+    f->user = o.user;
+    f->max_bytes = o.max_bytes ? o.max_bytes : MAX_BYTES;
+    mcp__buf_init(&f->body, f->allocator, f->max_bytes);
+    mcp__ignore_sigpipe();
+    rc = start(f, web, &o);
+    if (rc < 0) {
+        fetch_free(f);
+        return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    }
+    if (ret)
+        *ret = f;
+    return MCP_OK;
+}
+
+void mcp_fetch_cancel(mcp_fetch *fetch)
+{
+    if (!fetch)
+        return;
+    mcp__transfer_abandon(fetch->transfer);
+    fetch_free(fetch);
+}

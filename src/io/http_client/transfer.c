@@ -1,0 +1,487 @@
+/* transfer.c: one HTTP request by libcurl, and what comes back.
+ *
+ * Redirects are followed here and not by libcurl, because the rules are ours: a POST stays a POST, what is
+ * sent goes to no other origin, and nothing goes from https back to http. What a transfer may cost in
+ * memory is up to whoever takes its bytes; they are counted after decompression.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <mcp/uri.h>
+
+#include "io/http_client/client.h"
+
+enum { MOST_REDIRECTS = 5, CONNECT_MS = 10000 };
+
+/* ---- addresses ------------------------------------------------------------------------------------------ */
+
+typedef struct network {
+    unsigned char address[16];
+    unsigned bits;
+} network;
+
+static bool is_in(const unsigned char *address, const network *n)
+{
+    for (unsigned i = 0; i < n->bits; i++) {
+        if ((address[i / 8] ^ n->address[i / 8]) & (0x80u >> i % 8))
+            return false;
+    }
+    return true;
+}
+
+/* What the registries of special purpose addresses (RFC 6890 and its successors) have as not global. */
+static bool is_public_4(const unsigned char *address)
+{
+    static const network others[] = {
+        {{0}, 8},
+        {{10}, 8},
+        {{100, 64}, 10},
+        {{127}, 8},
+        {{169, 254}, 16},
+        {{172, 16}, 12},
+        {{192, 0, 0}, 24},
+        {{192, 0, 2}, 24},
+        {{192, 88, 99}, 24},
+        {{192, 168}, 16},
+        {{198, 18}, 15},
+        {{198, 51, 100}, 24},
+        {{203, 0, 113}, 24},
+        {{224}, 3},
+    };
+
+    for (size_t i = 0; i < MCP__COUNT(others); i++) {
+        if (is_in(address, &others[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Those that hold an IPv4 address are as public as that. */
+static bool is_public_6(const unsigned char *address)
+{
+    static const network global = {{0x20}, 3};
+    static const network others[] = {
+        {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
+        {{0x20, 0x01, 0, 0}, 23},       /* Teredo and the like */
+        {{0x3f, 0xff}, 20},
+    };
+    static const network mapped = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
+    static const network translated = {{0, 0x64, 0xff, 0x9b}, 96};
+    static const network six_to_four = {{0x20, 0x02}, 16};
+
+    if (is_in(address, &mapped) || is_in(address, &translated))
+        return is_public_4(address + 12);
+    if (is_in(address, &six_to_four))
+        return is_public_4(address + 2);
+    for (size_t i = 0; i < MCP__COUNT(others); i++) {
+        if (is_in(address, &others[i]))
+            return false;
+    }
+    return is_in(address, &global);
+}
+
+bool mcp__address_is_public(const struct sockaddr *address)
+{
+    union {
+        const struct sockaddr *any;
+        const struct sockaddr_in *v4;
+        const struct sockaddr_in6 *v6;
+    } u = {address};
+
+    if (address->sa_family == AF_INET)
+        return is_public_4((const unsigned char *)&u.v4->sin_addr);
+    return address->sa_family == AF_INET6 && is_public_6(u.v6->sin6_addr.s6_addr);
+}
+
+/* Whatever may be one more spelling of an address or of this machine: "127.1", "0x7f.1", "localhost.". */
+static bool is_private_spelling(char *host)
+{
+    struct in_addr address;
+    size_t len = strlen(host);
+
+    if (strchr(host, '%'))
+        return true;
+    if (len && host[len - 1] == '.')
+        host[--len] = 0;
+    mcp_str name = {host, len}, local = MCP_STR("localhost");
+    if (len >= local.len && mcp__str_same(mcp__str_sub(name, len - local.len), local))
+        return true;
+    return inet_aton(host, &address) && !is_public_4((const unsigned char *)&address);
+}
+
+bool mcp__url_is_private(mcp_str url, const char *proxy)
+{
+    unsigned char address[16];
+    char host[256];
+    mcp_uri u;
+
+    if (mcp__url_is_loopback(url) || mcp_uri_parse(url, &u, NULL) < 0 || u.host.len >= sizeof(host))
+        return true;
+    memcpy(host, u.host.ptr, u.host.len);
+    host[u.host.len] = 0;
+    if (u.is_ip_literal)
+        return inet_pton(AF_INET6, host, address) != 1 || !is_public_6(address);
+    if (proxy && *proxy && is_private_spelling(host))
+        return true;
+    return inet_pton(AF_INET, host, address) == 1 && !is_public_4(address);
+}
+
+/* Looks at the address that is really connected to: what a name meant before does not count. */
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    mcp__transfer *t = user;
+
+    (void)purpose;
+    if (t->looks && !mcp__address_is_public(&address->addr)) {
+        t->failed = MCP_EACCESS;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* libcurl sends a request once more when a connection that was used before ends without an answer: as a rule it was idle for
+ * too long, but the server may as well have ended over this request. */
+static int on_request(void *user, char *to, char *from, int to_port, int from_port)
+{
+    mcp__transfer *t = user;
+
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    if (!t->begun) {
+        t->begun = true;
+        return CURL_PREREQFUNC_OK;
+    }
+    t->failed = MCP_ECLOSED;
+    return CURL_PREREQFUNC_ABORT;
+}
+
+/* ---- what comes back ------------------------------------------------------------------------------------ */
+
+static bool is_redirect(int status)
+{
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+static bool is_told(const mcp__transfer *t)
+{
+    return t->events && !t->satisfied;
+}
+
+/* Returns less than n to stop libcurl. */
+static size_t on_header(char *bytes, size_t one, size_t n, void *user)
+{
+    mcp__transfer *t = user;
+
+    (void)one;
+    if (!is_told(t))
+        return 0;
+    int rc = mcp__answer_line(&t->answer, (mcp_str){bytes, n});
+    if (rc < 0) {
+        t->failed = rc;
+        return 0;
+    }
+    if (!t->answer.complete || t->told_head || is_redirect(t->answer.status))
+        return n;
+    t->told_head = true;
+    t->satisfied = !t->events->head(t->arg, &t->answer);
+    return is_told(t) ? n : 0;
+}
+
+static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
+{
+    mcp__transfer *t = user;
+
+    (void)one;
+    if (!is_told(t))
+        return 0;
+    if (!t->told_head)
+        return n; /* of a redirect */
+    t->satisfied = !t->events->bytes(t->arg, (mcp_str){bytes, n});
+    return is_told(t) ? n : 0;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------- */
+
+static int code_of(CURLcode code)
+{
+    switch (code) {
+    case CURLE_OK: return MCP_OK;
+    case CURLE_OUT_OF_MEMORY: return MCP_ENOMEM;
+    case CURLE_OPERATION_TIMEDOUT: return MCP_ETIMEOUT;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR: return MCP_EACCESS;
+    case CURLE_UNSUPPORTED_PROTOCOL: return MCP_EUNSUPPORTED;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM: return MCP_EPROTOCOL;
+    default: return MCP_ECLOSED;
+    }
+}
+
+static const char *text_of(const mcp__transfer *t, CURLcode code)
+{
+    switch (t->failed) {
+    case MCP_OK: return t->error[0] ? t->error : t->web->f.curl_easy_strerror(code);
+    case MCP_EACCESS: return "the address belongs to this machine or to a private network";
+    case MCP_ECLOSED:
+        return "the server ended the connection without an answer; the request was not sent again, "
+               "because it may have had an effect";
+    case MCP_ELIMIT: return "the head of the answer is too large";
+    default: return mcp_error_text(t->failed);
+    }
+}
+
+static void finish(mcp__transfer *t, int rc, const char *text)
+{
+    const mcp__transfer_events *events = t->events;
+
+    mcp__transfer_abandon(t);
+    if (events)
+        events->done(t->arg, rc, text);
+}
+
+/* ---- redirects -------------------------------------------------------------------------------------------- */
+
+static bool may_go(const mcp__transfer *t, const char *to, char *why, size_t room)
+{
+    mcp_str from = mcp_str_from(t->url), where = mcp_str_from(to);
+
+    if (mcp__url_check(where, NULL) < 0)
+        snprintf(why, room, "the server redirects to something that is no http:// or https:// URL");
+    else if (t->redirects >= MOST_REDIRECTS)
+        snprintf(why, room, "the server redirects more than %d times", MOST_REDIRECTS);
+    else if (t->method == MCP__POST && t->answer.status == 303)
+        snprintf(why, room, "the server redirects a POST to a page (HTTP status 303)");
+    else if (strncmp(t->url, "https:", 6) == 0 && strncmp(to, "https:", 6) != 0)
+        snprintf(why, room, "the server redirects from https to http");
+    else if (t->target.public_only && mcp__url_is_private(where, t->target.proxy))
+        snprintf(why, room, "the server redirects to a private address");
+    else if (!t->target.any_origin && !mcp__url_same_origin(from, where))
+        snprintf(why, room, "the server redirects to another origin: %.150s", to);
+    else
+        return true;
+    return false;
+}
+
+static int go_to(mcp__transfer *t, const char *to)
+{
+    const mcp__curl *f = &t->web->f;
+    char *url = mcp__strdup(&t->web->loop->allocator, mcp_str_from(to));
+
+    if (!url)
+        return MCP_ENOMEM;
+    mcp__release(&t->web->loop->allocator, t->url);
+    t->url = url;
+    t->redirects++;
+    t->begun = false;
+    f->curl_multi_remove_handle(t->web->multi, t->easy);
+    t->added = false;
+    f->curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
+    mcp__list_remove(&t->link);
+    mcp__list_append(&t->web->waiting, &t->link);
+    mcp__web_note(t->web);
+    return MCP_OK;
+}
+
+static void redirect(mcp__transfer *t)
+{
+    char why[256], *to = NULL;
+    int rc = MCP_EACCESS;
+
+    t->web->f.curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);
+    if (!to) {
+        rc = MCP_EPROTOCOL;
+        snprintf(why, sizeof(why), "the server redirects to nowhere (HTTP status %d)",
+                 t->answer.status);
+    } else if (may_go(t, to, why, sizeof(why))) {
+        rc = go_to(t, to);
+        snprintf(why, sizeof(why), "%s", mcp_error_text(rc));
+    }
+    if (rc != MCP_OK)
+        finish(t, rc, why);
+}
+
+void mcp__transfer_over(mcp__transfer *t, CURLcode code)
+{
+    char text[CURL_ERROR_SIZE];
+
+    if (t->events && code == CURLE_OK && !t->told_head && is_redirect(t->answer.status)) {
+        redirect(t);
+        return;
+    }
+    if (t->satisfied)
+        code = CURLE_OK;
+    if (code == CURLE_OK)
+        t->failed = MCP_OK; /* one of several addresses was not trusted, say */
+    snprintf(text, sizeof(text), "%s", text_of(t, code));
+    finish(t, t->failed ? t->failed : code_of(code), code == CURLE_OK ? NULL : text);
+}
+
+void mcp__transfer_fail(mcp__transfer *t, int rc)
+{
+    finish(t, rc, mcp_error_text(rc));
+}
+
+/* ---- the beginning ---------------------------------------------------------------------------------------- */
+
+void mcp__transfer_free(mcp__transfer *t)
+{
+    const mcp__curl *f = &t->web->f;
+    const mcp_allocator *a = &t->web->loop->allocator;
+
+    mcp__list_remove(&t->link);
+    if (t->easy)
+        f->curl_easy_cleanup(t->easy);
+    f->curl_slist_free_all(t->headers);
+    mcp__answer_free(&t->answer);
+    mcp__release(a, t->url);
+    mcp__release(a, t);
+}
+
+void mcp__transfer_abandon(mcp__transfer *t)
+{
+    if (!t)
+        return;
+    t->events = NULL;
+    mcp__list_remove(&t->link);
+    mcp__list_append(&t->web->dead, &t->link);
+    mcp__web_note(t->web);
+}
+
+static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
+{
+    /* Not from libcurl: a wait for "100 Continue" would cost a second with many servers. */
+    struct curl_slist *list = t->web->f.curl_slist_append(NULL, "Expect:");
+    size_t at = 0;
+
+    t->headers = list;
+    for (const char *line; list && (line = mcp__headers_next(headers, &at)) != NULL;)
+        list = t->web->f.curl_slist_append(t->headers, line);
+    return list ? MCP_OK : MCP_ENOMEM;
+}
+
+/* libcurl's functions with a variable argument list take long and pointers only. */
+static bool set_long(mcp__transfer *t, CURLoption option, long value)
+{
+    return t->web->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
+}
+
+static bool set_text(mcp__transfer *t, CURLoption option, const char *value)
+{
+    return t->web->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
+}
+
+static bool set_callbacks(mcp__transfer *t)
+{
+    const mcp__curl *f = &t->web->f;
+
+    return f->curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_bytes) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
+}
+
+/* (libcurl 7.80 and newer.) */
+static void set_once(mcp__transfer *t)
+{
+    const mcp__curl *f = &t->web->f;
+
+    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_request);
+    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
+}
+
+/* An address that was looked at must not be had again from a pool for which nobody looks. */
+static bool set_way(mcp__transfer *t)
+{
+    const mcp__target *target = &t->target;
+    const char *proxy = target->proxy;
+
+    if (!proxy &&
+        (target->unix_socket || target->public_only || mcp__url_is_loopback(mcp_str_from(t->url))))
+        proxy = "";
+    t->looks = target->public_only && proxy && !*proxy;
+    return (!target->unix_socket || set_text(t, CURLOPT_UNIX_SOCKET_PATH, target->unix_socket)) &&
+           (!proxy || set_text(t, CURLOPT_PROXY, proxy)) &&
+           (!target->ca_file || set_text(t, CURLOPT_CAINFO, target->ca_file)) &&
+           (!t->looks ||
+            (set_long(t, CURLOPT_FRESH_CONNECT, 1) && set_long(t, CURLOPT_FORBID_REUSE, 1)));
+}
+
+static bool set_method(mcp__transfer *t, mcp_str body)
+{
+    switch (t->method) {
+    case MCP__POST:
+        return set_long(t, CURLOPT_POST, 1) && set_text(t, CURLOPT_POSTFIELDS, body.ptr) &&
+               t->web->f.curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                                          (curl_off_t)body.len) == CURLE_OK;
+    case MCP__DELETE: return set_text(t, CURLOPT_CUSTOMREQUEST, "DELETE");
+    default: return true;
+    }
+}
+
+static long clamp(uint64_t ms)
+{
+    return (long)MCP__MIN(ms, (uint64_t)INT32_MAX);
+}
+
+static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
+{
+    uint64_t connect_ms = t->target.connect_ms;
+
+    if (!connect_ms)
+        connect_ms = CONNECT_MS;
+
+    if (copy_headers(t, r->headers) < 0)
+        return MCP_ENOMEM;
+    /* Nobody waits for a name server when it is closed. (libcurl 7.87 and newer.) */
+    (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
+    if (r->once)
+        set_once(t);
+    bool good = set_callbacks(t) && set_way(t) && set_method(t, r->body) &&
+                set_text(t, CURLOPT_URL, t->url) &&
+                t->web->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
+                set_text(t, CURLOPT_PROTOCOLS_STR, "http,https") &&
+                set_text(t, CURLOPT_USERAGENT, "libmcp/" MCP_VERSION_STRING) &&
+                set_long(t, CURLOPT_NOSIGNAL, 1) && set_long(t, CURLOPT_TCP_KEEPALIVE, 1) &&
+                set_long(t, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
+                set_long(t, CURLOPT_CONNECTTIMEOUT_MS, clamp(connect_ms)) &&
+                set_long(t, CURLOPT_TIMEOUT_MS, clamp(r->timeout_ms)) &&
+                (!r->decode || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
+    return good ? MCP_OK : MCP_ENOMEM;
+}
+
+int mcp__transfer_start(mcp__web *web, const mcp__transfer_request *r, mcp__transfer **ret)
+{
+    const mcp_allocator *a = &web->loop->allocator;
+    mcp__transfer *t = mcp__zalloc(a, sizeof(*t));
+
+    if (!t)
+        return MCP_ENOMEM;
+    mcp__list_init(&t->link);
+    mcp__answer_init(&t->answer, a);
+    t->web = web;
+    t->events = r->events;
+    t->arg = r->arg;
+    t->target = *r->target;
+    t->method = r->method;
+    t->url = mcp__strdup(a, mcp_str_from(r->url));
+    t->easy = web->f.curl_easy_init();
+    int rc = t->url && t->easy ? set_up(t, r) : MCP_ENOMEM;
+    if (rc < 0) {
+        mcp__transfer_free(t);
+        return rc;
+    }
+    mcp__list_append(&web->waiting, &t->link);
+    mcp__web_note(web);
+    *ret = t;
+    return MCP_OK;
+}

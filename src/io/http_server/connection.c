@@ -1,0 +1,455 @@
+/* connection.c: one accepted socket: bytes to the endpoint, bytes from it, and its end.
+ *
+ * What the endpoint says while it is handed input is collected and sent with one call; else it is sent
+ * at once. Only what the socket does not take is kept, in a buffer that goes when it is empty. What may
+ * surprise: callbacks only leave a note; a connection is told of what waits, shut and closed in settle(),
+ * before the loop waits again, so nothing is freed beneath the endpoint's feet.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "io/http_server/net.h"
+
+enum {
+    READS = 4, /* of one socket, before others have their turn */
+    OUT_FIRST = 4 * 1024,
+    LARGE = 64 * 1024,
+    TELLING = 16 * 1024, /* a write after which the endpoint is told what waits, be it nothing */
+    OUT_LIMIT = 256 * 1024 * 1024, /* the endpoint stops long before */
+};
+
+static int64_t now_of(const mcp__connection *c)
+{
+    return mcp__loop_now(c->net->loop);
+}
+
+/* settle() is called before the loop waits. */
+static void mark(mcp__connection *c)
+{
+    mcp__net *net = c->net;
+
+    if (c->is_dirty)
+        return;
+    c->is_dirty = true;
+    c->next_dirty = NULL;
+    *net->dirty_end = c;
+    net->dirty_end = &c->next_dirty;
+}
+
+static void fail(mcp__connection *c)
+{
+    c->failed = true;
+    mark(c);
+}
+
+/* ---- output ---------------------------------------------------------------------------------------- */
+
+static size_t pending_of(const mcp__connection *c)
+{
+    return c->end - c->start;
+}
+
+static void forget_output(mcp__connection *c)
+{
+    mcp__release(&c->net->loop->allocator, c->out);
+    c->out = NULL;
+    c->cap = c->start = c->end = 0;
+}
+
+static bool make_room(mcp__connection *c, size_t n)
+{
+    size_t pending = pending_of(c);
+    size_t cap = c->cap ? c->cap : OUT_FIRST;
+
+    if (n > OUT_LIMIT || pending > OUT_LIMIT - n)
+        return false;
+    if (c->start) {
+        memmove(c->out, c->out + c->start, pending);
+        c->start = 0;
+        c->end = pending;
+    }
+    /* What is large comes once: no more memory than it needs. */
+    while (cap < pending + n)
+        cap = n < LARGE ? cap * 2 : pending + n;
+    char *out = cap == c->cap ? c->out : mcp__resize(&c->net->loop->allocator, c->out, cap);
+    if (!out)
+        return false;
+    c->out = out;
+    c->cap = cap;
+    return true;
+}
+
+static void keep(mcp__connection *c, mcp_str bytes)
+{
+    if (c->cap - c->end < bytes.len && !make_room(c, bytes.len)) {
+        fail(c);
+        return;
+    }
+    memcpy(c->out + c->end, bytes.ptr, bytes.len);
+    c->end += bytes.len;
+    mark(c);
+}
+
+/* How many of the bytes the socket took. */
+static size_t try_send(mcp__connection *c, mcp_str bytes)
+{
+    ssize_t n;
+
+    do
+        n = send(c->socket.fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return (size_t)n;
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS)
+        fail(c);
+    return 0;
+}
+
+static void send_raw(mcp__connection *c, mcp_str bytes)
+{
+    size_t done = 0;
+
+    if (c->failed || !bytes.len)
+        return;
+    if (!pending_of(c))
+        done = try_send(c, bytes);
+    if (MCP__UNLIKELY(done < bytes.len) && !c->failed)
+        keep(c, mcp__str_sub(bytes, done));
+}
+
+static void send_encrypted(mcp__connection *c)
+{
+    send_raw(c, mcp__tls_output(c->tls));
+    mcp__tls_taken(c->tls);
+}
+
+static void send_plain(mcp__connection *c, mcp_str bytes)
+{
+    if (!c->tls) {
+        send_raw(c, bytes);
+        return;
+    }
+    /* In pieces: what OpenSSL collects of it stays allocated as long as the connection. */
+    do {
+        mcp_str piece = {bytes.ptr, MCP__MIN(bytes.len, (size_t)MCP__NET_BUFFER)};
+        if (!c->failed && mcp__tls_write(c->tls, piece) < 0)
+            fail(c);
+        send_encrypted(c);
+        bytes = mcp__str_sub(bytes, piece.len);
+    } while (bytes.len && !c->failed);
+}
+
+static void send_collected(mcp__connection *c)
+{
+    mcp__net *net = c->net;
+    mcp_str bytes = {net->output, net->output_len};
+
+    net->output_len = 0;
+    if (bytes.len)
+        send_plain(c, bytes);
+}
+
+static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
+{
+    mcp__connection *c = user;
+    mcp__net *net = c->net;
+
+    (void)http;
+    c->told |= bytes.len >= TELLING;
+    if (c->paused || c->told)
+        mark(c);
+    if (net->corked != c) {
+        send_plain(c, bytes);
+        return;
+    }
+    if (bytes.len > MCP__NET_BUFFER - net->output_len)
+        send_collected(c);
+    if (bytes.len > MCP__NET_BUFFER / 2) {
+        send_collected(c);
+        send_plain(c, bytes);
+        return;
+    }
+    memcpy(net->output + net->output_len, bytes.ptr, bytes.len);
+    net->output_len += bytes.len;
+}
+
+/* The buffer of a reader that is slow does not stay as large as the answer was. */
+static void shrink(mcp__connection *c)
+{
+    size_t pending = pending_of(c);
+
+    if (c->cap < 4 * (size_t)LARGE || pending > c->cap / 4)
+        return;
+    memmove(c->out, c->out + c->start, pending);
+    c->start = 0;
+    c->end = pending;
+    char *out = mcp__resize(&c->net->loop->allocator, c->out, pending);
+    if (!out)
+        return;
+    c->out = out;
+    c->cap = pending;
+}
+
+/* Sends what waited, now that the socket takes more. */
+static void flush(mcp__connection *c)
+{
+    while (pending_of(c) && !c->failed) {
+        size_t n = try_send(c, (mcp_str){c->out + c->start, pending_of(c)});
+        c->start += n;
+        if (!n)
+            break;
+    }
+    if (!pending_of(c))
+        forget_output(c);
+    else
+        shrink(c);
+    mark(c);
+}
+
+/* settle() looks whether it is to be read from. */
+static void on_resume(mcp_http_connection *http, void *user)
+{
+    (void)http;
+    mark(user);
+}
+
+static void on_close(mcp_http_connection *http, mcp_http_close how, void *user)
+{
+    mcp__connection *c = user;
+
+    (void)http;
+    c->closing |= how != MCP_HTTP_SHUTDOWN;
+    c->shutting |= how == MCP_HTTP_SHUTDOWN;
+    c->failed |= how == MCP_HTTP_ABORT;
+    mark(c);
+}
+
+/* ---- input ----------------------------------------------------------------------------------------- */
+
+static bool reading(const mcp__connection *c)
+{
+    return !c->eof && !c->closing && !c->failed && !c->paused;
+}
+
+static void hand_over(mcp__connection *c, mcp_str bytes)
+{
+    if (mcp_http_receive(c->http, bytes, now_of(c)) == MCP_PENDING)
+        c->paused = true;
+}
+
+static void end_of_input(mcp__connection *c)
+{
+    c->eof = true;
+    mcp_http_receive_end(c->http, now_of(c));
+    mark(c);
+}
+
+static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
+{
+    int n = mcp__tls_feed(c->tls, bytes);
+
+    if (n < 0)
+        fail(c);
+    while (!c->failed && !c->closing && !c->eof &&
+           (n = mcp__tls_read(c->tls, c->net->plain, MCP__NET_BUFFER)) > 0)
+        hand_over(c, (mcp_str){c->net->plain, (size_t)n});
+    send_encrypted(c); /* a handshake, an alert */
+    if (mcp__tls_ready(c->tls))
+        mcp_http_handshake_done(c->http, now_of(c));
+    if (n == MCP_ECLOSED && !c->eof)
+        end_of_input(c);
+    else if (n < 0)
+        fail(c);
+}
+
+/* Reads once; returns whether there may be more at once. */
+static bool read_some(mcp__connection *c)
+{
+    ssize_t n;
+
+    do
+        n = recv(c->socket.fd, c->net->input, MCP__NET_BUFFER, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK)
+            fail(c);
+        return false;
+    }
+    mcp_str bytes = {c->net->input, (size_t)n};
+    if (n == 0)
+        end_of_input(c);
+    else if (c->tls)
+        hand_over_decrypted(c, bytes);
+    else
+        hand_over(c, bytes);
+    return n == MCP__NET_BUFFER;
+}
+
+static void read_turn(mcp__connection *c)
+{
+    mcp__net *net = c->net;
+
+    net->corked = c;
+    for (int i = 0; i < READS && reading(c) && read_some(c); i++)
+        ;
+    net->corked = NULL;
+    send_collected(c);
+    if (MCP__UNLIKELY(c->paused))
+        mark(c);
+}
+
+static void on_ready(mcp__socket *socket, uint32_t events)
+{
+    mcp__connection *c = (mcp__connection *)(void *)socket;
+
+    if (events & EPOLLOUT)
+        flush(c);
+    if (MCP__LIKELY(events & EPOLLIN) && reading(c))
+        read_turn(c);
+    /* Both directions are closed, or it was reset: nobody is there any more. */
+    if (MCP__UNLIKELY(events & (EPOLLHUP | EPOLLERR)))
+        fail(c);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------- */
+
+/* Its memory is kept until no event can name it. */
+static void bury(mcp__connection *c)
+{
+    mcp__net_close(&c->socket);
+    forget_output(c);
+    mcp__tls_session_free(c->tls);
+    c->tls = NULL;
+    mcp__list_remove(&c->link);
+    mcp__list_append(&c->net->dead, &c->link);
+}
+
+void mcp__connections_bury(mcp__net *net)
+{
+    while (!mcp__list_empty(&net->dead)) {
+        mcp__connection *c = mcp__container(net->dead.next, mcp__connection, link);
+        if (c->is_dirty)
+            break; /* settle_all() has it next; what is behind it waits too */
+        mcp__list_remove(&c->link);
+        mcp__release(&net->loop->allocator, c);
+    }
+}
+
+static void leave_endpoint(mcp__connection *c)
+{
+    if (!c->http)
+        return;
+    mcp_http_connection *http = c->http;
+    c->http = NULL;
+    if (--c->listener->n_connections == 0 && c->listener->socket.fd < 0)
+        c->net->drained = true;
+    mcp_http_connection_free(http, now_of(c));
+}
+
+void mcp__connection_drop(mcp__connection *c)
+{
+    c->failed = true;
+    leave_endpoint(c);
+    bury(c);
+}
+
+/* The peer may still be sending, and would lose our answer if its bytes met a closed socket: what comes
+ * goes to the endpoint, which says when it is enough. */
+static void shut_output(mcp__connection *c)
+{
+    c->shutting = false;
+    if (c->tls) {
+        mcp__tls_shutdown(c->tls);
+        send_encrypted(c);
+    }
+    if (!c->failed && shutdown(c->socket.fd, SHUT_WR) < 0)
+        c->failed = true;
+}
+
+static void finish(mcp__connection *c)
+{
+    if (c->tls && !c->failed) {
+        mcp__tls_shutdown(c->tls);
+        send_encrypted(c);
+    }
+    mcp__connection_drop(c);
+}
+
+/* Tells the endpoint what waits, when that changed. */
+static void tell_pending(mcp__connection *c)
+{
+    size_t pending = pending_of(c);
+
+    if (!pending && !c->told)
+        return;
+    c->told = pending > 0;
+    mcp_http_set_pending(c->http, pending, now_of(c));
+}
+
+void mcp__connection_settle(mcp__connection *c)
+{
+    if (!c->http)
+        return;
+    if (!c->failed)
+        tell_pending(c);
+    if (c->shutting && !c->failed && !pending_of(c))
+        shut_output(c);
+    if (c->failed) {
+        mcp__connection_drop(c);
+        return;
+    }
+    if (c->closing && !pending_of(c)) {
+        finish(c);
+        return;
+    }
+    c->paused = !mcp_http_wants_input(c->http);
+    uint32_t events =
+        (reading(c) ? (uint32_t)EPOLLIN : 0) | (pending_of(c) ? (uint32_t)EPOLLOUT : 0);
+    if (mcp__net_watch(c->net, &c->socket, events) < 0)
+        mcp__connection_drop(c);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------------- */
+
+static int accept_it(mcp__connection *c, const char *peer, const char *address, bool no_files)
+{
+    mcp_listener *l = c->listener;
+
+    if (l->tls && !(c->tls = mcp__tls_session_new(l->tls)))
+        return MCP_ENOMEM;
+    int rc = mcp_http_accept(
+        l->http,
+        MCP_OPTIONS(mcp_http_connection_options, .write = on_write, .close = on_close, .user = c,
+                    .peer = peer, .address = address, .trusted_host = l->path != NULL,
+                    .handshake = c->tls != NULL, .resume = on_resume, .no_files = no_files),
+        now_of(c), &c->http, NULL);
+    return rc;
+}
+
+void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
+                          bool no_files)
+{
+    mcp__net *net = l->net;
+    mcp__connection *c = mcp__zalloc(&net->loop->allocator, sizeof(*c));
+    mcp__socket socket = {.ready = on_ready, .fd = fd};
+
+    if (!c) {
+        mcp__net_close(&socket);
+        return;
+    }
+    c->socket = socket;
+    c->listener = l;
+    c->net = net;
+    mcp__list_append(&l->connections, &c->link);
+    int rc = accept_it(c, peer, address, no_files);
+    l->n_connections += c->http != NULL;
+    if (!c->http)
+        bury(c);
+    else if (rc == MCP_OK && mcp__net_watch(net, &c->socket, EPOLLIN) < 0)
+        fail(c);
+    else if (rc < 0)
+        mark(c);
+}

@@ -1,0 +1,207 @@
+/* net.c: the sockets of a loop: one epoll set of our own, which libuv sees as a single descriptor.
+ *
+ * What may surprise: there is no libuv handle per connection. A socket costs its own struct and nothing
+ * else, is gone as soon as it is closed, and a turn with many ready sockets is one call of epoll_wait
+ * more than with libuv's own set. What the callbacks of a turn leave to do (a tick, a close, what the
+ * endpoint must be told) is done in one place, turn(), before the loop waits again.
+ *
+ * The buffers are shared by all connections: an idle one has none.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "io/http_server/net.h"
+
+enum {
+    BATCH = 256, /* ready sockets looked at in one go */
+    ROUNDS = 8,  /* before timers have their turn */
+};
+
+/* ---- turns --------------------------------------------------------------------------------------- */
+
+/* turn() looks at what is due. */
+static void on_timer(uv_timer_t *timer)
+{
+    mcp__net *net = timer->data;
+
+    net->armed = INT64_MAX;
+}
+
+static void arm(mcp__net *net, int64_t due)
+{
+    int64_t now = mcp__loop_now(net->loop);
+
+    if (due == net->armed)
+        return;
+    net->armed = due;
+    if (due == INT64_MAX)
+        uv_timer_stop(&net->timer);
+    else
+        uv_timer_start(&net->timer, on_timer, due > now ? (uint64_t)(due - now) : 0, 0);
+}
+
+static void settle_all(mcp__net *net)
+{
+    mcp__connection *c;
+
+    while ((c = net->dirty)) {
+        net->dirty = c->next_dirty;
+        if (!net->dirty)
+            net->dirty_end = &net->dirty;
+        c->is_dirty = false;
+        mcp__connection_settle(c);
+    }
+}
+
+static void turn(uv_prepare_t *prepare)
+{
+    mcp__net *net = prepare->data;
+    int64_t now = mcp__loop_now(net->loop);
+    int64_t due = INT64_MAX, at;
+
+    settle_all(net);
+    for (mcp__link *link = net->listeners.next; link != &net->listeners; link = link->next) {
+        at = mcp__listener_turn(mcp__container(link, mcp_listener, link), now);
+        due = MCP__MIN(due, at);
+    }
+    settle_all(net);
+    net->shedding = false;
+    mcp__connections_bury(net);
+    if (net->drained)
+        due = now;
+    net->drained = false;
+    arm(net, due);
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    mcp__net *net = poll->data;
+    struct epoll_event ready[BATCH];
+    int n = BATCH;
+
+    (void)status;
+    (void)events;
+    for (int round = 0; round < ROUNDS && n == BATCH; round++) {
+        n = epoll_wait(net->epoll, ready, BATCH, 0);
+        for (int i = 0; i < n; i++) {
+            mcp__socket *socket = ready[i].data.ptr;
+            if (socket->fd >= 0) /* it may have been closed by one before it */
+                socket->ready(socket, ready[i].events);
+        }
+    }
+}
+
+/* ---- the set --------------------------------------------------------------------------------------- */
+
+int mcp__net_watch(mcp__net *net, mcp__socket *socket, uint32_t events)
+{
+    struct epoll_event wanted = {.events = events, .data.ptr = socket};
+    int op = socket->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+    if (socket->watched && socket->events == events)
+        return MCP_OK;
+    if (epoll_ctl(net->epoll, op, socket->fd, &wanted) < 0)
+        return errno == ENOMEM || errno == ENOSPC ? MCP_ENOMEM : MCP_EIO;
+    socket->events = events;
+    socket->watched = true;
+    return MCP_OK;
+}
+
+void mcp__net_close(mcp__socket *socket)
+{
+    if (socket->fd >= 0)
+        close(socket->fd);
+    socket->fd = -1;
+    socket->watched = false;
+}
+
+void mcp__net_add(mcp__net *net, mcp__link *listener)
+{
+    mcp__list_append(&net->listeners, listener);
+    uv_ref((uv_handle_t *)&net->poll);
+}
+
+void mcp__net_remove(mcp__net *net, mcp__link *listener)
+{
+    mcp__list_remove(listener);
+    if (mcp__list_empty(&net->listeners))
+        uv_unref((uv_handle_t *)&net->poll);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------------- */
+
+static void net_free(mcp__net *net)
+{
+    const mcp_allocator *allocator = &net->loop->allocator;
+
+    settle_all(net);
+    mcp__connections_bury(net);
+    if (net->epoll >= 0)
+        close(net->epoll);
+    if (net->reserve >= 0)
+        close(net->reserve);
+    mcp__release(allocator, net->input);
+    mcp__release(allocator, net->output);
+    mcp__release(allocator, net->plain);
+    mcp__release(allocator, net);
+}
+
+static int open_handles(mcp__net *net, mcp_error *error)
+{
+    uv_loop_t *uv = &net->loop->uv;
+    int status = uv_poll_init(uv, &net->poll, net->epoll);
+
+    if (status < 0)
+        return mcp__uv_fail(error, status, "the sockets cannot be watched");
+    uv_prepare_init(uv, &net->prepare);
+    uv_timer_init(uv, &net->timer);
+    net->poll.data = net->prepare.data = net->timer.data = net;
+    uv_poll_start(&net->poll, UV_READABLE, on_ready);
+    uv_prepare_start(&net->prepare, turn);
+    uv_unref((uv_handle_t *)&net->poll);
+    uv_unref((uv_handle_t *)&net->prepare);
+    uv_unref((uv_handle_t *)&net->timer);
+    return MCP_OK;
+}
+
+static int net_open(mcp__net *net, mcp_error *error)
+{
+    net->input = mcp__alloc(&net->loop->allocator, MCP__NET_BUFFER);
+    net->output = mcp__alloc(&net->loop->allocator, MCP__NET_BUFFER);
+    if (!net->input || !net->output)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for sockets");
+    net->epoll = epoll_create1(EPOLL_CLOEXEC);
+    net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (net->epoll < 0 || net->reserve < 0)
+        return mcp__fail(error, MCP_EIO, 0, "no descriptor for sockets: %s", strerror(errno));
+    return open_handles(net, error);
+}
+
+int mcp__net_get(mcp_loop *loop, mcp__net **ret, mcp_error *error)
+{
+    mcp__net *net = loop->net;
+
+    if (!net) {
+        net = mcp__zalloc(&loop->allocator, sizeof(*net));
+        if (!net)
+            return mcp__fail(error, MCP_ENOMEM, 0, "no memory for sockets");
+        net->loop = loop;
+        net->epoll = net->reserve = -1;
+        net->armed = INT64_MAX;
+        net->dirty_end = &net->dirty;
+        mcp__list_init(&net->listeners);
+        mcp__list_init(&net->dead);
+        int rc = net_open(net, error);
+        if (rc < 0) {
+            net_free(net);
+            return rc;
+        }
+        loop->net = net;
+        loop->net_free = net_free;
+    }
+    *ret = net;
+    return MCP_OK;
+}

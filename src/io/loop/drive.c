@@ -1,0 +1,130 @@
+/* drive.c: the clockwork between a loop and the channel of a client.
+ *
+ * What may surprise: nothing is done at once. What asks for a turn is noted, and done by one handle before
+ * the loop waits, so that it happens once however many asked. That is an idle handle and no prepare one:
+ * what is noted while such handles run would be slept over, but with an idle one the loop does not sleep.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+
+#include "io/loop/drive.h"
+
+static void handle_closed(uv_handle_t *handle)
+{
+    mcp__drive *d = handle->data;
+
+    d->handles--;
+}
+
+void mcp__drive_init(mcp__drive *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
+                     void *arg)
+{
+    *d = (mcp__drive){.loop = loop, .client = client, .settle = settle, .arg = arg};
+    uv_idle_init(&loop->uv, &d->idle);
+    uv_timer_init(&loop->uv, &d->deadline);
+    d->idle.data = d->deadline.data = d;
+    d->handles = 2;
+}
+
+static bool is_open(const mcp__drive *d)
+{
+    return d->handles == 2 && !uv_is_closing((const uv_handle_t *)&d->idle);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    mcp__drive *d = timer->data;
+
+    d->woken = true;
+    mcp__drive_turn(d);
+}
+
+static void arm(mcp__drive *d)
+{
+    int64_t due = mcp_channel_deadline(d->channel);
+    int64_t now = mcp__loop_now(d->loop);
+
+    if (due == INT64_MAX)
+        uv_timer_stop(&d->deadline);
+    else
+        uv_timer_start(&d->deadline, on_deadline, due > now ? (uint64_t)(due - now) : 0, 0);
+}
+
+void mcp__drive_turn(mcp__drive *d)
+{
+    if (!d->channel)
+        return;
+    if (d->woken) {
+        d->woken = false;
+        mcp_channel_tick(d->channel, mcp__loop_now(d->loop));
+    }
+    if (d->channel && is_open(d))
+        arm(d);
+}
+
+static void before_waiting(uv_idle_t *idle)
+{
+    mcp__drive *d = idle->data;
+
+    uv_idle_stop(idle);
+    mcp__drive_turn(d);
+    d->settle(d->arg);
+}
+
+void mcp__drive_note(mcp__drive *d)
+{
+    if (is_open(d))
+        uv_idle_start(&d->idle, before_waiting);
+}
+
+void mcp__drive_wake(mcp__drive *d)
+{
+    d->woken = true;
+    mcp__drive_note(d);
+}
+
+int mcp__drive_connect(mcp__drive *d, const mcp_channel_options *options,
+                       const mcp_transport_options *transport, mcp_error *error)
+{
+    int rc = mcp_client_connect_transport(d->client, options, transport, &d->channel, error);
+
+    if (rc == MCP_OK)
+        mcp__drive_wake(d);
+    return rc;
+}
+
+void mcp__drive_end(mcp__drive *d, const char *why)
+{
+    if (!d->channel)
+        return;
+    d->channel = NULL;
+    uv_timer_stop(&d->deadline);
+    mcp_client_disconnected(d->client, why);
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, handle_closed);
+}
+
+void mcp__drive_close(mcp__drive *d)
+{
+    if (!d->handles)
+        return;
+    close_handle((uv_handle_t *)&d->idle);
+    close_handle((uv_handle_t *)&d->deadline);
+}
+
+int mcp__drive_step(mcp__drive *d, uint64_t ms)
+{
+    return mcp_loop_step(d->loop, ms);
+}
+
+void mcp__ignore_sigpipe(void)
+{
+    struct sigaction now, ignore = {.sa_handler = SIG_IGN};
+
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        sigaction(SIGPIPE, &ignore, NULL);
+}

@@ -1,0 +1,111 @@
+/* log.c: lines for the operator on stderr, harmless on a terminal, never waiting for a reader.
+ *
+ * What may surprise: a line that stderr cannot take at once is lost and counted; the next one that gets
+ * through says so. A pipe that is writable takes PIPE_BUF bytes without blocking, so a line is never
+ * longer than that.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "io/loop/loop.h"
+
+static const char *const levels[] = {"debug", "info", "warning", "error"};
+
+static int level_of(const char *name)
+{
+    for (size_t i = 0; i < MCP__COUNT(levels); i++) {
+        if (strcmp(levels[i], name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+int mcp_loop_set_log_level(mcp_loop *loop, const char *level)
+{
+    int found = level ? level_of(level) : (int)MCP__COUNT(levels);
+
+    if (!loop || found < 0)
+        return MCP_EINVAL;
+    loop->log_level = found;
+    return MCP_OK;
+}
+
+/* How many bytes at the start of `text` (which is not empty) are one character that may be shown; 0:
+ * its first byte must be escaped. */
+static size_t shown(mcp_str text)
+{
+    unsigned char c = (unsigned char)text.ptr[0];
+
+    if (c < 0x80)
+        return c >= 0x20 && c != 0x7f;
+    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (n > text.len || mcp__utf8_valid(text.ptr, n) != n)
+        return 0;
+    return c == 0xc2 && (unsigned char)text.ptr[1] < 0xa0 ? 0 : n; /* C1 control characters */
+}
+
+size_t mcp__log_escape(char *to, size_t room, mcp_str text)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t len = 0;
+
+    while (text.len) {
+        size_t n = shown(text);
+        if ((n ? n : 4) >= room - len)
+            break;
+        if (n) {
+            memcpy(to + len, text.ptr, n);
+            len += n;
+        } else {
+            unsigned char c = (unsigned char)text.ptr[0];
+            const char escaped[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
+            memcpy(to + len, escaped, sizeof(escaped));
+            len += sizeof(escaped);
+            n = 1;
+        }
+        text = mcp__str_sub(text, n);
+    }
+    to[len] = '\0';
+    return len;
+}
+
+static bool try_write(const char *bytes, size_t n)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+        return false;
+    return write(STDERR_FILENO, bytes, n) == (ssize_t)n;
+}
+
+static void report_lost(mcp_loop *loop)
+{
+    char text[80];
+    int n = snprintf(text, sizeof(text), "mcp: warning: %zu lines of the log were lost\n",
+                     loop->log_lost);
+
+    if (n > 0 && try_write(text, (size_t)n))
+        loop->log_lost = 0;
+}
+
+void mcp__log_line(mcp_loop *loop, const char *level, const char *line)
+{
+    char text[PIPE_BUF];
+    int rank = level ? level_of(level) : -1;
+
+    if (!line || rank < 0 || rank < loop->log_level)
+        return;
+    size_t n = (size_t)snprintf(text, sizeof(text), "mcp: %s: ", levels[rank]);
+    n += mcp__log_escape(text + n, sizeof(text) - 1 - n, mcp_str_from(line));
+    text[n++] = '\n';
+    int saved = errno;
+    if (loop->log_lost)
+        report_lost(loop);
+    if (!try_write(text, n))
+        loop->log_lost++;
+    errno = saved;
+}

@@ -1,0 +1,340 @@
+/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors; worker threads are workers.c.
+ *
+ * A thin cover over uv_loop_t. What may surprise: a libuv handle's memory is free only in its close
+ * callback, a turn of the loop later; so the host's timers and polls are small blocks of their own on a
+ * list, and mcp_loop_free() runs the loop until all are gone and all work is done.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "io/loop/loop.h"
+#include "io/stdio/stdio.h"
+
+/* A timer or a poll of the host's. */
+typedef struct thing {
+    mcp__link link;
+    mcp_loop *loop;
+    void (*fn)(void *arg);
+    void *arg;
+    union {
+        uv_handle_t handle;
+        uv_timer_t timer;
+        uv_poll_t poll;
+    } uv;
+} thing;
+
+int mcp__uv_fail(mcp_error *error, int status, const char *what)
+{
+    return mcp__fail(error, status == UV_ENOMEM ? MCP_ENOMEM : MCP_EIO, 0, "%s: %s", what,
+                     uv_strerror(status));
+}
+
+/* ---- the host ------------------------------------------------------------------------------------ */
+
+static int64_t host_now(void *user)
+{
+    return mcp_loop_now(user);
+}
+
+static thing *thing_new(mcp_loop *loop, void (*fn)(void *arg), void *arg)
+{
+    thing *t = fn ? mcp__zalloc(&loop->allocator, sizeof(*t)) : NULL;
+
+    if (!t)
+        return NULL;
+    t->loop = loop;
+    t->fn = fn;
+    t->arg = arg;
+    mcp__list_append(&loop->things, &t->link);
+    return t;
+}
+
+static void thing_free(thing *t)
+{
+    mcp__list_remove(&t->link);
+    mcp__release(&t->loop->allocator, t);
+}
+
+static void thing_closed(uv_handle_t *handle)
+{
+    thing_free(handle->data);
+}
+
+/* Its memory stays on the list until libuv lets go of it. */
+static void thing_stop(thing *t)
+{
+    if (t && !uv_is_closing(&t->uv.handle))
+        uv_close(&t->uv.handle, thing_closed);
+}
+
+static void timer_fired(uv_timer_t *timer)
+{
+    thing *t = timer->data;
+
+    t->fn(t->arg);
+}
+
+static mcp_host_timer *host_timer_start(void *user, uint64_t ms, void (*fn)(void *arg), void *arg)
+{
+    mcp_loop *loop = user;
+    thing *t = thing_new(loop, fn, arg);
+
+    if (!t)
+        return NULL;
+    uv_timer_init(&loop->uv, &t->uv.timer);
+    t->uv.handle.data = t;
+    uv_update_time(&loop->uv);
+    uv_timer_start(&t->uv.timer, timer_fired, ms, 0);
+    return (mcp_host_timer *)(void *)t;
+}
+
+static void host_timer_stop(void *user, mcp_host_timer *timer)
+{
+    (void)user;
+    thing_stop((thing *)(void *)timer);
+}
+
+/* A failure is told as "readable" too: the read shows what it is. */
+static void poll_ready(uv_poll_t *poll, int status, int events)
+{
+    thing *t = poll->data;
+
+    (void)status;
+    (void)events;
+    t->fn(t->arg);
+}
+
+static mcp_host_poll *host_poll_start(void *user, int fd, void (*fn)(void *arg), void *arg)
+{
+    mcp_loop *loop = user;
+    thing *t = thing_new(loop, fn, arg);
+
+    if (!t)
+        return NULL;
+    if (uv_poll_init(&loop->uv, &t->uv.poll, fd) < 0) {
+        thing_free(t);
+        return NULL;
+    }
+    t->uv.handle.data = t;
+    if (uv_poll_start(&t->uv.poll, UV_READABLE, poll_ready) < 0) {
+        thing_stop(t);
+        return NULL;
+    }
+    return (mcp_host_poll *)(void *)t;
+}
+
+static void host_poll_stop(void *user, mcp_host_poll *poll)
+{
+    (void)user;
+    thing_stop((thing *)(void *)poll);
+}
+
+static void host_log(void *user, const char *level, const char *line)
+{
+    mcp__log_line(user, level, line);
+}
+
+static const mcp_host host_functions = {
+    .size = sizeof(mcp_host),
+    .now = host_now,
+    .timer_start = host_timer_start,
+    .timer_stop = host_timer_stop,
+    .poll_start = host_poll_start,
+    .poll_stop = host_poll_stop,
+    .work = mcp__host_work,
+    .log = host_log,
+    .work_long = mcp__host_work_long,
+    .post = mcp__host_post,
+};
+
+const mcp_host *mcp_loop_host(mcp_loop *loop)
+{
+    return loop ? &loop->host : NULL;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------ */
+
+/* Ends this turn; who runs the loop looks at `stop` afterwards. */
+static void woken(uv_async_t *wakeup)
+{
+    uv_stop(wakeup->loop);
+}
+
+static void pause_over(uv_timer_t *pause)
+{
+    (void)pause;
+}
+
+static void close_any(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void close_all(mcp_loop *loop)
+{
+    uv_walk(&loop->uv, close_any, NULL);
+    while (uv_loop_close(&loop->uv) == UV_EBUSY)
+        uv_run(&loop->uv, UV_RUN_ONCE);
+}
+
+/* Each undoes its own when it fails. */
+static int init_threads(mcp_loop *loop)
+{
+    int status = mcp__posts_init(loop);
+
+    if (status < 0)
+        return status;
+    status = mcp__workers_init(loop);
+    if (status < 0)
+        mcp__posts_free(loop);
+    return status;
+}
+
+static int loop_init(mcp_loop *loop, mcp_error *error)
+{
+    if (mcp__descriptor_fill_standard() < 0)
+        return mcp__fail(error, MCP_EIO, 0, "/dev/null cannot be opened");
+    int status = uv_loop_init(&loop->uv);
+    if (status < 0)
+        return mcp__uv_fail(error, status, "the event loop cannot be made");
+    status = uv_async_init(&loop->uv, &loop->wakeup, woken);
+    if (status == 0)
+        status = init_threads(loop);
+    if (status < 0) {
+        close_all(loop);
+        return mcp__uv_fail(error, status, "the event loop cannot be made");
+    }
+    uv_timer_init(&loop->uv, &loop->pause);
+    /* Neither is something to wait for. */
+    uv_unref((uv_handle_t *)&loop->wakeup);
+    return MCP_OK;
+}
+
+int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error)
+{
+    mcp__refer_to_version();
+    allocator = mcp__allocator(allocator);
+    if (!ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the loop");
+    mcp_loop *loop = mcp__zalloc(allocator, sizeof(*loop));
+    if (!loop)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the event loop");
+    loop->allocator = *allocator;
+    loop->host = host_functions;
+    loop->host.user = loop;
+    mcp__list_init(&loop->things);
+    mcp__list_init(&loop->works);
+    mcp_loop_set_log_level(loop, NULL);
+    int rc = loop_init(loop, error);
+    if (rc < 0) {
+        mcp__release(allocator, loop);
+        return rc;
+    }
+    *ret = loop;
+    return MCP_OK;
+}
+
+static void stop_things(mcp_loop *loop)
+{
+    for (mcp__link *at = loop->things.next; at != &loop->things; at = at->next)
+        thing_stop(mcp__container(at, thing, link));
+}
+
+/* What `done` queues anew is cancelled in its turn. */
+int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
+{
+    if (!loop || ms > INT32_MAX)
+        return MCP_EINVAL;
+    int64_t end = mcp_loop_now(loop) + (int64_t)ms;
+    for (bool last = false;;) {
+        mcp__workers_cancel(loop);
+        bool posted = mcp__posts_run(loop);
+        if (!posted && mcp__list_empty(&loop->works))
+            return MCP_OK;
+        if (last)
+            return MCP_ETIMEOUT;
+        int64_t now = mcp_loop_now(loop);
+        last = now >= end;
+        uv_update_time(&loop->uv);
+        if (!last)
+            uv_timer_start(&loop->pause, pause_over, (uint64_t)(end - now), 0);
+        uv_run(&loop->uv, last || posted ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+        uv_timer_stop(&loop->pause);
+    }
+}
+
+void mcp_loop_free(mcp_loop *loop)
+{
+    if (!loop)
+        return;
+    mcp_allocator allocator = loop->allocator;
+    stop_things(loop);
+    mcp__posts_run(loop);
+    while (!mcp__list_empty(&loop->works))
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    stop_things(loop); /* what the last of the work began */
+    if (loop->web)
+        loop->web_stop(loop->web);
+    mcp__workers_free(loop);
+    close_all(loop);
+    mcp__posts_free(loop);
+    if (loop->net)
+        loop->net_free(loop->net);
+    mcp__release(&allocator, loop);
+}
+
+bool mcp__loop_stopped(mcp_loop *loop)
+{
+    return atomic_load_explicit(&loop->stop, memory_order_relaxed) &&
+           atomic_exchange(&loop->stop, false);
+}
+
+int mcp_loop_run(mcp_loop *loop)
+{
+    if (!loop)
+        return MCP_EINVAL;
+    bool more = true;
+    while (more && !mcp__loop_stopped(loop))
+        more = uv_run(&loop->uv, UV_RUN_ONCE) != 0 || mcp__posts_run(loop);
+    return MCP_OK;
+}
+
+void mcp_loop_stop(mcp_loop *loop)
+{
+    int saved = errno;
+
+    if (!loop)
+        return;
+    atomic_store(&loop->stop, true);
+    uv_async_send(&loop->wakeup);
+    errno = saved;
+}
+
+int mcp_loop_step(mcp_loop *loop, uint64_t ms)
+{
+    if (!loop)
+        return MCP_EINVAL;
+    if (mcp__loop_stopped(loop))
+        return MCP_ECANCELLED;
+    if (ms) {
+        uv_update_time(&loop->uv);
+        uv_timer_start(&loop->pause, pause_over, ms, 0);
+    }
+    if (!uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT))
+        mcp__posts_run(loop); /* libuv does not look when there is nothing to wait for */
+    uv_timer_stop(&loop->pause);
+    return mcp__loop_stopped(loop) ? MCP_ECANCELLED : MCP_OK;
+}
+
+int64_t mcp_loop_now(const mcp_loop *loop)
+{
+    (void)loop; /* its own time is that of the turn's start */
+    return (int64_t)(uv_hrtime() / 1000000);
+}
+
+void *mcp_loop_uv(mcp_loop *loop)
+{
+    return loop ? &loop->uv : NULL;
+}

@@ -1,0 +1,106 @@
+/* loop.h: the inside of the loop, which all of src/io shares.
+ *
+ * Everything here belongs to the thread that runs the loop, but for mcp__post() and mcp__host_post().
+ */
+#ifndef MCP_SRC_IO_LOOP_H
+#define MCP_SRC_IO_LOOP_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include <uv.h>
+
+#include <mcp/io.h>
+
+#include "base/base.h"
+
+/* ---- async.c: calls from other threads -------------------------------------------------------------- */
+
+/* Something to be run on the loop's thread; embed it. `run` may free it. */
+typedef struct mcp__posted {
+    struct mcp__posted *next;
+    void (*run)(struct mcp__posted *posted);
+} mcp__posted;
+
+typedef struct mcp__posts {
+    uv_mutex_t lock;
+    uv_async_t wakeup; /* keeps the loop running while there is work */
+    mcp__posted *first, **end;
+} mcp__posts;
+
+/* Both return 0 or libuv's status. The handles are closed with the loop's others, before _free(). */
+int mcp__posts_init(mcp_loop *loop);
+void mcp__posts_free(mcp_loop *loop);
+/* From any thread: runs it in the order of the calls. */
+void mcp__post(mcp_loop *loop, mcp__posted *posted);
+/* Runs what is queued now; whether there was anything. */
+bool mcp__posts_run(mcp_loop *loop);
+int mcp__host_post(void *user, void (*fn)(void *arg), void *arg);
+
+/* ---- workers.c: threads for what blocks -------------------------------------------------------------- */
+
+typedef enum mcp__lane { MCP__LANE_SHORT = 0, MCP__LANE_LONG, MCP__LANES } mcp__lane;
+
+typedef struct mcp__workers {
+    uv_mutex_t lock; /* of everything but `growth` */
+    uv_timer_t growth;
+    uv_cond_t left; /* a thread is about to end */
+    mcp__link lanes[MCP__LANES];
+    mcp__link idle; /* the one used last is last */
+    size_t max_threads, max_long, max_waiting;
+    uint64_t idle_ms;         /* a thread without work ends after this time */
+    size_t threads, starting; /* that are there; that are on their way to look for work */
+    size_t waiting, long_running;
+    bool stopping, any_ended;
+    uv_thread_t ended; /* the last one; nobody has joined it yet */
+} mcp__workers;
+
+int mcp__workers_init(mcp_loop *loop);
+/* Ends the threads; nothing runs any more. */
+void mcp__workers_free(mcp_loop *loop);
+/* What has not begun never runs; its `done` is called soon. */
+void mcp__workers_cancel(mcp_loop *loop);
+int mcp__host_work(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
+int mcp__host_work_long(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
+
+/* ---- loop.c ------------------------------------------------------------------------------------- */
+
+struct mcp_loop {
+    uv_loop_t uv;
+    uv_async_t wakeup; /* mcp_loop_stop() */
+    uv_timer_t pause;  /* mcp_loop_step() */
+    atomic_bool stop;
+    mcp_allocator allocator;
+    mcp_host host;
+    mcp__link things; /* the host's timers and polls */
+    mcp__link works;  /* queued or running on worker threads, or on their way back */
+    mcp__posts posts;
+    mcp__workers workers;
+    int log_level;
+    size_t log_lost; /* lines that stderr did not take */
+    struct mcp__net
+        *net; /* http_server/net.h; a program that never listens does not even link it */
+    void (*net_free)(struct mcp__net *net);
+    struct mcp__web *web; /* http_client/client.h; the same */
+    void (*web_stop)(struct mcp__web *web);
+};
+
+/* Whether mcp_loop_stop() was called since the last time that this was asked. */
+bool mcp__loop_stopped(mcp_loop *loop);
+/* The time of this turn: cheap, but old after something slow. */
+static inline int64_t mcp__loop_now(const mcp_loop *loop)
+{
+    return (int64_t)uv_now(&loop->uv);
+}
+/* MCP_EIO with libuv's text, or MCP_ENOMEM. */
+int mcp__uv_fail(mcp_error *error, int status, const char *what);
+
+/* ---- log.c -------------------------------------------------------------------------------------- */
+
+/* Copies text so that it is harmless on a terminal: control characters and what is not UTF-8 become
+ * \xNN; cut (at a character) when there is no room. Writes at most room bytes with the NUL; returns
+ * the length. */
+size_t mcp__log_escape(char *to, size_t room, mcp_str text);
+void mcp__log_line(mcp_loop *loop, const char *level, const char *line);
+
+#endif

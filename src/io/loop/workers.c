@@ -1,0 +1,365 @@
+/* workers.c: threads for what blocks: the mcp_host's `work` and `work_long`.
+ *
+ * A pool of the loop's own. A few threads are started as work comes; more, up to the limit, when work has
+ * waited for some milliseconds because all of them are busy: so short jobs run on few threads, and hundreds
+ * that sleep each get one. Threads with nothing to do end. What is long never has all threads: some are kept
+ * for the rest.
+ *
+ * What may surprise: idle threads are a stack, so that the ones used last are used first and the others can
+ * end; and a thread that ends joins the one that ended before it, so that nobody keeps a list.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+
+#include "io/loop/loop.h"
+
+enum {
+    DEFAULT_THREADS = 256,
+    MAX_THREADS = 4096,
+    DEFAULT_WAITING = 4096,
+    EAGER = 4,           /* threads that are started without waiting */
+    GROW_MS = 5,         /* how long work waits before another thread is started for it */
+    STACK = 1024 * 1024, /* of address space: only what is used costs memory */
+    IDLE_MS = 5000,
+};
+
+typedef struct job {
+    mcp__posted posted; /* first: how it comes back */
+    mcp__link all;      /* in loop->works */
+    mcp__link queued;   /* in a lane; points at itself once it was taken */
+    mcp_loop *loop;
+    uint64_t since;
+    mcp__lane lane;
+    void (*run)(void *arg);
+    void (*done)(void *arg);
+    void *arg;
+} job;
+
+/* A thread with nothing to do; lives on its stack. */
+typedef struct idle {
+    mcp__link link;
+    uv_cond_t wake;
+    bool called;
+} idle;
+
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+/* One in eight threads is kept for what is short, and one of two. */
+static void set_limits(mcp__workers *w, size_t threads, size_t waiting)
+{
+    w->max_threads = threads;
+    w->max_waiting = waiting;
+    w->max_long = threads > 1 ? threads - (threads + 7) / 8 : threads;
+}
+
+int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting)
+{
+    if (!loop || threads > MAX_THREADS)
+        return MCP_EINVAL;
+    uv_mutex_lock(&loop->workers.lock);
+    set_limits(&loop->workers, threads ? threads : DEFAULT_THREADS,
+               waiting ? waiting : DEFAULT_WAITING);
+    uv_mutex_unlock(&loop->workers.lock);
+    return MCP_OK;
+}
+
+/* ---- a thread; all of this but the work itself under the lock ----------------------------------------- */
+
+static bool may_run(const mcp__workers *w, mcp__lane lane)
+{
+    return lane == MCP__LANE_SHORT || w->long_running < w->max_long;
+}
+
+static bool has_work(const mcp__workers *w, mcp__lane lane)
+{
+    return !mcp__list_empty(&w->lanes[lane]) && may_run(w, lane);
+}
+
+/* From this lane, or else from the other. */
+static job *take(mcp__workers *w, mcp__lane lane)
+{
+    for (int i = 0; i < MCP__LANES; i++, lane = MCP__LANE_LONG - lane) {
+        mcp__link *head = &w->lanes[lane];
+        if (!has_work(w, lane))
+            continue;
+        job *j = mcp__container(head->next, job, queued);
+        mcp__list_remove(&j->queued);
+        w->waiting--;
+        w->long_running += lane == MCP__LANE_LONG;
+        return j;
+    }
+    return NULL;
+}
+
+/* Returns the lane that has a thread less now, and first claim on this one: nobody else was called for
+ * what is long while the limit was reached. */
+static mcp__lane run(mcp__workers *w, job *j)
+{
+    mcp__lane lane = j->lane;
+
+    uv_mutex_unlock(&w->lock);
+    j->run(j->arg);
+    mcp__post(j->loop, &j->posted);
+    uv_mutex_lock(&w->lock);
+    w->long_running -= lane == MCP__LANE_LONG;
+    return lane;
+}
+
+/* False: nothing came for a while. */
+static bool wait_for_work(mcp__workers *w, idle *self)
+{
+    int status = 0;
+
+    self->called = false;
+    mcp__list_append(&w->idle, &self->link);
+    while (!self->called && !w->stopping && status != UV_ETIMEDOUT)
+        status = uv_cond_timedwait(&self->wake, &w->lock, w->idle_ms * 1000000);
+    mcp__list_remove(&self->link);
+    w->starting -= self->called;
+    return self->called;
+}
+
+/* Unlocks; the thread ends right after it. */
+static void leave(mcp__workers *w)
+{
+    uv_thread_t before = w->ended;
+    bool any = w->any_ended;
+
+    w->ended = uv_thread_self();
+    w->any_ended = true;
+    w->threads--;
+    uv_cond_signal(&w->left);
+    uv_mutex_unlock(&w->lock);
+    if (any)
+        uv_thread_join(&before);
+}
+
+static void thread_main(void *arg)
+{
+    mcp__workers *w = arg;
+    idle self = {0};
+    bool can_wait = uv_cond_init(&self.wake) == 0;
+    bool more = true;
+    mcp__lane lane = MCP__LANE_SHORT;
+
+    mcp__list_init(&self.link);
+    uv_mutex_lock(&w->lock);
+    w->starting--;
+    while (more) {
+        job *j = take(w, lane);
+        if (j)
+            lane = run(w, j);
+        else
+            more = can_wait && !w->stopping && wait_for_work(w, &self);
+    }
+    if (can_wait)
+        uv_cond_destroy(&self.wake);
+    leave(w);
+}
+
+/* Signals are for the program's own threads, but for those that a crash raises. */
+static bool start_thread(mcp__workers *w)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    const uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = STACK};
+    uv_thread_t thread;
+    sigset_t blocked, before;
+
+    sigfillset(&blocked);
+    for (size_t i = 0; i < MCP__COUNT(own); i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int status = uv_thread_create_ex(&thread, &options, thread_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->threads += status == 0;
+    w->starting += status == 0;
+    return status == 0;
+}
+
+/* ---- the loop's side ------------------------------------------------------------------------------------ */
+
+/* How many jobs have waited for so long that each should have a thread. */
+static size_t overdue(const mcp__workers *w, uint64_t now)
+{
+    size_t n[MCP__LANES] = {0};
+
+    for (size_t lane = 0; lane < MCP__LANES; lane++) {
+        const mcp__link *head = &w->lanes[lane];
+        for (mcp__link *at = head->next; at != head && n[lane] < w->max_threads; at = at->next) {
+            if (now - mcp__container(at, job, queued)->since < (uint64_t)GROW_MS * 1000000)
+                break;
+            n[lane]++;
+        }
+    }
+    size_t room = w->max_long - MCP__MIN(w->long_running, w->max_long);
+    return n[MCP__LANE_SHORT] + MCP__MIN(n[MCP__LANE_LONG], room);
+}
+
+static bool can_grow(const mcp__workers *w)
+{
+    return w->threads < w->max_threads &&
+           (has_work(w, MCP__LANE_SHORT) || has_work(w, MCP__LANE_LONG));
+}
+
+static void grow(uv_timer_t *timer)
+{
+    mcp__workers *w = timer->data;
+
+    uv_mutex_lock(&w->lock);
+    size_t wanted = overdue(w, uv_hrtime());
+    wanted -= MCP__MIN(wanted, w->starting);
+    while (wanted-- && can_grow(w) && start_thread(w))
+        ;
+    bool again = can_grow(w);
+    uv_mutex_unlock(&w->lock);
+    if (again)
+        uv_timer_start(timer, grow, GROW_MS, 0);
+}
+
+/* Sees to it that somebody takes what was queued; false: there is no thread and none can be started. */
+static bool call_somebody(mcp__workers *w, mcp__lane lane)
+{
+    if (!may_run(w, lane))
+        return true; /* who ends such work takes it */
+    if (!mcp__list_empty(&w->idle)) {
+        idle *i = mcp__container(w->idle.prev, idle, link);
+        mcp__list_remove(&i->link);
+        i->called = true;
+        w->starting++;
+        uv_cond_signal(&i->wake);
+        return true;
+    }
+    if (w->threads < EAGER && w->threads < w->max_threads && start_thread(w))
+        return true;
+    if (w->threads && !uv_is_active((uv_handle_t *)&w->growth)) {
+        uv_update_time(w->growth.loop);
+        uv_timer_start(&w->growth, grow, GROW_MS, 0);
+    }
+    return w->threads > 0;
+}
+
+static int enqueue(mcp__workers *w, job *j)
+{
+    int rc = MCP_OK;
+
+    uv_mutex_lock(&w->lock);
+    if (w->waiting >= w->max_waiting) {
+        rc = MCP_ELIMIT;
+    } else {
+        mcp__list_append(&w->lanes[j->lane], &j->queued);
+        w->waiting++;
+        if (!call_somebody(w, j->lane)) {
+            mcp__list_remove(&j->queued);
+            w->waiting--;
+            rc = MCP_EIO;
+        }
+    }
+    uv_mutex_unlock(&w->lock);
+    return rc;
+}
+
+static void finished(mcp__posted *posted)
+{
+    job j = *(job *)(void *)posted;
+    mcp_loop *loop = j.loop;
+
+    mcp__list_remove(&((job *)(void *)posted)->all);
+    mcp__release(&loop->allocator, posted);
+    if (mcp__list_empty(&loop->works))
+        uv_unref((uv_handle_t *)&loop->posts.wakeup);
+    j.done(j.arg);
+}
+
+static int submit(mcp_loop *loop, mcp__lane lane, void (*fn)(void *arg), void (*done)(void *arg),
+                  void *arg)
+{
+    if (!fn || !done)
+        return MCP_EINVAL;
+    job *j = mcp__alloc(&loop->allocator, sizeof(*j));
+    if (!j)
+        return MCP_ENOMEM;
+    *j = (job){.posted.run = finished,
+               .loop = loop,
+               .since = uv_hrtime(),
+               .lane = lane,
+               .run = fn,
+               .done = done,
+               .arg = arg};
+    mcp__list_init(&j->queued);
+    mcp__list_append(&loop->works, &j->all);
+    int rc = enqueue(&loop->workers, j);
+    if (rc == MCP_OK) {
+        uv_ref((uv_handle_t *)&loop->posts.wakeup); /* there is something to wait for */
+    } else {
+        mcp__list_remove(&j->all);
+        mcp__release(&loop->allocator, j);
+    }
+    return rc;
+}
+
+int mcp__host_work(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg)
+{
+    return submit(user, MCP__LANE_SHORT, fn, done, arg);
+}
+
+int mcp__host_work_long(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg)
+{
+    return submit(user, MCP__LANE_LONG, fn, done, arg);
+}
+
+/* What runs already cannot be cancelled. */
+void mcp__workers_cancel(mcp_loop *loop)
+{
+    mcp__workers *w = &loop->workers;
+
+    uv_mutex_lock(&w->lock);
+    for (size_t lane = 0; lane < MCP__LANES; lane++) {
+        while (!mcp__list_empty(&w->lanes[lane])) {
+            job *j = mcp__container(w->lanes[lane].next, job, queued);
+            mcp__list_remove(&j->queued);
+            mcp__post(loop, &j->posted);
+        }
+    }
+    w->waiting = 0;
+    uv_mutex_unlock(&w->lock);
+}
+
+int mcp__workers_init(mcp_loop *loop)
+{
+    mcp__workers *w = &loop->workers;
+    int status = uv_mutex_init(&w->lock);
+
+    if (status < 0)
+        return status;
+    status = uv_cond_init(&w->left);
+    if (status < 0) {
+        uv_mutex_destroy(&w->lock);
+        return status;
+    }
+    for (size_t lane = 0; lane < MCP__LANES; lane++)
+        mcp__list_init(&w->lanes[lane]);
+    mcp__list_init(&w->idle);
+    set_limits(w, DEFAULT_THREADS, DEFAULT_WAITING);
+    w->idle_ms = IDLE_MS;
+    uv_timer_init(&loop->uv, &w->growth);
+    w->growth.data = w;
+    return 0;
+}
+
+void mcp__workers_free(mcp_loop *loop)
+{
+    mcp__workers *w = &loop->workers;
+
+    uv_mutex_lock(&w->lock);
+    w->stopping = true;
+    for (mcp__link *at = w->idle.next; at != &w->idle; at = at->next)
+        uv_cond_signal(&mcp__container(at, idle, link)->wake);
+    while (w->threads)
+        uv_cond_wait(&w->left, &w->lock);
+    uv_mutex_unlock(&w->lock);
+    if (w->any_ended)
+        uv_thread_join(&w->ended);
+    uv_cond_destroy(&w->left);
+    uv_mutex_destroy(&w->lock);
+}

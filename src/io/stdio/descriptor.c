@@ -1,0 +1,86 @@
+/* descriptor.c: the standard descriptors, taken over for a while and given back as they were.
+ *
+ * Whether a descriptor blocks is a property of the open file, which other processes may share: a pipe's
+ * or socket's flags are restored at the end; a terminal, which is always shared with a shell, is opened
+ * once more instead. Descriptor 1 is not given back: what the program printed meanwhile may still be in
+ * stdio's buffer, and must not reach the peer when that is flushed at exit.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/stdio/stdio.h"
+
+int mcp__descriptor_fill_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        if (open("/dev/null", O_RDWR) != fd) /* the lowest that is free */
+            return -1;
+    }
+    return 0;
+}
+
+/* A description of the terminal of our own; the same descriptor where that cannot be had. */
+static void open_again(mcp__descriptor *d, int mode)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", d->fd);
+    int fd = open(path, mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return;
+    if (d->owned)
+        close(d->fd);
+    d->fd = fd;
+    d->owned = true;
+}
+
+static void look_at(mcp__descriptor *d, int mode)
+{
+    struct stat st;
+
+    if (fstat(d->fd, &st) < 0)
+        return;
+    d->fifo = S_ISFIFO(st.st_mode);
+    if (S_ISCHR(st.st_mode) && isatty(d->fd))
+        open_again(d, mode);
+    d->flags = fcntl(d->fd, F_GETFL);
+}
+
+int mcp__descriptor_input(mcp__descriptor *d, int fd)
+{
+    *d = (mcp__descriptor){.fd = -1, .flags = -1};
+    if (fcntl(fd, F_GETFD) < 0)
+        return -1;
+    d->fd = fd;
+    look_at(d, O_RDONLY);
+    return 0;
+}
+
+int mcp__descriptor_output(mcp__descriptor *d, int fd, bool take)
+{
+    *d = (mcp__descriptor){.fd = -1, .flags = -1};
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (copy < 0)
+        return -1;
+    d->fd = copy;
+    d->owned = true;
+    look_at(d, O_WRONLY);
+    return take && dup2(STDERR_FILENO, fd) < 0 ? -1 : 0;
+}
+
+void mcp__descriptor_release(mcp__descriptor *d)
+{
+    if (d->fd < 0)
+        return;
+    if (d->flags >= 0)
+        fcntl(d->fd, F_SETFL, d->flags);
+    if (d->owned)
+        close(d->fd);
+    d->fd = -1;
+}

@@ -1,0 +1,179 @@
+/* lines.c: a stream of bytes cut into lines, which are handed out in place, without a copy.
+ *
+ * It reads nothing itself: the caller reads to where mcp__lines_room() says. A line that is too long is
+ * thrown away while it streams in, but for its first and its last 4 KiB, so memory is bounded by max_line. What may
+ * surprise: when there is no memory for a line that would be allowed, it is treated like one that is
+ * too long, because a peer who is told so can go on.
+ */
+#define _GNU_SOURCE
+#include "io/stdio/stdio.h"
+
+enum {
+    CHUNK = 64 * 1024,       /* first size, and what an idle buffer shrinks to */
+    MIN_ROOM = 16 * 1024,    /* less than this is not worth a read */
+    KEEP_IDLE = 1024 * 1024, /* an empty buffer above this is given back */
+    HEAD = 4096,             /* what is kept of a line that is too long, */
+    TAIL = 4096,             /* and of its end */
+};
+
+void mcp__lines_init(mcp__lines *l, const mcp_allocator *allocator, size_t max_line)
+{
+    *l = (mcp__lines){.allocator = allocator, .max_line = max_line};
+}
+
+void mcp__lines_free(mcp__lines *l)
+{
+    mcp__release(l->allocator, l->ptr);
+    l->ptr = NULL;
+    l->cap = l->start = l->end = l->scanned = 0;
+}
+
+/* While discarding: keeps the last of what is behind the head. */
+static void keep_tail(mcp__lines *l)
+{
+    size_t kept = MCP__MIN(l->end - l->scanned, (size_t)TAIL);
+
+    memmove(l->ptr + l->scanned, l->ptr + l->end - kept, kept);
+    l->end = l->scanned + kept;
+}
+
+/* Keeps the head at the buffer's start, and the tail behind it; the rest of the line goes over what follows. */
+static void discard_rest(mcp__lines *l)
+{
+    if (l->start)
+        memmove(l->ptr, l->ptr + l->start, l->end - l->start);
+    l->end -= l->start;
+    l->start = 0;
+    l->scanned = MCP__MIN(l->end, (size_t)HEAD);
+    l->discarding = true;
+    keep_tail(l);
+}
+
+static void to_front(mcp__lines *l)
+{
+    if (!l->start)
+        return;
+    memmove(l->ptr, l->ptr + l->start, l->end - l->start);
+    l->end -= l->start;
+    l->scanned -= l->start;
+    l->start = 0;
+}
+
+static bool grow(mcp__lines *l)
+{
+    size_t cap = l->cap ? l->cap * 2 : CHUNK;
+    char *ptr = cap > l->cap ? mcp__resize(l->allocator, l->ptr, cap) : NULL;
+
+    if (!ptr)
+        return false;
+    l->ptr = ptr;
+    l->cap = cap;
+    return true;
+}
+
+char *mcp__lines_room(mcp__lines *l, size_t *room)
+{
+    if (l->start == l->end && !l->discarding) {
+        l->start = l->end = l->scanned = 0;
+        if (l->cap > KEEP_IDLE)
+            mcp__lines_free(l);
+    }
+    if (l->cap - l->end < MIN_ROOM)
+        to_front(l);
+    if (l->cap - l->end < MIN_ROOM && !grow(l)) {
+        if (l->cap < HEAD + TAIL + MIN_ROOM)
+            return NULL;
+        discard_rest(l);
+    }
+    *room = MCP__MIN(l->cap - l->end, (size_t)CHUNK);
+    return l->ptr + l->end;
+}
+
+void mcp__lines_added(mcp__lines *l, size_t n)
+{
+    assert(n <= l->cap - l->end);
+    l->end += n;
+}
+
+static mcp_str without_cr(mcp_str line)
+{
+    if (line.len && line.ptr[line.len - 1] == '\r')
+        line.len--;
+    return line;
+}
+
+/* A whole line that is too long. */
+static int oversized(mcp__lines *l, mcp_str found, mcp_str *line)
+{
+    size_t tail = MCP__MIN(found.len, (size_t)TAIL);
+
+    l->tail = (mcp_str){found.ptr + found.len - tail, tail};
+    *line = (mcp_str){found.ptr, MCP__MIN(found.len, (size_t)HEAD)};
+    return MCP__LINE_OVERSIZED;
+}
+
+/* The end of the line whose rest is thrown away was found. */
+static int take_discarded(mcp__lines *l, size_t end, size_t next, mcp_str *line)
+{
+    size_t head = l->scanned, tail = MCP__MIN(end - head, (size_t)TAIL);
+
+    *line = (mcp_str){l->ptr, head};
+    l->tail = (mcp_str){l->ptr + end - tail, tail};
+    *(tail ? &l->tail : line) = without_cr(tail ? l->tail : *line);
+    l->discarding = false;
+    l->start = l->scanned = next;
+    return MCP__LINE_OVERSIZED;
+}
+
+static int next_discarding(mcp__lines *l, mcp_str *line)
+{
+    size_t head = l->scanned;
+    const char *nl = l->end > head ? memchr(l->ptr + head, '\n', l->end - head) : NULL;
+
+    if (nl)
+        return take_discarded(l, (size_t)(nl - l->ptr), (size_t)(nl - l->ptr) + 1, line);
+    keep_tail(l);
+    return MCP__LINE_NONE;
+}
+
+static int no_newline(mcp__lines *l)
+{
+    l->scanned = l->end;
+    if (l->end - l->start - 1 > l->max_line) /* one may be a \r */
+        discard_rest(l);
+    return MCP__LINE_NONE;
+}
+
+int mcp__lines_next(mcp__lines *l, mcp_str *line)
+{
+    if (MCP__UNLIKELY(l->discarding))
+        return next_discarding(l, line);
+    while (l->scanned < l->end) {
+        const char *nl = memchr(l->ptr + l->scanned, '\n', l->end - l->scanned);
+        if (!nl)
+            return no_newline(l);
+        mcp_str found = {l->ptr + l->start, (size_t)(nl - l->ptr) - l->start};
+        l->start = l->scanned = (size_t)(nl - l->ptr) + 1;
+        found = without_cr(found);
+        if (MCP__UNLIKELY(found.len > l->max_line))
+            return oversized(l, found, line);
+        if (found.len) {
+            *line = found;
+            return MCP__LINE_WHOLE;
+        }
+    }
+    return MCP__LINE_NONE;
+}
+
+int mcp__lines_rest(mcp__lines *l, mcp_str *line)
+{
+    if (l->discarding)
+        return take_discarded(l, l->end, l->end, line);
+    if (l->start == l->end)
+        return MCP__LINE_NONE;
+    *line = without_cr((mcp_str){l->ptr + l->start, l->end - l->start});
+    l->start = l->scanned = l->end;
+    if (line->len > l->max_line)
+        return oversized(l, *line, line);
+    return line->len ? MCP__LINE_WHOLE : MCP__LINE_NONE;
+}
