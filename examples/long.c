@@ -41,17 +41,17 @@ static void nap_step(void *arg);
 static bool nap_for(nap *n, double seconds)
 {
     mcp_host_timer *timer =
-        n->host->timer_start(n->host->user, (uint64_t)(seconds * 1000), nap_step, n);
+        n->host->timer_start((uint64_t)(seconds * 1000), nap_step, n, n->host->user);
     if (!timer)
         return false;
-    n->host->timer_stop(n->host->user, n->timer); /* the one before; it may be over */
+    n->host->timer_stop(n->timer, n->host->user); /* the one before; it may be over */
     n->timer = timer;
     return true;
 }
 
 static void nap_end(nap *n, int outcome)
 {
-    n->host->timer_stop(n->host->user, n->timer);
+    n->host->timer_stop(n->timer, n->host->user);
     finish(n->req, n->counts, outcome);
 }
 

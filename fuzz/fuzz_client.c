@@ -47,7 +47,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     check(!memchr(message.ptr, '\n', message.len));
     check(mcp_json_parse(message, &limits, NULL, &doc, NULL) == MCP_OK);
     const mcp_json *root = mcp_json_root(doc);
-    mcp_client_output output = mcp_client_sending(p->client);
+    mcp_client_output output = *mcp_client_sending(p->client);
     if (output.kind == MCP_OUTPUT_REQUEST) {
         check(p->http ? exchange != 0 : exchange == 0);
         check(mcp_str_eq(mcp_json_string(mcp_json_get(root, "method")), output.method));

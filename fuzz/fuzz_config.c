@@ -39,11 +39,11 @@ static void ask(access_rules *rules, notes *said, mcp_str text)
     for (int item = 0; item <= MCP_ITEM_TOOL; item++) {
         for (size_t i = 0; rules && i < sizeof names / sizeof *names; i++) {
             mcp_str name = mcp_str_from(names[i]);
-            bool may = access_may(rules, NULL, (mcp_item)item, name);
-            require(may == access_may(rules, "anonymous", (mcp_item)item, name));
+            bool may = access_may(NULL, (mcp_item)item, name, rules);
+            require(may == access_may("anonymous", (mcp_item)item, name, rules));
         }
         if (rules)
-            access_may(rules, "alice", (mcp_item)item, text);
+            access_may("alice", (mcp_item)item, text, rules);
     }
     mcp_resource r = {.size = sizeof r, .uri = names[0], .name = "a"};
     if (said)

@@ -102,7 +102,7 @@ static mcp_server *new_server(void)
 
 /* ---- a connection ------------------------------------------------------------------------------------ */
 
-static int fill(void *user, void *bytes, size_t len)
+static int fill(void *bytes, size_t len, void *user)
 {
     memset(bytes, ++((run *)user)->random, len);
     return MCP_OK;

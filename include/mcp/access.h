@@ -31,7 +31,7 @@ typedef struct mcp_access {
      * template, with nothing encoded that need not be, and without {?...}, {&...} and {;...}. What resolve refuses is
      * not there, and `may` is not asked. The same answer for the same question
      * until mcp_server_set_access() is called again. Called very often: it should be quick. Required. */
-    bool (*may)(void *user, const char *principal, mcp_item item, mcp_str name);
+    bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
     void *user;
     /* Called when the server does not need `user` any more. May be NULL. */
     void (*release)(void *user);

@@ -2,8 +2,9 @@
  *
  * Nothing in libmcp logs, prints, reads the environment, installs signal handlers or keeps globals.
  * A function that can fail returns an int: MCP_OK (or a positive outcome that its comment names) or
- * a negative MCP_E* code. An out parameter named `ret` is written only on success, an `mcp_error`
- * only on failure; it lives in the caller's memory, nothing is thread-local.
+ * a negative MCP_E* code. An out parameter named `ret` is written only on success. An `mcp_error` says
+ * why a call failed, and is empty after one that did not; it lives in the caller's memory, nothing is
+ * thread-local. NULL where something is required is MCP_EINVAL.
  */
 #ifndef MCP_BASE_H
 #define MCP_BASE_H
@@ -115,7 +116,8 @@ MCP_API const char *mcp_error_text(int code);
 
 /* Why a call failed, for a person. Owned by the caller, who may pass NULL where he does not care.
  * `offset` is a byte offset into the input that was bad, where one makes sense, else 0. `text` is
- * one sentence without a full stop, NUL-terminated, cut at a UTF-8 boundary when it is too long. */
+ * one sentence without a full stop, NUL-terminated, cut at a UTF-8 boundary when it is too long. After a
+ * call that succeeds `code` is MCP_OK and `text` is empty. */
 typedef struct mcp_error {
     int code;
     size_t offset;
@@ -125,7 +127,9 @@ typedef struct mcp_error {
 /* ---- options ---------------------------------------------------------------------------------- */
 
 /* Every option or descriptor struct begins with `size`; zero in any other field is its default, and
- * fields are only ever appended, so that a program built against an older header keeps working.
+ * fields are only ever appended, so that a program built against an older header keeps working. A `size`
+ * that is not set is MCP_EINVAL. In an array each element has the same `size`. In a struct that the library
+ * hands out `size` says which fields it knows. docs/api-stability.md has the whole promise.
  *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
 #define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
 

@@ -92,13 +92,15 @@ typedef enum mcp_output_kind {
 } mcp_output_kind;
 
 typedef struct mcp_output_info {
+    size_t size; /* set by the library */
     mcp_output_kind kind;
     int code;       /* of a response that is an error, else 0 */
     bool malformed; /* the request was refused for its envelope, before its method was looked at */
+    int reserved;
 } mcp_output_info;
 
 /* Valid only within `send`. */
-MCP_API mcp_output_info mcp_channel_output_info(const mcp_channel *channel);
+MCP_API const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel);
 
 /* Takes one message. Whatever is wrong with it is answered to the peer as the specification says; the
  * channel can go on. MCP_OK; MCP_ECLOSED after mcp_channel_close(); MCP_ENOMEM when not even an error

@@ -184,6 +184,7 @@ MCP_API mcp_str mcp_client_instructions(const mcp_client *client);
 
 /* notifications/progress of a call. Told only when it grew. */
 typedef struct mcp_progress {
+    size_t size; /* set by the library */
     double progress;
     bool has_total;
     double total;
@@ -356,6 +357,7 @@ MCP_API int mcp_question_cancel(mcp_question *question);
 MCP_API int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *error);
 
 typedef struct mcp_root {
+    size_t size;
     const char *uri; /* required; file: */
     const char *name;
 } mcp_root;
@@ -456,7 +458,7 @@ typedef struct mcp_transport_options {
      * MCP_OK, MCP_ECANCELLED (somebody stopped its loop) or another failure. NULL:
      * mcp_client_wait() is not possible. This one may call the channel, and it may end with
      * mcp_client_disconnected(). */
-    int (*step)(void *user, uint64_t ms);
+    int (*step)(uint64_t ms, void *user);
 } mcp_transport_options;
 
 /* Makes the client's channel. Nothing is sent from within: the channel's deadline is due at once
@@ -479,6 +481,7 @@ MCP_API void mcp_client_disconnected(mcp_client *client, const char *why);
 
 /* The message that `send` is being called with; valid only there. */
 typedef struct mcp_client_output {
+    size_t size; /* set by the library */
     mcp_output_kind kind;
     bool modern;    /* its revision is stateless: no session, no GET, no DELETE */
     bool handshake; /* it is initialize: no session id goes with it, and its answer may bring one */
@@ -488,7 +491,7 @@ typedef struct mcp_client_output {
     mcp_str method;      /* empty for an answer */
     uint64_t timeout_ms; /* when we abandon it; 0: never. The transport need not keep time itself */
 } mcp_client_output;
-MCP_API mcp_client_output mcp_client_sending(const mcp_client *client);
+MCP_API const mcp_client_output *mcp_client_sending(mcp_client *client);
 /* The headers that have to go with it, in turn from 0, until false: MCP-Protocol-Version,
  * Mcp-Method, Mcp-Name, Mcp-Param-…, as far as the revision and the message want them. Values
  * are encoded: they go out as they are, also an empty one. Both are NUL-terminated, borrowed
@@ -509,11 +512,11 @@ typedef struct mcp_exchange_end {
     /* The request named a session: then 404 says that it is gone, a new one is made and the call
      * repeated, once. So does 400 with a body about the session, which many servers answer instead. */
     bool session;
-    /* What the server said (429, 503): before that no subscription is made again; 0: nothing. */
-    uint64_t retry_after_ms;
     /* The answer had begun as an event stream, which broke off. A modern server cannot be asked for the rest: the call may be
      * made again (see mcp_client_request()). */
     bool broke_off;
+    /* What the server said (429, 503): before that no subscription is made again; 0: nothing. */
+    uint64_t retry_after_ms;
 } mcp_exchange_end;
 
 /* Tells the engine, once per exchange. It then does what has to follow: fail the call, go on to

@@ -36,17 +36,18 @@ typedef struct mcp_event_store {
     void *user;
     /* Keeps one event (a message; empty: the priming event) of a session's stream. `event` grows by one
      * within a stream. MCP_OK or a negative code, and then it cannot be replayed. */
-    int (*append)(void *user, mcp_str session, uint64_t stream, uint64_t event, mcp_str message);
+    int (*append)(mcp_str session, uint64_t stream, uint64_t event, mcp_str message, void *user);
     /* Calls fn with each kept event of that stream after `event`, in order. MCP_OK, or MCP_ENOTFOUND:
      * nothing is known of the stream, or the event is too old. */
-    int (*replay)(void *user, mcp_str session, uint64_t stream, uint64_t event,
-                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg);
+    int (*replay)(mcp_str session, uint64_t stream, uint64_t event,
+                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg, void *user);
     /* The session ended. */
-    void (*forget)(void *user, mcp_str session);
+    void (*forget)(mcp_str session, void *user);
 } mcp_event_store;
 
 /* One request that was answered (or refused), for a log; borrowed until the call returns. */
 typedef struct mcp_http_record {
+    size_t size;           /* set by the library */
     const char *peer;      /* the connection's */
     const char *principal; /* NULL: nobody in particular */
     mcp_str http_method;
@@ -81,7 +82,7 @@ typedef struct mcp_http_budget_options {
     uint64_t hold_ms;  /* how long who has to wait waits; 5,000 */
     /* At least 32 MiB, and a half of what was held, were given back to the allocator, perhaps not yet all of it: for
      * a program that calls malloc_trim() soon. Not to call the endpoint. May be NULL. */
-    void (*released)(void *user, size_t bytes);
+    void (*released)(size_t bytes, void *user);
     void *user;
     const mcp_allocator *allocator;
 } mcp_http_budget_options;
@@ -110,13 +111,13 @@ typedef struct mcp_http_options {
     /* Who is it? Gets the value of the Authorization header (empty: none) and writes the principal,
      * NUL-terminated. MCP_OK; MCP_EACCESS: 401 with `challenge` in WWW-Authenticate. NULL: everybody is
      * nobody in particular. */
-    int (*authenticate)(void *user, mcp_str authorization, char *principal, size_t room);
+    int (*authenticate)(mcp_str authorization, char *principal, size_t room, void *user);
     const char *challenge; /* "Bearer" */
 
     /* Fills bytes with cryptographic randomness, for session ids; required. MCP_OK or a negative code. */
-    int (*random)(void *user, void *bytes, size_t len);
+    int (*random)(void *bytes, size_t len, void *user);
     /* One answered request. May be NULL. */
-    void (*log)(void *user, const mcp_http_record *record);
+    void (*log)(const mcp_http_record *record, void *user);
     /* The time as in the Date header ("Sun, 06 Nov 1994 08:49:37 GMT"), valid until the next call; should be
      * cheap: it is asked for each answer. NULL: answers carry no Date, as of a server without a clock. */
     mcp_str (*date)(void *user);
@@ -124,7 +125,7 @@ typedef struct mcp_http_options {
      * last call. */
     int64_t (*clock)(void *user);
     /* Lines of the program's own for /metrics: calls add() any number of times. May be NULL. */
-    void (*metrics)(void *user, void (*add)(void *arg, mcp_str text), void *arg);
+    void (*metrics)(void (*add)(mcp_str text, void *arg), void *arg, void *user);
     void *user; /* of the functions above */
 
     const mcp_event_store *event_store; /* NULL: in memory */
@@ -154,7 +155,7 @@ typedef struct mcp_http_options {
     uint64_t handshake_ms;
     /* How the program calls one of these options, for the texts of refusals: "--max-body" for "max_body". NULL, or
      * NULL returned: by the name that it has here. The text is static or lives as long as the endpoint. */
-    const char *(*option_name)(void *user, const char *member);
+    const char *(*option_name)(const char *member, void *user);
     /* Where HTTP+SSE, the transport of 2024-11-05, is served too ("/sse"), for clients that know nothing else: GET opens
      * a stream, whose first event names the path with a session id to POST to; what the server says goes on the
      * stream, and the session ends with it. Whatever limits sessions and protects the endpoint does here too.
@@ -189,7 +190,7 @@ MCP_API void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user),
                                   int64_t (*clock)(void *user), void *user);
 /* Where lines go that a person should see: which limit was met, and how often, for each at most one line in ten
  * seconds. NULL, the default: nowhere. */
-MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(void *user, const char *line),
+MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user),
                                void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
@@ -237,10 +238,10 @@ typedef struct mcp_http_connection_options {
     bool trusted_host; /* a Unix socket: no browser gets here, Host and Origin are not looked at */
     /* The transport shakes hands first, and says mcp_http_handshake_done(). */
     bool handshake;
+    bool no_files; /* descriptors run short: it is refused with 503 */
     /* mcp_http_wants_input() is true again, without a call of the transport's. NULL: what does not fit into the
      * budget is refused at once instead of read later. */
     void (*resume)(mcp_http_connection *connection, void *user);
-    bool no_files; /* descriptors run short: it is refused with 503 */
 } mcp_http_connection_options;
 
 /* MCP_ELIMIT: too many connections (a 503 was written and close called for; *ret is written, free it as

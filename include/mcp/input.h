@@ -80,6 +80,7 @@ typedef struct mcp_elicited {
     mcp_action action;
     const mcp_json
         *content; /* form mode, accepted: an object that conforms to the schema; else NULL */
+    const void *reserved[2]; /* NULL */
 } mcp_elicited;
 
 MCP_API int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what,

@@ -68,12 +68,12 @@ typedef struct mcp_stdio_options {
     size_t size;
     int input; /* descriptors; with both 0 stdin and stdout */
     int output;
+    bool keep_stdout; /* do not take descriptor 1 away from the rest of the program */
+    bool no_signals;  /* do not end on SIGTERM, SIGINT and SIGHUP, nor with the parent process */
     const char *principal;
     size_t max_message; /* as mcp_channel_options */
     size_t max_output;  /* bytes waiting for the reader before reading stops; 1 MiB */
     uint64_t drain_ms;  /* how long answers may take after the end of input; 2000 */
-    bool keep_stdout;   /* do not take descriptor 1 away from the rest of the program */
-    bool no_signals;    /* do not end on SIGTERM, SIGINT and SIGHUP, nor with the parent process */
 } mcp_stdio_options;
 
 /* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input, the
@@ -141,9 +141,9 @@ MCP_API void mcp_listener_close(mcp_listener *listener);
 
 typedef struct mcp_serve_options {
     size_t size;
-    uint64_t drain_ms; /* how long the end may take; 10,000 */
     bool no_signals;   /* do not end on SIGTERM and SIGINT */
     bool drain_now;    /* begin with the end */
+    uint64_t drain_ms; /* how long the end may take; 10,000 */
 } mcp_serve_options;
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a second
@@ -194,7 +194,7 @@ MCP_API int mcp_child_close(mcp_child *child);
 
 /* Reaches a server by Streamable HTTP of every revision, or by HTTP+SSE of 2024-11-05, which the client falls
  * back to (2026-07-28, basic/transports/streamable-http; "Backward Compatibility" there). libcurl is loaded
- * by the first mcp_http_connect() or mcp_loop_fetch() of the process.
+ * by the first mcp_http_client_connect() or mcp_loop_fetch() of the process.
  *
  * Each message of ours is a POST of its own; connections are reused. Legacy servers get a GET for what they
  * have to say unasked, streams that break off are resumed with Last-Event-ID after the time that the server
@@ -202,14 +202,15 @@ MCP_API int mcp_child_close(mcp_child *child);
  * URL, and from http to https on the default ports; no cookies; certificates are checked. */
 typedef struct mcp_http_client mcp_http_client;
 
-typedef int mcp_http_add_fn(void *arg, const char *name, const char *value);
+typedef int mcp_http_add_fn(const char *name, const char *value, void *arg);
 
 typedef struct mcp_http_challenge {
-    int status; /* 401 or 403 */
+    size_t size;      /* set by the library */
+    int status;       /* 401 or 403 */
+    unsigned attempt; /* how often this message was refused, from 1 */
     const char *method, *url;
     mcp_str www_authenticate; /* several joined by ", "; empty: none */
     mcp_str body;             /* as far as it was read: 64 KiB */
-    unsigned attempt;         /* how often this message was refused, from 1 */
 } mcp_http_challenge;
 
 typedef struct mcp_http_client_options {
@@ -230,16 +231,16 @@ typedef struct mcp_http_client_options {
     /* Headers for one request that is about to be sent: calls add() any number of times, which returns
      * MCP_OK, MCP_EINVAL (cannot stand there), MCP_ELIMIT or MCP_ENOMEM. A negative code fails the request. Not to
      * call the client. */
-    int (*request_headers)(void *user, const char *method, const char *url, mcp_http_add_fn *add,
-                           void *arg);
+    int (*request_headers)(const char *method, const char *url, mcp_http_add_fn *add, void *arg,
+                           void *user);
     /* The server wants authorization (401), or other rights (403). MCP_OK: send the message again now, with
      * what request_headers then gives. MCP_PENDING: later, at mcp_http_client_authorized(); what is
      * refused meanwhile is asked about too. A negative code: no, the call fails with MCP_EACCESS. Asked at
      * most 4 times for one message. NULL: no. */
-    int (*challenge)(void *user, const mcp_http_challenge *challenge);
+    int (*challenge)(const mcp_http_challenge *challenge, void *user);
     /* The connection is over (HTTP+SSE only: Streamable HTTP has none that could end); the client was told,
      * and can be connected anew after mcp_http_client_close(). why is for a person. */
-    void (*on_end)(void *user, const char *why);
+    void (*on_end)(const char *why, void *user);
     void *user;
 
     bool no_stream;        /* no GET for what a legacy server says unasked */
@@ -255,9 +256,9 @@ typedef struct mcp_http_client_options {
 /* Connects a client; nothing is sent before its start. Sets SIGPIPE to be ignored where it has its default
  * action. MCP_EINVAL (the URL, a header), MCP_EUNSUPPORTED (no libcurl 7.85 or newer here), MCP_ESTATE (the
  * client is connected already), MCP_EIO, MCP_ENOMEM. */
-MCP_API int mcp_http_connect(mcp_loop *loop, mcp_client *client,
-                             const mcp_http_client_options *options, mcp_http_client **ret,
-                             mcp_error *error);
+MCP_API int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
+                                    const mcp_http_client_options *options, mcp_http_client **ret,
+                                    mcp_error *error);
 /* After MCP_PENDING of `challenge`: MCP_OK sends again what waits for it, a negative code fails that. Not
  * from within `challenge` and request_headers. */
 MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
@@ -274,6 +275,7 @@ MCP_API void mcp_http_client_close(mcp_http_client *http);
 typedef struct mcp_fetch mcp_fetch;
 
 typedef struct mcp_fetched {
+    size_t size;            /* set by the library */
     int status;             /* HTTP */
     const char *media_type; /* of Content-Type, without parameters; empty: none */
     mcp_str body;
@@ -282,7 +284,7 @@ typedef struct mcp_fetched {
 /* rc: MCP_OK, with any status; MCP_ECLOSED (not reached, or broken off), MCP_ETIMEOUT, MCP_ELIMIT (max_bytes),
  * MCP_EACCESS (an address, a certificate, a redirect), MCP_EPROTOCOL, MCP_ENOMEM: then fetched is NULL.
  * Everything is borrowed until it returns. */
-typedef void mcp_fetch_fn(void *user, int rc, const mcp_fetched *fetched, const mcp_error *error);
+typedef void mcp_fetch_fn(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user);
 
 typedef struct mcp_fetch_options {
     size_t size;

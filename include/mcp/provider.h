@@ -90,24 +90,24 @@ typedef struct mcp_host {
     int64_t (*now)(void *user);
     /* Calls fn(arg) once after ms milliseconds. The timer is the host's; stop it with timer_stop, also
      * after it fired. NULL: no memory. */
-    mcp_host_timer *(*timer_start)(void *user, uint64_t ms, void (*fn)(void *arg), void *arg);
-    void (*timer_stop)(void *user, mcp_host_timer *timer);
+    mcp_host_timer *(*timer_start)(uint64_t ms, void (*fn)(void *arg), void *arg, void *user);
+    void (*timer_stop)(mcp_host_timer *timer, void *user);
     /* Calls fn(arg) whenever fd is readable, until poll_stop. NULL: no memory or fd cannot be polled. */
-    mcp_host_poll *(*poll_start)(void *user, int fd, void (*fn)(void *arg), void *arg);
-    void (*poll_stop)(void *user, mcp_host_poll *poll);
+    mcp_host_poll *(*poll_start)(int fd, void (*fn)(void *arg), void *arg, void *user);
+    void (*poll_stop)(mcp_host_poll *poll, void *user);
     /* Runs work(arg) on a worker thread, then done(arg) on the server's thread; once all channels are
      * gone, done(arg) alone will do. MCP_OK or a negative code (MCP_ELIMIT: too much is waiting already),
      * and then neither is called. NULL member: there are no workers. */
-    int (*work)(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+    int (*work)(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user);
     /* One line for the operator's log, without a newline; NULL member: nobody listens. level is one of
      * "debug", "info", "warning", "error". */
-    void (*log)(void *user, const char *level, const char *line);
+    void (*log)(const char *level, const char *line, void *user);
     /* As `work`, for what may take long (a tool that waits for another service): however much of it there
      * is, what `work` got is not held up by it. NULL member: `work` does. */
-    int (*work_long)(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg);
+    int (*work_long)(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user);
     /* From any thread: runs fn(arg) on the server's thread, soon, in the order of the calls. MCP_OK or a
      * negative code, and then it is not called. NULL member: other threads cannot come in. */
-    int (*post)(void *user, void (*fn)(void *arg), void *arg);
+    int (*post)(void (*fn)(void *arg), void *arg, void *user);
 } mcp_host;
 
 /* The host of the server, NULL when it has none. mcp_server_set_host() copies the struct; call it before

@@ -126,6 +126,7 @@ MCP_API void mcp_schema_free(mcp_schema *schema);
 
 /* One reason why a value does not conform. Everything is borrowed until the callback returns. */
 typedef struct mcp_schema_issue {
+    size_t size;       /* set by the library */
     mcp_str path;      /* JSON Pointer to the value (RFC 6901); empty is the whole */
     mcp_str keyword;   /* "type" */
     mcp_str expected;  /* "expected string, got integer": for a person or a model; UTF-8, without

@@ -29,6 +29,8 @@ extern "C" {
 typedef struct mcp_server mcp_server;
 struct mcp_host; /* mcp/provider.h */
 
+#define MCP_TTL_NONE UINT64_MAX
+
 typedef struct mcp_server_options {
     size_t size;
     const char *name;    /* required; everything is copied */
@@ -41,7 +43,7 @@ typedef struct mcp_server_options {
     const char *instructions; /* guidance for the model; mcp_server_set_instructions() changes it */
 
     size_t page_size;     /* entries in one page of a list; 1000 */
-    uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; 0 is the default */
+    uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; MCP_TTL_NONE: not at all */
     uint64_t read_ttl_ms; /* the same for resources; default 0: always fresh */
     bool cache_public;    /* cacheScope "public": nothing depends on who asks. Default: private */
     uint64_t coalesce_ms; /* changes within this time become one notification; 100, at
@@ -59,7 +61,7 @@ typedef struct mcp_server_options {
     uint64_t input_timeout_ms;
     /* Fills bytes with cryptographic randomness (MCP_OK or a negative code), and milliseconds since 1970;
      * NULL: the system's. */
-    int (*random)(void *user, void *bytes, size_t len);
+    int (*random)(void *bytes, size_t len, void *user);
     int64_t (*clock)(void *user);
     void *user; /* for these two, and option_name */
 
@@ -82,7 +84,7 @@ typedef struct mcp_server_options {
     /* How the program calls one of these options, for the texts of errors: "--calls-per-second" for
      * "calls_per_second". NULL, or NULL returned: by the name that it has here. The text is static or lives as
      * long as the server. */
-    const char *(*option_name)(void *user, const char *member);
+    const char *(*option_name)(const char *member, void *user);
     /* How many bytes what was announced with mcp_request_work_sized() may take at the same time, of all callers
      * together; 128 MiB. SIZE_MAX: any number. */
     size_t max_work_memory;
@@ -176,10 +178,10 @@ MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_templ
 
 typedef struct mcp_prompt_argument {
     size_t size;
+    bool required;    /* a prompts/get without it is refused before the handler runs */
     const char *name; /* required */
     const char *title;
     const char *description;
-    bool required; /* a prompts/get without it is refused before the handler runs */
 } mcp_prompt_argument;
 
 /* Answers prompts/get with mcp_reply_content() and its like. `arguments` is an object of strings or
@@ -333,7 +335,7 @@ typedef struct mcp_usage {
  * answering, whatever peers ask for. Durations are by the host's clock; without a host by what the channels were told,
  * so that a handler that answers at once takes no time. */
 MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
-                              void (*each)(void *user, const mcp_usage *usage), void *user);
+                              void (*each)(const mcp_usage *usage, void *user), void *user);
 
 /* ---- other threads ---------------------------------------------------------------------------------------- */
 

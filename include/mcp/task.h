@@ -80,6 +80,7 @@ typedef struct mcp_task {
     mcp_str principal; /* .ptr NULL: nobody in particular */
     mcp_str revision;  /* "2026-07-28" */
     mcp_task_status status;
+    bool is_error;      /* what `detail` is */
     mcp_str message;    /* empty: none */
     int64_t created_ms; /* since 1970 */
     int64_t updated_ms;
@@ -88,20 +89,29 @@ typedef struct mcp_task {
     /* JSON text of an object: the result, the error (is_error), or of MCP_TASK_INPUT_REQUIRED what is asked
      * for; empty: none. */
     mcp_str detail;
-    bool is_error;
 } mcp_task;
+
+/* For a store: copies as much of `from` as `to` has room for; `size` says that of both. */
+static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
+{
+    size_t size = to->size;
+    memcpy(to, from, size < from->size ? size : from->size);
+    to->size = size;
+}
 
 /* A store of your own: a table of a database, say, so that results outlive the process. The server removes what
  * is over; it never has two tasks with the same id. Calls come on the server's thread and must not block for
  * long. */
 typedef struct mcp_task_store {
     size_t size;
+    void *user;
     /* Keeps a copy of a new task; MCP_OK, MCP_ELIMIT (there are too many), or another negative code. */
     int (*add)(const mcp_task *task, void *user);
     /* Keeps the new state of one: everything but sequence, id, principal, revision and created_ms may have
      * changed. MCP_OK, MCP_ENOTFOUND, MCP_ELIMIT (the detail is too large), …; then the old one is kept. */
     int (*update)(const mcp_task *task, void *user);
-    /* MCP_OK, or MCP_ENOTFOUND, …. What *ret points to is borrowed until the next call. */
+    /* Writes what is kept with mcp_task_copy(). MCP_OK, or MCP_ENOTFOUND, …. What *ret then points to is borrowed
+     * until the next call. */
     int (*get)(mcp_str id, mcp_task *ret, void *user);
     /* Calls each(task, arg) for all with a higher sequence, in its order, until it returns anything but MCP_OK;
      * returns that. `each` may remove the task that it got, and no other. `detail` may be left out. */
@@ -127,8 +137,7 @@ typedef struct mcp_task_settings {
      * answers to them; 64 MiB. */
     size_t max_running_bytes;
 
-    const mcp_task_store *store; /* copied; all members but release are required */
-    void *store_user;
+    const mcp_task_store *store; /* copied; all members but user and release are required */
 } mcp_task_settings;
 
 /* Tasks are offered from the first tool on that declares task_support; this says how, and has them offered

@@ -68,7 +68,7 @@ static int put_fetched(const fetching *f, const mcp_fetched *fetched)
 
 /* ---- the way there ------------------------------------------------------------------------------------ */
 
-static void on_fetched(void *user, int rc, const mcp_fetched *fetched, const mcp_error *error)
+static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user)
 {
     fetching *f = user;
     bar_clear();

@@ -299,14 +299,14 @@ static int spawn(ctl *c)
     return exit_code_of(rc);
 }
 
-static void on_http_end(void *user, const char *why)
+static void on_http_end(const char *why, void *user)
 {
     (void)why;
     ((session *)user)->ended = true;
 }
 
 /* What comes with the refusal, if anything, says less than that it is one. */
-static int on_challenge(void *user, const mcp_http_challenge *challenge)
+static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
     (void)user, (void)challenge;
     return MCP_EACCESS;
@@ -316,7 +316,7 @@ static int connect_address(ctl *c)
 {
     mcp_error error = {0};
     session *s = c->session;
-    int rc = mcp_http_connect(
+    int rc = mcp_http_client_connect(
         s->loop, s->client,
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,

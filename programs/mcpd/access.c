@@ -147,7 +147,7 @@ static bool covers(const rule *r, mcp_item item, mcp_str name)
     return item == MCP_ITEM_TEMPLATE && r->allow && r->has[MCP_ITEM_RESOURCE] && leads_to(r, name);
 }
 
-bool access_may(void *user, const char *principal, mcp_item item, mcp_str name)
+bool access_may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     const access_rules *rules = user;
     mcp_str who = mcp_str_from(principal ? principal : "anonymous");

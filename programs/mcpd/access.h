@@ -18,7 +18,7 @@ int access_read(config *c, access_rules **ret);
 /* NULL is allowed. */
 void access_free(access_rules *rules);
 /* As mcp_access.may; `user` are the rules. */
-bool access_may(void *user, const char *principal, mcp_item item, mcp_str name);
+bool access_may(const char *principal, mcp_item item, mcp_str name, void *user);
 
 typedef struct notes notes;
 

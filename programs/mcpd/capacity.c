@@ -47,17 +47,17 @@ static void trim(void *arg)
 #endif
 }
 
-void capacity_released(void *user, size_t bytes)
+void capacity_released(size_t bytes, void *user)
 {
     trimming *t = user;
     (void)bytes;
     if (!t->timer && t->host)
-        t->timer = t->host->timer_start(t->host->user, QUIET_MS, trim, t);
+        t->timer = t->host->timer_start(QUIET_MS, trim, t, t->host->user);
 }
 
 void capacity_trim_stop(trimming *t)
 {
     if (t->timer)
-        t->host->timer_stop(t->host->user, t->timer);
+        t->host->timer_stop(t->timer, t->host->user);
     t->timer = NULL;
 }

@@ -21,7 +21,7 @@ typedef struct trimming {
 } trimming;
 
 /* For mcp_http_budget_options.released, with the trimming as its user. */
-void capacity_released(void *trimming, size_t bytes);
+void capacity_released(size_t bytes, void *trimming);
 void capacity_trim_stop(trimming *t);
 
 #endif

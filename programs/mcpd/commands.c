@@ -239,7 +239,7 @@ bool commands_look(config *c, bool wrong)
         if (wrong)
             config_wrong(c, MCP_ENOTFOUND, pointer, "%s", line);
         else
-            log_line(NULL, "warning", line);
+            log_line("warning", line, NULL);
     }
     return any;
 }

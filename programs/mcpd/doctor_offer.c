@@ -189,7 +189,7 @@ static size_t principals(const settings *now, config *c, const tokens *known, co
 }
 
 /* What serving would write to its log. */
-static void on_log(void *user, const char *level, const char *line)
+static void on_log(const char *level, const char *line, void *user)
 {
     (void)user;
     bool wrong = strcmp(level, "error") == 0;

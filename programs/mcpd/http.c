@@ -23,23 +23,23 @@ typedef struct endpoint {
 
 static const char sse_path[] = "/sse";
 
-static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
+static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
 {
     const endpoint *e = user;
     return tokens_check(*e->known, authorization, principal, room);
 }
 
 static void add_gauge(const char *name, const char *help, size_t value,
-                      void (*add)(void *arg, mcp_str text), void *arg)
+                      void (*add)(mcp_str text, void *arg), void *arg)
 {
     char text[256];
     int n = snprintf(text, sizeof text, "# HELP %s %s\n# TYPE %s gauge\n%s %zu\n", name, help, name,
                      name, value);
     if (n > 0 && (size_t)n < sizeof text)
-        add(arg, (mcp_str){text, (size_t)n});
+        add((mcp_str){text, (size_t)n}, arg);
 }
 
-static void metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
+static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
     process_metrics(add, arg);
@@ -187,7 +187,7 @@ void http_reload_tls(const listeners *at, const settings *s)
     if (rc == MCP_OK)
         log_notice(line);
     else
-        log_line(NULL, "error", line);
+        log_line("error", line, NULL);
 }
 
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
@@ -203,11 +203,11 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *co
     if (rc == MCP_OK)
         rc = open_all(s, loop, server, &e, at, error);
     news n = {.s = s, .at = at};
-    mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(host->user, 0, tell_all, &n) : NULL;
+    mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(0, tell_all, &n, host->user) : NULL;
     if (rc == MCP_OK)
         rc = serve(s, loop, server, error);
     if (timer)
-        host->timer_stop(host->user, timer);
+        host->timer_stop(timer, host->user);
     close_all(at);
     mcp_http_budget_free(e.budget);
     capacity_trim_stop(&t);

@@ -147,7 +147,7 @@ static void say(const char *level, const char *prefix, const char *line)
     put(text, n);
 }
 
-void log_line(void *user, const char *level, const char *line)
+void log_line(const char *level, const char *line, void *user)
 {
     char prefix[16];
     (void)user;
@@ -235,7 +235,7 @@ bool log_wants_requests(void)
     return with_requests;
 }
 
-void log_request(void *user, const mcp_http_record *record)
+void log_request(const mcp_http_record *record, void *user)
 {
     (void)user;
     if (is_probe(record) && least_level > 0)

@@ -9,7 +9,7 @@
 /* --log-level and --log-format. */
 void log_configure(const settings *s);
 /* The log of a mcp_host. */
-void log_line(void *user, const char *level, const char *line);
+void log_line(const char *level, const char *line, void *user);
 /* Whether it had a line of level "error" by now, also one that was not shown. */
 bool log_has_errors(void);
 /* Says it whatever the level is; in JSON it is of level "info". */
@@ -17,6 +17,6 @@ void log_notice(const char *line);
 /* Whether anybody wants to see requests. */
 bool log_wants_requests(void);
 /* The log of a mcp_http: one request. */
-void log_request(void *user, const mcp_http_record *record);
+void log_request(const mcp_http_record *record, void *user);
 
 #endif

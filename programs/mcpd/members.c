@@ -3,7 +3,7 @@
 
 #include "options.h"
 
-const char *options_of_member(void *user, const char *member)
+const char *options_of_member(const char *member, void *user)
 {
     static const char *const names[][2] = {
         {"allow_hosts", "--allow-host"},

@@ -97,7 +97,7 @@ static void instruct(mcp_server *server, offer *o)
 static void stop_looking(offer *o)
 {
     if (o->timer)
-        o->host->timer_stop(o->host->user, o->timer);
+        o->host->timer_stop(o->timer, o->host->user);
     o->timer = NULL;
 }
 
@@ -115,7 +115,7 @@ static void on_time(void *arg)
     }
     /* It may not be whole yet: a repository that is being cloned. */
     if (came && error.text[0] && strcmp(error.text, o->said) != 0)
-        log_line(NULL, "error", error.text);
+        log_line("error", error.text, NULL);
     if (came)
         snprintf(o->said, sizeof o->said, "%s", error.text);
     look_again(o, o->server);
@@ -128,7 +128,7 @@ static void look_again(offer *o, mcp_server *server)
     o->server = server;
     o->host = mcp_server_host(server);
     if (o->absent.count && o->host && o->host->timer_start)
-        o->timer = o->host->timer_start(o->host->user, EVERY_MS, on_time, o);
+        o->timer = o->host->timer_start(EVERY_MS, on_time, o, o->host->user);
 }
 
 int offer_make(offer *o, mcp_server *server, mcp_error *error)

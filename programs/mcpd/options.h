@@ -57,7 +57,7 @@ typedef struct settings {
 } settings;
 
 /* What an option of the libraries is called here, "--max-body" for "max_body"; NULL: it has none. */
-const char *options_of_member(void *user, const char *member);
+const char *options_of_member(const char *member, void *user);
 
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
 int options_parse(int argc, char **argv, settings *ret);

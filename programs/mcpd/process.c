@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 typedef struct sink {
-    void (*add)(void *arg, mcp_str text);
+    void (*add)(mcp_str text, void *arg);
     void *arg;
 } sink;
 
@@ -21,7 +21,7 @@ static void put(const sink *to, const char *name, const char *type, const char *
     int n = snprintf(text, sizeof text, "# HELP %s %s\n# TYPE %s %s\n%s %.2f\n", name, help, name,
                      type, name, value);
     if (n > 0 && (size_t)n < sizeof text)
-        to->add(to->arg, (mcp_str){text, (size_t)n});
+        to->add((mcp_str){text, (size_t)n}, to->arg);
 }
 
 static double seconds(clockid_t clock)
@@ -75,7 +75,7 @@ static size_t open_files(void)
     return n ? n - 1 : 0; /* without the one of the folder */
 }
 
-void process_metrics(void (*add)(void *arg, mcp_str text), void *arg)
+void process_metrics(void (*add)(mcp_str text, void *arg), void *arg)
 {
     const sink to = {add, arg};
     struct rlimit files;
@@ -84,7 +84,7 @@ void process_metrics(void (*add)(void *arg, mcp_str text), void *arg)
                      "# HELP mcp_build_info The version of mcpd.\n# TYPE mcp_build_info gauge\n"
                      "mcp_build_info{version=\"%.60s\"} 1\n",
                      mcp_version());
-    add(arg, (mcp_str){text, (size_t)n});
+    add((mcp_str){text, (size_t)n}, arg);
     double start = start_time(), bytes = resident();
     size_t open = open_files();
     if (start > 0)

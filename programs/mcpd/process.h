@@ -6,6 +6,6 @@
 
 /* Calls add() with lines of Prometheus text under the names that its client libraries use (process_*), and
  * mcp_build_info. What /proc does not say is left out. */
-void process_metrics(void (*add)(void *arg, mcp_str text), void *arg);
+void process_metrics(void (*add)(mcp_str text, void *arg), void *arg);
 
 #endif

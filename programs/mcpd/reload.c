@@ -51,7 +51,7 @@ static void reading_free(reading *r)
 
 static void tell(const char *line)
 {
-    log_line(NULL, "error", line);
+    log_line("error", line, NULL);
 }
 
 /* NULL after telling why. */
@@ -116,7 +116,7 @@ static void mention_restart(const settings *start, const settings *now)
         if (!option_has_word(restart, table[i].name) || same(&table[i], start, now))
             continue;
         snprintf(line, sizeof line, "%s changed, which takes a restart", table[i].name);
-        log_line(NULL, "warning", line);
+        log_line("warning", line, NULL);
     }
 }
 
@@ -216,7 +216,7 @@ int reload_start(const reload_context *context, reload **ret)
     r->c = *context;
     r->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (r->fd >= 0)
-        r->poll = r->c.host->poll_start(r->c.host->user, r->fd, on_readable, r);
+        r->poll = r->c.host->poll_start(r->fd, on_readable, r, r->c.host->user);
     if (!r->poll) {
         reload_stop(r);
         reload_free(r);
@@ -231,7 +231,7 @@ void reload_stop(reload *r)
     if (!r)
         return;
     if (r->poll)
-        r->c.host->poll_stop(r->c.host->user, r->poll);
+        r->c.host->poll_stop(r->poll, r->c.host->user);
     if (r->fd >= 0)
         close(r->fd);
     r->poll = NULL;

@@ -194,7 +194,7 @@ static int tell_absent(const offer *o, mcp_error *error)
             continue;
         snprintf(line, sizeof line, "%.300s: it is offered as soon as it is there",
                  list->items[i].text);
-        log_line(NULL, "error", line);
+        log_line("error", line, NULL);
     }
     return MCP_OK;
 }

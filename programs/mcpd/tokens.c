@@ -123,7 +123,7 @@ static void warn_if_readable(const reader *s)
     if (fstat(fileno(s->file), &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
         return;
     snprintf(text, sizeof text, "others may read %.150s: chmod 600 it", s->path);
-    log_line(NULL, "warning", text);
+    log_line("warning", text, NULL);
 }
 
 int tokens_read(const char *path, tokens **ret, mcp_error *error)

@@ -47,14 +47,14 @@ static int64_t now(const command_run *r)
 static void unpoll(command_run *r, mcp_host_poll **poll)
 {
     if (*poll)
-        r->host->poll_stop(r->host->user, *poll);
+        r->host->poll_stop(*poll, r->host->user);
     *poll = NULL;
 }
 
 static void stop_timer(command_run *r)
 {
     if (r->timer)
-        r->host->timer_stop(r->host->user, r->timer);
+        r->host->timer_stop(r->timer, r->host->user);
     r->timer = NULL;
 }
 
@@ -291,7 +291,7 @@ static void arm(command_run *r)
     if (r->child.end < 0 && t + LOOK_MS < due)
         due = t + LOOK_MS;
     stop_timer(r);
-    r->timer = r->host->timer_start(r->host->user, due > t ? (uint64_t)(due - t) : 1, on_timer, r);
+    r->timer = r->host->timer_start(due > t ? (uint64_t)(due - t) : 1, on_timer, r, r->host->user);
 }
 
 static void on_cancel(mcp_request *req, void *user)
@@ -373,10 +373,10 @@ static int fill_input(command_tool *t, command_fill *f, int *fd)
 static int watch(command_run *r)
 {
     const mcp_host *h = r->host;
-    r->poll_out = h->poll_start(h->user, r->child.out, on_output, r);
-    r->poll_err = h->poll_start(h->user, r->child.err, on_errors, r);
+    r->poll_out = h->poll_start(r->child.out, on_output, r, h->user);
+    r->poll_err = h->poll_start(r->child.err, on_errors, r, h->user);
     if (r->child.end >= 0)
-        r->poll_end = h->poll_start(h->user, r->child.end, on_end, r);
+        r->poll_end = h->poll_start(r->child.end, on_end, r, h->user);
     r->started = r->told = now(r);
     arm(r);
     bool all = r->poll_out && r->poll_err && (r->poll_end || r->child.end < 0) && r->timer;

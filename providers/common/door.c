@@ -37,7 +37,7 @@ static void free_spent(common_door *door)
 {
     const mcp_host *host = mcp_server_host(door->server);
     if (door->timer && host) /* else it went with its host */
-        host->timer_stop(host->user, door->timer);
+        host->timer_stop(door->timer, host->user);
     door->timer = NULL;
     while (door->spent) {
         line *l = door->spent;
@@ -58,7 +58,7 @@ static void spend(line *l)
     l->next = door->spent;
     door->spent = l;
     if (!door->timer && host && host->timer_start && host->timer_stop)
-        door->timer = host->timer_start(host->user, 0, on_timer, door);
+        door->timer = host->timer_start(0, on_timer, door, host->user);
 }
 
 static void unlink_line(line *l)
@@ -119,7 +119,7 @@ static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
     (void)exchange;
     if (!ask)
         return;
-    if (mcp_channel_output_info(channel).kind != MCP_OUTPUT_RESPONSE) {
+    if (mcp_channel_output_info(channel)->kind != MCP_OUTPUT_RESPONSE) {
         if (ask->progress)
             hand_progress(ask, message, &l->door->alloc);
         return;

@@ -90,7 +90,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
         return;
     snprintf(line, sizeof line, "%.*s: %s: %s", uri.len < 400 ? (int)uri.len : 400, uri.ptr, what,
              mcp_error_text(code));
-    host->log(host->user, "info", line);
+    host->log("info", line, host->user);
 }
 
 /* ---- watching -------------------------------------------------------------------------------- */

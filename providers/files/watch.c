@@ -144,7 +144,7 @@ static void tell_spent(files_watch *w)
                  "%zu folders are watched, there are more; the others are looked at every %llu ms, "
                  "%zu at the most (see --watch-budget)",
                  w->dirs.watched.count, (unsigned long long)w->o.poll_ms, w->dirs.max_polled);
-    w->host.log(w->host.user, "warning", line);
+    w->host.log("warning", line, w->host.user);
 }
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -466,14 +466,14 @@ static void poll_later(files_watch *w)
     w->jitter = w->jitter * 1664525u + 1013904223u;
     uint64_t tenth = w->o.poll_ms / 10, spread = tenth ? (w->jitter >> 8) % (2 * tenth) : 0;
     if (w->poll_timer)
-        w->host.timer_stop(w->host.user, w->poll_timer);
-    w->poll_timer = w->host.timer_start(w->host.user, w->o.poll_ms - tenth + spread, on_poll, w);
+        w->host.timer_stop(w->poll_timer, w->host.user);
+    w->poll_timer = w->host.timer_start(w->o.poll_ms - tenth + spread, on_poll, w, w->host.user);
 }
 
 static void on_poll(void *arg)
 {
     files_watch *w = arg;
-    w->host.timer_stop(w->host.user, w->poll_timer);
+    w->host.timer_stop(w->poll_timer, w->host.user);
     w->poll_timer = NULL;
     size_t n = w->dirs.polled.count < POLL_AT_ONCE ? w->dirs.polled.count : POLL_AT_ONCE;
     for (; n; n--) {
@@ -524,7 +524,7 @@ static void begin(files_watch *w)
         return;
     w->started = true;
     if (w->host.poll_start && w->host.poll_stop && files_dirs_open(&w->dirs))
-        w->poll = w->host.poll_start(w->host.user, w->dirs.fd, on_readable, w);
+        w->poll = w->host.poll_start(w->dirs.fd, on_readable, w, w->host.user);
     if (!w->poll) {
         files_dirs_close(&w->dirs);
         files_dirs_limits(&w->dirs);
@@ -537,9 +537,9 @@ static void end(files_watch *w)
     w->started = false;
     files_watch_scan_stop(w);
     if (w->poll)
-        w->host.poll_stop(w->host.user, w->poll);
+        w->host.poll_stop(w->poll, w->host.user);
     if (w->poll_timer)
-        w->host.timer_stop(w->host.user, w->poll_timer);
+        w->host.timer_stop(w->poll_timer, w->host.user);
     w->poll = NULL;
     w->poll_timer = NULL;
     files_dirs_close(&w->dirs);

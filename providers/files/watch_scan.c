@@ -24,8 +24,8 @@ static void scan_slice(void *arg);
 static void scan_later(files_watch *w)
 {
     if (w->scan_timer)
-        w->host.timer_stop(w->host.user, w->scan_timer);
-    w->scan_timer = w->host.timer_start(w->host.user, SLICE_PAUSE_MS, scan_slice, w);
+        w->host.timer_stop(w->scan_timer, w->host.user);
+    w->scan_timer = w->host.timer_start(SLICE_PAUSE_MS, scan_slice, w, w->host.user);
 }
 
 void files_watch_scan_add(files_watch *w, files_dir *d)
@@ -71,7 +71,7 @@ void files_watch_scan_stop(files_watch *w)
     for (files_dir *d; (d = scan_pop(w)) != NULL;)
         files_dir_unpin(&w->dirs, d);
     if (w->scan_timer)
-        w->host.timer_stop(w->host.user, w->scan_timer);
+        w->host.timer_stop(w->scan_timer, w->host.user);
     w->scan_timer = NULL;
 }
 

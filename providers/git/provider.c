@@ -75,7 +75,7 @@ void repo_log(const repo *r, const char *what, const char *why)
     if (!host || !host->log)
         return;
     snprintf(line, sizeof line, "%.250s: %.50s%.250s", r->path, what, why);
-    host->log(host->user, "warning", line);
+    host->log("warning", line, host->user);
 }
 
 repo_layout *repo_layout_now(repo *r, int *rc)

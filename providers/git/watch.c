@@ -219,8 +219,8 @@ static void set_timer(repo *r, uint64_t ms)
 {
     repo_watch *w = r->watch;
     if (w->timer)
-        w->host->timer_stop(w->host->user, w->timer);
-    w->timer = w->host->timer_start(w->host->user, ms, on_timer, r);
+        w->host->timer_stop(w->timer, w->host->user);
+    w->timer = w->host->timer_start(ms, on_timer, r, w->host->user);
 }
 
 static int64_t now_of(const mcp_host *host)
@@ -269,7 +269,7 @@ static void watch_folders(repo *r)
         snprintf(path, sizeof path, "/proc/self/fd/%d%s", r->layout->common.fd, folders[i]);
         inotify_add_watch(w->fd, path, events);
     }
-    w->poll = w->host->poll_start(w->host->user, w->fd, on_event, r);
+    w->poll = w->host->poll_start(w->fd, on_event, r, w->host->user);
 }
 
 /* ---- coming and going ------------------------------------------------------------------------------------ */
@@ -278,9 +278,9 @@ static void stop(repo *r)
 {
     repo_watch *w = r->watch;
     if (w->timer)
-        w->host->timer_stop(w->host->user, w->timer);
+        w->host->timer_stop(w->timer, w->host->user);
     if (w->poll)
-        w->host->poll_stop(w->host->user, w->poll);
+        w->host->poll_stop(w->poll, w->host->user);
     if (w->fd >= 0)
         close(w->fd);
     common_watched_clear(&w->watched, &r->alloc);

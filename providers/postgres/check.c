@@ -18,7 +18,7 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
     snprintf(line, sizeof line, "postgres: %.80s: the saved query %.70s: %s%.300s", s->name,
              q->name, other, why);
     if (s->host.log)
-        s->host.log(s->host.user, "error", line);
+        s->host.log("error", line, s->host.user);
 }
 
 /* What is to be planned with how many parameters. NULL: nothing; what is wrong was said, or there is no memory. */

@@ -30,7 +30,7 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
     *c = (postgres_conn){.pool = pool, .pg = pg};
     for (size_t i = 0; i < POSTGRES_PREPARED; i++)
         snprintf(c->prepared[i].name, sizeof c->prepared[i].name, "mcp%u", (unsigned)i);
-    c->poll = h->poll_start(h->user, PQsocket(pg), on_readable, c);
+    c->poll = h->poll_start(PQsocket(pg), on_readable, c, h->user);
     if (c->poll)
         return c;
     common_release(alloc, c);
@@ -48,7 +48,7 @@ void postgres_conn_give_up(postgres_conn *c)
         c->op->conn = NULL;
     if (c->dead)
         *c->dead = true;
-    h->poll_stop(h->user, c->poll);
+    h->poll_stop(c->poll, h->user);
     PQfinish(c->pg);
     postgres_pool_gone(c->pool, c);
     common_release(postgres_pool_settings(c->pool)->alloc, c);

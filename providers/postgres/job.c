@@ -175,7 +175,7 @@ static void log_failure(const postgres_job *j, const char *text)
     if (!j->s->host.log)
         return;
     snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", j->s->name, text);
-    j->s->host.log(j->s->host.user, "warning", line);
+    j->s->host.log("warning", line, j->s->host.user);
 }
 
 const char *postgres_job_words(const postgres_job *j, const char *instead)

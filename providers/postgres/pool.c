@@ -52,7 +52,7 @@ void postgres_pool_log(const postgres_pool *p, const char *level, const char *te
     if (!p->host.log)
         return;
     snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", p->o.name, text);
-    p->host.log(p->host.user, level, line);
+    p->host.log(level, line, p->host.user);
 }
 
 const mcp_host *postgres_pool_host(const postgres_pool *p)
@@ -168,10 +168,10 @@ static void begin_attempt(postgres_pool *p)
     a->conninfo = common_copy(&a->alloc, p->conninfo, strlen(p->conninfo));
     a->after = p->after ? common_copy(&a->alloc, p->after, strlen(p->after)) : NULL;
     p->attempt = a;
-    int (*work)(void *, void (*)(void *), void (*)(void *), void *) =
+    int (*work)(void (*)(void *), void (*)(void *), void *, void *) =
         p->host.work_long ? p->host.work_long : p->host.work;
     if (a->conninfo && (a->after || !p->after) &&
-        work(p->host.user, connect_far, connected, a) == MCP_OK)
+        work(connect_far, connected, a, p->host.user) == MCP_OK)
         return;
     p->attempt = NULL;
     free_attempt(a);
@@ -320,7 +320,7 @@ static void tick(void *arg);
 static bool set_timer(postgres_pool *p)
 {
     if (!p->timer)
-        p->timer = p->host.timer_start(p->host.user, TICK_MS, tick, p);
+        p->timer = p->host.timer_start(TICK_MS, tick, p, p->host.user);
     return p->timer != NULL;
 }
 
@@ -335,7 +335,7 @@ static bool has_work(const postgres_pool *p)
 static void tick(void *arg)
 {
     postgres_pool *p = arg;
-    p->host.timer_stop(p->host.user, p->timer);
+    p->host.timer_stop(p->timer, p->host.user);
     p->timer = NULL;
     end_late(p, now(p), MCP_ETIMEOUT);
     flush_unsent(p);
@@ -441,7 +441,7 @@ void postgres_pool_free(postgres_pool *p)
         atomic_store(&p->attempt->given_up, true);
     }
     if (p->timer)
-        p->host.timer_stop(p->host.user, p->timer);
+        p->host.timer_stop(p->timer, p->host.user);
     while (p->conns)
         postgres_conn_give_up(p->conns);
     common_release(p->o.alloc, p->conninfo);

@@ -106,9 +106,10 @@ static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_err
     }
     PQconninfoFree(all);
     if (secret && s->host.log)
-        s->host.log(s->host.user, "warning",
+        s->host.log("warning",
                     "postgres: a password stands in the source, where others may see it; use "
-                    "~/.pgpass, a service file or PGPASSFILE instead");
+                    "~/.pgpass, a service file or PGPASSFILE instead",
+                    s->host.user);
     return MCP_OK;
 }
 
@@ -150,9 +151,10 @@ static int try_once(postgres *s, mcp_error *error)
             postgres_check_now(s, conn);
         PQfinish(conn);
         if (mighty && !s->superuser && s->host.log)
-            s->host.log(s->host.user, "warning",
+            s->host.log("warning",
                         "postgres: the role may read the server's files, so that queries are not "
-                        "run; use a role of fewer rights");
+                        "run; use a role of fewer rights",
+                        s->host.user);
         return MCP_OK;
     }
     if (postgres_is_refusal(s->conninfo, text))
@@ -160,7 +162,7 @@ static int try_once(postgres *s, mcp_error *error)
     if (s->host.log) {
         char line[450];
         snprintf(line, sizeof line, "postgres: %.80s cannot be reached now: %.300s", s->name, text);
-        s->host.log(s->host.user, "warning", line);
+        s->host.log("warning", line, s->host.user);
     }
     return MCP_OK;
 }
@@ -314,7 +316,7 @@ int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_
 /* ---- whether it works ---------------------------------------------------------------------------------------------- */
 
 /* A host whose log keeps what was said last of saved queries. */
-static void keep_line(void *user, const char *level, const char *line)
+static void keep_line(const char *level, const char *line, void *user)
 {
     mcp_error *error = user;
     if (strcmp(level, "error") == 0)

@@ -141,8 +141,8 @@ static void set_timer(postgres *s)
 {
     postgres_watch *w = s->watch;
     if (w->timer)
-        s->host.timer_stop(s->host.user, w->timer);
-    w->timer = s->host.timer_start(s->host.user, s->poll_ms, on_timer, s);
+        s->host.timer_stop(w->timer, s->host.user);
+    w->timer = s->host.timer_start(s->poll_ms, on_timer, s, s->host.user);
 }
 
 static int put_look(postgres_op *op, const PGresult *r)
@@ -196,7 +196,7 @@ static void stop(postgres *s)
 {
     postgres_watch *w = s->watch;
     if (w->timer)
-        s->host.timer_stop(s->host.user, w->timer);
+        s->host.timer_stop(w->timer, s->host.user);
     if (w->looking)
         postgres_pool_cancel(w->pool, &w->op);
     postgres_pool_free(w->pool);

@@ -51,7 +51,7 @@ static void say(const mcp_prompts *p, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    host->log(host->user, "warning", line);
+    host->log("warning", line, host->user);
 }
 
 static void say_fault(const mcp_prompts *p, const prompts_entry *e)
@@ -271,7 +271,7 @@ static void reread(mcp_prompts *p)
         .owner = p, .alloc = p->alloc, .path = path, .before = p->folder, .rc = MCP_ECANCELLED};
     p->folder = NULL;
     p->rereading = r;
-    if (host && host->work && host->work(host->user, read_work, read_done, r) >= 0)
+    if (host && host->work && host->work(read_work, read_done, r, host->user) >= 0)
         return;
     read_work(r);
     read_done(r);

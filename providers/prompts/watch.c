@@ -33,7 +33,7 @@ struct prompts_watch {
 static void stop_timer(prompts_watch *w)
 {
     if (w->timer)
-        w->host.timer_stop(w->host.user, w->timer);
+        w->host.timer_stop(w->timer, w->host.user);
     w->timer = NULL;
     w->soon = false;
 }
@@ -44,13 +44,13 @@ static void start_timer(prompts_watch *w, uint64_t ms, bool soon)
 {
     stop_timer(w);
     w->soon = soon;
-    w->timer = w->host.timer_start(w->host.user, ms, on_timer, w);
+    w->timer = w->host.timer_start(ms, on_timer, w, w->host.user);
 }
 
 static void end(prompts_watch *w)
 {
     if (w->poll)
-        w->host.poll_stop(w->host.user, w->poll);
+        w->host.poll_stop(w->poll, w->host.user);
     if (w->fd >= 0)
         close(w->fd);
     w->poll = NULL;
@@ -66,7 +66,7 @@ static bool begin(prompts_watch *w)
         return false;
     w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (w->fd >= 0 && inotify_add_watch(w->fd, w->path, of_entries | of_folder) >= 0)
-        w->poll = w->host.poll_start(w->host.user, w->fd, on_readable, w);
+        w->poll = w->host.poll_start(w->fd, on_readable, w, w->host.user);
     if (!w->poll)
         end(w);
     return w->poll != NULL;

@@ -10,7 +10,7 @@ static void on_time(void *user)
     sqlite_far *f = user;
     const mcp_host *host = mcp_server_host(f->s->server);
     sqlite_interrupt_late(&f->s->file, &f->running);
-    f->timer = host->timer_start(host->user, LATE_MS, on_time, f);
+    f->timer = host->timer_start(LATE_MS, on_time, f, host->user);
 }
 
 /* From when on the time counts is not known here: there may be a queue. */
@@ -18,7 +18,7 @@ static void set_timer(sqlite_far *f)
 {
     const mcp_host *host = mcp_server_host(f->s->server);
     if (host && host->timer_start)
-        f->timer = host->timer_start(host->user, f->s->timeout_ms + LATE_MS, on_time, f);
+        f->timer = host->timer_start(f->s->timeout_ms + LATE_MS, on_time, f, host->user);
 }
 
 static void work(void *user)
@@ -34,7 +34,7 @@ static void leave(sqlite_far *f)
     const mcp_host *host = mcp_server_host(f->s->server);
     mcp_request_on_cancel(f->req, NULL, NULL);
     if (f->timer)
-        host->timer_stop(host->user, f->timer);
+        host->timer_stop(f->timer, host->user);
     f->timer = NULL;
 }
 

@@ -98,7 +98,7 @@ static void log_failure(const sqlite_job *j)
         return;
     snprintf(line, sizeof line, "%.250s: %.250s", j->s->file.path,
              j->far.text[0] ? j->far.text : mcp_error_text(j->far.rc));
-    host->log(host->user, "warning", line);
+    host->log("warning", line, host->user);
 }
 
 static int too_large(const sqlite_job *j)

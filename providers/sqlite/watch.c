@@ -108,8 +108,8 @@ static void set_timer(sqlite *s, uint64_t ms)
 {
     sqlite_watch *w = s->watch;
     if (w->timer)
-        w->host->timer_stop(w->host->user, w->timer);
-    w->timer = w->host->timer_start(w->host->user, ms, on_timer, s);
+        w->host->timer_stop(w->timer, w->host->user);
+    w->timer = w->host->timer_start(ms, on_timer, s, w->host->user);
 }
 
 static void on_timer(void *user)
@@ -173,7 +173,7 @@ static void watch_folder(sqlite *s)
         inotify_add_watch(w->fd, folder,
                           IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_TO |
                               IN_ONLYDIR) >= 0)
-        w->poll = w->host->poll_start(w->host->user, w->fd, on_event, s);
+        w->poll = w->host->poll_start(w->fd, on_event, s, w->host->user);
     common_release(&s->alloc, folder);
 }
 
@@ -183,9 +183,9 @@ static void stop(sqlite *s)
 {
     sqlite_watch *w = s->watch;
     if (w->timer)
-        w->host->timer_stop(w->host->user, w->timer);
+        w->host->timer_stop(w->timer, w->host->user);
     if (w->poll)
-        w->host->poll_stop(w->host->user, w->poll);
+        w->host->poll_stop(w->poll, w->host->user);
     if (w->fd >= 0)
         close(w->fd);
     common_watched_clear(&w->watched, &s->alloc);

@@ -75,9 +75,34 @@ static inline void mcp__release(const mcp_allocator *a, void *ptr)
 MCP__SHARED void *mcp__zalloc(const mcp_allocator *a, size_t size);
 /* A NUL-terminated copy of s; NULL when there is no memory. */
 MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
-/* Copies an option struct whose caller may know fewer or more fields than we do: what he does not
- * know is zero. `from` begins with a size_t that says how many bytes he knows. */
-MCP__SHARED void mcp__copy_options(void *to, size_t to_size, const void *from);
+
+/* ---- options.c -------------------------------------------------------------------------------- */
+
+/* Copies a struct of the program's, which begins with its size and may have fewer or more members than ours: what
+ * the program does not know is zero. MCP_EINVAL: it is NULL, or its size is not set; then `to` is zero. The optional
+ * one takes NULL for a struct that is all zero. */
+MCP__SHARED int mcp__take(void *to, size_t to_size, const void *from, const char *type,
+                          mcp_error *error);
+MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,
+                                   mcp_error *error);
+#define MCP__TAKE(to, from, type, error) mcp__take((to), sizeof(type), (from), #type, (error))
+#define MCP__TAKE_OPTIONAL(to, from, type, error) \
+    mcp__take_optional((to), sizeof(type), (from), #type, (error))
+
+/* An array of such structs: MCP_EINVAL when they do not all have the size of the first, or it is not set. Then one
+ * element, copied. */
+int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *error);
+void mcp__take_element(void *to, size_t to_size, const void *array, size_t i);
+
+/* A call that succeeds leaves an error that says so. */
+static inline void mcp__no_error(mcp_error *error)
+{
+    if (error) {
+        error->code = MCP_OK;
+        error->offset = 0;
+        error->text[0] = '\0';
+    }
+}
 
 /* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
 

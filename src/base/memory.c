@@ -47,12 +47,3 @@ char *mcp__strdup(const mcp_allocator *a, mcp_str s)
     p[s.len] = '\0';
     return p;
 }
-
-void mcp__copy_options(void *to, size_t to_size, const void *from)
-{
-    size_t known;
-    memcpy(&known, from, sizeof(known));
-    memset(to, 0, to_size);
-    memcpy(to, from, MCP__MIN(known, to_size));
-    memcpy(to, &to_size, sizeof(to_size));
-}

@@ -60,7 +60,9 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
                      const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error)
 {
     mcp_channel_options given;
-    mcp__copy_options(&given, sizeof(given), options);
+    int rc = MCP__TAKE(&given, options, mcp_channel_options, error);
+    if (rc != MCP_OK)
+        return rc;
     if (!given.send)
         return mcp__fail(error, MCP_EINVAL, 0, "a channel needs its \"send\" function");
 
@@ -155,15 +157,16 @@ void *mcp_channel_user(const mcp_channel *channel)
 
 /* ---- out ---------------------------------------------------------------------------------------------- */
 
-mcp_output_info mcp_channel_output_info(const mcp_channel *channel)
+const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel)
 {
-    return channel->output;
+    return &channel->output;
 }
 
 void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                        mcp_output_info info)
 {
     channel->output = info;
+    channel->output.size = sizeof(info);
     channel->options.send(channel, exchange, message, channel->options.user);
 }
 
@@ -257,7 +260,9 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
         mcp__batch_add(in->batch, message, mcp__incoming_id(in));
     else if (open)
         mcp__channel_send(channel, in->exchange, message,
-                          (mcp_output_info){MCP_OUTPUT_RESPONSE, code, in->malformed});
+                          (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE,
+                                            .code = code,
+                                            .malformed = in->malformed});
     incoming_free(in);
 }
 
@@ -271,8 +276,9 @@ void mcp__incoming_answer(mcp__incoming *in, mcp_str message)
     mcp_channel *channel = in->channel;
     assert(!in->batch);
     if (!channel->closed)
-        mcp__channel_send(channel, in->exchange, message,
-                          (mcp_output_info){MCP_OUTPUT_RESPONSE, 0, in->malformed});
+        mcp__channel_send(
+            channel, in->exchange, message,
+            (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .malformed = in->malformed});
     detach(in);
 }
 
@@ -300,7 +306,7 @@ void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str
         mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__incoming_id(in));
     else if (!b.failed)
         mcp__channel_send(channel, in->exchange, mcp__buf_view(&b),
-                          (mcp_output_info){MCP_OUTPUT_RESPONSE, code, false});
+                          (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .code = code});
     if (in->batch)
         mcp__batch_answered(in->batch);
     mcp__channel_give_buf(channel, &b);

@@ -168,10 +168,15 @@ static void init(mcp_client *client)
 
 int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_error *error)
 {
-    if (!options || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "options and ret are required");
+    mcp__no_error(error);
+    if (!ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "ret is required");
     mcp_client_options o;
-    mcp__copy_options(&o, sizeof(o), options);
+    int rc = MCP__TAKE(&o, options, mcp_client_options, error);
+    if (rc == MCP_OK)
+        rc = mcp__check_array(o.icons, o.n_icons, "mcp_icon", error);
+    if (rc != MCP_OK)
+        return rc;
     const mcp_allocator *allocator = mcp__allocator(o.allocator);
     mcp_client *client = mcp__zalloc(allocator, sizeof(*client));
     if (!client)
@@ -180,7 +185,7 @@ int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_erro
     client->allocator = &client->own_allocator;
     client->options = o;
     init(client);
-    int rc = mcp__client_read_options(client, error);
+    rc = mcp__client_read_options(client, error);
     mcp__cache_init(client, client->options.no_cache ? 0 : client->options.max_cache);
     client->bucket.per_minute = client->options.questions_per_minute;
     if (rc != MCP_OK) {
@@ -236,21 +241,23 @@ int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *
                                  const mcp_transport_options *transport, mcp_channel **ret,
                                  mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_channel_options o;
-    mcp_transport_options t = {0};
-    if (!client || !options || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "client, options and ret are required");
+    mcp_transport_options t;
+    if (!client || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "client and ret are required");
+    int rc = MCP__TAKE(&o, options, mcp_channel_options, error);
+    if (rc == MCP_OK)
+        rc = MCP__TAKE_OPTIONAL(&t, transport, mcp_transport_options, error);
+    if (rc != MCP_OK)
+        return rc;
     if (client->channel)
         return mcp__fail(error, MCP_ESTATE, 0, "the client is connected already");
-    mcp__copy_options(&o, sizeof(o), options);
-    o.size = sizeof(o);
     if (!o.max_message)
         o.max_message = client->options.max_message;
-    if (transport)
-        mcp__copy_options(&t, sizeof(t), transport);
     if (t.exchanges && !t.abandon)
         return mcp__fail(error, MCP_EINVAL, 0, "a transport with exchanges needs \"abandon\"");
-    int rc = mcp_client_set_authorization(client, o.principal);
+    rc = mcp_client_set_authorization(client, o.principal);
     if (rc != MCP_OK)
         return mcp__fail(error, rc, 0, "no memory for a connection");
     rc = mcp__channel_new(&client_role, client, &o, client->allocator, &client->channel, error);

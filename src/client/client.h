@@ -152,8 +152,9 @@ struct mcp_client {
     mcp_transport_options transport;
     void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
     const mcp__sending *sending;
-    mcp__buf header;  /* of mcp_client_header() */
-    const char *why;  /* of what is failing right now; borrowed */
+    mcp_client_output output; /* what mcp_client_sending() gives out */
+    mcp__buf header;          /* of mcp_client_header() */
+    const char *why;          /* of what is failing right now; borrowed */
     mcp_error unread; /* why the last message could not be read that answered nothing; or empty */
     const mcp_exchange_end *end; /* the same, when an exchange ended without an answer */
     int refused_with; /* the HTTP status of the JSON-RPC error that is being handled; 0: none */
@@ -426,7 +427,7 @@ void mcp__round_completed(mcp_client *client, mcp_str elicitation_id);
 int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_allocator *a,
                    mcp__buf *b, mcp_error *error);
 
-int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n);
+int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *error);
 
 /* ---- subscribe.c, listen.c, watch.c ---------------------------------------------------------- */
 

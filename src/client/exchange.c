@@ -13,20 +13,22 @@ static const mcp__revision *revision_of(const mcp_client *client)
     return client->state == MCP__CLIENT_READY ? client->revision : client->trying;
 }
 
-mcp_client_output mcp_client_sending(const mcp_client *client)
+const mcp_client_output *mcp_client_sending(mcp_client *client)
 {
     const mcp__sending *s = client->sending;
     const mcp__revision *r = revision_of(client);
-    mcp_client_output output = {.kind = MCP_OUTPUT_RESPONSE, .modern = r && r->modern};
+    mcp_client_output *output = &client->output;
+    *output = (mcp_client_output){
+        .size = sizeof(*output), .kind = MCP_OUTPUT_RESPONSE, .modern = r && r->modern};
     if (client->channel)
-        output.kind = client->channel->output.kind;
+        output->kind = client->channel->output.kind;
     if (!s)
         return output;
-    output.handshake = s->handshake;
-    output.long_lived = s->long_lived;
-    output.once = mcp_str_eq(s->method, MCP_STR("tools/call"));
-    output.method = s->method;
-    output.timeout_ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
+    output->handshake = s->handshake;
+    output->long_lived = s->long_lived;
+    output->once = mcp_str_eq(s->method, MCP_STR("tools/call"));
+    output->method = s->method;
+    output->timeout_ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
     return output;
 }
 
@@ -208,9 +210,9 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     mcp_exchange_end e;
     mcp_error room;
     mcp_json_doc *doc = NULL;
-    if (!client || !end || !client->channel || exchange > INT64_MAX)
+    if (!client || !client->channel || exchange > INT64_MAX ||
+        MCP__TAKE(&e, end, mcp_exchange_end, NULL) != MCP_OK)
         return;
-    mcp__copy_options(&e, sizeof(e), end);
     if (!exchange) {
         stream_ended(client, &e, now);
         return;

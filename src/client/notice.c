@@ -41,7 +41,8 @@ static void on_progress(mcp_client *client, const mcp_json *params)
     call->progress = progress;
     prolong(call);
     bool has_total = mcp_json_number(total, -1) == mcp_json_number(total, 1);
-    const mcp_progress p = {.progress = progress,
+    const mcp_progress p = {.size = sizeof(p),
+                            .progress = progress,
                             .has_total = has_total,
                             .total = mcp_json_number(total, 0),
                             .message = mcp_json_string(mcp_json_get(params, "message"))};

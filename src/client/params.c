@@ -81,8 +81,8 @@ static mcp__call *allocate(mcp_client *client, mcp_str method, mcp_str name)
 static int read_options(mcp__call *call, const mcp_call_options *given)
 {
     mcp_call_options *o = &call->options;
-    if (given)
-        mcp__copy_options(o, sizeof(*o), given);
+    if (MCP__TAKE_OPTIONAL(o, given, mcp_call_options, NULL) != MCP_OK)
+        return MCP_EINVAL;
     if (o->log_level) {
         call->log_level = mcp__client_log_level(o->log_level);
         o->log_level = NULL;

@@ -290,6 +290,7 @@ static int written(mcp_question *q, int rc, mcp_error *error)
 
 int mcp_question_accept(mcp_question *question, const char *content, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_json_doc *doc = NULL;
     bool form = question && question->kind == MCP_QUESTION_FORM;
     bool url = question && question->kind == MCP_QUESTION_URL;
@@ -335,6 +336,7 @@ int mcp_question_cancel(mcp_question *question)
 
 int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_json_doc *doc = NULL;
     int rc = check_open(question, question && question->kind == MCP_QUESTION_SAMPLE, error);
     if (rc != MCP_OK)
@@ -374,17 +376,22 @@ int mcp_question_fail(mcp_question *question, int code, const char *message)
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n)
+int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *error)
 {
+    int rc = mcp__check_array(roots, n, "mcp_root", error);
+    if (rc != MCP_OK)
+        return rc;
     mcp__buf_char(b, '[');
     for (size_t i = 0; i < n; i++) {
-        if (!roots[i].uri)
-            return MCP_EINVAL;
+        mcp_root root;
+        mcp__take_element(&root, sizeof(root), roots, i);
+        if (!root.uri)
+            return mcp__fail(error, MCP_EINVAL, 0, "root %zu has no \"uri\"", i);
         if (i)
             mcp__buf_char(b, ',');
         mcp__object o = mcp__object_begin(b, NULL);
-        mcp__object_str(&o, "uri", roots[i].uri);
-        mcp__object_str(&o, "name", roots[i].name);
+        mcp__object_str(&o, "uri", root.uri);
+        mcp__object_str(&o, "name", root.name);
         mcp__object_end(&o);
     }
     mcp__buf_char(b, ']');
@@ -393,15 +400,12 @@ int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n)
 
 int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, mcp_error *error)
 {
+    mcp__no_error(error);
     int rc = check_open(question, question && question->kind == MCP_QUESTION_ROOTS, error);
     if (rc != MCP_OK)
         return rc;
-    if (n && !roots)
-        return mcp__fail(error, MCP_EINVAL, 0, "there are no roots");
-    if (error)
-        error->code = MCP_OK;
     mcp__buf_lit(&question->answer, "{\"roots\":");
-    rc = mcp__put_roots(&question->answer, roots, n);
+    rc = mcp__put_roots(&question->answer, roots, n, error);
     mcp__buf_char(&question->answer, '}');
     return written(question, rc, error);
 }
@@ -409,10 +413,10 @@ int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, 
 int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)
 {
     mcp__buf b;
-    if (!client || (n && !roots))
+    if (!client)
         return MCP_EINVAL;
     mcp__buf_init(&b, client->allocator, 0);
-    int rc = mcp__put_roots(&b, roots, n);
+    int rc = mcp__put_roots(&b, roots, n, NULL);
     if (rc != MCP_OK) {
         mcp__buf_free(&b);
         return rc;

@@ -180,8 +180,9 @@ int mcp_client_subscribe(mcp_client *client, const mcp_subscription_options *opt
         return MCP_ENOMEM;
     mcp__list_init(&s->link);
     s->client = client;
-    mcp__copy_options(&s->options, sizeof(s->options), options);
-    int rc = s->options.changed ? MCP_OK : MCP_EINVAL;
+    int rc = MCP__TAKE(&s->options, options, mcp_subscription_options, NULL);
+    if (!s->options.changed)
+        rc = MCP_EINVAL;
     if (rc == MCP_OK)
         rc = copy_uris(client->allocator, s->options.uris, s->options.n_uris, &s->uris);
     if (rc != MCP_OK) {

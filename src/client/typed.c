@@ -91,9 +91,8 @@ int mcp_client_complete(mcp_client *client, const mcp_completion_query *query,
                         const mcp_call_options *options, mcp_call_id *ret)
 {
     mcp_completion_query q;
-    if (!client || !query)
+    if (!client || MCP__TAKE(&q, query, mcp_completion_query, NULL) != MCP_OK)
         return MCP_EINVAL;
-    mcp__copy_options(&q, sizeof(q), query);
     if (!q.argument || !q.prompt == !q.uri_template)
         return MCP_EINVAL;
     params p = params_begin(client);

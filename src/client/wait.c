@@ -25,7 +25,7 @@ static int step(mcp_client *client, mcp_error *error)
     mcp_channel *channel = client->channel;
     enum { LONGEST_MS = 60000 };
     client->waiting = true;
-    int rc = client->transport.step(channel->options.user, LONGEST_MS);
+    int rc = client->transport.step(LONGEST_MS, channel->options.user);
     client->waiting = false;
     return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
 }
@@ -68,6 +68,7 @@ static bool can_wait(const mcp_client *client)
 
 int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (!client)
         return mcp__fail(error, MCP_EINVAL, 0, "a client is required");
     if (!can_wait(client))

@@ -162,17 +162,15 @@ static int check_text(const char *text, size_t len, const mcp_json_limits *limit
     return check_depth(text, len, limits->max_depth, error);
 }
 
-static mcp_json_limits effective(const mcp_json_limits *given)
+static int take_limits(const mcp_json_limits *given, mcp_json_limits *limits, mcp_error *error)
 {
-    mcp_json_limits limits = {0};
-    if (given)
-        mcp__copy_options(&limits, sizeof(limits), given);
-    if (limits.max_bytes == 0)
-        limits.max_bytes = DEFAULT_MAX_BYTES;
-    if (limits.max_depth == 0)
-        limits.max_depth = DEFAULT_MAX_DEPTH;
-    limits.max_depth = MCP__MIN(limits.max_depth, (size_t)MCP__JSON_DEEPEST);
-    return limits;
+    int rc = MCP__TAKE_OPTIONAL(limits, given, mcp_json_limits, error);
+    if (limits->max_bytes == 0)
+        limits->max_bytes = DEFAULT_MAX_BYTES;
+    if (limits->max_depth == 0)
+        limits->max_depth = DEFAULT_MAX_DEPTH;
+    limits->max_depth = MCP__MIN(limits->max_depth, (size_t)MCP__JSON_DEEPEST);
+    return rc;
 }
 
 /* The text is only written to with YYJSON_READ_INSITU. */
@@ -180,8 +178,10 @@ static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_
                  const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error)
 {
     const mcp_allocator *a = mcp__allocator(allocator);
-    mcp_json_limits limits = effective(given);
-    int rc = check_text(text, len, &limits, error);
+    mcp_json_limits limits;
+    int rc = take_limits(given, &limits, error);
+    if (rc == MCP_OK)
+        rc = check_text(text, len, &limits, error);
     if (rc)
         return rc;
     if (flags & YYJSON_READ_INSITU)
@@ -205,6 +205,7 @@ static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_
 int mcp_json_parse(mcp_str text, const mcp_json_limits *limits, const mcp_allocator *allocator,
                    mcp_json_doc **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (!ret || (!text.ptr && text.len))
         return mcp__fail(error, MCP_EINVAL, 0, "mcp_json_parse() needs a text and a result");
     return parse((char *)(uintptr_t)text.ptr, text.len, YYJSON_READ_NOFLAG, limits, allocator, ret,

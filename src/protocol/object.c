@@ -39,13 +39,17 @@ static void put_audience(mcp__buf *b, unsigned audience)
     mcp__buf_char(b, ']');
 }
 
-void mcp__object_annotations(mcp__object *o, const mcp_annotations *a)
+void mcp__object_annotations(mcp__object *o, const mcp_annotations *given)
 {
-    if (!a)
+    mcp_annotations a;
+    if (!given)
         return;
-    unsigned audience = a->audience & (MCP_AUDIENCE_USER | MCP_AUDIENCE_ASSISTANT);
-    const char *last_modified = o->revision->last_modified ? a->last_modified : NULL;
-    if (!audience && !a->has_priority && !last_modified)
+    int rc = MCP__TAKE(&a, given, mcp_annotations, NULL);
+    if (rc != MCP_OK && !o->buf->failed)
+        o->buf->failed = rc;
+    unsigned audience = a.audience & (MCP_AUDIENCE_USER | MCP_AUDIENCE_ASSISTANT);
+    const char *last_modified = o->revision->last_modified ? a.last_modified : NULL;
+    if (!audience && !a.has_priority && !last_modified)
         return;
     mcp__object_key(o, "annotations");
     mcp__object inner = mcp__object_begin(o->buf, o->revision);
@@ -53,9 +57,9 @@ void mcp__object_annotations(mcp__object *o, const mcp_annotations *a)
         mcp__object_key(&inner, "audience");
         put_audience(o->buf, audience);
     }
-    if (a->has_priority) {
+    if (a.has_priority) {
         mcp__object_key(&inner, "priority");
-        mcp__json_put_real(o->buf, a->priority);
+        mcp__json_put_real(o->buf, a.priority);
     }
     mcp__object_str(&inner, "lastModified", last_modified);
     mcp__object_end(&inner);
@@ -82,17 +86,24 @@ void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n)
 {
     if (n == 0 || !o->revision->icons)
         return;
+    int rc = mcp__check_array(icons, n, "mcp_icon", NULL);
+    if (rc != MCP_OK) {
+        o->buf->failed = o->buf->failed ? o->buf->failed : rc;
+        return;
+    }
     mcp__object_key(o, "icons");
     for (size_t i = 0; i < n; i++) {
+        mcp_icon from;
+        mcp__take_element(&from, sizeof(from), icons, i);
         mcp__buf_char(o->buf, i ? ',' : '[');
         mcp__object icon = mcp__object_begin(o->buf, o->revision);
-        mcp__object_str(&icon, "src", icons[i].src);
-        mcp__object_str(&icon, "mimeType", icons[i].mime_type);
-        if (icons[i].sizes) {
+        mcp__object_str(&icon, "src", from.src);
+        mcp__object_str(&icon, "mimeType", from.mime_type);
+        if (from.sizes) {
             mcp__object_key(&icon, "sizes");
-            put_sizes(o->buf, icons[i].sizes);
+            put_sizes(o->buf, from.sizes);
         }
-        mcp__object_str(&icon, "theme", icons[i].theme);
+        mcp__object_str(&icon, "theme", from.theme);
         mcp__object_end(&icon);
     }
     mcp__buf_char(o->buf, ']');

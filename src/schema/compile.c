@@ -110,11 +110,17 @@ static int compile_all(compiler *c, mcp_str text)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
+static int check_options(const mcp_schema_options *given, mcp_error *error)
+{
+    mcp_schema_options o;
+    return MCP__TAKE_OPTIONAL(&o, given, mcp_schema_options, error);
+}
+
+/* Of options that were checked. */
 static mcp_schema_options effective(const mcp_schema_options *given)
 {
-    mcp_schema_options o = {0};
-    if (given)
-        mcp__copy_options(&o, sizeof(o), given);
+    mcp_schema_options o;
+    (void)MCP__TAKE_OPTIONAL(&o, given, mcp_schema_options, NULL);
     o.max_depth =
         o.max_depth ? MCP__MIN(o.max_depth, (size_t)HIGHEST_MAX_DEPTH) : DEFAULT_MAX_DEPTH;
     o.max_steps = o.max_steps ? o.max_steps : DEFAULT_MAX_STEPS;
@@ -155,9 +161,13 @@ void mcp_schema_free(mcp_schema *schema)
 int mcp_schema_compile_text(const mcp_schema_set *set, mcp_str text,
                             const mcp_schema_options *options, mcp_schema **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (!ret || (!text.ptr && text.len))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "mcp_schema_compile_text() needs a text and a result");
+    int rc = check_options(options, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp_schema *s = new_schema(options);
     if (!s)
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory for a schema");
@@ -166,7 +176,7 @@ int mcp_schema_compile_text(const mcp_schema_set *set, mcp_str text,
     mcp__map_init(&c.nodes, &s->allocator, 0, 0);
     mcp__map_init(&c.resources, &s->allocator, 0, 0);
     mcp__map_init(&c.anchors, &s->allocator, 0, 0);
-    int rc = compile_all(&c, text);
+    rc = compile_all(&c, text);
     mcp__map_free(&c.nodes);
     mcp__map_free(&c.resources);
     mcp__map_free(&c.anchors);
@@ -182,13 +192,17 @@ int mcp_schema_compile_text(const mcp_schema_set *set, mcp_str text,
 int mcp_schema_compile(const mcp_schema_set *set, const mcp_json *schema,
                        const mcp_schema_options *options, mcp_schema **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (!ret || !schema)
         return mcp__fail(error, MCP_EINVAL, 0, "mcp_schema_compile() needs a schema and a result");
+    int rc = check_options(options, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp_schema_options o = effective(options);
     mcp__buf text;
     mcp__buf_init(&text, mcp__allocator(o.allocator), o.max_bytes);
     mcp__json_put_value(&text, schema);
-    int rc = text.failed;
+    rc = text.failed;
     if (rc)
         mcp__fail(error, rc, 0,
                   rc == MCP_ELIMIT ? "the schema is over the limit of %zu bytes"

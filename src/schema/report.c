@@ -144,7 +144,8 @@ static bool deliver(validation *st, const node *n, keyword word, mcp__buf *messa
         st->fatal = MCP_ENOMEM;
     } else {
         clean(message->ptr, message->len);
-        mcp_schema_issue issue = {.path = mcp__buf_view(&path),
+        mcp_schema_issue issue = {.size = sizeof(issue),
+                                  .path = mcp__buf_view(&path),
                                   .expected = mcp__buf_view(message),
                                   .schema_at = mcp__buf_view(&where)};
         if (!issue.path.ptr)

@@ -75,6 +75,7 @@ static int add(mcp_schema_set *set, mcp_str uri, mcp_str text, const mcp_json *r
 
 int mcp_schema_set_add(mcp_schema_set *set, mcp_str uri, mcp_str text, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_str fragment;
     excerpt name;
     if (!set || uri.len == 0)

@@ -359,6 +359,7 @@ static int validate(validation *st)
 
 int mcp_schema_validate(const mcp_schema *schema, const mcp_json *instance, mcp_error *error)
 {
+    mcp__no_error(error);
     validation st = {.schema = schema, .instance = instance, .wanted = 1, .error = error};
     return validate(&st);
 }
@@ -366,6 +367,7 @@ int mcp_schema_validate(const mcp_schema *schema, const mcp_json *instance, mcp_
 int mcp_schema_validate_all(const mcp_schema *schema, const mcp_json *instance, size_t max,
                             mcp_schema_issue_fn *fn, void *user, mcp_error *error)
 {
+    mcp__no_error(error);
     validation st = {.schema = schema,
                      .instance = instance,
                      .wanted = max ? max : DEFAULT_MAX_REASONS,

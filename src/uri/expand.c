@@ -226,6 +226,7 @@ static int lookup_string(const void *values, size_t count, mcp_str name, mcp__ar
 int mcp_uri_template_expand(const mcp_uri_template *t, const mcp_uri_value *values, size_t count,
                             const mcp_allocator *allocator, char **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     return mcp__uri_expand(t, lookup_value, values, count, allocator, ret, error);
 }
 
@@ -233,5 +234,6 @@ int mcp_uri_template_expand_strings(const mcp_uri_template *t, const mcp_uri_pai
                                     size_t count, const mcp_allocator *allocator, char **ret,
                                     mcp_error *error)
 {
+    mcp__no_error(error);
     return mcp__uri_expand(t, lookup_string, values, count, allocator, ret, error);
 }

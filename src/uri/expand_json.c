@@ -85,6 +85,7 @@ static int lookup_json(const void *values, size_t count, mcp_str name, mcp__aren
 int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_json *values,
                                  const mcp_allocator *allocator, char **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (values && !mcp_json_is(values, MCP_JSON_OBJECT))
         return mcp__fail(error, MCP_EINVAL, 0, "the values of a template are a JSON object");
     return mcp__uri_expand(t, lookup_json, values, 0, allocator, ret, error);

@@ -129,6 +129,7 @@ static int convert(const UriUriA *from, mcp_str text, mcp_uri *ret, mcp_error *e
 
 int mcp_uri_parse(mcp_str text, mcp_uri *ret, mcp_error *error)
 {
+    mcp__no_error(error);
     if (text.len > MCP_URI_MAX_LENGTH)
         return mcp__fail(error, MCP_ELIMIT, MCP_URI_MAX_LENGTH, "the URI is longer than %d bytes",
                          MCP_URI_MAX_LENGTH);

@@ -301,6 +301,7 @@ int mcp__uri_plan(mcp_uri_template *t)
 
 int mcp_uri_template_matchable(const mcp_uri_template *t, mcp_error *error)
 {
+    mcp__no_error(error);
     if (t->unmatchable.code != MCP_OK && error)
         *error = t->unmatchable;
     return t->unmatchable.code;

@@ -288,9 +288,11 @@ int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *
                                    const mcp_allocator *allocator, mcp_uri_template **ret,
                                    mcp_error *error)
 {
-    mcp_uri_template_limits l = {0};
-    if (limits)
-        mcp__copy_options(&l, sizeof(l), limits);
+    mcp__no_error(error);
+    mcp_uri_template_limits l;
+    int rc = MCP__TAKE_OPTIONAL(&l, limits, mcp_uri_template_limits, error);
+    if (rc != MCP_OK)
+        return rc;
     l.max_bytes = MCP__MIN(or_default(l.max_bytes, DEFAULT_MAX_BYTES), ABSOLUTE_MAX_BYTES);
     l.max_expressions = or_default(l.max_expressions, DEFAULT_MAX_EXPRESSIONS);
     l.max_variables = or_default(l.max_variables, DEFAULT_MAX_VARIABLES);
@@ -302,7 +304,7 @@ int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *
     mcp__arena_init(&t->arena, &t->allocator, NULL, 0);
     /* The names come from whoever registers the template, and their number has a limit. */
     mcp__map_init(&t->names, &t->allocator, 0, 0);
-    int rc = compile(t, text, &l, error);
+    rc = compile(t, text, &l, error);
     if (rc == MCP_OK)
         *ret = t;
     else

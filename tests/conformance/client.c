@@ -284,7 +284,7 @@ int main(int argc, char **argv)
         fputs("usage: MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL\n", stderr);
         return 2;
     }
-    const mcp_root root = {"file:///home", "home"};
+    const mcp_root root = {.size = sizeof(root), .uri = "file:///home", .name = "home"};
     run r = {0};
     mcp_loop *loop = NULL;
     mcp_http_client *http = NULL;
@@ -295,9 +295,9 @@ int main(int argc, char **argv)
                                         .sample = sample, .tool_refused = refused, .user = &r),
                             &r.client, &r.error);
     if (rc == MCP_OK)
-        rc = mcp_http_connect(loop, r.client,
-                              MCP_OPTIONS(mcp_http_client_options, .url = argv[argc - 1]), &http,
-                              &r.error);
+        rc = mcp_http_client_connect(loop, r.client,
+                                     MCP_OPTIONS(mcp_http_client_options, .url = argv[argc - 1]),
+                                     &http, &r.error);
     if (rc == MCP_OK)
         rc = mcp_client_set_roots(r.client, &root, 1);
     if (rc != MCP_OK)

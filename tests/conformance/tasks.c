@@ -19,14 +19,14 @@ static void end_job(void *arg)
 {
     job *j = arg;
     if (j->timer)
-        j->host->timer_stop(j->host->user, j->timer);
+        j->host->timer_stop(j->timer, j->host->user);
     j->timer = NULL;
     mcp_reply_finish(j->req, mcp_request_cancelled(j->req) ? MCP_ECANCELLED : j->answer(j));
 }
 
 static int wait_for(job *j, uint64_t ms)
 {
-    j->timer = j->host->timer_start(j->host->user, ms, end_job, j);
+    j->timer = j->host->timer_start(ms, end_job, j, j->host->user);
     return j->timer ? MCP_PENDING : MCP_ENOMEM;
 }
 
@@ -37,7 +37,7 @@ static void hurry(mcp_request *req, void *user)
     mcp_host_timer *before = j->timer;
     (void)req;
     if (wait_for(j, 0) == MCP_PENDING)
-        j->host->timer_stop(j->host->user, before);
+        j->host->timer_stop(before, j->host->user);
     else
         j->timer = before;
 }

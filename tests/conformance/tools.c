@@ -70,11 +70,11 @@ static void step(void *arg)
     slow_call *call = arg;
     int outcome = MCP_OK;
     if (call->timer)
-        call->host->timer_stop(call->host->user, call->timer);
+        call->host->timer_stop(call->timer, call->host->user);
     call->timer = NULL;
     call->notice(call->req, call->number++);
     if (call->number < NOTICES && !mcp_request_cancelled(call->req)) {
-        call->timer = call->host->timer_start(call->host->user, PAUSE_MS, step, call);
+        call->timer = call->host->timer_start(PAUSE_MS, step, call, call->host->user);
         if (call->timer)
             return;
         outcome = MCP_ENOMEM;
@@ -124,7 +124,7 @@ static int call_with_logging(mcp_request *req, const mcp_json *arguments, void *
 static void finish_later(void *arg)
 {
     slow_call *call = arg;
-    call->host->timer_stop(call->host->user, call->timer);
+    call->host->timer_stop(call->timer, call->host->user);
     mcp_reply_finish(call->req, mcp_reply_text(call->req, call->text));
 }
 
@@ -136,7 +136,7 @@ static int call_reconnecting(mcp_request *req, const mcp_json *arguments, void *
         return MCP_ENOMEM;
     *call = (slow_call){
         .req = req, .host = mcp_server_host(user), .text = "The client came back for this."};
-    call->timer = call->host->timer_start(call->host->user, 2L * PAUSE_MS, finish_later, call);
+    call->timer = call->host->timer_start(2L * PAUSE_MS, finish_later, call, call->host->user);
     if (!call->timer)
         return MCP_ENOMEM;
     mcp_request_end_stream(req);

@@ -61,7 +61,7 @@ static inline void answer_late(void *arg)
 {
     delayed *d = arg;
 
-    d->host->timer_stop(d->host->user, d->timer);
+    d->host->timer_stop(d->timer, d->host->user);
     mcp_reply_text(d->req, "late");
     mcp_reply_finish(d->req, MCP_OK);
     free(d);
@@ -76,7 +76,7 @@ static inline int slow(mcp_request *req, const mcp_json *arguments, void *user)
         return MCP_ENOMEM;
     d->host = mcp_server_host(user);
     d->req = req;
-    d->timer = d->host->timer_start(d->host->user, SLOW_MS, answer_late, d);
+    d->timer = d->host->timer_start(SLOW_MS, answer_late, d, d->host->user);
     return MCP_PENDING;
 }
 

@@ -10,7 +10,7 @@ enum { ROOM_KIB = 512 << 10 }; /* it keeps what is freed for a while */
 enum { ROOM_KIB = 96 << 10 };
 #endif
 
-static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
+static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
 {
     (void)user;
     if (authorization.len < 8)

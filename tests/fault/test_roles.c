@@ -83,7 +83,7 @@ static void run(pair *p)
 
 static void on_question(mcp_client *client, mcp_question *question, void *user)
 {
-    static const mcp_root root = {.uri = "file:///home"};
+    static const mcp_root root = {.size = sizeof(root), .uri = "file:///home"};
     mcp_error error = {0};
     int rc;
     (void)client, (void)user;

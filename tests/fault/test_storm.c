@@ -201,7 +201,7 @@ static int read_resource(mcp_request *req, mcp_str uri, const mcp_uri_match *mat
 
 /* ---- the server ------------------------------------------------------------------------------------------- */
 
-static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg), void *arg)
+static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     (void)user, (void)ms;
     s.timer = fn;
@@ -209,14 +209,14 @@ static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg
     return malloc(1);
 }
 
-static void timer_stop(void *user, mcp_host_timer *timer)
+static void timer_stop(mcp_host_timer *timer, void *user)
 {
     (void)user;
     s.timer = NULL;
     free(timer);
 }
 
-static int fill(void *user, void *bytes, size_t len)
+static int fill(void *bytes, size_t len, void *user)
 {
     (void)user;
     for (size_t i = 0; i < len; i++)

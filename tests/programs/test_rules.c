@@ -150,7 +150,7 @@ static void the_last_rule_decides(void **state)
     assert_int_equal(config_read_text("f", "/f", mcp_str_from(rules_text), tell, &c), MCP_OK);
     assert_int_equal(access_read(c, &rules), MCP_OK);
     for (size_t i = 0; i < COUNT(table); i++)
-        if (access_may(rules, table[i].who, table[i].item, mcp_str_from(table[i].name)) !=
+        if (access_may(table[i].who, table[i].item, mcp_str_from(table[i].name), rules) !=
             table[i].may)
             fail_msg("%s and %s", table[i].who ? table[i].who : "nobody", table[i].name);
     access_free(rules);

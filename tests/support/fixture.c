@@ -659,7 +659,7 @@ static int64_t calendar(void *user)
 }
 
 /* So that ids of tasks are known beforehand. */
-static int count_up(void *user, void *bytes, size_t len)
+static int count_up(void *bytes, size_t len, void *user)
 {
     fixture *f = user;
     memset(bytes, 0, len);

@@ -21,11 +21,13 @@ enum {
 int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget **ret,
                         mcp_error *error)
 {
-    mcp_http_budget_options o = {0};
+    mcp__no_error(error);
+    mcp_http_budget_options o;
     if (!ret)
         return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the budget");
-    if (options)
-        mcp__copy_options(&o, sizeof(o), options);
+    int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_http_budget_options, error);
+    if (rc != MCP_OK)
+        return rc;
     const mcp_allocator *a = mcp__allocator(o.allocator);
     mcp_http_budget *budget = mcp__zalloc(a, sizeof(*budget));
     if (!budget)
@@ -130,7 +132,7 @@ static void note_release(mcp_http_budget *budget)
         return;
     budget->peak = budget->used;
     if (budget->released)
-        budget->released(budget->user, released);
+        budget->released(released, budget->user);
 }
 
 void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes)

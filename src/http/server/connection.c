@@ -58,6 +58,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     char client[MCP__HTTP_IP_TEXT];
     mcp__http_client_text(c, client);
     mcp_http_record r = {
+        .size = sizeof(r),
         .peer = c->peer_name ? c->peer_name : "",
         .principal = c->principal,
         .http_method = mcp_str_from(llhttp_method_name((llhttp_method_t)c->http_method)),
@@ -72,7 +73,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .client = client,
         .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
     };
-    o->log(o->user, &r);
+    o->log(&r, o->user);
 }
 
 /* A request ended: for the counters and the log. */
@@ -371,8 +372,14 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
 int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                     mcp_http_connection **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_http_connection_options o;
-    mcp__copy_options(&o, sizeof(o), options);
+    if (!http || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "an endpoint and a place for the connection are needed");
+    int rc = MCP__TAKE(&o, options, mcp_http_connection_options, error);
+    if (rc != MCP_OK)
+        return rc;
     if (!o.write || !o.close)
         return mcp__fail(error, MCP_EINVAL, 0, "a connection needs \"write\" and \"close\"");
     mcp_http_connection *c = mcp__zalloc(http->allocator, sizeof(*c));

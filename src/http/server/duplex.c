@@ -21,7 +21,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     const mcp__http_peer *peer = user;
     mcp__http_session *s = peer->session;
     mcp_http_connection *c = s ? stream_of(s) : NULL;
-    mcp_output_info info = mcp_channel_output_info(channel);
+    mcp_output_info info = *mcp_channel_output_info(channel);
     (void)exchange;
     if (!c)
         return; /* it ends */

@@ -106,8 +106,9 @@ static int own_options(mcp_http *http)
 static int set_store(mcp_http *http)
 {
     if (http->options.event_store) {
-        mcp__copy_options(&http->event_store, sizeof(http->event_store), http->options.event_store);
-        return http->event_store.append && http->event_store.replay ? MCP_OK : MCP_EINVAL;
+        int rc = MCP__TAKE(&http->event_store, http->options.event_store, mcp_event_store, NULL);
+        return rc == MCP_OK && http->event_store.append && http->event_store.replay ? MCP_OK
+                                                                                    : MCP_EINVAL;
     }
     http->store = mcp__http_store_new(http->allocator, http->budget, http->options.replay_bytes,
                                       &http->event_store);
@@ -129,20 +130,23 @@ static int set_budget(mcp_http *http)
 int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
                  mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_http_options given;
     mcp__refer_to_version();
-    mcp__copy_options(&given, sizeof(given), options);
     uint64_t seed[4] = {0};
-    if (!server || !given.random)
+    int rc = MCP__TAKE(&given, options, mcp_http_options, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!server || !ret || !given.random)
         return mcp__fail(error, MCP_EINVAL, 0, "an HTTP endpoint needs a server and \"random\"");
     if (given.sse_path &&
         (given.sse_path[0] != '/' ||
          mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
         return mcp__fail(error, MCP_EINVAL, 0, "\"sse_path\" has to be a path of its own");
-    int rc = mcp__http_proxies_check(&given, error);
+    rc = mcp__http_proxies_check(&given, error);
     if (rc < 0)
         return rc;
-    rc = given.random(given.user, seed, sizeof(seed));
+    rc = given.random(seed, sizeof(seed), given.user);
     if (rc < 0)
         return mcp__fail(error, rc, 0, "there is no randomness for session ids");
     const mcp_allocator *a = mcp__allocator(given.allocator);
@@ -226,10 +230,10 @@ void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str 
              (int)MCP__MIN(what.len, sizeof(line)), what.ptr);
     complaint->count = 0;
     complaint->again = http->now + INTERVAL_MS;
-    http->warn(http->warn_user, line);
+    http->warn(line, http->warn_user);
 }
 
-void mcp_http_lend_log(mcp_http *http, void (*warn)(void *user, const char *line), void *user)
+void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user), void *user)
 {
     http->warn = warn;
     http->warn_user = user;

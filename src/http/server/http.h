@@ -74,7 +74,7 @@ struct mcp_http_budget {
     mcp_allocator allocator;
     size_t max_memory, max_share;
     uint64_t hold_ms;
-    void (*released)(void *user, size_t bytes);
+    void (*released)(size_t bytes, void *user);
     void *user;
     size_t used, peak; /* peak: since memory was last given back */
     size_t stored;     /* of it, events kept for replay */
@@ -665,7 +665,7 @@ struct mcp_http {
     bool draining, woken;
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;
-    void (*warn)(void *user, const char *line);
+    void (*warn)(const char *line, void *user);
     void *warn_user;
     void *date_user, *clock_user; /* of those options; the program's `user` unless they were lent */
 };

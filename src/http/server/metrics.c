@@ -327,7 +327,7 @@ static void put_outcomes(mcp__buf *b, metric_id id, const label *l, const mcp_us
     }
 }
 
-static void put_usage(void *user, const mcp_usage *u)
+static void put_usage(const mcp_usage *u, void *user)
 {
     const usage_sink *to = user;
     mcp__buf *b = to->b;
@@ -360,7 +360,7 @@ static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------ */
 
-static void add_text(void *arg, mcp_str text)
+static void add_text(mcp_str text, void *arg)
 {
     mcp__buf_str(arg, text);
 }
@@ -378,5 +378,5 @@ void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b)
         put_value(b, id, NULL, values[id]);
     }
     if (http->options.metrics)
-        http->options.metrics(http->options.user, add_text, b);
+        http->options.metrics(add_text, b, http->options.user);
 }

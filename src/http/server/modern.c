@@ -120,7 +120,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     mcp__http_peer *peer = user;
     mcp_http_connection *c = peer->connection;
-    mcp_output_info info = mcp_channel_output_info(channel);
+    mcp_output_info info = *mcp_channel_output_info(channel);
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     mcp__http_touch(peer->http);
     if (!c || exchange == 0 || c->exchange != exchange) {

@@ -306,7 +306,7 @@ static void put_text(const mcp_http *http, mcp__http_refusal why, mcp__buf *text
     } else {
         mcp__buf_str(text, mcp_str_from(r->text));
     }
-    const char *name = r->option && o->option_name ? o->option_name(o->user, r->option) : NULL;
+    const char *name = r->option && o->option_name ? o->option_name(r->option, o->user) : NULL;
     if (r->option)
         mcp__buf_printf(text, " (%s)", name ? name : r->option);
 }

@@ -101,7 +101,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
         return MCP__HTTP_FINE;
     char principal[MAX_PRINCIPAL] = "";
     mcp_str value = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
-    int rc = o->authenticate(o->user, value, principal, sizeof(principal));
+    int rc = o->authenticate(value, principal, sizeof(principal), o->user);
     if (rc == MCP_ENOMEM)
         return MCP__HTTP_NO_MEMORY;
     if (rc != MCP_OK)

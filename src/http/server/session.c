@@ -43,7 +43,7 @@ static int set_id(mcp__http_session *s)
     static const char digits[] = "0123456789abcdef";
     unsigned char bytes[16];
     const mcp_http_options *o = &s->http->options;
-    int rc = o->random(o->user, bytes, sizeof(bytes));
+    int rc = o->random(bytes, sizeof(bytes), o->user);
     for (size_t i = 0; i < sizeof(bytes) && rc >= 0; i++) {
         s->id[2 * i] = digits[bytes[i] >> 4];
         s->id[2 * i + 1] = digits[bytes[i] & 15];
@@ -128,7 +128,7 @@ void mcp__http_session_free(mcp__http_session *s)
     mcp__http_peer_free(s->peer);
     mcp__list_remove(&s->link);
     if (s->stored && http->event_store.forget)
-        http->event_store.forget(http->event_store.user, (mcp_str){s->id, 32});
+        http->event_store.forget((mcp_str){s->id, 32}, http->event_store.user);
     mcp__release(http->allocator, s);
 }
 

@@ -64,7 +64,7 @@ static bool has_room(const mcp__http_store *store, const session_log *log, size_
            b->used + size <= b->max_memory;
 }
 
-static int append(void *user, mcp_str session, uint64_t stream, uint64_t event, mcp_str message)
+static int append(mcp_str session, uint64_t stream, uint64_t event, mcp_str message, void *user)
 {
     mcp__http_store *store = user;
     if (message.len > store->limit || message.len + sizeof(kept) > store->limit)
@@ -89,8 +89,8 @@ static int append(void *user, mcp_str session, uint64_t stream, uint64_t event, 
     return MCP_OK;
 }
 
-static int replay(void *user, mcp_str session, uint64_t stream, uint64_t event,
-                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg)
+static int replay(mcp_str session, uint64_t stream, uint64_t event,
+                  int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg, void *user)
 {
     mcp__http_store *store = user;
     const session_log *log = mcp__map_get(&store->logs, session);
@@ -120,7 +120,7 @@ static void free_log(mcp__http_store *store, session_log *log)
     mcp__release(store->allocator, log);
 }
 
-static void forget(void *user, mcp_str session)
+static void forget(mcp_str session, void *user)
 {
     mcp__http_store *store = user;
     session_log *log = mcp__map_remove(&store->logs, session);

@@ -104,7 +104,7 @@ static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str messa
     const mcp_event_store *store = &s->http->event_store;
     stream->events++;
     /* What could not be kept cannot be replayed; it is told all the same. */
-    store->append(store->user, (mcp_str){s->id, 32}, stream->number, stream->events, message);
+    store->append((mcp_str){s->id, 32}, stream->number, stream->events, message, store->user);
     s->stored = true;
     if (!c)
         return;
@@ -147,7 +147,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
 {
     mcp__http_peer *peer = user;
     mcp__http_session *s = peer->session;
-    mcp_output_info info = mcp_channel_output_info(channel);
+    mcp_output_info info = *mcp_channel_output_info(channel);
     if (!s)
         return; /* it ends */
     mcp__http_touch(s->http);
@@ -241,8 +241,8 @@ static int replay_after(replay *r, uint64_t event)
 {
     const mcp_event_store *store = &r->c->http->event_store;
     r->last = event;
-    return store->replay(store->user, (mcp_str){r->c->session->id, 32}, r->stream, event,
-                         replay_one, r);
+    return store->replay((mcp_str){r->c->session->id, 32}, r->stream, event, replay_one, r,
+                         store->user);
 }
 
 /* The stream 0 from an event on. */

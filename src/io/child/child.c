@@ -148,7 +148,7 @@ static void wake(mcp_channel *channel, void *user)
     mcp__drive_wake(&c->drive);
 }
 
-static int step(void *user, uint64_t ms)
+static int step(uint64_t ms, void *user)
 {
     mcp_child *c = user;
 
@@ -214,8 +214,13 @@ static int check_options(const mcp_child_options *o, mcp_error *error)
 int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
                     mcp_child **ret, mcp_error *error)
 {
-    if (!loop || !client || !options || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and options are needed");
+    mcp__no_error(error);
+    mcp_child_options given;
+    if (!loop || !client || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and ret are needed");
+    int rc = MCP__TAKE(&given, options, mcp_child_options, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp_child *c = mcp__zalloc(&loop->allocator, sizeof(*c));
     if (!c)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
@@ -226,11 +231,11 @@ int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options 
     c->in = c->out = c->err = -1;
     mcp__lines_init(&c->lines, &loop->allocator, 0);
     mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
-    mcp__copy_options(&c->options, sizeof(c->options), options);
+    c->options = given;
     if (!c->options.kill_ms)
         c->options.kill_ms = KILL_MS;
     mcp__ignore_sigpipe();
-    int rc = check_options(&c->options, error);
+    rc = check_options(&c->options, error);
     if (rc == MCP_OK)
         rc = start(c, error);
     if (rc < 0) {

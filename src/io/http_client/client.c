@@ -152,7 +152,7 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
 {
     mcp_http_client *http = user;
     mcp_client *client = http->drive.client;
-    mcp_client_output out = mcp_client_sending(client);
+    mcp_client_output out = *mcp_client_sending(client);
     bool is_request = out.kind == MCP_OUTPUT_REQUEST;
 
     (void)channel;
@@ -212,7 +212,7 @@ static void wake(mcp_channel *channel, void *user)
     mcp__drive_wake(&http->drive);
 }
 
-static int step(void *user, uint64_t ms)
+static int step(uint64_t ms, void *user)
 {
     mcp_http_client *http = user;
 
@@ -239,7 +239,7 @@ void mcp__http_over(mcp_http_client *http, const char *why)
     drop_all(http);
     mcp__drive_end(&http->drive, text);
     if (http->options.on_end && !http->closing)
-        http->options.on_end(http->options.user, text);
+        http->options.on_end(text, http->options.user);
 }
 
 void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
@@ -421,11 +421,8 @@ static void set_default(uint64_t *value, uint64_t otherwise)
         *value = otherwise;
 }
 
-static void copy_options(mcp_http_client *http, const mcp_http_client_options *options)
+static void set_defaults(mcp_http_client_options *o)
 {
-    mcp_http_client_options *o = &http->options;
-
-    mcp__copy_options(o, sizeof(*o), options);
     set_default(&o->connect_ms, CONNECT_MS);
     set_default(&o->answer_ms, ANSWER_MS);
     set_default(&o->close_ms, CLOSE_MS);
@@ -458,11 +455,17 @@ static void forget_texts(mcp_http_client_options *o)
     o->headers = NULL;
 }
 
-int mcp_http_connect(mcp_loop *loop, mcp_client *client, const mcp_http_client_options *options,
-                     mcp_http_client **ret, mcp_error *error)
+int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
+                            const mcp_http_client_options *options, mcp_http_client **ret,
+                            mcp_error *error)
 {
-    if (!loop || !client || !options || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and options are needed");
+    mcp__no_error(error);
+    mcp_http_client_options given;
+    if (!loop || !client || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and ret are needed");
+    int rc = MCP__TAKE(&given, options, mcp_http_client_options, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp_http_client *http = mcp__zalloc(&loop->allocator, sizeof(*http));
     if (!http)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
@@ -471,10 +474,11 @@ int mcp_http_connect(mcp_loop *loop, mcp_client *client, const mcp_http_client_o
     mcp__list_init(&http->exchanges);
     mcp__buf_init(&http->session, http->allocator, 0);
     mcp__headers_init(&http->headers, http->allocator);
-    copy_options(http, options);
-    mcp__ignore_sigpipe();
+    http->options = given;
     mcp_http_client_options *o = &http->options;
-    int rc = copy_address(http, o, error);
+    set_defaults(o);
+    mcp__ignore_sigpipe();
+    rc = copy_address(http, o, error);
     if (rc == MCP_OK)
         rc = copy_headers(http, o->headers, error);
     if (rc == MCP_OK)

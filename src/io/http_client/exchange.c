@@ -18,7 +18,7 @@ enum {
 
 /* ---- a request ---------------------------------------------------------------------------------------- */
 
-static int add_header(void *arg, const char *name, const char *value)
+static int add_header(const char *name, const char *value, void *arg)
 {
     mcp_str n = mcp_str_from(name);
 
@@ -90,8 +90,8 @@ static int put_headers(mcp__exchange *e, mcp__headers *h)
     if (rc == MCP_OK && method_of(e) == MCP__POST)
         rc = mcp__headers_append(h, &e->headers);
     if (rc == MCP_OK && http->options.request_headers)
-        rc = http->options.request_headers(http->options.user, method_name(e), url_of(e),
-                                           add_header, h);
+        rc = http->options.request_headers(method_name(e), url_of(e), add_header, h,
+                                           http->options.user);
     return rc;
 }
 
@@ -234,7 +234,8 @@ static void receive_body(mcp__exchange *e, int rc, const char *text)
 static bool challenged(mcp__exchange *e, const mcp__answer *answer)
 {
     const mcp_http_client_options *o = &e->http->options;
-    mcp_http_challenge challenge = {.status = answer->status,
+    mcp_http_challenge challenge = {.size = sizeof(challenge),
+                                    .status = answer->status,
                                     .method = method_name(e),
                                     .url = url_of(e),
                                     .www_authenticate = mcp__buf_view(&answer->challenge),
@@ -243,7 +244,7 @@ static bool challenged(mcp__exchange *e, const mcp__answer *answer)
 
     if (!o->challenge || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
         return false;
-    int rc = o->challenge(o->user, &challenge);
+    int rc = o->challenge(&challenge, o->user);
     if (rc < 0 || e->stage == MCP__GONE)
         return e->stage == MCP__GONE;
     e->stage = rc == MCP_PENDING ? MCP__PARKED : MCP__WAITING;

@@ -44,19 +44,22 @@ static void on_done(void *arg, int rc, const char *text)
 {
     mcp_fetch *f = arg;
     const mcp__answer *answer = &f->transfer->answer;
-    mcp_fetched fetched = {answer->status, answer->media_text, mcp__buf_view(&f->body)};
+    mcp_fetched fetched = {.size = sizeof(fetched),
+                           .status = answer->status,
+                           .media_type = answer->media_text,
+                           .body = mcp__buf_view(&f->body)};
     mcp_error error;
 
     if (rc == MCP_OK)
         rc = f->body.failed;
     if (rc == MCP_OK) {
-        f->done(f->user, rc, &fetched, NULL);
+        f->done(rc, &fetched, NULL, f->user);
     } else {
         if (f->body.failed == MCP_ELIMIT)
             mcp__fail(&error, rc, 0, "it is larger than %zu bytes", f->max_bytes);
         else
             mcp__fail(&error, rc, 0, "%s", text ? text : mcp_error_text(rc));
-        f->done(f->user, rc, NULL, &error);
+        f->done(rc, NULL, &error, f->user);
     }
     fetch_free(f);
 }
@@ -102,13 +105,13 @@ static int check(mcp_loop *loop, const mcp_fetch_options *o, mcp_error *error)
 int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
                    mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_fetch_options o;
     mcp__web *web = NULL;
 
-    if (!options)
-        return mcp__fail(error, MCP_EINVAL, 0, "options are needed");
-    mcp__copy_options(&o, sizeof(o), options);
-    int rc = check(loop, &o, error);
+    int rc = MCP__TAKE(&o, options, mcp_fetch_options, error);
+    if (rc == MCP_OK)
+        rc = check(loop, &o, error);
     if (rc == MCP_OK)
         rc = mcp__web_get(loop, &web, error);
     if (rc < 0)

@@ -53,7 +53,7 @@ static void log_turned_away(mcp_listener *l)
         net->turned_away);
     net->turned_away = 0;
     net->away_logged = now ? now : 1;
-    host->log(host->user, "warning", line);
+    host->log("warning", line, host->user);
 }
 
 /* No descriptor is left: one peer is turned away. */
@@ -177,7 +177,7 @@ int64_t mcp__listener_turn(mcp_listener *l, int64_t now)
 
 /* ---- the beginning ---------------------------------------------------------------------------------- */
 
-static int random_bytes(void *user, void *bytes, size_t len)
+static int random_bytes(void *bytes, size_t len, void *user)
 {
     char *at = bytes;
 
@@ -208,13 +208,13 @@ static int64_t clock_of(void *arg)
     return mcp_loop_now(l->net->loop);
 }
 
-static void warn(void *user, const char *line)
+static void warn(const char *line, void *user)
 {
     mcp_listener *l = user;
     const mcp_host *host = mcp_server_host(l->server);
 
     if (host && host->log)
-        host->log(host->user, "warning", line);
+        host->log("warning", line, host->user);
 }
 
 static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_options *http)
@@ -226,7 +226,7 @@ static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_
         return;
     snprintf(text, sizeof(text),
              "listening at %s without authentication: whoever reaches it may use it", l->address);
-    host->log(host->user, "warning", text);
+    host->log("warning", text, host->user);
 }
 
 /* An address that was chosen by its numbers is a host name too: numbers cannot be rebound. */
@@ -234,10 +234,10 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
                          mcp_error *error)
 {
     const mcp_allocator *allocator = &l->net->loop->allocator;
-    mcp_http_options o = {0};
-    if (given)
-        mcp__copy_options(&o, sizeof(o), given);
-    o.size = sizeof(o);
+    mcp_http_options o;
+    int rc = MCP__TAKE_OPTIONAL(&o, given, mcp_http_options, error);
+    if (rc != MCP_OK)
+        return rc;
     if (!o.random)
         o.random = random_bytes;
     if (!o.allocator)
@@ -250,7 +250,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     hosts[o.n_allow_hosts] = a->host;
     o.allow_hosts = hosts;
     o.n_allow_hosts += !a->path && !a->any && !a->loopback;
-    int rc = mcp_http_new(l->server, &o, &l->http, error);
+    rc = mcp_http_new(l->server, &o, &l->http, error);
     mcp__release(allocator, hosts);
     if (rc < 0)
         return rc;
@@ -295,6 +295,7 @@ static int make_tls(mcp_listener *l, const mcp_listen_options *o, mcp_error *err
 
 int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
 {
+    mcp__no_error(error);
     if (!l)
         return mcp__fail(error, MCP_EINVAL, 0, "a listener is needed");
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
@@ -335,14 +336,15 @@ static void lend_host(mcp_listener *l)
 int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options *options,
                     mcp_listener **ret, mcp_error *error)
 {
-    mcp_listen_options o = {0};
+    mcp__no_error(error);
+    mcp_listen_options o;
     mcp__net *net = NULL;
 
     if (!loop || !server || !ret)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop, a server and a place are needed");
-    if (options)
-        mcp__copy_options(&o, sizeof(o), options);
-    int rc = mcp__net_get(loop, &net, error);
+    int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_listen_options, error);
+    if (rc == MCP_OK)
+        rc = mcp__net_get(loop, &net, error);
     if (rc < 0)
         return rc;
     mcp_listener *l = mcp__zalloc(&loop->allocator, sizeof(*l));

@@ -118,15 +118,17 @@ static size_t cut(serving *s)
 
 int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error)
 {
-    mcp_serve_options o = {0};
+    mcp__no_error(error);
+    mcp_serve_options o;
     serving s = {.loop = loop};
 
     if (!loop)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop is needed");
     if (!loop->net || mcp__list_empty(&loop->net->listeners))
         return mcp__fail(error, MCP_ESTATE, 0, "nothing listens on this loop");
-    if (options)
-        mcp__copy_options(&o, sizeof(o), options);
+    int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_serve_options, error);
+    if (rc != MCP_OK)
+        return rc;
     open_handles(&s, o.no_signals);
     s.asked = o.drain_now || mcp__loop_stopped(loop);
     while (!s.asked)
@@ -143,6 +145,7 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
 int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_options *options,
                    mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_loop *loop = NULL;
     mcp_listener *listener = NULL;
     int rc = mcp_loop_new(NULL, &loop, error);

@@ -82,7 +82,7 @@ static void run_call(mcp__posted *posted)
     c.fn(c.arg);
 }
 
-int mcp__host_post(void *user, void (*fn)(void *arg), void *arg)
+int mcp__host_post(void (*fn)(void *arg), void *arg, void *user)
 {
     mcp_loop *loop = user;
 

@@ -74,7 +74,7 @@ static void timer_fired(uv_timer_t *timer)
     t->fn(t->arg);
 }
 
-static mcp_host_timer *host_timer_start(void *user, uint64_t ms, void (*fn)(void *arg), void *arg)
+static mcp_host_timer *host_timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     mcp_loop *loop = user;
     thing *t = thing_new(loop, fn, arg);
@@ -88,7 +88,7 @@ static mcp_host_timer *host_timer_start(void *user, uint64_t ms, void (*fn)(void
     return (mcp_host_timer *)(void *)t;
 }
 
-static void host_timer_stop(void *user, mcp_host_timer *timer)
+static void host_timer_stop(mcp_host_timer *timer, void *user)
 {
     (void)user;
     thing_stop((thing *)(void *)timer);
@@ -104,7 +104,7 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
     t->fn(t->arg);
 }
 
-static mcp_host_poll *host_poll_start(void *user, int fd, void (*fn)(void *arg), void *arg)
+static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, void *user)
 {
     mcp_loop *loop = user;
     thing *t = thing_new(loop, fn, arg);
@@ -123,13 +123,13 @@ static mcp_host_poll *host_poll_start(void *user, int fd, void (*fn)(void *arg),
     return (mcp_host_poll *)(void *)t;
 }
 
-static void host_poll_stop(void *user, mcp_host_poll *poll)
+static void host_poll_stop(mcp_host_poll *poll, void *user)
 {
     (void)user;
     thing_stop((thing *)(void *)poll);
 }
 
-static void host_log(void *user, const char *level, const char *line)
+static void host_log(const char *level, const char *line, void *user)
 {
     mcp__log_line(user, level, line);
 }
@@ -214,6 +214,7 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
 
 int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp__refer_to_version();
     allocator = mcp__allocator(allocator);
     if (!ret)

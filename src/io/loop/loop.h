@@ -35,7 +35,7 @@ void mcp__posts_free(mcp_loop *loop);
 void mcp__post(mcp_loop *loop, mcp__posted *posted);
 /* Runs what is queued now; whether there was anything. */
 bool mcp__posts_run(mcp_loop *loop);
-int mcp__host_post(void *user, void (*fn)(void *arg), void *arg);
+int mcp__host_post(void (*fn)(void *arg), void *arg, void *user);
 
 /* ---- workers.c: threads for what blocks -------------------------------------------------------------- */
 
@@ -60,8 +60,8 @@ int mcp__workers_init(mcp_loop *loop);
 void mcp__workers_free(mcp_loop *loop);
 /* What has not begun never runs; its `done` is called soon. */
 void mcp__workers_cancel(mcp_loop *loop);
-int mcp__host_work(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
-int mcp__host_work_long(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg);
+int mcp__host_work(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
+int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
 
 /* ---- loop.c ------------------------------------------------------------------------------------- */
 

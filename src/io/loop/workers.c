@@ -298,12 +298,12 @@ static int submit(mcp_loop *loop, mcp__lane lane, void (*fn)(void *arg), void (*
     return rc;
 }
 
-int mcp__host_work(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg)
+int mcp__host_work(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user)
 {
     return submit(user, MCP__LANE_SHORT, fn, done, arg);
 }
 
-int mcp__host_work_long(void *user, void (*fn)(void *arg), void (*done)(void *arg), void *arg)
+int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user)
 {
     return submit(user, MCP__LANE_LONG, fn, done, arg);
 }

@@ -415,7 +415,9 @@ static void run(stdio *s)
 
 static int take_options(stdio *s, const mcp_stdio_options *options)
 {
-    mcp__copy_options(&s->options, sizeof(s->options), options);
+    int rc = MCP__TAKE_OPTIONAL(&s->options, options, mcp_stdio_options, s->error);
+    if (rc != MCP_OK)
+        return rc;
     if (!s->options.input && !s->options.output)
         s->options.output = STDOUT_FILENO;
     if (!s->options.max_output)
@@ -577,7 +579,7 @@ static int set_up(stdio *s, mcp_server *server, const mcp_stdio_options *options
 int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_options *options,
                          mcp_error *error)
 {
-    static const mcp_stdio_options defaults = {.size = sizeof(defaults)};
+    mcp__no_error(error);
     stdio s = {.loop = loop,
                .server = server,
                .error = error,
@@ -590,7 +592,7 @@ int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_opt
         return mcp__fail(error, MCP_EINVAL, 0, "a loop and a server are needed");
     s.lines.allocator = s.output.allocator = &loop->allocator;
     uv_update_time(&loop->uv);
-    int rc = set_up(&s, server, options ? options : &defaults);
+    int rc = set_up(&s, server, options);
     if (rc == MCP_OK)
         run(&s);
     tear_down(&s);
@@ -599,6 +601,7 @@ int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server, const mcp_stdio_opt
 
 int mcp_serve_stdio(mcp_server *server, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_loop *loop;
     int rc = mcp_loop_new(NULL, &loop, error);
 

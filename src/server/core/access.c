@@ -13,10 +13,9 @@ enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* room for a URI */
 
 int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
-    mcp_access next = {.size = sizeof(next)};
-    if (access)
-        mcp__copy_options(&next, sizeof(next), access);
-    if (access && !next.may)
+    mcp_access next;
+    int rc = MCP__TAKE_OPTIONAL(&next, access, mcp_access, NULL);
+    if (rc != MCP_OK || !server || (access && !next.may))
         return MCP_EINVAL;
     mcp__access_free(server);
     server->access = next;
@@ -32,7 +31,7 @@ void mcp__access_free(mcp_server *server)
 
 static bool ask(const mcp_server *server, const char *principal, mcp_item item, mcp_str name)
 {
-    return server->access.may(server->access.user, principal, item, name);
+    return server->access.may(principal, item, name, server->access.user);
 }
 
 bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__entry *entry)

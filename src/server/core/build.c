@@ -57,7 +57,7 @@ static void build_free(mcp__build *b)
     mcp_server *server = b->server;
     b->retired = false; /* who ends now, of a server that ends, starts no timer */
     if (b->timer)
-        server->host.timer_stop(server->host.user, b->timer);
+        server->host.timer_stop(b->timer, server->host.user);
     for (size_t i = 0; i < b->n_mounts; i++)
         mcp__mount_free(server, b->mounts[i]);
     mcp__release(&server->allocator, b->mounts);
@@ -76,7 +76,7 @@ static void free_soon(mcp__build *b)
 {
     const mcp_host *host = mcp_server_host(b->server);
     if (b->refs == 0 && b->retired && host && host->timer_start && host->timer_stop)
-        b->timer = host->timer_start(host->user, 0, on_timer, b);
+        b->timer = host->timer_start(0, on_timer, b, host->user);
 }
 
 static void build_unref(mcp__build *b)
@@ -90,7 +90,7 @@ void mcp__build_leave_host(mcp_server *server)
     for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next) {
         mcp__build *b = mcp__container(l, mcp__build, link);
         if (b->timer)
-            server->host.timer_stop(server->host.user, b->timer);
+            server->host.timer_stop(b->timer, server->host.user);
         b->timer = NULL;
     }
 }
@@ -244,9 +244,10 @@ int mcp_server_rebuild(mcp_server *server,
                        int (*build)(mcp_server *server, void *user, mcp_error *error), void *user,
                        mcp_error *error)
 {
+    mcp__no_error(error);
     offer before;
-    if (!build)
-        return mcp__fail(error, MCP_EINVAL, 0, "a build is needed");
+    if (!server || !build)
+        return mcp__fail(error, MCP_EINVAL, 0, "a server and a build are needed");
     if (server->building)
         return mcp__fail(error, MCP_ESTATE, 0, "a build is under way");
     mcp__build *made = build_new(server);

@@ -111,7 +111,7 @@ static void stop_timer(mcp_server *server)
 {
     mcp__holds *holds = &server->holds;
     if (holds->timer)
-        server->host.timer_stop(server->host.user, holds->timer);
+        server->host.timer_stop(holds->timer, server->host.user);
     holds->timer = NULL;
     holds->soon = false;
 }
@@ -122,14 +122,14 @@ static void arm(mcp_server *server, bool soon)
     if (holds->timer && (holds->soon || !soon))
         return;
     stop_timer(server);
-    holds->timer = server->host.timer_start(server->host.user, soon ? 0 : LOOK_MS, look, server);
+    holds->timer = server->host.timer_start(soon ? 0 : LOOK_MS, look, server, server->host.user);
     holds->soon = soon;
 }
 
 static int refuse(mcp_request *req, const char *what)
 {
     const mcp_server_options *o = &req->server->options;
-    const char *name = o->option_name ? o->option_name(o->user, "max_work_memory") : NULL;
+    const char *name = o->option_name ? o->option_name("max_work_memory", o->user) : NULL;
     req->server->holds.refused++;
     return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
                                "Internal error: %s: what is being read for all clients may take "

@@ -32,7 +32,7 @@ static int post(mcp_server *server, const note *what)
     if (!n)
         return MCP_ENOMEM;
     *n = *what;
-    int rc = server->host.post(server->host.user, deliver, n);
+    int rc = server->host.post(deliver, n, server->host.user);
     if (rc < 0)
         mcp__release(&server->allocator, n);
     return rc < 0 ? rc : MCP_OK;

@@ -102,7 +102,7 @@ static int refuse(mcp_request *req, mcp__rate which, int64_t ms)
 {
     const mcp_server_options *o = &req->server->options;
     const char *option = kinds[which].option;
-    const char *name = o->option_name ? o->option_name(o->user, option) : NULL;
+    const char *name = o->option_name ? o->option_name(option, o->user) : NULL;
     char data[64];
     snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
     return mcp_reply_fail_data(

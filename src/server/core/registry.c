@@ -208,6 +208,8 @@ static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
 
 static int remove_key(mcp_server *server, mcp__kind kind, const char *key)
 {
+    if (!server || !key)
+        return MCP_EINVAL;
     mcp__registry *r = &server->registry[kind];
     mcp__entry *e = mcp__map_remove(&r->by_key, mcp_str_from(key));
     if (!e)
@@ -227,6 +229,19 @@ static int remove_key(mcp_server *server, mcp__kind kind, const char *key)
     return MCP_OK;
 }
 
+/* Every call that registers something begins so. */
+static int begin(const mcp_server *server, void *to, size_t size, const void *descriptor,
+                 const char *type, mcp_error *error)
+{
+    int rc = mcp__need_server(server, error);
+    return rc == MCP_OK ? mcp__take(to, size, descriptor, type, error) : rc;
+}
+
+static int check_icons(const mcp_icon *icons, size_t n, mcp_error *error)
+{
+    return mcp__check_array(icons, n, "mcp_icon", error);
+}
+
 static int no_memory(mcp_error *error)
 {
     return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
@@ -242,16 +257,22 @@ static void render_resource(mcp__object *o, const void *descriptor)
 int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
                             mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_resource d;
     mcp_uri parsed;
-    mcp__copy_options(&d, sizeof(d), resource);
+    int rc = begin(server, &d, sizeof(d), resource, "mcp_resource", error);
+    if (rc != MCP_OK)
+        return rc;
     if (!d.uri || !d.name || (!d.read && !d.text))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a resource needs \"uri\", \"name\", and \"read\" or \"text\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
     if (server->resource_hook)
         server->resource_hook(&d, server->resource_hook_user);
     mcp_error why = {0};
-    int rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
+    rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
     if (rc != MCP_OK)
         return mcp__fail(error, rc == MCP_ENOMEM ? rc : MCP_EINVAL, why.offset, "resource %s: %s",
                          d.uri, why.text);
@@ -296,18 +317,24 @@ static void render_template(mcp__object *o, const void *descriptor)
 int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl, void *user,
                             mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_resource_template d;
-    mcp__copy_options(&d, sizeof(d), tmpl);
+    int rc = begin(server, &d, sizeof(d), tmpl, "mcp_resource_template", error);
+    if (rc != MCP_OK)
+        return rc;
     if (!d.uri_template || !d.name || !d.read)
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a template needs \"uri_template\", \"name\" and \"read\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp__entry *e = entry_new(server, MCP__TEMPLATES, d.uri_template, user);
     if (!e)
         return no_memory(error);
     e->read = d.read;
     e->complete = d.complete;
     mcp_error why = {0};
-    int rc = mcp_uri_template_parse(e->key, e->allocator, &e->tmpl, &why);
+    rc = mcp_uri_template_parse(e->key, e->allocator, &e->tmpl, &why);
     if (rc == MCP_OK)
         rc = mcp_uri_template_matchable(e->tmpl, &why);
     if (rc != MCP_OK) {
@@ -352,12 +379,13 @@ static void render_prompt(mcp__object *o, const void *descriptor)
     if (d->n_arguments) {
         mcp__object_key(o, "arguments");
         for (size_t i = 0; i < d->n_arguments; i++) {
-            const mcp_prompt_argument *a = &d->arguments[i];
+            mcp_prompt_argument a;
+            mcp__take_element(&a, sizeof(a), d->arguments, i);
             mcp__buf_char(o->buf, i ? ',' : '[');
             mcp__object argument = mcp__object_begin(o->buf, o->revision);
-            mcp__object_name(&argument, a->name, a->title);
-            mcp__object_str(&argument, "description", a->description);
-            if (a->required) {
+            mcp__object_name(&argument, a.name, a.title);
+            mcp__object_str(&argument, "description", a.description);
+            if (a.required) {
                 mcp__object_key(&argument, "required");
                 mcp__buf_lit(o->buf, "true");
             }
@@ -379,31 +407,51 @@ static int keep_arguments(mcp__entry *e, const mcp_prompt *d)
         return MCP_ENOMEM;
     e->n_arguments = d->n_arguments;
     for (size_t i = 0; i < d->n_arguments; i++) {
-        e->required[i] = d->arguments[i].required;
-        int rc = set_string(e, &e->arguments[i], d->arguments[i].name);
+        mcp_prompt_argument a;
+        mcp__take_element(&a, sizeof(a), d->arguments, i);
+        e->required[i] = a.required;
+        int rc = set_string(e, &e->arguments[i], a.name);
         if (rc != MCP_OK)
             return rc;
     }
     return MCP_OK;
 }
 
+static int check_arguments(const mcp_prompt *d, mcp_error *error)
+{
+    int rc = mcp__check_array(d->arguments, d->n_arguments, "mcp_prompt_argument", error);
+    for (size_t i = 0; i < d->n_arguments && rc == MCP_OK; i++) {
+        mcp_prompt_argument a;
+        mcp__take_element(&a, sizeof(a), d->arguments, i);
+        if (!a.name)
+            rc = mcp__fail(error, MCP_EINVAL, 0, "argument %zu of prompt %s has no name", i,
+                           d->name);
+    }
+    return rc;
+}
+
 int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *user,
                           mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_prompt d;
-    mcp__copy_options(&d, sizeof(d), prompt);
+    int rc = begin(server, &d, sizeof(d), prompt, "mcp_prompt", error);
+    if (rc != MCP_OK)
+        return rc;
     if (!d.name || !d.get)
         return mcp__fail(error, MCP_EINVAL, 0, "a prompt needs \"name\" and \"get\"");
-    for (size_t i = 0; i < d.n_arguments; i++) {
-        if (!d.arguments[i].name)
-            return mcp__fail(error, MCP_EINVAL, 0, "an argument of prompt %s has no name", d.name);
-    }
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = check_arguments(&d, error);
+    if (rc != MCP_OK)
+        return rc;
     mcp__entry *e = entry_new(server, MCP__PROMPTS, d.name, user);
     if (!e)
         return no_memory(error);
     e->get = d.get;
     e->complete = d.complete;
-    int rc = keep_arguments(e, &d);
+    rc = keep_arguments(e, &d);
     if (rc == MCP_OK)
         rc = render_all(e, render_prompt, &d);
     return add(server, e, rc, error);
@@ -505,16 +553,22 @@ static bool is_tool_name(const char *name)
 
 int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_tool d;
-    mcp__copy_options(&d, sizeof(d), tool);
+    int rc = begin(server, &d, sizeof(d), tool, "mcp_tool", error);
+    if (rc != MCP_OK)
+        return rc;
     if (!d.name || !d.call)
         return mcp__fail(error, MCP_EINVAL, 0, "a tool needs \"name\" and \"call\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
     if (!is_tool_name(d.name))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . : \"%s\" is not", d.name);
     if (!d.input_schema)
         d.input_schema = "{\"type\":\"object\"}";
-    int rc = check_object_schema(&server->allocator, d.input_schema);
+    rc = check_object_schema(&server->allocator, d.input_schema);
     if (rc == MCP_ENOMEM)
         return no_memory(error);
     if (rc != MCP_OK)

@@ -104,8 +104,9 @@ static void put_message(const mcp_request *req, mcp__buf *b, const mcp_content *
 int mcp_reply_content(mcp_request *req, const mcp_content *content)
 {
     mcp_content c;
-    mcp__copy_options(&c, sizeof(c), content);
     int rc = closed(req);
+    if (rc == MCP_OK)
+        rc = MCP__TAKE(&c, content, mcp_content, NULL);
     if (rc == MCP_OK)
         rc = check_content(req, &c);
     if (rc != MCP_OK)
@@ -368,7 +369,7 @@ static void log_no_files(mcp_server *server)
              server->no_files);
     server->files_logged = now ? now : 1;
     server->no_files = 0;
-    host->log(host->user, "error", line);
+    host->log("error", line, host->user);
 }
 
 /* Makes an error of what a handler returned, when it did not say one itself. */

@@ -262,8 +262,8 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
         return MCP_ENOMEM;
     *w = (work){req, fn, done, user};
     bool is_long = req->method->slow && server->host.work_long;
-    int rc = (is_long ? server->host.work_long : server->host.work)(server->host.user, work_run,
-                                                                    work_done, w);
+    int rc = (is_long ? server->host.work_long : server->host.work)(work_run, work_done, w,
+                                                                    server->host.user);
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
                                    "Internal error: too much work is waiting: try again later");

@@ -64,7 +64,7 @@ struct mcp__seal {
 int mcp__server_random(const mcp_server *server, void *bytes, size_t len)
 {
     if (server->options.random)
-        return server->options.random(server->options.user, bytes, len) < 0 ? MCP_EIO : MCP_OK;
+        return server->options.random(bytes, len, server->options.user) < 0 ? MCP_EIO : MCP_OK;
     char *at = bytes;
     while (len) {
         ssize_t n = getrandom(at, len, 0);
@@ -194,8 +194,13 @@ static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error
 
 int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_seal_options o;
-    mcp__copy_options(&o, sizeof(o), options);
+    int rc = mcp__need_server(server, error);
+    if (rc == MCP_OK)
+        rc = MCP__TAKE(&o, options, mcp_seal_options, error);
+    if (rc != MCP_OK)
+        return rc;
     if ((o.key && o.key_len < KEY) || (o.old_key && o.old_key_len < KEY))
         return mcp__fail(error, MCP_EINVAL, 0, "a key to seal with has %d bytes or more", KEY);
     return o.key ? set_seal(server, &o, error) : set_own_key(server, &o, error);

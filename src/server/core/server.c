@@ -50,6 +50,8 @@ static void set_defaults(mcp_server_options *o)
         o->page_size = DEFAULT_PAGE_SIZE;
     if (o->list_ttl_ms == 0)
         o->list_ttl_ms = DEFAULT_LIST_TTL_MS;
+    else if (o->list_ttl_ms == MCP_TTL_NONE)
+        o->list_ttl_ms = 0;
     if (o->coalesce_ms == 0)
         o->coalesce_ms = DEFAULT_COALESCE_MS;
     if (o->input_timeout_ms == 0)
@@ -74,14 +76,23 @@ static int check_options(const mcp_server_options *o, mcp_error *error)
         return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"name\"");
     if (!o->version)
         return mcp__fail(error, MCP_EINVAL, 0, "a server needs a \"version\"");
-    return MCP_OK;
+    return mcp__check_array(o->icons, o->n_icons, "mcp_icon", error);
+}
+
+int mcp__need_server(const mcp_server *server, mcp_error *error)
+{
+    return server ? MCP_OK
+                  : mcp__fail(error, MCP_EINVAL, 0, "a server is required, and NULL was given");
 }
 
 int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_server_options o;
-    mcp__copy_options(&o, sizeof(o), options);
-    int rc = check_options(&o, error);
+    int rc = ret ? MCP__TAKE(&o, options, mcp_server_options, error)
+                 : mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the server");
+    if (rc == MCP_OK)
+        rc = check_options(&o, error);
     if (rc != MCP_OK)
         return rc;
     const mcp_allocator *allocator = mcp__allocator(o.allocator);
@@ -339,9 +350,13 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
 int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
                      void *user, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_provider p;
-    mcp__copy_options(&p, sizeof(p), provider);
-    int rc = check_mount(server, prefix, &p, error);
+    int rc = MCP__TAKE(&p, provider, mcp_provider, error);
+    if (rc == MCP_OK)
+        rc = mcp__need_server(server, error);
+    if (rc == MCP_OK)
+        rc = check_mount(server, prefix, &p, error);
     if (rc == MCP_OK && (rc = add_mount(server, prefix, &p, user)) != MCP_OK)
         mcp__fail(error, rc, 0, "no memory to mount %s", prefix);
     if (rc != MCP_OK) {
@@ -367,9 +382,7 @@ void mcp_server_set_host(mcp_server *server, const mcp_host *host)
     mcp__tasks_leave_host(server, host == NULL);
     mcp__build_leave_host(server);
     mcp__hold_leave_host(server);
-    server->has_host = host != NULL;
-    if (host)
-        mcp__copy_options(&server->host, sizeof(server->host), host);
+    server->has_host = MCP__TAKE(&server->host, host, mcp_host, NULL) == MCP_OK;
     mcp__tasks_enter_host(server);
     mcp__build_enter_host(server);
 }
@@ -383,5 +396,5 @@ void mcp__server_log(const mcp_server *server, const char *level, const char *fo
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    server->host.log(server->host.user, level, line);
+    server->host.log(level, line, server->host.user);
 }

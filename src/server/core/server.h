@@ -63,6 +63,8 @@ bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 /* {"resources":{…},…} for the client of a request, in the form of its revision. */
 void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
+/* MCP_EINVAL for NULL. */
+int mcp__need_server(const mcp_server *server, mcp_error *error);
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
 

@@ -10,6 +10,9 @@
 int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, mcp_channel **ret,
                        mcp_error *error)
 {
+    mcp__no_error(error);
+    if (!server || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a server and a place for the channel are needed");
     mcp__session *session = mcp__zalloc(&server->allocator, sizeof(*session));
     if (!session)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");

@@ -166,13 +166,13 @@ static bool may_know(const mcp_server *server, const char *principal, const mcp_
     if (!server->access.may)
         return true;
     if (usage->kind == MCP_USAGE_TOOL)
-        return server->access.may(server->access.user, principal, MCP_ITEM_TOOL, usage->name);
+        return server->access.may(principal, MCP_ITEM_TOOL, usage->name, server->access.user);
     return usage->name.ptr[usage->name.len - 1] == ':' ||
            mcp__may_read(server, principal, usage->name);
 }
 
 void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
-                      void (*each)(void *user, const mcp_usage *usage), void *user)
+                      void (*each)(const mcp_usage *usage, void *user), void *user)
 {
     if ((unsigned)kind >= MCP_USAGE_KINDS)
         return;
@@ -183,10 +183,10 @@ void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage
         if (is_unused(usage))
             continue;
         if (may_know(server, principal, usage))
-            each(user, usage);
+            each(usage, user);
         else
             add_up(&other, usage);
     }
     if (!is_unused(&other))
-        each(user, &other);
+        each(&other, user);
 }

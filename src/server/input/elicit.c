@@ -334,9 +334,8 @@ static mcp__ask ask_for(const char *key, const mcp_elicit *e)
 int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what, mcp_elicited *ret)
 {
     mcp_elicit e;
-    mcp__copy_options(&e, sizeof(e), what);
-    *ret = (mcp_elicited){MCP_ACTION_CANCEL, NULL};
-    if (!key || !e.url == !e.schema)
+    *ret = (mcp_elicited){.action = MCP_ACTION_CANCEL};
+    if (MCP__TAKE(&e, what, mcp_elicit, NULL) != MCP_OK || !key || !e.url == !e.schema)
         return MCP_EINVAL;
     const mcp_json *result = NULL;
     mcp__ask ask = ask_for(key, &e);
@@ -372,8 +371,7 @@ static int refuse_until_done(mcp_request *req, const mcp_elicit *e)
 int mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit *what)
 {
     mcp_elicit e;
-    mcp__copy_options(&e, sizeof(e), what);
-    if (!key || !*key || !e.url || e.schema)
+    if (MCP__TAKE(&e, what, mcp_elicit, NULL) != MCP_OK || !key || !*key || !e.url || e.schema)
         return MCP_EINVAL;
     if (!req->method || !req->method->again)
         return MCP_ESTATE;

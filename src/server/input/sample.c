@@ -214,7 +214,8 @@ int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what
                        const mcp_json **ret)
 {
     mcp_sample s;
-    mcp__copy_options(&s, sizeof(s), what);
+    if (MCP__TAKE(&s, what, mcp_sample, NULL) != MCP_OK || !ret)
+        return MCP_EINVAL;
     mcp__ask ask = {.key = key,
                     .method = "sampling/createMessage",
                     .capability = s.tools || s.tool_choice ? "sampling.tools" : "sampling",

@@ -232,7 +232,8 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     if (req->room == 0)
         return MCP_ELIMIT;
     mcp_resource r;
-    mcp__copy_options(&r, sizeof(r), resource);
+    if (MCP__TAKE(&r, resource, mcp_resource, NULL) != MCP_OK)
+        return req->failed = MCP_EINVAL;
     if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
         return MCP_OK;
     if (req->server->resource_hook)

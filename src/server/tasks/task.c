@@ -30,7 +30,7 @@ static void stop_timer(mcp_server *server)
 {
     struct mcp__tasks *t = server->tasks;
     if (t->timer)
-        server->host.timer_stop(server->host.user, t->timer);
+        server->host.timer_stop(t->timer, server->host.user);
     t->timer = NULL;
 }
 
@@ -47,7 +47,7 @@ static void due_at(mcp_server *server, int64_t end)
     int64_t ms = end - mcp__server_clock(server);
     if (ms < LOOK_AGAIN_MS)
         ms = LOOK_AGAIN_MS;
-    t->timer = server->host.timer_start(server->host.user, (uint64_t)ms, on_timer, server);
+    t->timer = server->host.timer_start((uint64_t)ms, on_timer, server, server->host.user);
 }
 
 typedef struct sweep {
@@ -57,12 +57,22 @@ typedef struct sweep {
 
 static void expire(mcp_server *server, mcp_str id);
 
-static int sweep_one(const mcp_task *task, void *arg)
+int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret)
+{
+    *ret = (mcp_task){.size = sizeof(*ret)};
+    return t->store.get(id, ret, t->store.user);
+}
+
+static int sweep_one(const mcp_task *given, void *arg)
 {
     sweep *s = arg;
-    int64_t end = end_of(task);
+    mcp_task task;
+    int rc = MCP__TAKE(&task, given, mcp_task, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    int64_t end = end_of(&task);
     if (end <= s->now)
-        expire(s->server, task->id);
+        expire(s->server, task.id);
     else
         s->next = MCP__MIN(s->next, end);
     return MCP_OK;
@@ -78,7 +88,7 @@ void mcp__tasks_tick(mcp_server *server)
         return;
     stop_timer(server);
     t->due = INT64_MAX;
-    t->store.list(0, sweep_one, &s, t->store_user);
+    t->store.list(0, sweep_one, &s, t->store.user);
     due_at(server, s.next);
 }
 
@@ -128,7 +138,7 @@ int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret)
     const struct mcp__tasks *t = server->tasks;
     if (id.len != MCP__TASK_ID)
         return MCP_ENOTFOUND;
-    int rc = t->store.get(id, ret, t->store_user);
+    int rc = mcp__task_get(t, id, ret);
     if (rc == MCP_OK && !is_owner(req, ret))
         return MCP_ENOTFOUND;
     if (rc == MCP_OK && end_of(ret) <= mcp__server_clock(server)) {
@@ -304,7 +314,7 @@ static int start(mcp_request *req, mcp__task *task)
     int rc = b.failed ? b.failed : mcp__task_charge(server, task, CALL_BYTES + req->in.bytes);
     if (rc == MCP_OK)
         rc = mcp__map_add(&t->by_id, task->state.id, task);
-    if (rc == MCP_OK && (rc = t->store.add(&task->state, t->store_user)) != MCP_OK)
+    if (rc == MCP_OK && (rc = t->store.add(&task->state, t->store.user)) != MCP_OK)
         mcp__map_remove(&t->by_id, task->state.id);
     if (rc == MCP_OK) {
         mcp__list_append(&t->live, &task->link);
@@ -387,9 +397,9 @@ static int change(mcp__task *task, const mcp_task_options *o)
 
 int mcp_request_task(mcp_request *req, const mcp_task_options *options)
 {
-    mcp_task_options o = {0};
-    if (options)
-        mcp__copy_options(&o, sizeof(o), options);
+    mcp_task_options o;
+    if (MCP__TAKE_OPTIONAL(&o, options, mcp_task_options, NULL) != MCP_OK)
+        return MCP_EINVAL;
     if (req->task)
         return change(req->task, &o);
     if (!req->entry || req->entry->task_support == MCP_TASK_FORBIDDEN || req->begun ||
@@ -439,7 +449,7 @@ int mcp__task_changed(mcp__task *task, mcp_str detail)
     mcp_task state = task->state;
     state.detail = detail;
     state.updated_ms = now > state.updated_ms ? now : state.updated_ms;
-    int rc = t->store.update(&state, t->store_user);
+    int rc = t->store.update(&state, t->store.user);
     if (rc == MCP_OK) {
         task->state.updated_ms = state.updated_ms;
         mcp__task_announce(task);
@@ -475,7 +485,7 @@ static int keep_end(mcp__task *task, mcp_str detail)
                              "be kept\"}");
     rc = mcp__task_changed(task, detail);
     if (rc != MCP_OK)
-        t->store.remove(task->state.id, t->store_user);
+        t->store.remove(task->state.id, t->store.user);
     return rc;
 }
 
@@ -492,7 +502,7 @@ static void end(mcp__task *task, mcp_task_status status, mcp_str detail, bool is
     retire(task);
     while (mcp__task_first_waiter(task)) {
         if (rc == MCP_OK)
-            rc = t->store.get(task->state.id, &record, t->store_user);
+            rc = mcp__task_get(t, task->state.id, &record);
         mcp__task_serve_waiter(task, rc == MCP_OK ? &record : NULL);
     }
 }
@@ -534,7 +544,7 @@ static void expire(mcp_server *server, mcp_str id)
         memcpy(copy, id.ptr, sizeof(copy));
         id.ptr = copy;
     }
-    t->store.remove(id, t->store_user);
+    t->store.remove(id, t->store.user);
     if (!task)
         return;
     mcp__task_withdraw(task);

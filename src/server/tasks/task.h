@@ -45,7 +45,6 @@ typedef struct mcp__task_watch {
 struct mcp__tasks {
     mcp_task_settings settings;
     mcp_task_store store;
-    void *store_user;
     mcp__link live, over; /* mcp__task */
     mcp__map by_id;       /* the live ones */
     size_t running_bytes;
@@ -62,6 +61,8 @@ bool mcp__task_possible(const mcp_request *req);
 /* Reads the record of a task that this request's peer may know of; MCP_OK, or a negative code after
  * mcp_reply_fail(). */
 int mcp__task_find(mcp_request *req, mcp_task *ret);
+/* What the store has of a task. */
+int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret);
 /* As mcp__task_find(), without the error. */
 int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret);
 /* Whether a record is one that this request's peer may know of, and not over. */
@@ -89,7 +90,7 @@ static inline bool mcp__task_is_final(mcp_task_status status)
 /* ---- task_store.c ------------------------------------------------------------------------------------- */
 
 int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings *settings,
-                         mcp_task_store *ret, void **user);
+                         mcp_task_store *ret);
 
 /* ---- task_method.c ------------------------------------------------------------------------------------ */
 

@@ -75,7 +75,7 @@ static int cancel(mcp_request *req, mcp_task *task)
     task->message = why;
     task->detail = MCP_STR("");
     task->updated_ms = MCP__MAX(mcp__server_clock(req->server), task->updated_ms);
-    return t->store.update(task, t->store_user);
+    return t->store.update(task, t->store.user);
 }
 
 int mcp__run_task_cancel(mcp_request *req)
@@ -186,10 +186,15 @@ typedef struct page {
     uint64_t last;
 } page;
 
-static int add_to_page(const mcp_task *task, void *arg)
+static int add_to_page(const mcp_task *given, void *arg)
 {
     page *p = arg;
     mcp_request *req = p->req;
+    mcp_task kept;
+    const mcp_task *task = &kept;
+    int rc = MCP__TAKE(&kept, given, mcp_task, NULL);
+    if (rc != MCP_OK)
+        return rc;
     if (!mcp__task_is_seen(req, task, p->now))
         return MCP_OK;
     if (req->count == req->server->options.page_size) {
@@ -226,7 +231,7 @@ static int read_cursor(mcp_request *req, uint64_t *after)
 static void put_page(page *p, uint64_t after)
 {
     const struct mcp__tasks *t = p->req->server->tasks;
-    int rc = t->store.list(after, add_to_page, p, t->store_user);
+    int rc = t->store.list(after, add_to_page, p, t->store.user);
     if (p->req->count == 0)
         mcp__buf_char(&p->b, '[');
     mcp__buf_char(&p->b, ']');

@@ -156,7 +156,7 @@ bool mcp__task_tell(mcp__session *session)
     while (!mcp__list_empty(&session->dirty_tasks)) {
         mcp__task_watch *w = mcp__container(session->dirty_tasks.next, mcp__task_watch, in_dirty);
         mcp_task task;
-        int rc = t->store.get((mcp_str){w->id, MCP__TASK_ID}, &task, t->store_user);
+        int rc = mcp__task_get(t, (mcp_str){w->id, MCP__TASK_ID}, &task);
         if (!session->channel->writable || (rc == MCP_OK && !send_state(w, &task)))
             return false;
         if (rc != MCP_OK || mcp__task_is_final(task.status))

@@ -40,7 +40,7 @@ static void set_defaults(mcp_task_settings *s)
 static void release_store(struct mcp__tasks *t)
 {
     if (t->store.release)
-        t->store.release(t->store_user);
+        t->store.release(t->store.user);
     t->store = (mcp_task_store){0};
 }
 
@@ -59,14 +59,15 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
 
 /* Takes the given store, or makes one in memory. */
 static int open_store(mcp_server *server, const mcp_task_settings *s, mcp_task_store *store,
-                      void **user, mcp_error *error)
+                      mcp_error *error)
 {
     if (!s->store) {
-        int rc = mcp__task_memory_new(&server->allocator, s, store, user);
+        int rc = mcp__task_memory_new(&server->allocator, s, store);
         return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "no memory for tasks");
     }
-    mcp__copy_options(store, sizeof(*store), s->store);
-    *user = s->store_user;
+    int rc = MCP__TAKE(store, s->store, mcp_task_store, error);
+    if (rc != MCP_OK)
+        return rc;
     if (store->add && store->update && store->get && store->list && store->remove)
         return MCP_OK;
     return mcp__fail(error, MCP_EINVAL, 0,
@@ -75,27 +76,30 @@ static int open_store(mcp_server *server, const mcp_task_settings *s, mcp_task_s
 
 int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, mcp_error *error)
 {
+    mcp__no_error(error);
     mcp_task_settings s;
     mcp_task_store store = {0};
-    void *user = NULL;
+    int rc = mcp__need_server(server, error);
+    if (rc == MCP_OK)
+        rc = MCP__TAKE(&s, settings, mcp_task_settings, error);
+    if (rc != MCP_OK)
+        return rc;
     struct mcp__tasks *t = server->tasks;
-    mcp__copy_options(&s, sizeof(s), settings);
     set_defaults(&s);
     if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->over) || t->due != INT64_MAX))
         return mcp__fail(error, MCP_ESTATE, 0, "there are tasks already");
-    int rc = open_store(server, &s, &store, &user, error);
+    rc = open_store(server, &s, &store, error);
     if (rc != MCP_OK)
         return rc;
     if (!t && !(t = server->tasks = tasks_new(server))) {
         if (!s.store)
-            store.release(user);
+            store.release(store.user);
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for tasks");
     }
     release_store(t);
     s.store = NULL;
     t->settings = s;
     t->store = store;
-    t->store_user = user;
     return MCP_OK;
 }
 

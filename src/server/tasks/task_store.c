@@ -132,7 +132,7 @@ static int memory_get(mcp_str id, mcp_task *ret, void *user)
     const memory *m = user;
     const kept *k = mcp__map_get(&m->by_id, id);
     if (k)
-        *ret = k->task;
+        mcp_task_copy(ret, &k->task);
     return k ? MCP_OK : MCP_ENOTFOUND;
 }
 
@@ -171,7 +171,7 @@ static void memory_release(void *user)
 }
 
 int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings *settings,
-                         mcp_task_store *ret, void **user)
+                         mcp_task_store *ret)
 {
     memory *m = mcp__zalloc(allocator, sizeof(*m));
     if (!m)
@@ -184,12 +184,12 @@ int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings
     /* Ids are random: nobody can choose them to collide. */
     mcp__map_init(&m->by_id, allocator, (uintptr_t)m, 0);
     *ret = (mcp_task_store){.size = sizeof(*ret),
+                            .user = m,
                             .add = memory_add,
                             .update = memory_update,
                             .get = memory_get,
                             .list = memory_list,
                             .remove = memory_remove,
                             .release = memory_release};
-    *user = m;
     return MCP_OK;
 }

@@ -145,7 +145,7 @@ bool allowed(const char *name)
     return allow;
 }
 
-static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)principal;
     return item != MCP_ITEM_RESOURCE || allowed(name.ptr);

@@ -27,7 +27,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     world *w = user;
     (void)exchange;
-    if (mcp_channel_output_info(channel).kind == MCP_OUTPUT_NOTIFICATION) {
+    if (mcp_channel_output_info(channel)->kind == MCP_OUTPUT_NOTIFICATION) {
         w->progress += memmem(message.ptr, message.len, "half way", 8) != NULL;
         return;
     }
@@ -97,7 +97,7 @@ static void close_world(world *w)
     mcp_bridge_free(w->bridge);
     mcp_server_free(w->server);
     while (w->host.timers)
-        fakehost_timer_stop(&w->host, w->host.timers);
+        fakehost_timer_stop(w->host.timers, &w->host);
 }
 
 static void call(world *w, const char *tool, const char *arguments)

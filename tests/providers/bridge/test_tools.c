@@ -27,7 +27,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     peer *p = user;
     (void)exchange;
-    if (mcp_channel_output_info(channel).kind == MCP_OUTPUT_NOTIFICATION) {
+    if (mcp_channel_output_info(channel)->kind == MCP_OUTPUT_NOTIFICATION) {
         p->notices++;
         return;
     }
@@ -36,7 +36,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     p->reply[message.len] = 0;
 }
 
-static int defer(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+static int defer(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user)
 {
     peer *p = user;
     assert_null(p->job.work);
@@ -269,20 +269,20 @@ static void test_calls(void **state)
 
 /* ---- who may see what -------------------------------------------------------------------------- */
 
-static bool may_not_see_src(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may_not_see_src(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)principal;
     return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/src", 4) == NULL;
 }
 
-static bool may_not_see_a(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may_not_see_a(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)principal;
     return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/a", 2) == NULL;
 }
 
 static const struct {
-    bool (*may)(void *user, const char *principal, mcp_item item, mcp_str name);
+    bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
     const char *tool, *arguments;
     const char *has[4];
 } restricted[] = {

@@ -20,7 +20,7 @@ static struct world {
     int rc;
 } w;
 
-static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)principal;
     return item != MCP_ITEM_RESOURCE || !w.hidden[strtoul(name.ptr + strlen("x:/"), NULL, 10)];

@@ -38,8 +38,8 @@ static int64_t fakehost_now(void *user)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static mcp_host_timer *fakehost_timer_start(void *user, uint64_t ms, void (*fn)(void *arg),
-                                            void *arg)
+static mcp_host_timer *fakehost_timer_start(uint64_t ms, void (*fn)(void *arg), void *arg,
+                                            void *user)
 {
     fakehost *h = user;
     mcp_host_timer *t = malloc(sizeof *t);
@@ -48,7 +48,7 @@ static mcp_host_timer *fakehost_timer_start(void *user, uint64_t ms, void (*fn)(
     return t;
 }
 
-static void fakehost_timer_stop(void *user, mcp_host_timer *timer)
+static void fakehost_timer_stop(mcp_host_timer *timer, void *user)
 {
     fakehost *h = user;
     mcp_host_timer **at = &h->timers;
@@ -58,7 +58,7 @@ static void fakehost_timer_stop(void *user, mcp_host_timer *timer)
     free(timer);
 }
 
-static mcp_host_poll *fakehost_poll_start(void *user, int fd, void (*fn)(void *arg), void *arg)
+static mcp_host_poll *fakehost_poll_start(int fd, void (*fn)(void *arg), void *arg, void *user)
 {
     fakehost *h = user;
     if (h->deaf)
@@ -68,13 +68,13 @@ static mcp_host_poll *fakehost_poll_start(void *user, int fd, void (*fn)(void *a
     return h->poll;
 }
 
-static void fakehost_poll_stop(void *user, mcp_host_poll *poll)
+static void fakehost_poll_stop(mcp_host_poll *poll, void *user)
 {
     ((fakehost *)user)->poll = NULL;
     free(poll);
 }
 
-static void fakehost_log(void *user, const char *level, const char *line)
+static void fakehost_log(const char *level, const char *line, void *user)
 {
     (void)line;
     ((fakehost *)user)->warnings += strcmp(level, "warning") == 0;

@@ -63,7 +63,7 @@ static void release(void *ptr, void *user)
 
 /* ---- the host ------------------------------------------------------------------------------------------ */
 
-static int host_work(void *user, void (*work)(void *), void (*done)(void *), void *arg)
+static int host_work(void (*work)(void *), void (*done)(void *), void *arg, void *user)
 {
     world *w = (world *)user; /* the host is its first member */
     assert_true(w->n_jobs < COUNT);

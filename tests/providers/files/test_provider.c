@@ -444,7 +444,7 @@ typedef struct deferred {
     void *arg;
 } deferred;
 
-static int defer(void *user, void (*work)(void *arg), void (*done)(void *arg), void *arg)
+static int defer(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user)
 {
     deferred *d = user;
     d->work = work, d->done = done, d->arg = arg;

@@ -462,7 +462,7 @@ static struct {
     void *arg;
 } held;
 
-static int hold(void *user, void (*work)(void *), void (*done)(void *), void *arg)
+static int hold(void (*work)(void *), void (*done)(void *), void *arg, void *user)
 {
     (void)user;
     assert_null(held.work);

@@ -29,7 +29,7 @@ static struct {
     void *arg;
 } timer;
 
-static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *), void *arg)
+static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *), void *arg, void *user)
 {
     (void)user, (void)ms;
     timer.fn = fn;
@@ -37,7 +37,7 @@ static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *), 
     return (mcp_host_timer *)(void *)&timer;
 }
 
-static void timer_stop(void *user, mcp_host_timer *t)
+static void timer_stop(mcp_host_timer *t, void *user)
 {
     (void)user, (void)t;
     timer.fn = NULL;

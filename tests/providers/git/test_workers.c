@@ -178,7 +178,7 @@ typedef struct held {
 static held waiting[AT_ONCE];
 static size_t n_waiting;
 
-static int hold(void *user, void (*work)(void *), void (*done)(void *), void *arg)
+static int hold(void (*work)(void *), void (*done)(void *), void *arg, void *user)
 {
     (void)user;
     if (n_waiting == AT_ONCE)

@@ -24,7 +24,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     peer *p = user;
     (void)exchange;
-    if (mcp_channel_output_info(channel).kind == MCP_OUTPUT_NOTIFICATION) {
+    if (mcp_channel_output_info(channel)->kind == MCP_OUTPUT_NOTIFICATION) {
         p->notices += memmem(message.ptr, message.len, "prompts/list_changed", 20) != NULL;
         return;
     }
@@ -383,7 +383,7 @@ static void the_host_is_gone_meanwhile(void **state)
     expect(p->reply, "\"text\":\"one\"");
     assert_non_null(p->host.timers);
     mcp_server_set_host(p->server, NULL);
-    fakehost_timer_stop(&p->host, p->host.timers);
+    fakehost_timer_stop(p->host.timers, &p->host);
     close_peer(p);
 }
 

@@ -49,40 +49,11 @@ static void test_helpers(void **state)
     assert_null(mcp__zalloc(&a, 1));
 }
 
-/* What an older or newer caller passes is cut or filled up with zeros. */
-static void test_copy_options(void **state)
-{
-    (void)state;
-    struct ours {
-        size_t size;
-        size_t a, b;
-    } ours;
-    struct newer {
-        size_t size;
-        size_t a, b, c;
-    } newer = {sizeof(newer), 1, 2, 3};
-    memset(&ours, 0xff, sizeof(ours));
-    mcp__copy_options(&ours, sizeof(ours), &newer);
-    assert_int_equal(ours.size, sizeof(ours));
-    assert_int_equal(ours.a, 1);
-    assert_int_equal(ours.b, 2);
-    newer.size = 2 * sizeof(size_t); /* older: knows only a */
-    memset(&ours, 0xff, sizeof(ours));
-    mcp__copy_options(&ours, sizeof(ours), &newer);
-    assert_int_equal(ours.size, sizeof(ours));
-    assert_int_equal(ours.a, 1);
-    assert_int_equal(ours.b, 0);
-    newer.size = 0;
-    mcp__copy_options(&ours, sizeof(ours), &newer);
-    assert_int_equal(ours.a, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default),
         cmocka_unit_test(test_helpers),
-        cmocka_unit_test(test_copy_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

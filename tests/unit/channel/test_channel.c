@@ -119,7 +119,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
                      message.ptr);
     t->len += (size_t)n;
     assert_true(t->len < sizeof(t->sent));
-    t->info = mcp_channel_output_info(channel);
+    t->info = *mcp_channel_output_info(channel);
 }
 
 static void on_wake(mcp_channel *channel, void *user)

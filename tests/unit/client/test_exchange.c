@@ -93,7 +93,7 @@ static void look(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     sight *s = user;
     (void)channel, (void)exchange, (void)message;
     assert_true(s->n < 8);
-    s->seen[s->n++] = mcp_client_sending(s->fake->client);
+    s->seen[s->n++] = *mcp_client_sending(s->fake->client);
 }
 
 static void test_sending(void **state)

@@ -196,7 +196,7 @@ static void test_cancel_is_final(void **state)
 
 /* ---- waiting --------------------------------------------------------------------------------------------------- */
 
-static int step(void *user, uint64_t ms)
+static int step(uint64_t ms, void *user)
 {
     fake *f = user;
     (void)ms;

@@ -45,7 +45,8 @@ static void on_withdrawn(mcp_question *question, void *user)
 
 static int answer(mcp_question *q, act how)
 {
-    static const mcp_root roots[] = {{.uri = "file:///a", .name = "A"}, {.uri = "file:///b"}};
+    static const mcp_root roots[] = {{.size = sizeof(mcp_root), .uri = "file:///a", .name = "A"},
+                                     {.size = sizeof(mcp_root), .uri = "file:///b"}};
     mcp_error error = {0};
     switch (how) {
     case ACCEPT:
@@ -98,7 +99,7 @@ static mcp_client_options options_of(program *p)
 static void test_capabilities(void **state)
 {
     (void)state;
-    static const mcp_root root = {.uri = "file:///"};
+    static const mcp_root root = {.size = sizeof(root), .uri = "file:///"};
     static const struct {
         bool form, url, sample, tools, context, roots, list;
         const char *revision, *expected;
@@ -249,7 +250,8 @@ static void test_requests(void **state)
 static void test_set_roots(void **state)
 {
     (void)state;
-    static const mcp_root one[] = {{.uri = "file:///one"}}, bad[] = {{.name = "x"}};
+    static const mcp_root one[] = {{.size = sizeof(mcp_root), .uri = "file:///one"}},
+                          bad[] = {{.size = sizeof(mcp_root), .name = "x"}};
     static const fake_reply scripts[2][FAKE_REPLIES] = {{LEGACY("2025-06-18")}, {MODERN}};
     for (int modern = 0; modern < 2; modern++) {
         fake f;
@@ -679,7 +681,7 @@ static void test_urls_that_are_no_good(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    static const mcp_root root = {.uri = "file:///"};
+    static const mcp_root root = {.size = sizeof(root), .uri = "file:///"};
     static const fake_reply modern[FAKE_REPLIES] = {
         MODERN,
         {"tools/call",

@@ -54,7 +54,7 @@ typedef struct wire {
     bool slow;
 } wire;
 
-static int rig_random(void *user, void *bytes, size_t len)
+static int rig_random(void *bytes, size_t len, void *user)
 {
     rig *r = user;
     unsigned char *at = bytes;
@@ -66,7 +66,7 @@ static int rig_random(void *user, void *bytes, size_t len)
 }
 
 /* "Bearer NAME" is NAME. */
-static inline int rig_authenticate(void *user, mcp_str authorization, char *principal, size_t room)
+static inline int rig_authenticate(mcp_str authorization, char *principal, size_t room, void *user)
 {
     (void)user;
     mcp_str prefix = MCP_STR("Bearer ");
@@ -83,7 +83,7 @@ static void rig_woken(mcp_http *http, void *user)
     ((rig *)user)->woken++;
 }
 
-static inline void rig_log(void *user, const mcp_http_record *record)
+static inline void rig_log(const mcp_http_record *record, void *user)
 {
     rig *r = user;
     r->record = *record;

@@ -205,7 +205,7 @@ static const char *const proxies[] = {"10.0.0.0/8", "2001:db8:1::/48", "127.0.0.
 static char client[MCP__HTTP_IP_TEXT];
 static int code;
 
-static void keep_client(void *user, const mcp_http_record *record)
+static void keep_client(const mcp_http_record *record, void *user)
 {
     (void)user;
     snprintf(client, sizeof(client), "%s", record->client);

@@ -466,10 +466,10 @@ static mcp_str fixed_date(void *user)
     return MCP_STR("Sun, 06 Nov 1994 08:49:37 GMT");
 }
 
-static void own_metrics(void *user, void (*add)(void *arg, mcp_str text), void *arg)
+static void own_metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     (void)user;
-    add(arg, MCP_STR("mine 1\n"));
+    add(MCP_STR("mine 1\n"), arg);
 }
 
 static void test_log(void **state)

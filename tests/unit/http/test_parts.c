@@ -194,7 +194,7 @@ static void replay_is(const mcp_event_store *store, const char *session, uint64_
 {
     mcp__buf b;
     mcp__buf_init(&b, NULL, 0);
-    assert_int_equal(store->replay(store->user, mcp_str_from(session), stream, event, collect, &b),
+    assert_int_equal(store->replay(mcp_str_from(session), stream, event, collect, &b, store->user),
                      rc);
     assert_int_equal(b.len, strlen(expected));
     assert_memory_equal(b.len ? b.ptr : "", expected, b.len);
@@ -215,9 +215,9 @@ static void test_store(void **state)
     assert_non_null(own);
     replay_is(&store, "x", 0, 0, MCP_ENOTFOUND, "");
     for (uint64_t i = 1; i <= 3; i++) {
-        store.append(store.user, MCP_STR("x"), 0, i, MCP_STR("a"));
-        store.append(store.user, MCP_STR("x"), 7, i, MCP_STR("b"));
-        store.append(store.user, MCP_STR("y"), 0, i, MCP_STR("c"));
+        store.append(MCP_STR("x"), 0, i, MCP_STR("a"), store.user);
+        store.append(MCP_STR("x"), 7, i, MCP_STR("b"), store.user);
+        store.append(MCP_STR("y"), 0, i, MCP_STR("c"), store.user);
     }
     replay_is(&store, "x", 0, 0, MCP_OK, "1=a 2=a 3=a ");
     replay_is(&store, "x", 7, 2, MCP_OK, "3=b ");
@@ -226,17 +226,17 @@ static void test_store(void **state)
     replay_is(&store, "x", 8, 0, MCP_ENOTFOUND, "");
     /* The oldest go; a gap is not passed over. */
     for (uint64_t i = 4; i <= 9; i++)
-        assert_int_equal(store.append(store.user, MCP_STR("x"), 0, i, MCP_STR("long enough")),
+        assert_int_equal(store.append(MCP_STR("x"), 0, i, MCP_STR("long enough"), store.user),
                          MCP_OK);
     replay_is(&store, "x", 0, 0, MCP_ENOTFOUND, "");
     replay_is(&store, "x", 0, 8, MCP_OK, "9=long enough ");
     replay_is(&store, "y", 0, 0, MCP_OK, "1=c 2=c 3=c ");
     char big[400] = "";
-    assert_int_equal(store.append(store.user, MCP_STR("x"), 0, 10, (mcp_str){big, sizeof(big)}),
+    assert_int_equal(store.append(MCP_STR("x"), 0, 10, (mcp_str){big, sizeof(big)}, store.user),
                      MCP_ELIMIT);
-    store.forget(store.user, MCP_STR("y"));
+    store.forget(MCP_STR("y"), store.user);
     replay_is(&store, "y", 0, 0, MCP_ENOTFOUND, "");
-    store.forget(store.user, MCP_STR("y"));
+    store.forget(MCP_STR("y"), store.user);
     mcp__http_store_free(own);
     assert_int_equal(mcp_http_budget_used(budget), 0);
     mcp_http_budget_free(budget);

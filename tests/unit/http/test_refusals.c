@@ -2,7 +2,7 @@
  * program gave it. Each row as a whole and split at every byte. */
 #include "rig.h"
 
-static const char *option_name(void *user, const char *member)
+static const char *option_name(const char *member, void *user)
 {
     (void)user;
     return strcmp(member, "max_body") == 0      ? "--largest-body"

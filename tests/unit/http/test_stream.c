@@ -66,7 +66,7 @@ static void test_listen(void **state)
 /* What is logged of a stream when it ends was said when it began. */
 static size_t streams_logged;
 
-static void check_log(void *user, const mcp_http_record *record)
+static void check_log(const mcp_http_record *record, void *user)
 {
     (void)user;
     assert_string_equal(record->principal, "alice");

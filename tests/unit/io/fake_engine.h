@@ -112,10 +112,10 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     engine_log(client, "gone %s\n", why);
 }
 
-mcp_client_output mcp_client_sending(const mcp_client *client)
+const mcp_client_output *mcp_client_sending(mcp_client *client)
 {
     assert_non_null(client->sending);
-    return client->sending->output;
+    return &client->sending->output;
 }
 
 bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str *value)

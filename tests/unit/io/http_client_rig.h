@@ -31,7 +31,7 @@ typedef struct fixture {
 
 typedef void handler(script_connection *c, const script_request *r);
 
-static inline void on_end(void *user, const char *why)
+static inline void on_end(const char *why, void *user)
 {
     fixture *f = user;
 
@@ -52,7 +52,7 @@ static inline int open_with(fixture *f, handler *handle, mcp_http_client_options
         o.url = f->url;
     o.user = f;
     o.on_end = on_end;
-    return mcp_http_connect(f->loop, &f->client, &o, &f->http, NULL);
+    return mcp_http_client_connect(f->loop, &f->client, &o, &f->http, NULL);
 }
 
 static inline void open_fixture(fixture *f, handler *handle, mcp_http_client_options o)

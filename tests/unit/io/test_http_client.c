@@ -434,12 +434,13 @@ static void test_arguments(void **state)
     fixture f;
     mcp_http_client *other = NULL;
     open_fixture(&f, silence, (mcp_http_client_options){0});
-    assert_int_equal(mcp_http_connect(NULL, &f.client, &(mcp_http_client_options){0}, &other, NULL),
-                     MCP_EINVAL);
-    assert_int_equal(mcp_http_connect(f.loop, &f.client, NULL, &other, NULL), MCP_EINVAL);
-    assert_int_equal(mcp_http_connect(f.loop, &f.client,
-                                      MCP_OPTIONS(mcp_http_client_options, .url = f.url), &other,
-                                      NULL),
+    assert_int_equal(
+        mcp_http_client_connect(NULL, &f.client, &(mcp_http_client_options){0}, &other, NULL),
+        MCP_EINVAL);
+    assert_int_equal(mcp_http_client_connect(f.loop, &f.client, NULL, &other, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_http_client_connect(f.loop, &f.client,
+                                             MCP_OPTIONS(mcp_http_client_options, .url = f.url),
+                                             &other, NULL),
                      MCP_ESTATE);
     mcp_http_client_authorized(NULL, MCP_OK);
     mcp_http_client_close(NULL);

@@ -2,19 +2,19 @@
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
-static int add_token(void *user, const char *method, const char *url, mcp_http_add_fn *add,
-                     void *arg)
+static int add_token(const char *method, const char *url, mcp_http_add_fn *add, void *arg,
+                     void *user)
 {
     fixture *f = user;
 
     assert_string_equal(url, f->url);
     assert_true(*method);
-    assert_int_equal(add(arg, "Mcp-Session-Id", "x"), MCP_EINVAL);
-    assert_int_equal(add(arg, "X", "a\r\nb"), MCP_EINVAL);
-    return f->token[0] ? add(arg, "Authorization", f->token) : MCP_OK;
+    assert_int_equal(add("Mcp-Session-Id", "x", arg), MCP_EINVAL);
+    assert_int_equal(add("X", "a\r\nb", arg), MCP_EINVAL);
+    return f->token[0] ? add("Authorization", f->token, arg) : MCP_OK;
 }
 
-static int on_challenge(void *user, const mcp_http_challenge *challenge)
+static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
     fixture *f = user;
 

@@ -21,7 +21,7 @@ typedef struct fixture {
     size_t body_len;
 } fixture;
 
-static void on_fetched(void *user, int rc, const mcp_fetched *fetched, const mcp_error *error)
+static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user)
 {
     fixture *f = user;
 

@@ -49,7 +49,7 @@ static void answer_form(mcp_client *client, mcp_question *question, void *user)
         fail_msg("%s", error.text);
 }
 
-static int authenticate(void *user, mcp_str authorization, char *principal, size_t room)
+static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
 {
     (void)user;
     if (!mcp_str_eq(authorization, MCP_STR("Bearer t1")))
@@ -93,7 +93,7 @@ static void open_client(world *w, const char *revision, mcp_http_client_options 
                                    .timeout_ms = 5000, .retry_ms = 20),
                        &w->client, NULL),
         MCP_OK);
-    if (mcp_http_connect(w->loop, w->client, &o, &w->http, &error) != MCP_OK)
+    if (mcp_http_client_connect(w->loop, w->client, &o, &w->http, &error) != MCP_OK)
         fail_msg("%s", error.text);
 }
 
@@ -468,16 +468,16 @@ static void test_nobody_there(void **state)
 
 /* ---- authorization --------------------------------------------------------------------------------------------- */
 
-static int add_token(void *user, const char *method, const char *url, mcp_http_add_fn *add,
-                     void *arg)
+static int add_token(const char *method, const char *url, mcp_http_add_fn *add, void *arg,
+                     void *user)
 {
     world *w = user;
 
     (void)method, (void)url;
-    return w->token[0] ? add(arg, "Authorization", w->token) : MCP_OK;
+    return w->token[0] ? add("Authorization", w->token, arg) : MCP_OK;
 }
 
-static int on_challenge(void *user, const mcp_http_challenge *challenge)
+static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
     world *w = user;
 

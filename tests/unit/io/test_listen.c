@@ -100,7 +100,7 @@ typedef struct fixture {
     char path[64], address[80];
 } fixture;
 
-static void count_warnings(void *user, const char *level, const char *line)
+static void count_warnings(const char *level, const char *line, void *user)
 {
     fixture *f = user;
 
@@ -220,7 +220,7 @@ static void test_host(void **state)
     assert_null(mcp_server_host(f->server));
 }
 
-static int nobody(void *user, mcp_str authorization, char *principal, size_t room)
+static int nobody(mcp_str authorization, char *principal, size_t room, void *user)
 {
     (void)user;
     (void)authorization;

@@ -53,16 +53,16 @@ static void test_timer(void **state)
     int64_t before = mcp_loop_now(loop);
 
     (void)state;
-    mcp_host_timer *t = host->timer_start(host->user, 20, count, &fired);
-    mcp_host_timer *stopped = host->timer_start(host->user, 1, count, &never);
-    host->timer_stop(host->user, stopped);
+    mcp_host_timer *t = host->timer_start(20, count, &fired, host->user);
+    mcp_host_timer *stopped = host->timer_start(1, count, &never, host->user);
+    host->timer_stop(stopped, host->user);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     assert_int_equal(fired, 1);
     assert_int_equal(never, 0);
     assert_true(mcp_loop_now(loop) - before >= 19);
-    host->timer_stop(host->user, t); /* also after it fired */
+    host->timer_stop(t, host->user); /* also after it fired */
     /* One that is never stopped goes with the loop. */
-    assert_non_null(host->timer_start(host->user, 100000, count, &never));
+    assert_non_null(host->timer_start(100000, count, &never, host->user));
 }
 
 static int pipe_ends[2];
@@ -81,7 +81,7 @@ static void test_poll(void **state)
 
     (void)state;
     assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
-    mcp_host_poll *p = host->poll_start(host->user, pipe_ends[0], read_one, &seen);
+    mcp_host_poll *p = host->poll_start(pipe_ends[0], read_one, &seen, host->user);
     assert_non_null(p);
     assert_int_equal(mcp_loop_step(loop, 1), MCP_OK);
     assert_int_equal(seen, 0);
@@ -89,14 +89,14 @@ static void test_poll(void **state)
     for (int i = 0; i < 100 && seen < 2; i++)
         mcp_loop_step(loop, 10);
     assert_int_equal(seen, 2);
-    host->poll_stop(host->user, p);
+    host->poll_stop(p, host->user);
     assert_int_equal(write(pipe_ends[1], "c", 1), 1);
     mcp_loop_step(loop, 5);
     assert_int_equal(seen, 2);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    assert_null(host->poll_start(host->user, file, read_one, &seen));
+    assert_null(host->poll_start(file, read_one, &seen, host->user));
     close(file);
 }
 
@@ -124,7 +124,7 @@ static void test_work(void **state)
 
     (void)state;
     for (size_t i = 0; i < MCP__COUNT(j); i++)
-        assert_int_equal(host->work(host->user, do_work, finish_work, &j[i]), MCP_OK);
+        assert_int_equal(host->work(do_work, finish_work, &j[i], host->user), MCP_OK);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     for (size_t i = 0; i < MCP__COUNT(j); i++) {
         assert_int_equal(j[i].done, 1);
@@ -141,7 +141,7 @@ static void test_free_waits_for_work(void **state)
     (void)state;
     assert_int_equal(mcp_loop_new(NULL, &other, NULL), MCP_OK);
     const mcp_host *h = mcp_loop_host(other);
-    assert_int_equal(h->work(h->user, do_work, finish_work, &j), MCP_OK);
+    assert_int_equal(h->work(do_work, finish_work, &j, h->user), MCP_OK);
     mcp_loop_free(other);
     assert_int_equal(j.done, 1);
     mcp_loop_free(NULL);
@@ -182,7 +182,7 @@ static void test_drain(void **state)
     assert_int_equal(mcp_loop_drain(loop, 0), MCP_OK);
     for (size_t i = 0; i < N; i++) {
         s[i] = (stuck){.released = &released};
-        assert_int_equal(host->work(host->user, be_stuck, stuck_done, &s[i]), MCP_OK);
+        assert_int_equal(host->work(be_stuck, stuck_done, &s[i], host->user), MCP_OK);
     }
     while (!atomic_load(&s[0].begun))
         usleep(500);
@@ -222,7 +222,7 @@ static void test_stop(void **state)
     pthread_t thread;
 
     (void)state;
-    assert_non_null(host->timer_start(host->user, 60000, count, &fired));
+    assert_non_null(host->timer_start(60000, count, &fired, host->user));
     /* Before it runs, in a signal handler, from another thread. */
     mcp_loop_stop(loop);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
@@ -266,9 +266,9 @@ static void test_no_memory(void **state)
             int ends[2];
             job j = {0};
             assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-            mcp_host_timer *t = h->timer_start(h->user, 0, count, &fired);
-            mcp_host_poll *p = h->poll_start(h->user, ends[0], count, &fired);
-            rc = h->work(h->user, do_work, finish_work, &j);
+            mcp_host_timer *t = h->timer_start(0, count, &fired, h->user);
+            mcp_host_poll *p = h->poll_start(ends[0], count, &fired, h->user);
+            rc = h->work(do_work, finish_work, &j, h->user);
             assert_int_equal(t && p && rc == MCP_OK, f.calls < n);
             mcp_loop_free(l);
             close(ends[0]);
@@ -340,16 +340,16 @@ static size_t with_stderr(void (*fn)(void), char *to, size_t room)
 
 static void say_some(void)
 {
-    host->log(host->user, "error", "before");
+    host->log("error", "before", host->user);
     assert_int_equal(mcp_loop_set_log_level(loop, "loud"), MCP_EINVAL);
     assert_int_equal(mcp_loop_set_log_level(loop, "warning"), MCP_OK);
-    host->log(host->user, "debug", "one");
-    host->log(host->user, "info", "two");
-    host->log(host->user, "warning", "three\nfour");
-    host->log(host->user, "error", "five");
-    host->log(host->user, "unknown", "six");
+    host->log("debug", "one", host->user);
+    host->log("info", "two", host->user);
+    host->log("warning", "three\nfour", host->user);
+    host->log("error", "five", host->user);
+    host->log("unknown", "six", host->user);
     assert_int_equal(mcp_loop_set_log_level(loop, NULL), MCP_OK);
-    host->log(host->user, "error", "seven");
+    host->log("error", "seven", host->user);
 }
 
 static void test_log_level(void **state)
@@ -369,13 +369,13 @@ static void say_much(void)
     memset(line, 'x', sizeof(line) - 1);
     mcp_loop_set_log_level(loop, "debug");
     for (int i = 0; i < 1000; i++)
-        host->log(host->user, "debug", line);
+        host->log("debug", line, host->user);
     /* Now the reader reads again. */
     int reader = open("/proc/self/fd/2", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     assert_true(reader >= 0);
     assert_true(read(reader, drained, sizeof(drained)) > 0);
     close(reader);
-    host->log(host->user, "debug", "after");
+    host->log("debug", "after", host->user);
 }
 
 /* A full stderr does not hold us up; what was lost is told. */

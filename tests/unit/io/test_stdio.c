@@ -71,7 +71,7 @@ static void answer_late(void *arg)
 {
     delayed *d = arg;
 
-    d->host->timer_stop(d->host->user, d->timer);
+    d->host->timer_stop(d->timer, d->host->user);
     mcp_reply_text(d->req, "late");
     mcp_reply_finish(d->req, MCP_OK);
     d->req = NULL;
@@ -82,8 +82,8 @@ static int slow(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
     waiting.req = req;
-    waiting.timer = waiting.host->timer_start(waiting.host->user, *(const uint64_t *)user,
-                                              answer_late, &waiting);
+    waiting.timer = waiting.host->timer_start(*(const uint64_t *)user, answer_late, &waiting,
+                                              waiting.host->user);
     atomic_fetch_add(&shared->slow_calls, 1);
     return MCP_PENDING;
 }

@@ -65,10 +65,10 @@ static void held(void *arg)
 
 static int add(job *j, bool is_long)
 {
-    int (*work)(void *, void (*)(void *), void (*)(void *), void *) =
+    int (*work)(void (*)(void *), void (*)(void *), void *, void *) =
         is_long ? host->work_long : host->work;
 
-    return work(host->user, hold, held, j);
+    return work(hold, held, j, host->user);
 }
 
 static void release(job *jobs, size_t n)
@@ -158,8 +158,8 @@ static void test_limits(void **state)
     assert_int_equal(mcp_loop_set_workers(NULL, 1, 1), MCP_EINVAL);
     assert_int_equal(mcp_loop_set_workers(loop, 4097, 0), MCP_EINVAL);
     assert_int_equal(mcp_loop_set_workers(loop, 0, 0), MCP_OK);
-    assert_int_equal(host->work(host->user, NULL, held, NULL), MCP_EINVAL);
-    assert_int_equal(host->work_long(host->user, hold, NULL, NULL), MCP_EINVAL);
+    assert_int_equal(host->work(NULL, held, NULL, host->user), MCP_EINVAL);
+    assert_int_equal(host->work_long(hold, NULL, NULL, host->user), MCP_EINVAL);
     assert_int_equal(mcp_loop_set_workers(loop, 2, 3), MCP_OK);
     assert_int_equal(add(&jobs[0], false), MCP_OK);
     assert_int_equal(add(&jobs[1], false), MCP_OK);
@@ -245,7 +245,7 @@ static void test_signals_are_blocked(void **state)
     sigset_t theirs, ours;
 
     (void)state;
-    assert_int_equal(host->work(host->user, ask_for_signals, nothing, &theirs), MCP_OK);
+    assert_int_equal(host->work(ask_for_signals, nothing, &theirs, host->user), MCP_OK);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     assert_true(sigismember(&theirs, SIGTERM) && sigismember(&theirs, SIGCHLD));
     assert_false(sigismember(&theirs, SIGSEGV));
@@ -260,7 +260,7 @@ static void once_more(void *arg)
 {
     (void)arg;
     if (again++ < 50)
-        assert_int_equal(host->work(host->user, nothing, once_more, NULL), MCP_OK);
+        assert_int_equal(host->work(nothing, once_more, NULL, host->user), MCP_OK);
 }
 
 static void test_work_from_done(void **state)
@@ -300,7 +300,7 @@ static void *post_many(void *arg)
     for (size_t i = 0; i < POSTS; i++) {
         message *m = malloc(sizeof(*m));
         *m = (message){arg, i};
-        if (host->post(host->user, heard, m) != MCP_OK)
+        if (host->post(heard, m, host->user) != MCP_OK)
             abort();
     }
     return NULL;
@@ -333,7 +333,7 @@ static void post_again(void *arg)
 {
     ++posted;
     if (arg)
-        assert_int_equal(host->post(host->user, post_again, arg), MCP_OK);
+        assert_int_equal(host->post(post_again, arg, host->user), MCP_OK);
 }
 
 /* One that posts itself again lets others have their turn, and the loop its end. */
@@ -341,8 +341,8 @@ static void test_endless_posts(void **state)
 {
     (void)state;
     posted = 0;
-    assert_int_equal(host->post(host->user, NULL, NULL), MCP_EINVAL);
-    assert_int_equal(host->post(host->user, post_again, &posted), MCP_OK);
+    assert_int_equal(host->post(NULL, NULL, host->user), MCP_EINVAL);
+    assert_int_equal(host->post(post_again, &posted, host->user), MCP_OK);
     assert_int_equal(posted, 0);
     assert_int_equal(mcp_loop_step(loop, 0), MCP_OK);
     assert_true(posted > 0);
@@ -359,14 +359,14 @@ static void test_posts_at_the_end(void **state)
 
     (void)state;
     posted = 0;
-    assert_int_equal(host->post(host->user, post_again, NULL), MCP_OK);
+    assert_int_equal(host->post(post_again, NULL, host->user), MCP_OK);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     assert_int_equal(posted, 1);
-    assert_int_equal(host->post(host->user, post_again, NULL), MCP_OK);
+    assert_int_equal(host->post(post_again, NULL, host->user), MCP_OK);
     assert_int_equal(mcp_loop_drain(loop, 0), MCP_OK);
     assert_int_equal(posted, 2);
     assert_int_equal(mcp_loop_new(NULL, &other, NULL), MCP_OK);
-    assert_int_equal(mcp_loop_host(other)->post(other, post_again, NULL), MCP_OK);
+    assert_int_equal(mcp_loop_host(other)->post(post_again, NULL, other), MCP_OK);
     mcp_loop_free(other);
     assert_int_equal(posted, 3);
 }
@@ -382,8 +382,8 @@ static void test_no_memory(void **state)
         if (mcp_loop_new(&a, &l, NULL) == MCP_OK) {
             const mcp_host *h = mcp_loop_host(l);
             job one = {.released = true}, two = {.released = true};
-            int rcs[] = {h->post(h->user, post_again, NULL), h->work(h->user, hold, held, &one),
-                         h->work_long(h->user, hold, held, &two)};
+            int rcs[] = {h->post(post_again, NULL, h->user), h->work(hold, held, &one, h->user),
+                         h->work_long(hold, held, &two, h->user)};
             for (size_t i = 0; i < 3; i++)
                 assert_true(rcs[i] == MCP_OK || rcs[i] == MCP_ENOMEM);
             mcp_loop_free(l);

@@ -80,7 +80,7 @@ static void test_annotations(void **state)
         int revision;
         const char *text;
     } cases[] = {
-        {{.size = 1}, R2026, "{}"},
+        {{0}, R2026, "{}"},
         {{.audience = MCP_AUDIENCE_USER}, R2411, "{\"annotations\":{\"audience\":[\"user\"]}}"},
         {{.audience = MCP_AUDIENCE_ASSISTANT},
          R2411,
@@ -94,7 +94,9 @@ static void test_annotations(void **state)
         {{.last_modified = "2026-01-01"}, R2503, "{}"},
     };
     for (size_t i = 0; i < MCP__COUNT(cases); i++) {
-        annotations = &cases[i].a;
+        mcp_annotations a = cases[i].a;
+        a.size = sizeof(a);
+        annotations = &a;
         expect(annotated, cases[i].revision, cases[i].text);
     }
 }
@@ -109,14 +111,14 @@ static void with_icon(mcp__object *o)
 static void test_icons(void **state)
 {
     (void)state;
-    icon = (mcp_icon){.src = "data:,"};
+    icon = (mcp_icon){.size = sizeof(icon), .src = "data:,"};
     expect(with_icon, R2511, "{\"icons\":[{\"src\":\"data:,\"}]}");
     expect(with_icon, R2506, "{}");
     icon.sizes = "  48x48   any ";
     icon.theme = "light";
     expect(with_icon, R2026,
            "{\"icons\":[{\"src\":\"data:,\",\"sizes\":[\"48x48\",\"any\"],\"theme\":\"light\"}]}");
-    icon = (mcp_icon){.src = "data:,", .sizes = ""};
+    icon = (mcp_icon){.size = sizeof(icon), .src = "data:,", .sizes = ""};
     expect(with_icon, R2026, "{\"icons\":[{\"src\":\"data:,\",\"sizes\":[]}]}");
 }
 

@@ -30,7 +30,7 @@ static inline int64_t calendar(void *user)
     return ((world *)user)->calendar;
 }
 
-static inline int random_bytes(void *user, void *bytes, size_t len)
+static inline int random_bytes(void *bytes, size_t len, void *user)
 {
     static unsigned next;
     if (((world *)user)->no_random)

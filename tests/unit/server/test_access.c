@@ -28,7 +28,7 @@ typedef struct world {
 } world;
 
 /* Everybody may see everything but bob, for whom nothing is there that has "secret" in its name. */
-static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)item;
     assert_int_equal(name.ptr[name.len], 0);

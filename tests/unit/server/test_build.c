@@ -39,7 +39,7 @@ typedef struct space {
 
 /* ---- the host: one timer, which the test lets fire ------------------------------------------------- */
 
-static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg), void *arg)
+static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     world *w = user;
     assert_int_equal(ms, 0);
@@ -49,7 +49,7 @@ static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg
     return (mcp_host_timer *)w;
 }
 
-static void timer_stop(void *user, mcp_host_timer *timer)
+static void timer_stop(mcp_host_timer *timer, void *user)
 {
     (void)timer;
     ((world *)user)->timer = NULL;

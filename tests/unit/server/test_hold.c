@@ -68,7 +68,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_request_work_sized(req, r->bytes, worked, done, t);
 }
 
-static int host_work(void *user, void (*fn)(void *), void (*end)(void *), void *arg)
+static int host_work(void (*fn)(void *), void (*end)(void *), void *arg, void *user)
 {
     rig *r = user;
     if (r->refuses)
@@ -78,7 +78,7 @@ static int host_work(void *user, void (*fn)(void *), void (*end)(void *), void *
     return MCP_OK;
 }
 
-static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *), void *arg)
+static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *), void *arg, void *user)
 {
     rig *r = user;
     assert_null(r->timer);
@@ -88,7 +88,7 @@ static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *), 
     return (mcp_host_timer *)r;
 }
 
-static void timer_stop(void *user, mcp_host_timer *timer)
+static void timer_stop(mcp_host_timer *timer, void *user)
 {
     assert_ptr_equal(user, timer);
     ((rig *)user)->timer = NULL;

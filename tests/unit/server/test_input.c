@@ -26,7 +26,7 @@ typedef struct world {
     char state[4096];
 } world;
 
-static int random_bytes(void *user, void *bytes, size_t len)
+static int random_bytes(void *bytes, size_t len, void *user)
 {
     static unsigned char next;
     world *w = user;

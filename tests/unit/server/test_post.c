@@ -10,7 +10,7 @@ static struct {
     size_t n, refuse_from;
 } queue;
 
-static int host_post(void *user, void (*fn)(void *arg), void *arg)
+static int host_post(void (*fn)(void *arg), void *arg, void *user)
 {
     (void)user;
     if (queue.n >= queue.refuse_from)

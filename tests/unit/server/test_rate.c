@@ -149,7 +149,7 @@ static void test_local(void **state)
     rig_close(&r);
 }
 
-static const char *option_name(void *user, const char *member)
+static const char *option_name(const char *member, void *user)
 {
     (void)user;
     return strcmp(member, "calls_per_second") == 0 ? "--calls" : NULL;

@@ -301,7 +301,7 @@ static void test_removed_meanwhile(void **state)
 
 /* ---- work ---------------------------------------------------------------------------------------------------- */
 
-static int host_work(void *user, void (*fn)(void *), void (*done)(void *), void *arg)
+static int host_work(void (*fn)(void *), void (*done)(void *), void *arg, void *user)
 {
     peer *p = user;
     p->work = fn;
@@ -310,7 +310,7 @@ static int host_work(void *user, void (*fn)(void *), void (*done)(void *), void 
     return MCP_OK;
 }
 
-static int host_refuses(void *user, void (*fn)(void *), void (*done)(void *), void *arg)
+static int host_refuses(void (*fn)(void *), void (*done)(void *), void *arg, void *user)
 {
     (void)user, (void)fn, (void)done, (void)arg;
     return MCP_ELIMIT;
@@ -586,7 +586,7 @@ static int64_t logged_now(void *user)
     return logged.now;
 }
 
-static void logged_line(void *user, const char *level, const char *line)
+static void logged_line(const char *level, const char *line, void *user)
 {
     (void)user;
     assert_string_equal(level, "error");

@@ -13,7 +13,7 @@ typedef struct clockwork {
     size_t started, stopped;
 } clockwork;
 
-static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg), void *arg)
+static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     clockwork *c = user;
     c->fn = fn;
@@ -23,7 +23,7 @@ static mcp_host_timer *timer_start(void *user, uint64_t ms, void (*fn)(void *arg
     return (mcp_host_timer *)user;
 }
 
-static void timer_stop(void *user, mcp_host_timer *timer)
+static void timer_stop(mcp_host_timer *timer, void *user)
 {
     assert_ptr_equal(user, timer);
     ((clockwork *)user)->stopped++;

@@ -47,7 +47,7 @@ static int shelf_get(mcp_str id, mcp_task *ret, void *user)
         return s->fail_get;
     if (!s->task.size || !mcp_str_eq(id, s->task.id))
         return MCP_ENOTFOUND;
-    *ret = s->task;
+    mcp_task_copy(ret, &s->task);
     return MCP_OK;
 }
 
@@ -70,21 +70,25 @@ static void shelf_release(void *user)
     ((shelf *)user)->released++;
 }
 
-static const mcp_task_store shelf_store = {.size = sizeof(shelf_store),
-                                           .add = shelf_add,
-                                           .update = shelf_update,
-                                           .get = shelf_get,
-                                           .list = shelf_list,
-                                           .remove = shelf_remove,
-                                           .release = shelf_release};
+static mcp_task_store shelf_store(shelf *s)
+{
+    return (mcp_task_store){.size = sizeof(mcp_task_store),
+                            .user = s,
+                            .add = shelf_add,
+                            .update = shelf_update,
+                            .get = shelf_get,
+                            .list = shelf_list,
+                            .remove = shelf_remove,
+                            .release = shelf_release};
+}
 
 static void test_own_store(void **state)
 {
     (void)state;
     shelf s = {0};
+    const mcp_task_store store = shelf_store(&s);
     world *w = calloc(1, sizeof(*w));
-    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &shelf_store, .store_user = &s),
-               as_task);
+    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &store), as_task);
     mcp_channel *channel = peer(w, "alice");
     make_task(w, channel);
     assert_int_equal(s.task.status, MCP_TASK_WORKING);
@@ -101,8 +105,7 @@ static void test_own_store(void **state)
     s.task.status = MCP_TASK_WORKING;
     s.task.detail = (mcp_str){"", 0};
     memset(&w->r, 0, sizeof(w->r));
-    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &shelf_store, .store_user = &s),
-               as_task);
+    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &store), as_task);
     channel = peer(w, "alice");
     assert_has(ask_of(w, channel, "tasks/get"), "\"working\"");
     assert_has(ask_of(w, channel, "tasks/update"), "\"result\"");
@@ -119,9 +122,9 @@ static void test_store_fails(void **state)
 {
     (void)state;
     shelf s = {.fail_add = MCP_EIO};
+    const mcp_task_store store = shelf_store(&s);
     world *w = calloc(1, sizeof(*w));
-    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &shelf_store, .store_user = &s),
-               as_task);
+    world_open(w, NULL, MCP_OPTIONS(mcp_task_settings, .store = &store), as_task);
     mcp_channel *channel = peer(w, NULL);
     assert_has(make_task(w, channel), "\"code\":-32603");
     assert_int_equal(w->r.n_kept, 0);
@@ -155,9 +158,9 @@ static void test_settings(void **state)
     mcp_server *server;
     mcp_error error = {0};
     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "s", .version = "1"), &server, NULL);
-    mcp_task_store store = shelf_store;
     shelf s = {0};
-    mcp_task_settings settings = {.size = sizeof(settings), .store = &store, .store_user = &s};
+    mcp_task_store store = shelf_store(&s);
+    mcp_task_settings settings = {.size = sizeof(settings), .store = &store};
     store.list = NULL;
     assert_int_equal(mcp_server_set_tasks(server, &settings, &error), MCP_EINVAL);
     assert_int_equal(s.released, 0);

@@ -14,7 +14,6 @@ typedef struct shelf {
     failalloc memory;
     mcp_allocator allocator;
     mcp_task_store store;
-    void *user;
 } shelf;
 
 static int open_shelf(shelf *s, size_t max_tasks, size_t max_per_principal, size_t max_bytes)
@@ -23,12 +22,12 @@ static int open_shelf(shelf *s, size_t max_tasks, size_t max_per_principal, size
                                         .max_tasks_per_principal = max_per_principal,
                                         .max_bytes = max_bytes};
     s->allocator = failalloc_allocator(&s->memory);
-    return mcp__task_memory_new(&s->allocator, &settings, &s->store, &s->user);
+    return mcp__task_memory_new(&s->allocator, &settings, &s->store);
 }
 
 static void close_shelf(shelf *s)
 {
-    s->store.release(s->user);
+    s->store.release(s->store.user);
     assert_int_equal(s->memory.live, 0);
 }
 
@@ -46,7 +45,7 @@ static mcp_task task_named(const char *id, const char *principal)
 static int add(shelf *s, const char *id, const char *principal)
 {
     mcp_task task = task_named(id, principal);
-    return s->store.add(&task, s->user);
+    return s->store.add(&task, s->store.user);
 }
 
 typedef struct seen {
@@ -60,7 +59,7 @@ static int look(const mcp_task *task, void *arg)
     seen *list = arg;
     strncat(list->ids, task->id.ptr, task->id.len);
     if (list->remove && mcp_str_eq(task->id, mcp_str_from(list->remove)))
-        list->s->store.remove(task->id, list->s->user);
+        list->s->store.remove(task->id, list->s->store.user);
     return list->stop && mcp_str_eq(task->id, mcp_str_from(list->stop)) ? 42 : MCP_OK;
 }
 
@@ -68,21 +67,21 @@ static void test_order(void **state)
 {
     (void)state;
     shelf s = {0};
-    mcp_task got;
+    mcp_task got = {.size = sizeof(got)};
     open_shelf(&s, 100, 100, 1 << 20);
     const char *ids[] = {"c", "a", "d", "b"};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(add(&s, ids[i], i % 2 ? NULL : "alice"), MCP_OK);
     assert_int_equal(add(&s, "a", NULL), MCP_EEXIST);
     seen all = {.s = &s, .remove = "a"};
-    assert_int_equal(s.store.list(0, look, &all, s.user), MCP_OK);
+    assert_int_equal(s.store.list(0, look, &all, s.store.user), MCP_OK);
     assert_string_equal(all.ids, "cadb");
-    assert_int_equal(s.store.get(MCP_STR("a"), &got, s.user), MCP_ENOTFOUND);
-    s.store.remove(MCP_STR("a"), s.user);
-    assert_int_equal(s.store.get(MCP_STR("c"), &got, s.user), MCP_OK);
+    assert_int_equal(s.store.get(MCP_STR("a"), &got, s.store.user), MCP_ENOTFOUND);
+    s.store.remove(MCP_STR("a"), s.store.user);
+    assert_int_equal(s.store.get(MCP_STR("c"), &got, s.store.user), MCP_OK);
     assert_true(mcp_str_eq(got.principal, MCP_STR("alice")));
     seen rest = {.s = &s, .stop = "d"};
-    assert_int_equal(s.store.list(got.sequence, look, &rest, s.user), 42);
+    assert_int_equal(s.store.list(got.sequence, look, &rest, s.store.user), 42);
     assert_string_equal(rest.ids, "d");
     close_shelf(&s);
 }
@@ -92,7 +91,7 @@ static void test_update(void **state)
     (void)state;
     static char large[20000];
     shelf s = {0};
-    mcp_task got;
+    mcp_task got = {.size = sizeof(got)};
     memset(large, 'x', sizeof(large));
     open_shelf(&s, 100, 100, 10000);
     add(&s, "a", "alice");
@@ -101,13 +100,13 @@ static void test_update(void **state)
     task.created_ms = 8;
     task.status = MCP_TASK_COMPLETED;
     task.detail = (mcp_str){large, sizeof(large)};
-    assert_int_equal(s.store.update(&task, s.user), MCP_ELIMIT);
-    s.store.get(MCP_STR("a"), &got, s.user);
+    assert_int_equal(s.store.update(&task, s.store.user), MCP_ELIMIT);
+    s.store.get(MCP_STR("a"), &got, s.store.user);
     assert_int_equal(got.status, MCP_TASK_WORKING);
     assert_true(mcp_str_eq(got.message, MCP_STR("hello")));
     task.detail.len = 5000;
-    assert_int_equal(s.store.update(&task, s.user), MCP_OK);
-    s.store.get(MCP_STR("a"), &got, s.user);
+    assert_int_equal(s.store.update(&task, s.store.user), MCP_OK);
+    s.store.get(MCP_STR("a"), &got, s.store.user);
     assert_int_equal(got.status, MCP_TASK_COMPLETED);
     assert_int_equal(got.detail.len, 5000);
     assert_memory_equal(got.detail.ptr, large, 5000);
@@ -122,10 +121,10 @@ static void test_update(void **state)
         n++;
     assert_in_range(n, 1, 5);
     task.detail.len = 10;
-    assert_int_equal(s.store.update(&task, s.user), MCP_OK);
+    assert_int_equal(s.store.update(&task, s.store.user), MCP_OK);
     assert_int_equal(add(&s, id, NULL), MCP_OK);
     task.id = MCP_STR("unknown");
-    assert_int_equal(s.store.update(&task, s.user), MCP_ENOTFOUND);
+    assert_int_equal(s.store.update(&task, s.store.user), MCP_ENOTFOUND);
     close_shelf(&s);
 }
 
@@ -144,7 +143,7 @@ static void test_short_always_fits(void **state)
     while (--id[0] >= '0') {
         mcp_task task = task_named(id, NULL);
         task.detail = (mcp_str){text, sizeof(text)};
-        assert_int_equal(s.store.update(&task, s.user), MCP_OK);
+        assert_int_equal(s.store.update(&task, s.store.user), MCP_OK);
     }
     close_shelf(&s);
 }
@@ -160,7 +159,7 @@ static void test_counts(void **state)
     assert_int_equal(add(&s, "c", ""), MCP_OK);
     assert_int_equal(add(&s, "d", NULL), MCP_OK); /* nobody is not the empty name */
     assert_int_equal(add(&s, "e", NULL), MCP_ELIMIT);
-    s.store.remove(MCP_STR("a"), s.user);
+    s.store.remove(MCP_STR("a"), s.store.user);
     assert_int_equal(add(&s, "e", NULL), MCP_OK);
     assert_int_equal(add(&s, "f", "alice"), MCP_ELIMIT);
     close_shelf(&s);
@@ -175,11 +174,12 @@ static void test_no_memory(void **state)
             assert_int_equal(s.memory.live, 0);
             continue;
         }
-        mcp_task got, task = task_named("a", "alice");
+        mcp_task got = {.size = sizeof(got)}, task = task_named("a", "alice");
         bool added = add(&s, "a", "alice") == MCP_OK;
         task.status = MCP_TASK_FAILED;
-        int rc = s.store.update(&task, s.user);
-        assert_int_equal(s.store.get(MCP_STR("a"), &got, s.user), added ? MCP_OK : MCP_ENOTFOUND);
+        int rc = s.store.update(&task, s.store.user);
+        assert_int_equal(s.store.get(MCP_STR("a"), &got, s.store.user),
+                         added ? MCP_OK : MCP_ENOTFOUND);
         if (added)
             assert_int_equal(got.status, rc == MCP_OK ? MCP_TASK_FAILED : MCP_TASK_WORKING);
         bool reached = s.memory.calls >= n;

@@ -12,7 +12,7 @@ typedef struct seen {
 static rig r;
 static mcp_channel *peer;
 
-static void keep(void *user, const mcp_usage *usage)
+static void keep(const mcp_usage *usage, void *user)
 {
     seen *s = user;
     assert_true(s->count < 8);
@@ -317,7 +317,7 @@ static void test_sources(void **state)
 
 /* ---- who may know ----------------------------------------------------------------------------------------- */
 
-static bool may(void *user, const char *principal, mcp_item item, mcp_str name)
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)item;
     return principal && (strcmp(principal, "root") == 0 || !strstr(name.ptr, "secret"));

@@ -1,0 +1,80 @@
+/* options.c: structs of the program's that begin with their size.
+ *
+ * A program may have been built with headers that have fewer members than ours, or more. What it does not know is
+ * zero for us, and what we do not know is not looked at. Elements of an array lie as far apart as the first one says
+ * that it is long.
+ */
+#include "base/base.h"
+
+enum { LARGEST = 1 << 16 }; /* no struct will ever be; what is not initialized most often is */
+
+static size_t size_of(const void *given)
+{
+    size_t size;
+    memcpy(&size, given, sizeof(size));
+    return size;
+}
+
+static bool is_size(size_t size)
+{
+    return size >= sizeof(size_t) && size <= LARGEST;
+}
+
+static void copy(void *to, size_t to_size, const void *from)
+{
+    memset(to, 0, to_size);
+    memcpy(to, from, MCP__MIN(size_of(from), to_size));
+    memcpy(to, &to_size, sizeof(to_size));
+}
+
+static int no_size(const char *type, mcp_error *error)
+{
+    return mcp__fail(
+        error, MCP_EINVAL, 0,
+        "the member \"size\" of a %s is not set: use MCP_OPTIONS(%s, ...), or .size = sizeof(%s)",
+        type, type, type);
+}
+
+int mcp__take(void *to, size_t to_size, const void *from, const char *type, mcp_error *error)
+{
+    memset(to, 0, to_size);
+    if (!from)
+        return mcp__fail(error, MCP_EINVAL, 0, "a %s is required, and NULL was given", type);
+    if (!is_size(size_of(from)))
+        return no_size(type, error);
+    copy(to, to_size, from);
+    return MCP_OK;
+}
+
+int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,
+                       mcp_error *error)
+{
+    if (from)
+        return mcp__take(to, to_size, from, type, error);
+    memset(to, 0, to_size);
+    memcpy(to, &to_size, sizeof(to_size));
+    return MCP_OK;
+}
+
+int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *error)
+{
+    if (n && !array)
+        return mcp__fail(error, MCP_EINVAL, 0, "an array of %s is required, and NULL was given",
+                         type);
+    size_t stride = n ? size_of(array) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_size(stride))
+            return no_size(type, error);
+        if (size_of((const char *)array + i * stride) != stride)
+            return mcp__fail(error, MCP_EINVAL, 0,
+                             "\"size\" has to be sizeof(%s) in every element of an array: number "
+                             "%zu has another",
+                             type, i);
+    }
+    return MCP_OK;
+}
+
+void mcp__take_element(void *to, size_t to_size, const void *array, size_t i)
+{
+    copy(to, to_size, (const char *)array + i * size_of(array));
+}

@@ -1,0 +1,120 @@
+#!/bin/sh
+# sizes.sh SOURCE LIBRARY...: the promise of `size` (docs/api-stability.md). One program, built against our headers, against
+# headers with one more member in every struct and against headers without the last member of every struct, does the same
+# with the libraries that we have. Structs that never grow are a list on that page; every other one begins with `size`,
+# and has no padding at its end, in which a member that is appended would lie.
+set -eu
+source=$1
+shift
+here=$source/tests/api/outside
+cc=${CC:-cc}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+number=0 failed=0
+step() { # name, command...
+    number=$((number + 1))
+    title=$1
+    shift
+    if "$@" >"$tmp/log" 2>&1; then
+        echo "ok $number - $title"
+    else
+        echo "not ok $number - $title"
+        sed 's/^/# /' "$tmp/log" | cut -c1-300 | head -40
+        failed=1
+    fi
+}
+
+frozen=$(sed -n '/^## Structs that never change/,/^## /s/^- `\(mcp_[a-z_]*\)`.*/\1/p' "$source/docs/api-stability.md" |
+    tr '\n' ' ')
+
+# Comments out, then one line per struct: "name size-or-not last-member".
+list_structs() {
+    cat "$source"/include/mcp/*.h | sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' | awk '
+        /^typedef struct mcp_[a-z_]* \{/ { name = $3; body = ""; next }
+        name && /^}/ {
+            n = split(body, parts, ";")
+            last = parts[n - 1]
+            if (match(last, /\(\*[a-z_]+\)/)) last = substr(last, RSTART + 2, RLENGTH - 3)
+            else { sub(/\[[^]]*\] *$/, "", last); sub(/^.*[ *,]/, "", last) }
+            print name, (body ~ /^ *size_t size;/ ? "size" : "none"), last
+            name = ""
+        }
+        name { body = body $0 }'
+}
+list_structs >"$tmp/structs"
+
+is_frozen() { case " $frozen " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+each_has_size() {
+    [ "$(wc -l <"$tmp/structs")" -gt 40 ] || return 1
+    while read -r name size last; do
+        [ "$size" = size ] || is_frozen "$name" || { echo "$name has no size"; return 1; }
+        [ "$size" = none ] || ! is_frozen "$name" || { echo "$name has a size and never changes"; return 1; }
+    done <"$tmp/structs"
+}
+step "every struct begins with its size, or never changes" each_has_size
+
+no_padding() {
+    {
+        echo '#include <mcp/io.h>'
+        echo '#include <mcp/mcp.h>'
+        echo '#include <mcp/module.h>'
+        while read -r name size last; do
+            is_frozen "$name" ||
+                echo "_Static_assert(sizeof($name) == offsetof($name, $last) + sizeof((($name *)0)->$last), \"padding behind $last of $name\");"
+        done <"$tmp/structs"
+    } >"$tmp/padding.c"
+    "$cc" -std=c11 -I"$source/include" -c "$tmp/padding.c" -o "$tmp/padding.o"
+}
+step "no struct ends with padding" no_padding
+
+# Headers with one more member, and without the last one, in all that have a size.
+mkdir -p "$tmp/same" "$tmp/more/mcp" "$tmp/less/mcp"
+ln -s "$source/include/mcp" "$tmp/same/mcp"
+for header in "$source"/include/mcp/*.h; do
+    awk -v frozen=" $frozen " '
+        /^typedef struct mcp_[a-z_]* \{/ { name = $3 }
+        name && /^}/ && index(frozen, " " name " ") == 0 { print "    void *one_more[3];" }
+        /^}/ { name = "" }
+        { print }' "$header" >"$tmp/more/mcp/${header##*/}"
+    awk -v frozen=" $frozen " '
+        /^typedef struct mcp_[a-z_]* \{/ { name = $3; body = ""; print; next }
+        name && /^}/ {
+            if (index(frozen, " " name " ") == 0) {
+                gsub(/\/\*[^*]*\*+([^\/*][^*]*\*+)*\//, "", body)
+                sub(/[ \n]*$/, "", body)
+                sub(/;$/, "", body)
+                at = match(body, /[,;][^,;()]*(\(\*[^;]*)?$/)
+                body = substr(body, 1, at - 1) ";\n"
+            }
+            printf "%s%s\n", body, $0
+            name = ""
+            next
+        }
+        name { body = body $0 "\n"; next }
+        { print }' "$header" >"$tmp/less/mcp/${header##*/}"
+done
+
+libraries=
+for library in "$@"; do
+    libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
+done
+build() { # same, more or less
+    # shellcheck disable=SC2086
+    "$cc" -std=c11 -Wall -Werror -g -fstack-protector-all -I"$tmp/$1" "$here/everything.c" -o "$tmp/$1.program" $libraries
+}
+run() {
+    "$tmp/$1.program" >"$tmp/$1.out" || { tail -n 5 "$tmp/$1.out"; return 1; }
+}
+as_before() {
+    run "$1" && diff "$tmp/same.out" "$tmp/$1.out"
+}
+step "the program is built" build same
+step "it runs" run same
+step "it is built with one more member everywhere" build more
+step "it does the same" as_before more
+step "it is built without the last member of each" build less
+step "it does the same" as_before less
+
+echo "1..$number"
+exit $failed

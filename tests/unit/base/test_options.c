@@ -1,0 +1,95 @@
+/* Structs that begin with their size: of an older program, of a newer one, and of one that forgot it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+
+typedef struct ours {
+    size_t size;
+    size_t a, b;
+} ours;
+
+typedef struct newer {
+    size_t size;
+    size_t a, b, c;
+} newer;
+
+static void test_take(void **state)
+{
+    (void)state;
+    ours to;
+    mcp_error error;
+    newer from = {sizeof(from), 1, 2, 3};
+    memset(&to, 0xff, sizeof(to));
+    assert_int_equal(MCP__TAKE(&to, &from, ours, &error), MCP_OK);
+    assert_int_equal(to.size, sizeof(to));
+    assert_int_equal(to.a, 1);
+    assert_int_equal(to.b, 2);
+    from.size = 2 * sizeof(size_t); /* older: knows only a */
+    memset(&to, 0xff, sizeof(to));
+    assert_int_equal(MCP__TAKE(&to, &from, ours, &error), MCP_OK);
+    assert_int_equal(to.size, sizeof(to));
+    assert_int_equal(to.a, 1);
+    assert_int_equal(to.b, 0);
+}
+
+/* 0, less than itself, and what an uninitialized struct may hold. */
+static void test_no_size(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, sizeof(size_t) - 1, (size_t)1 << 17, SIZE_MAX};
+    for (size_t i = 0; i < MCP__COUNT(sizes); i++) {
+        ours to = {.a = 1};
+        newer from = {.size = sizes[i], .a = 1};
+        mcp_error error = {0};
+        assert_int_equal(MCP__TAKE(&to, &from, ours, &error), MCP_EINVAL);
+        assert_non_null(strstr(error.text, "\"size\" of a ours is not set"));
+        assert_int_equal(to.a, 0);
+        assert_int_equal(MCP__TAKE_OPTIONAL(&to, &from, ours, NULL), MCP_EINVAL);
+        assert_int_equal(mcp__check_array(&from, 1, "ours", &error), MCP_EINVAL);
+    }
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    ours to = {.a = 1};
+    mcp_error error = {0};
+    assert_int_equal(MCP__TAKE(&to, NULL, ours, &error), MCP_EINVAL);
+    assert_non_null(strstr(error.text, "a ours is required"));
+    assert_int_equal(to.a, 0);
+    assert_int_equal(MCP__TAKE_OPTIONAL(&to, NULL, ours, &error), MCP_OK);
+    assert_int_equal(to.size, sizeof(to));
+    assert_int_equal(mcp__check_array(NULL, 0, "ours", &error), MCP_OK);
+    assert_int_equal(mcp__check_array(NULL, 1, "ours", &error), MCP_EINVAL);
+}
+
+static void test_array(void **state)
+{
+    (void)state;
+    newer from[] = {{sizeof(newer), 1, 2, 3}, {sizeof(newer), 4, 5, 6}};
+    ours to;
+    mcp_error error = {0};
+    assert_int_equal(mcp__check_array(from, 2, "ours", &error), MCP_OK);
+    mcp__take_element(&to, sizeof(to), from, 1);
+    assert_int_equal(to.size, sizeof(to));
+    assert_int_equal(to.a, 4);
+    assert_int_equal(to.b, 5);
+    from[1].size = 0;
+    assert_int_equal(mcp__check_array(from, 2, "ours", &error), MCP_EINVAL);
+    assert_non_null(strstr(error.text, "number 1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_no_size),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_array),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
