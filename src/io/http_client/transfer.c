@@ -316,6 +316,8 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
     }
     if (t->satisfied)
         code = CURLE_OK;
+    if (t->begun && code == CURLE_COULDNT_CONNECT)
+        t->failed = MCP_ECLOSED; /* for on_request(), and in vain */
     if (code == CURLE_OK)
         t->failed = MCP_OK; /* one of several addresses was not trusted, say */
     snprintf(text, sizeof(text), "%s", text_of(t, code));
