@@ -70,7 +70,8 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         return;
     switch (state) {
     case MCP_SUBSCRIPTION_ACTIVE:
-        if (w->gap && !c->set.quiet)
+        /* A second time: a legacy session over HTTP was lost and made anew, which is one step. */
+        if ((w->gap || w->active) && !c->set.quiet)
             say("listening again; what changed meanwhile was not told");
         w->active = true;
         w->gap = false;
