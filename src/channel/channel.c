@@ -479,7 +479,7 @@ static void report(mcp_channel *channel, const mcp__message *m)
 }
 
 /* Acts on in->message. True: the role has taken the request over, and `in` may be gone. */
-static bool dispatch(mcp_channel *channel, mcp__incoming *in)
+static bool act_on(mcp_channel *channel, mcp__incoming *in)
 {
     const mcp__message *m = &in->message;
     int code = 0;
@@ -535,7 +535,7 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
     }
     batch->open++;
     batch->refs++;
-    if (!dispatch(batch->channel, in)) {
+    if (!act_on(batch->channel, in)) {
         discard(in);
         mcp__batch_answered(batch);
         mcp__batch_unref(batch);
@@ -635,7 +635,7 @@ static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str m
         return refuse_unparsed(channel, exchange, message, &error);
     }
     mcp__message_read(mcp_json_root(in->doc), &in->message);
-    if (!dispatch(channel, in))
+    if (!act_on(channel, in))
         discard(in);
     return MCP_OK;
 }
@@ -682,7 +682,7 @@ int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_js
         in->doc = doc;
         in->bytes = mcp__json_doc_bytes(doc);
         mcp__message_read(mcp_json_root(doc), &in->message);
-        if (!dispatch(channel, in))
+        if (!act_on(channel, in))
             discard(in);
     } else {
         mcp_json_free(doc);

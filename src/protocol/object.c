@@ -1,4 +1,6 @@
-/* object.c: the members that several kinds of objects share. */
+/* object.c: the objects that messages are made of, in the form of each revision: the members that several kinds
+ * share, then contents of resources, tools and prompts.
+ */
 #include "protocol/object.h"
 
 void mcp__object_key(mcp__object *o, const char *name)
@@ -141,4 +143,108 @@ void mcp__object_resource(mcp__object *o, const mcp_resource *d)
     mcp__object_annotations(o, d->annotations);
     mcp__object_icons(o, d->icons, d->n_icons);
     mcp__object_meta(o, d->meta);
+}
+
+/* ---- contents ---------------------------------------------------------------------------------------- */
+
+static void put_data(mcp__object *o, const char *key, const mcp_content *c)
+{
+    mcp__object_key(o, key);
+    mcp__json_put_base64(o->buf, c->bytes, c->bytes_len);
+}
+
+static void put_text(mcp__object *o, mcp_str text)
+{
+    mcp__object_key(o, "text");
+    mcp__json_put_str(o->buf, text);
+}
+
+void mcp__put_resource_contents(mcp__buf *b, const mcp__revision *r, const mcp_content *c)
+{
+    mcp__object o = mcp__object_begin(b, r);
+    mcp__object_str(&o, "uri", c->uri);
+    mcp__object_str(&o, "mimeType", c->mime_type);
+    if (c->bytes)
+        put_data(&o, "blob", c);
+    else
+        put_text(&o, c->text);
+    mcp__object_meta(&o, c->meta);
+    mcp__object_end(&o);
+}
+
+static void put_media(mcp__object *o, const char *type, const mcp_content *c)
+{
+    mcp__object_str(o, "type", type);
+    put_data(o, "data", c);
+    mcp__object_str(o, "mimeType", c->mime_type ? c->mime_type : "application/octet-stream");
+}
+
+static void put_link(mcp__object *o, const mcp_content *c)
+{
+    mcp__object_str(o, "type", "resource_link");
+    mcp__object_str(o, "uri", c->uri);
+    mcp__object_name(o, c->name, c->title);
+    mcp__object_str(o, "description", c->description);
+    mcp__object_str(o, "mimeType", c->mime_type);
+    if (c->has_size) {
+        mcp__object_key(o, "size");
+        mcp__json_put_uint(o->buf, c->resource_size);
+    }
+}
+
+static void put_embedded(mcp__object *o, const mcp_content *c)
+{
+    mcp__object_str(o, "type", "resource");
+    mcp__object_key(o, "resource");
+    mcp_content inner = *c;
+    inner.meta = NULL;
+    mcp__put_resource_contents(o->buf, o->revision, &inner);
+}
+
+/* "audio (audio/wav, 1234 bytes)", "resource link (text/plain): file:///a". */
+static void put_stand_in(mcp__object *o, const char *what, const mcp_content *c)
+{
+    mcp__buf text;
+    mcp__buf_init(&text, o->buf->allocator, o->buf->limit);
+    mcp__buf_printf(&text, "[%s", what);
+    if (c->mime_type)
+        mcp__buf_printf(&text, ", %s", c->mime_type);
+    if (c->bytes)
+        mcp__buf_printf(&text, ", %zu bytes", c->bytes_len);
+    mcp__buf_lit(&text, "]");
+    if (c->uri)
+        mcp__buf_printf(&text, " %s", c->uri);
+    if (text.failed && !o->buf->failed)
+        o->buf->failed = text.failed;
+    mcp__object_str(o, "type", "text");
+    put_text(o, mcp__buf_view(&text));
+    mcp__buf_free(&text);
+}
+
+void mcp__put_content_block(mcp__buf *b, const mcp__revision *r, const mcp_content *c)
+{
+    mcp__object o = mcp__object_begin(b, r);
+    switch (c->kind) {
+    case MCP_CONTENT_TEXT:
+        mcp__object_str(&o, "type", "text");
+        put_text(&o, c->text);
+        break;
+    case MCP_CONTENT_IMAGE: put_media(&o, "image", c); break;
+    case MCP_CONTENT_AUDIO:
+        if (r->audio)
+            put_media(&o, "audio", c);
+        else
+            put_stand_in(&o, "audio", c);
+        break;
+    case MCP_CONTENT_LINK:
+        if (r->resource_link)
+            put_link(&o, c);
+        else
+            put_stand_in(&o, "resource link", c);
+        break;
+    case MCP_CONTENT_RESOURCE: put_embedded(&o, c); break;
+    }
+    mcp__object_annotations(&o, c->annotations);
+    mcp__object_meta(&o, c->meta);
+    mcp__object_end(&o);
 }

@@ -37,8 +37,6 @@ void mcp__object_name(mcp__object *o, const char *name, const char *title);
 /* All members of an entry of resources/list. */
 void mcp__object_resource(mcp__object *o, const mcp_resource *resource);
 
-/* ---- content.c ---------------------------------------------------------------------------------- */
-
 /* One entry of `contents` of resources/read. */
 void mcp__put_resource_contents(mcp__buf *b, const mcp__revision *r, const mcp_content *c);
 /* One content block of a tool's result or a prompt's message; what the revision cannot carry becomes

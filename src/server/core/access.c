@@ -118,11 +118,6 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
     return ask(server, mcp_request_principal(req), item, name);
 }
 
-bool mcp_request_restricted(const mcp_request *req)
-{
-    return req->server->access.may != NULL;
-}
-
 /* ---- completion -------------------------------------------------------------------------------------------- */
 
 /* The template with what is known so far and the proposed value. */

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 
 #include "server/core/deadline.h"
-#include "server/core/request.h"
 #include "server/input/input.h"
 
 /* ---- the heap ----------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "server/core/seal.h"
-#include "server/methods/methods.h"
 #include "server/tasks/task.h"
 
 enum { MAX_PER_SECOND = 20 };
@@ -164,22 +163,6 @@ void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
     mcp__json_put_str(&b, (mcp_str){text, len});
     mcp__buf_char(&b, '}');
     send_notice(req, &b);
-}
-
-int mcp__run_set_level(mcp_request *req)
-{
-    mcp__session *session = req->in.channel->state;
-    mcp_str name = mcp__param_string(req, "level");
-    if (!name.ptr)
-        return MCP_EINVAL;
-    int level = mcp__log_level(name);
-    if (level < 0)
-        return mcp_reply_fail(
-            req, MCP__INVALID_PARAMS,
-            "Invalid params: \"level\" must be debug, info, notice, warning, error, "
-            "critical, alert or emergency");
-    session->log_level = level;
-    return MCP_OK;
 }
 
 /* ---- the connection ----------------------------------------------------------------------------------- */

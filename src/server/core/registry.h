@@ -74,11 +74,18 @@ size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
 void mcp__registry_free(mcp_server *server);
 /* Gives up its entries, its memory and its map. */
 void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry);
+/* Puts an entry at the end, which is where its sequence has to belong. MCP_OK, MCP_EEXIST, MCP_ENOMEM. */
+int mcp__registry_place(mcp_server *server, mcp__entry *entry);
+int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key);
 /* Has an entry of a registry that was put aside in the present one too. */
 int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
 /* The most specific template that matches; *match is the caller's. MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM. */
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
+
+/* Whether there are things of a kind at all; for templates: resources. */
+bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
+bool mcp__server_completes(const mcp_server *server);
 
 /* ---- mounted providers ------------------------------------------------------------------------------ */
 

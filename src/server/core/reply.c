@@ -1,15 +1,12 @@
-/* reply.c: the reply as it is being written, and its end.
+/* reply.c: the result as it is being written, and how it goes out. reply_error.c has errors.
  *
  * A result is written straight into the message's buffer: head, the method's one array, then what the
  * revision wants behind it. An error throws away what was written. So a handler pays for no tree in
  * between, and nothing is copied twice.
  */
-#include "server/core/method.h"
-#include "server/input/input.h"
+#include "server/core/build.h"
 #include "server/methods/methods.h"
 #include "server/tasks/task.h"
-
-#include <stdio.h>
 
 /* Why nothing may be added any more; MCP_OK: go on. */
 static int closed(const mcp_request *req)
@@ -68,9 +65,14 @@ static mcp__buf *next_entry(mcp_request *req)
 
 /* ---- content ---------------------------------------------------------------------------------------------- */
 
+static mcp__form form_of(const mcp_request *req)
+{
+    return req->method ? req->method->form : MCP__FORM_NONE;
+}
+
 static int check_content(const mcp_request *req, const mcp_content *c)
 {
-    bool reading = req->method && req->method->run == mcp__run_read;
+    bool reading = form_of(req) == MCP__FORM_CONTENTS;
     switch (c->kind) {
     case MCP_CONTENT_TEXT: return c->bytes && !reading ? MCP_EINVAL : MCP_OK;
     case MCP_CONTENT_IMAGE:
@@ -116,14 +118,14 @@ int mcp_reply_content(mcp_request *req, const mcp_content *content)
     mcp__buf *b = next_entry(req);
     if (!b)
         return req->failed;
-    if (req->method->run == mcp__run_read)
-        put_contents(req, b, &c);
-    else if (req->method->run == mcp__run_prompt)
-        put_message(req, b, &c);
-    else if (req->method->run == mcp__run_tool)
-        mcp__put_content_block(b, req->revision, &c);
-    else
-        return remember(req, MCP_ESTATE);
+    switch (req->method->form) {
+    case MCP__FORM_CONTENTS: put_contents(req, b, &c); break;
+    case MCP__FORM_MESSAGES: put_message(req, b, &c); break;
+    case MCP__FORM_BLOCKS: mcp__put_content_block(b, req->revision, &c); break;
+    case MCP__FORM_NONE:
+    case MCP__FORM_ENTRIES:
+    case MCP__FORM_VALUES: return remember(req, MCP_ESTATE);
+    }
     return remember(req, b->failed);
 }
 
@@ -139,7 +141,7 @@ int mcp_reply_text(mcp_request *req, const char *text)
 
 int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, const char *mime_type)
 {
-    bool reading = req->method && req->method->run == mcp__run_read;
+    bool reading = form_of(req) == MCP__FORM_CONTENTS;
     mcp_content c = {.size = sizeof(c),
                      .kind = reading ? MCP_CONTENT_TEXT : MCP_CONTENT_IMAGE,
                      .bytes = bytes ? bytes : "",
@@ -150,33 +152,11 @@ int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, const char 
     return mcp_reply_content(req, &c);
 }
 
-static mcp_str format_text(mcp_request *req, const char *format, va_list args)
-{
-    char small[512];
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(small, sizeof(small), format, args);
-    mcp_str text = {0};
-    if (len >= 0 && (size_t)len < sizeof(small)) {
-        text = mcp__request_copy(req, (mcp_str){small, (size_t)len});
-    } else if (len >= 0) {
-        char *to = mcp_request_alloc(req, (size_t)len + 1);
-        if (to) {
-            vsnprintf(to, (size_t)len + 1, format, again);
-            text = (mcp_str){to, (size_t)len};
-        }
-    }
-    va_end(again);
-    if (!text.ptr)
-        remember(req, MCP_ENOMEM);
-    return text;
-}
-
 int mcp_reply_textf(mcp_request *req, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    mcp_str text = format_text(req, format, args);
+    mcp_str text = mcp__request_format(req, format, args);
     va_end(args);
     return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
 }
@@ -185,7 +165,7 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    mcp_str text = format_text(req, format, args);
+    mcp_str text = mcp__request_format(req, format, args);
     va_end(args);
     req->is_error = true;
     return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
@@ -292,140 +272,23 @@ void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)
     req->cache_public = is_public;
 }
 
-/* ---- errors --------------------------------------------------------------------------------------------------- */
+/* ---- its end ----------------------------------------------------------------------------------------- */
 
-/* On one line, whatever the caller's JSON looks like; nothing when it is none. */
-static mcp_str copy_data(mcp_request *req, const char *data)
+void mcp_reply_finish(mcp_request *req, int outcome)
 {
-    mcp__buf b;
-    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
-    mcp_str copy = {0};
-    if (mcp__json_put_checked(&b, mcp_str_from(data), MCP_JSON_NONE, NULL) == MCP_OK)
-        copy = mcp__request_copy(req, mcp__buf_view(&b));
-    mcp__buf_free(&b);
-    return copy;
-}
-
-static int fail(mcp_request *req, int code, const char *data, const char *format, va_list args)
-{
-    if (!req->error_code) {
-        int before = req->failed;
-        mcp_str text = format_text(req, format, args);
-        mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
-        req->failed = before; /* without memory for its text the error is still an error */
-        req->error_code = code;
-        req->error_message = text;
-        req->error_data = copy;
-    }
-    return MCP_EREMOTE;
-}
-
-int mcp_reply_fail(mcp_request *req, int code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int rc = fail(req, code, NULL, format, args);
-    va_end(args);
-    return rc;
-}
-
-int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int rc = fail(req, code, data, format, args);
-    va_end(args);
-    return rc;
-}
-
-/* {"uri":…}, as the specification shows it for an unknown resource. */
-static mcp_str uri_data(mcp_request *req)
-{
-    mcp__buf b;
-    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
-    mcp__buf_lit(&b, "{\"uri\":");
-    mcp__json_put_str(&b, req->uri);
-    mcp__buf_char(&b, '}');
-    mcp_str data = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
-    mcp__buf_free(&b);
-    return data;
-}
-
-/* One line for each interval: with every descriptor in use each request may fail. */
-static void log_no_files(mcp_server *server)
-{
-    enum { INTERVAL_MS = 10000 };
-    char line[160];
-    const mcp_host *host = &server->host;
-    server->no_files++;
-    if (!server->has_host || !host->log || !host->now)
-        return;
-    int64_t now = host->now(host->user);
-    if (server->files_logged && now - server->files_logged < INTERVAL_MS)
-        return;
-    snprintf(line, sizeof(line),
-             "no file descriptor is left: %zu answers failed; raise the limit of open files "
-             "(ulimit -n, LimitNOFILE=)",
-             server->no_files);
-    server->files_logged = now ? now : 1;
-    server->no_files = 0;
-    host->log("error", line, host->user);
-}
-
-/* Makes an error of what a handler returned, when it did not say one itself. */
-static void set_error(mcp_request *req, int rc)
-{
-    req->used.outcome = MCP__USED_ERROR;
-    if (req->error_code)
-        return;
-    if (rc == MCP_EFILES) {
-        log_no_files(req->server);
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = MCP_STR("The server has no file descriptor left (its limit of open "
-                                     "files): try again later");
-        req->error_data = MCP_STR("{\"retryAfterMs\":1000}");
+    if (req->state == MCP__REQUEST_RUNNING) {
+        /* Within the handler, which still has to return MCP_PENDING. */
+        req->finished = true;
+        req->outcome = outcome;
         return;
     }
-    /* What must not be read looks like what is not there. */
-    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
-        req->used.outcome = MCP__USED_NOT_FOUND;
-        req->error_data = uri_data(req);
-        req->error_code = req->revision->not_found;
-        req->error_message = MCP_STR("Resource not found");
-    } else if (rc == MCP_ENOTFOUND) {
-        req->error_code = MCP__INVALID_PARAMS;
-        req->error_message = MCP_STR("Not found");
-    } else if (rc == MCP_EREMOTE && req->refusal.ptr) {
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = req->refusal;
-    } else {
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = rc == MCP_ELIMIT
-                                 ? MCP_STR("Internal error: the reply is larger than max_reply")
-                                 : mcp_str_from(mcp_error_text(rc));
+    req->state = MCP__REQUEST_RUNNING;
+    req->deadline.alive = true;
+    if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
+        mcp__build_take(req);
+        outcome = req->method->resume(req);
     }
-}
-
-static void send_error(mcp_request *req)
-{
-    mcp_str message = req->error_message.ptr ? req->error_message : MCP_STR("Internal error");
-    size_t valid = mcp__utf8_valid(message.ptr, message.len);
-    mcp__incoming *in = &req->in;
-    int code = req->error_code;
-    if (req->task) {
-        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error_data);
-        return;
-    }
-    mcp__buf b = mcp__channel_take_buf(in->channel);
-    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
-                   req->error_data);
-    mcp_channel *channel = in->channel;
-    mcp__request_clear(req);
-    if (b.failed)
-        mcp__incoming_drop(in);
-    else
-        mcp__incoming_reply(in, mcp__buf_view(&b), code);
-    mcp__channel_give_buf(channel, &b);
+    mcp__request_finish(req, outcome);
 }
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
@@ -434,7 +297,8 @@ static void send_error(mcp_request *req)
 static bool is_for_client(const mcp_request *req)
 {
     const mcp__registry *tools = &req->server->registry[MCP__TOOLS];
-    if (!req->method->is_list || (req->method->array && strcmp(req->method->array, "tools") != 0))
+    const mcp__method *method = req->method;
+    if (!method->is_list || (method->form == MCP__FORM_ENTRIES && method->lists != MCP__TOOLS))
         return false;
     for (size_t i = 0; i < tools->count; i++) {
         if (tools->items[i]->offered)
@@ -511,30 +375,14 @@ static void close_result(mcp_request *req)
     mcp__buf_str(b, req->task ? MCP_STR("}") : MCP_STR("}}"));
 }
 
-void mcp__request_send(mcp_request *req, mcp__buf *message)
-{
-    mcp__incoming *in = &req->in;
-    mcp_channel *channel = in->channel;
-    mcp__buf out = *message;
-    int rc = out.failed;
-    mcp__request_clear(req);
-    if (rc == MCP_OK)
-        mcp__incoming_reply(in, mcp__buf_view(&out), 0);
-    else
-        mcp__incoming_error(in, MCP__INTERNAL_ERROR, mcp_str_from(mcp_error_text(rc)),
-                            (mcp_str){0});
-    mcp__channel_give_buf(channel, &out);
-}
-
-static void send_result(mcp_request *req)
+void mcp__reply_send_result(mcp_request *req)
 {
     int rc = req->task ? mcp__task_add_meta(req) : MCP_OK;
     close_result(req);
     if (rc == MCP_OK)
         rc = req->out.failed;
     if (rc != MCP_OK) {
-        set_error(req, rc);
-        send_error(req);
+        mcp__reply_send_error(req, rc);
         return;
     }
     req->used.outcome = req->is_error ? MCP__USED_TOOL_ERROR : MCP__USED_OK;
@@ -545,48 +393,4 @@ static void send_result(mcp_request *req)
     mcp__buf out = req->out;
     mcp__buf_init(&req->out, out.allocator, 0);
     mcp__request_send(req, &out);
-}
-
-static void drop(mcp_request *req)
-{
-    mcp__request_clear(req);
-    mcp__incoming_drop(&req->in);
-}
-
-void mcp__request_finish(mcp_request *req, int outcome)
-{
-    if (outcome == MCP_PENDING && req->finished) {
-        req->finished = false;
-        outcome = req->outcome;
-    }
-    if (outcome == MCP_PENDING) {
-        req->state = req->stream        ? MCP__REQUEST_LISTENING
-                     : req->waiter.prev ? MCP__REQUEST_WAITING
-                                        : MCP__REQUEST_PENDING;
-        if (req->stream)
-            mcp__listen_shrink(req);
-        else if (!req->waiter.prev)
-            mcp__deadline_start(req);
-        return;
-    }
-    bool gone = !req->task && (!req->in.channel || req->in.channel->closed);
-    if (req->cancelled || gone) {
-        drop(req);
-        return;
-    }
-    if (outcome == MCP_INPUT_REQUIRED && !req->error_code && !req->failed) {
-        mcp__hold_end(req);
-        mcp__input_deliver(req);
-        return;
-    }
-    if (outcome >= 0 && req->failed)
-        outcome = req->failed;
-    if (outcome >= 0 && !req->error_code && req->method->check)
-        outcome = req->method->check(req);
-    if (outcome < 0 || req->error_code) {
-        set_error(req, outcome);
-        send_error(req);
-    } else {
-        send_result(req);
-    }
 }

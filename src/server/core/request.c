@@ -1,9 +1,321 @@
-/* request.c: what a handler may ask of its request, its life, work elsewhere. */
+/* request.c: the way of a request, from its message to its end: the revision by which it is understood, its method,
+ * and what comes of the method's outcome; then what every part of the server asks of a request.
+ *
+ * A modern request says everything about itself in its _meta; a legacy one is understood by what `initialize` agreed
+ * on. One channel serves both at once.
+ */
+#include <stdio.h>
+
 #include "server/core/build.h"
-#include "server/core/method.h"
+#include "server/core/mirror.h"
 #include "server/core/request.h"
 #include "server/input/input.h"
+#include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
+
+/* ---- its revision ------------------------------------------------------------------------------------ */
+
+int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where)
+{
+    static const char *const members[] = {"name", "version"};
+    if (!mcp_json_is(info, MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: %s must be an object",
+                              where);
+    for (size_t i = 0; i < MCP__COUNT(members); i++) {
+        if (!mcp_json_is(mcp_json_get(info, members[i]), MCP_JSON_STRING))
+            return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                                  "Invalid params: %s needs \"%s\", a string", where, members[i]);
+    }
+    return MCP_OK;
+}
+
+static int check_token(mcp_request *req, const mcp_json *meta)
+{
+    const mcp_json *token = mcp_json_get(meta, "progressToken");
+    if (!token || mcp__is_id(token))
+        return MCP_OK;
+    return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                          "Invalid params: _meta \"progressToken\" must be a string or an integer");
+}
+
+/* Checks a modern request's _meta; the row, or NULL after the error was set. */
+static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *meta)
+{
+    const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
+    req->revision = mcp__revision_newest(true);
+    if (mcp__mirror_check_revision(req) != MCP_OK)
+        return NULL;
+    if (!mcp_json_is(version, MCP_JSON_STRING)) {
+        mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                       "Invalid params: _meta \"" MCP__META_REVISION "\" must be a string");
+        return NULL;
+    }
+    mcp_str name = mcp_json_string(version);
+    const mcp__revision *r = mcp__revision_find(name);
+    if (!r || !r->modern) {
+        mcp__buf data;
+        mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
+        mcp__buf_lit(&data, "{\"supported\":");
+        mcp__put_modern_revisions(&data);
+        mcp__buf_lit(&data, ",\"requested\":");
+        mcp__json_put_str(&data, name);
+        mcp__buf_add(&data, "}", 2);
+        mcp_reply_fail_data(req, MCP__UNSUPPORTED_REVISION, data.failed ? NULL : data.ptr,
+                            "Unsupported protocol version");
+        mcp__buf_free(&data);
+        return NULL;
+    }
+    if (!mcp_json_is(mcp_json_get(meta, MCP__META_CAPABILITIES), MCP_JSON_OBJECT)) {
+        mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                       "Invalid params: _meta \"" MCP__META_CAPABILITIES
+                       "\" must be an object; every request of %s carries it",
+                       r->name);
+        return NULL;
+    }
+    const mcp_json *info = mcp_json_get(meta, MCP__META_CLIENT_INFO);
+    if (info && mcp__request_check_info(req, info, "_meta \"" MCP__META_CLIENT_INFO "\"") != MCP_OK)
+        return NULL;
+    if (check_token(req, meta) != MCP_OK)
+        return NULL;
+    const mcp_json *level = mcp_json_get(meta, MCP__META_LOG_LEVEL);
+    if (level && mcp__log_level(mcp_json_string(level)) < 0) {
+        mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                       "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is no log level");
+        return NULL;
+    }
+    return mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
+}
+
+/* What a peer may ask that has neither said its revision nor begun a session. */
+static const mcp__revision *early_revision(mcp_request *req)
+{
+    mcp_str method = req->in.message.method;
+    req->revision = mcp__revision_newest(false);
+    if (mcp_str_eq(method, MCP_STR("initialize")) || mcp_str_eq(method, MCP_STR("ping")))
+        return req->revision;
+    mcp__buf served;
+    mcp__buf_init(&served, &req->server->allocator, SIZE_MAX);
+    for (size_t i = 0; i < mcp__revision_count; i++)
+        mcp__buf_printf(&served, "%s%s", i ? ", " : "", mcp__revisions[i].name);
+    mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                   "Invalid params: the request has no _meta with \"" MCP__META_REVISION
+                   "\" and \"" MCP__META_CAPABILITIES
+                   "\", and initialize was not received; served are %.*s",
+                   served.failed ? 0 : (int)served.len, served.ptr);
+    mcp__buf_free(&served);
+    return NULL;
+}
+
+/* Whether the transport's own metadata says that the request is a modern one. */
+static bool says_modern(mcp_request *req)
+{
+    mcp_channel *channel = req->in.channel;
+    mcp_str value;
+    if (!channel->options.header ||
+        !channel->options.header(channel, req->in.exchange, "MCP-Protocol-Version", &value,
+                                 channel->options.user))
+        return false;
+    const mcp__revision *r = mcp__revision_find(value);
+    return r && r->modern;
+}
+
+static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *meta)
+{
+    const mcp__session *session = req->in.channel->state;
+    req->revision = session->revision ? session->revision : mcp__revision_newest(true);
+    if (meta && !mcp_json_is(meta, MCP_JSON_OBJECT)) {
+        mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"_meta\" must be an object");
+        return NULL;
+    }
+    if (!session->revision)
+        return early_revision(req);
+    return check_token(req, meta) == MCP_OK ? session->revision : NULL;
+}
+
+/* The row by which a request is understood; NULL after the error was set. req->revision is set either way: it says
+ * what form the error has. */
+static const mcp__revision *find_revision(mcp_request *req)
+{
+    const mcp_json *params = req->in.message.params;
+    const mcp_json *meta = mcp_json_get(params, "_meta");
+    if (mcp_json_get(meta, MCP__META_REVISION) == NULL && !says_modern(req))
+        return legacy_revision(req, meta);
+    if (req->in.batch) {
+        req->revision = mcp__revision_newest(true);
+        mcp_reply_fail(req, MCP__INVALID_REQUEST, "Invalid request: %s has no batches",
+                       req->revision->name);
+        return NULL;
+    }
+    return modern_revision(req, meta);
+}
+
+/* ---- its method -------------------------------------------------------------------------------------- */
+
+static const mcp__method *find_method(mcp_str name)
+{
+    for (size_t i = 0; i < mcp__methods_count; i++) {
+        if (mcp_str_eq(name, mcp_str_from(mcp__methods[i].name)))
+            return &mcp__methods[i];
+    }
+    return NULL;
+}
+
+static bool offered(const mcp_server *server, const mcp__method *method)
+{
+    switch (method->needs) {
+    case MCP__NEEDS_NOTHING: return true;
+    case MCP__NEEDS_SUBSCRIBE:
+        return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
+    case MCP__NEEDS_LOGGING: return server->options.logging;
+    case MCP__NEEDS_TASKS: return server->tasks != NULL;
+    case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
+    default: return mcp__server_offers(server, (mcp__kind)method->needs);
+    }
+}
+
+static void run_method(mcp_request *req)
+{
+    mcp_str name = req->in.message.method;
+    const mcp__method *method = find_method(name);
+    int outcome;
+    if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
+        req->method = method;
+        if (!method->lasts)
+            mcp__build_take(req);
+        outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
+        if (outcome == MCP_OK && method->again)
+            outcome = mcp__input_open(req);
+        if (outcome == MCP_OK)
+            outcome = method->run(req);
+    } else {
+        outcome =
+            mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
+                           "Method not found: %.*s is not offered by this server in revision %s",
+                           mcp__shown(name), name.ptr, req->revision->name);
+    }
+    mcp__request_finish(req, outcome);
+}
+
+void mcp__request_receive(mcp__incoming *in)
+{
+    mcp_request *req = mcp__container(in, mcp_request, in);
+    const mcp__session *session = in->channel->state;
+    req->server = session->server;
+    mcp__arena_init(&req->arena, in->allocator, NULL, 0);
+    mcp__buf_init(&req->out, in->allocator, 0);
+    const mcp__revision *revision = find_revision(req);
+    if (!revision) {
+        req->in.malformed = true;
+        mcp__request_finish(req, MCP_EINVAL);
+        return;
+    }
+    req->revision = revision;
+    run_method(req);
+}
+
+/* ---- its end ----------------------------------------------------------------------------------------- */
+
+void mcp__request_clear(mcp_request *req)
+{
+    mcp__deadline_stop(req);
+    mcp__usage_end(req);
+    mcp__hold_end(req);
+    if (req->entry)
+        mcp__entry_unref(req->entry);
+    mcp_uri_match_free(req->match);
+    mcp__build_give(req);
+    mcp__input_clear(req);
+    if (req->in.channel)
+        mcp__channel_give_buf(req->in.channel, &req->out);
+    else
+        mcp__buf_free(&req->out);
+    mcp__buf_free(&req->meta);
+    if (req->waiter.prev)
+        mcp__list_remove(&req->waiter);
+    if (req->task)
+        mcp__task_release(req->task);
+    req->task = NULL;
+    mcp__arena_free(&req->arena);
+}
+
+void mcp__request_send(mcp_request *req, mcp__buf *message)
+{
+    mcp__incoming *in = &req->in;
+    mcp_channel *channel = in->channel;
+    mcp__buf out = *message;
+    int rc = out.failed;
+    mcp__request_clear(req);
+    if (rc == MCP_OK)
+        mcp__incoming_reply(in, mcp__buf_view(&out), 0);
+    else
+        mcp__incoming_error(in, MCP__INTERNAL_ERROR, mcp_str_from(mcp_error_text(rc)),
+                            (mcp_str){0});
+    mcp__channel_give_buf(channel, &out);
+}
+
+static void drop(mcp_request *req)
+{
+    mcp__request_clear(req);
+    mcp__incoming_drop(&req->in);
+}
+
+void mcp__request_finish(mcp_request *req, int outcome)
+{
+    if (outcome == MCP_PENDING && req->finished) {
+        req->finished = false;
+        outcome = req->outcome;
+    }
+    if (outcome == MCP_PENDING) {
+        req->state = req->stream        ? MCP__REQUEST_LISTENING
+                     : req->waiter.prev ? MCP__REQUEST_WAITING
+                                        : MCP__REQUEST_PENDING;
+        if (req->stream)
+            mcp__listen_shrink(req);
+        else if (!req->waiter.prev)
+            mcp__deadline_start(req);
+        return;
+    }
+    bool gone = !req->task && (!req->in.channel || req->in.channel->closed);
+    if (req->cancelled || gone) {
+        drop(req);
+        return;
+    }
+    if (outcome == MCP_INPUT_REQUIRED && !req->error_code && !req->failed) {
+        mcp__hold_end(req);
+        mcp__input_deliver(req);
+        return;
+    }
+    if (outcome >= 0 && req->failed)
+        outcome = req->failed;
+    if (outcome >= 0 && !req->error_code && req->method->check)
+        outcome = req->method->check(req);
+    if (outcome < 0 || req->error_code) {
+        mcp__reply_send_error(req, outcome);
+    } else {
+        mcp__reply_send_result(req);
+    }
+}
+
+bool mcp__request_stop(mcp_request *req)
+{
+    bool waits = mcp__hold_waits(req);
+    if (!req->on_cancel && !waits)
+        return false;
+    mcp__request_state state = req->state;
+    req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
+    if (req->on_cancel)
+        req->on_cancel(req, req->on_cancel_user);
+    if (waits)
+        mcp__hold_cancel(req);
+    req->state = state;
+    if (!req->finished || state != MCP__REQUEST_PENDING)
+        return false;
+    req->finished = false;
+    mcp__request_finish(req, req->outcome);
+    return true;
+}
+
+/* ---- what is asked of it ----------------------------------------------------------------------------- */
 
 const char *mcp_request_revision(const mcp_request *req)
 {
@@ -38,118 +350,6 @@ mcp_channel *mcp__request_channel(const mcp_request *req)
     return session && !session->channel->closed ? session->channel : NULL;
 }
 
-/* What a client says of itself: in each request, or once, in `initialize`. */
-static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
-                                      const char *legacy)
-{
-    if (req->revision->modern)
-        return mcp_json_get(mcp_request_meta(req), modern);
-    const mcp__session *session = mcp__request_session(req);
-    return session && session->initialize ? mcp_json_get(mcp_json_root(session->initialize), legacy)
-                                          : NULL;
-}
-
-const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
-{
-    return said_by_client(req, MCP__META_CAPABILITIES, "capabilities");
-}
-
-const mcp_json *mcp_request_client_info(const mcp_request *req)
-{
-    return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
-}
-
-/* An object, however empty; roots.listChanged of legacy revisions is a boolean. */
-static bool is_declared(const mcp_json *capability)
-{
-    return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
-}
-
-/* What a revision does not have is not there, whatever a client says. */
-static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
-{
-    if (mcp_str_eq(group, MCP_STR("elicitation")))
-        return r->elicitation && (r->elicitation_modes || !mcp_str_eq(member, MCP_STR("url")));
-    if (mcp_str_eq(group, MCP_STR("sampling")) && mcp_str_eq(member, MCP_STR("tools")))
-        return r->sampling_tools;
-    return true;
-}
-
-static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
-{
-    const mcp_json *found = mcp_json_get_str(mcp_request_client_capabilities(req), group);
-    if (!exists(req->revision, group, member))
-        return false;
-    if (!is_declared(found) || !member.len)
-        return is_declared(found);
-    /* As clients said it before there were modes (2026-07-28, client/elicitation, "Capabilities"). */
-    if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
-        (mcp_json_count(found) == 0 || !req->revision->elicitation_modes))
-        return true;
-    return is_declared(mcp_json_get_str(found, member));
-}
-
-/* "elicitation.url": the group, and what is behind the first dot. False: there is no name. */
-static bool split_capability(const char *capability, mcp_str *group, mcp_str *member)
-{
-    *group = mcp_str_from(capability);
-    *member = (mcp_str){0};
-    const char *dot = group->len ? memchr(group->ptr, '.', group->len) : NULL;
-    if (dot) {
-        *member = mcp__str_sub(*group, (size_t)(dot - group->ptr) + 1);
-        group->len = (size_t)(dot - group->ptr);
-    }
-    return group->len && (!dot || member->len);
-}
-
-bool mcp_request_can(const mcp_request *req, const char *capability)
-{
-    mcp_str group, member;
-    return split_capability(capability, &group, &member) && declares(req, group, member);
-}
-
-/* {"requiredCapabilities":{"sampling":{"tools":{}}}} */
-static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
-{
-    mcp__buf b;
-    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
-    mcp__buf_lit(&b, "{\"requiredCapabilities\":{");
-    mcp__json_put_str(&b, group);
-    mcp__buf_lit(&b, ":{");
-    if (member.len) {
-        mcp__json_put_str(&b, member);
-        mcp__buf_lit(&b, ":{}");
-    }
-    mcp__buf_lit(&b, "}}}");
-    mcp_str data = {0};
-    if (!b.failed)
-        data = mcp_str_from(mcp_request_strdup(req, mcp__buf_view(&b)));
-    mcp__buf_free(&b);
-    return data;
-}
-
-int mcp_request_require(mcp_request *req, const char *capability)
-{
-    mcp_str group, member;
-    if (!split_capability(capability, &group, &member))
-        return MCP_EINVAL;
-    if (declares(req, group, member))
-        return MCP_OK;
-    /* Without its data the error would not be what the specification says that it is. */
-    mcp_str data = required_data(req, group, member);
-    if (!data.ptr)
-        return MCP_ENOMEM;
-    if (!exists(req->revision, group, member))
-        return mcp_reply_fail_data(
-            req, req->revision->undeclared, data.ptr,
-            "This needs the capability %s, which revision %s of the protocol "
-            "does not have: connect with a later one",
-            capability, req->revision->name);
-    return mcp_reply_fail_data(req, req->revision->undeclared, data.ptr,
-                               "This needs the capability %s, which the client did not declare",
-                               capability);
-}
-
 const char *mcp_request_principal(const mcp_request *req)
 {
     if (req->task)
@@ -160,6 +360,11 @@ const char *mcp_request_principal(const mcp_request *req)
 mcp_str mcp__request_principal_str(const mcp_request *req)
 {
     return mcp_str_from(mcp_request_principal(req));
+}
+
+bool mcp_request_restricted(const mcp_request *req)
+{
+    return req->server->access.may != NULL;
 }
 
 bool mcp_request_cancelled(const mcp_request *req)
@@ -194,6 +399,28 @@ mcp_str mcp__request_copy(mcp_request *req, mcp_str s)
     return (mcp_str){copy, s.len};
 }
 
+mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args)
+{
+    char small[512];
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(small, sizeof(small), format, args);
+    mcp_str text = {0};
+    if (len >= 0 && (size_t)len < sizeof(small)) {
+        text = mcp__request_copy(req, (mcp_str){small, (size_t)len});
+    } else if (len >= 0) {
+        char *to = mcp_request_alloc(req, (size_t)len + 1);
+        if (to) {
+            vsnprintf(to, (size_t)len + 1, format, again);
+            text = (mcp_str){to, (size_t)len};
+        }
+    }
+    va_end(again);
+    if (!text.ptr && !req->failed)
+        req->failed = MCP_ENOMEM;
+    return text;
+}
+
 mcp_str mcp__param_string(mcp_request *req, const char *name)
 {
     const mcp_json *value = mcp_json_get(req->in.message.params, name);
@@ -202,106 +429,4 @@ mcp_str mcp__param_string(mcp_request *req, const char *name)
     mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"%s\" must be a string%s", name,
                    value ? "" : ", and is missing");
     return (mcp_str){0};
-}
-
-void mcp__request_clear(mcp_request *req)
-{
-    mcp__deadline_stop(req);
-    mcp__usage_end(req);
-    mcp__hold_end(req);
-    if (req->entry)
-        mcp__entry_unref(req->entry);
-    mcp_uri_match_free(req->match);
-    mcp__build_give(req);
-    mcp__input_clear(req);
-    if (req->in.channel)
-        mcp__channel_give_buf(req->in.channel, &req->out);
-    else
-        mcp__buf_free(&req->out);
-    mcp__buf_free(&req->meta);
-    if (req->waiter.prev)
-        mcp__list_remove(&req->waiter);
-    if (req->task)
-        mcp__task_release(req->task);
-    req->task = NULL;
-    mcp__arena_free(&req->arena);
-}
-
-/* ---- work elsewhere ------------------------------------------------------------------------------------- */
-
-typedef struct work {
-    mcp_request *req;
-    void (*work)(void *user);
-    void (*done)(mcp_request *req, void *user);
-    void *user;
-} work;
-
-static void work_run(void *arg)
-{
-    work *w = arg;
-    w->work(w->user);
-}
-
-static void work_done(void *arg)
-{
-    work *w = arg;
-    w->done(w->req, w->user);
-}
-
-int mcp_request_work(mcp_request *req, void (*fn)(void *user),
-                     void (*done)(mcp_request *req, void *user), void *user)
-{
-    const mcp_server *server = req->server;
-    if (!server->has_host || !server->host.work) {
-        fn(user);
-        done(req, user);
-        return MCP_PENDING;
-    }
-    work *w = mcp_request_alloc(req, sizeof(*w));
-    if (!w)
-        return MCP_ENOMEM;
-    *w = (work){req, fn, done, user};
-    bool is_long = req->method->slow && server->host.work_long;
-    int rc = (is_long ? server->host.work_long : server->host.work)(work_run, work_done, w,
-                                                                    server->host.user);
-    if (rc == MCP_ELIMIT)
-        return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
-                                   "Internal error: too much work is waiting: try again later");
-    return rc < 0 ? rc : MCP_PENDING;
-}
-
-bool mcp__request_stop(mcp_request *req)
-{
-    bool waits = mcp__hold_waits(req);
-    if (!req->on_cancel && !waits)
-        return false;
-    mcp__request_state state = req->state;
-    req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
-    if (req->on_cancel)
-        req->on_cancel(req, req->on_cancel_user);
-    if (waits)
-        mcp__hold_cancel(req);
-    req->state = state;
-    if (!req->finished || state != MCP__REQUEST_PENDING)
-        return false;
-    req->finished = false;
-    mcp__request_finish(req, req->outcome);
-    return true;
-}
-
-void mcp_reply_finish(mcp_request *req, int outcome)
-{
-    if (req->state == MCP__REQUEST_RUNNING) {
-        /* Within the handler, which still has to return MCP_PENDING. */
-        req->finished = true;
-        req->outcome = outcome;
-        return;
-    }
-    req->state = MCP__REQUEST_RUNNING;
-    req->deadline.alive = true;
-    if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
-        mcp__build_take(req);
-        outcome = req->method->resume(req);
-    }
-    mcp__request_finish(req, outcome);
 }

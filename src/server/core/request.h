@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_SERVER_REQUEST_H
 #define MCP_SRC_SERVER_REQUEST_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 
 #include "json/json.h"
@@ -105,6 +106,10 @@ mcp__session *mcp__request_session(const mcp_request *req);
 /* Its channel; NULL: there is none any more. */
 mcp_channel *mcp__request_channel(const mcp_request *req);
 
+/* The channel's role: a request came. */
+void mcp__request_receive(mcp__incoming *in);
+/* Whether a client describes itself as the schema demands (Implementation); `where` names the member in the error. */
+int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where);
 /* Ends a request with what a handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
 /* Tells its handler that it is cancelled, which it is marked as already. True: that finished it, and it is gone. */
@@ -117,6 +122,11 @@ void mcp__request_clear(mcp_request *req);
 mcp__buf *mcp__reply_begin(mcp_request *req);
 /* A copy in the arena; sets req->failed when there is no memory. */
 mcp_str mcp__request_copy(mcp_request *req, mcp_str s);
+/* The same of a formatted text. */
+mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args);
+/* Completes the result and sends it, or sends an error: what the handler set, or what its code says. */
+void mcp__reply_send_result(mcp_request *req);
+void mcp__reply_send_error(mcp_request *req, int rc);
 /* mcp_reply_meta() for names that are the library's own. */
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
 
@@ -128,5 +138,8 @@ static inline int mcp__shown(mcp_str s)
 
 /* Reads a string parameter; NULL .ptr after mcp_reply_fail() said what is wrong. */
 mcp_str mcp__param_string(mcp_request *req, const char *name);
+
+/* notice.c: debug is 0; negative: no such level. */
+int mcp__log_level(mcp_str name);
 
 #endif

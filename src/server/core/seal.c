@@ -7,14 +7,13 @@
  * What may surprise: OpenSSL is not linked but loaded when the first token is made (base/library.h).
  */
 #define _GNU_SOURCE
-#include "base/library.h"
-#include "server/core/seal.h"
-#include "server/core/server.h"
-
 #include <sys/random.h>
 #include <time.h>
 
 #include <openssl/evp.h>
+
+#include "base/library.h"
+#include "server/core/seal.h"
 
 enum {
     VERSION = 1,

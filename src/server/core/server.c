@@ -1,11 +1,11 @@
-/* server.c: the server object: options, identity, capabilities, its providers' mounts, its host. */
+/* server.c: the server object: options, identity, capabilities, its host. */
+#include <stdio.h>
+
 #include "server/core/access.h"
 #include "server/core/build.h"
 #include "server/core/seal.h"
 #include "server/core/server.h"
 #include "server/tasks/tasks.h"
-
-#include <stdio.h>
 
 enum {
     DEFAULT_PAGE_SIZE = 1000,
@@ -174,36 +174,6 @@ void mcp_server_free(mcp_server *server)
 
 /* ---- capabilities ------------------------------------------------------------------------------------- */
 
-bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
-{
-    const mcp_server_options *o = &server->options;
-    switch (kind) {
-    case MCP__RESOURCES:
-    case MCP__TEMPLATES:
-        return o->declare_resources || server->n_mounts || server->registry[MCP__RESOURCES].count ||
-               server->registry[MCP__TEMPLATES].count;
-    case MCP__PROMPTS: return o->declare_prompts || server->registry[MCP__PROMPTS].count;
-    case MCP__TOOLS: return o->declare_tools || server->registry[MCP__TOOLS].count;
-    case MCP__KINDS: break;
-    }
-    return false;
-}
-
-static bool completes(const mcp__registry *registry)
-{
-    for (size_t i = 0; i < registry->count; i++) {
-        if (registry->items[i]->complete)
-            return true;
-    }
-    return false;
-}
-
-bool mcp__server_completes(const mcp_server *server)
-{
-    return completes(&server->registry[MCP__TEMPLATES]) ||
-           completes(&server->registry[MCP__PROMPTS]);
-}
-
 /* Tools that are for other clients alone are no capability. */
 static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
@@ -255,119 +225,6 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_request *req)
     }
     mcp__task_capabilities(&o, req->in.channel);
     mcp__object_end(&o);
-}
-
-/* ---- mounts --------------------------------------------------------------------------------------------- */
-
-static bool under(const mcp__mount *m, mcp_str uri)
-{
-    size_t len = strlen(m->prefix);
-    return uri.len >= len &&
-           mcp__str_same((mcp_str){uri.ptr, m->scheme_len}, (mcp_str){m->prefix, m->scheme_len}) &&
-           memcmp(uri.ptr + m->scheme_len, m->prefix + m->scheme_len, len - m->scheme_len) == 0;
-}
-
-mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
-{
-    mcp__mount *best = NULL;
-    for (size_t i = 0; i < server->n_mounts; i++) {
-        mcp__mount *m = server->mounts[i];
-        if (under(m, uri) && (!best || strlen(m->prefix) > strlen(best->prefix)))
-            best = m;
-    }
-    return best;
-}
-
-const char *mcp_server_mount_prefix(const mcp_server *server, size_t index)
-{
-    return index < server->n_mounts ? server->mounts[index]->prefix : NULL;
-}
-
-static int check_mount(const mcp_server *server, const char *prefix, const mcp_provider *provider,
-                       mcp_error *error)
-{
-    const char *colon = prefix ? strchr(prefix, ':') : NULL;
-    if (!colon || colon == prefix)
-        return mcp__fail(error, MCP_EINVAL, 0, "a mount needs a prefix that begins with a scheme");
-    if (!provider->read || !provider->name)
-        return mcp__fail(error, MCP_EINVAL, 0, "a provider needs \"name\" and \"read\"");
-    for (size_t i = 0; i < server->n_mounts; i++) {
-        if (strcmp(server->mounts[i]->prefix, prefix) == 0)
-            return mcp__fail(error, MCP_EEXIST, 0, "something is mounted at %s already", prefix);
-    }
-    return MCP_OK;
-}
-
-/* Without its provider. */
-static void drop_mount(mcp_server *server, mcp__mount *mount)
-{
-    mcp__meter_give(mount->meter);
-    mcp__release(&server->allocator, mount->prefix);
-    mcp__release(&server->allocator, mount);
-}
-
-void mcp__mount_free(mcp_server *server, mcp__mount *mount)
-{
-    if (mount->provider.release)
-        mount->provider.release(mount->user);
-    drop_mount(server, mount);
-}
-
-int mcp__mount_keep(mcp_server *server, mcp__mount *mount)
-{
-    mcp__mount **grown =
-        mcp__resize(&server->allocator, server->mounts, (server->n_mounts + 1) * sizeof(*grown));
-    if (!grown)
-        return MCP_ENOMEM;
-    server->mounts = grown;
-    server->mounts[server->n_mounts++] = mount;
-    return MCP_OK;
-}
-
-static int add_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
-                     void *user)
-{
-    const mcp_allocator *a = &server->allocator;
-    mcp__mount *m = mcp__zalloc(a, sizeof(*m));
-    if (!m)
-        return MCP_ENOMEM;
-    m->prefix = mcp__strdup(a, mcp_str_from(prefix));
-    m->meter = mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(prefix));
-    if (!m->prefix || !m->meter) {
-        drop_mount(server, m);
-        return MCP_ENOMEM;
-    }
-    m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
-    m->provider = *provider;
-    m->user = user;
-    m->built = server->building;
-    int rc = mcp__mount_keep(server, m);
-    if (rc != MCP_OK)
-        drop_mount(server, m);
-    return rc;
-}
-
-int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
-                     void *user, mcp_error *error)
-{
-    mcp__no_error(error);
-    mcp_provider p;
-    int rc = MCP__TAKE(&p, provider, mcp_provider, error);
-    if (rc == MCP_OK)
-        rc = mcp__need_server(server, error);
-    if (rc == MCP_OK)
-        rc = check_mount(server, prefix, &p, error);
-    if (rc == MCP_OK && (rc = add_mount(server, prefix, &p, user)) != MCP_OK)
-        mcp__fail(error, rc, 0, "no memory to mount %s", prefix);
-    if (rc != MCP_OK) {
-        if (p.release)
-            p.release(user);
-        return rc;
-    }
-    if (server->n_list_streams && !server->building)
-        mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
-    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
-    return MCP_OK;
 }
 
 /* ---- host --------------------------------------------------------------------------------------------------- */

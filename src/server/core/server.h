@@ -2,7 +2,7 @@
  *
  * The rooms of this layer:
  *   core/     the server, its registry and mounts, sessions, requests, replies, subscriptions, limits
- *   methods/  what answers each method; the table of them is core/dispatch.c
+ *   methods/  the table of methods (methods.c), and what answers each
  *   input/    what handlers ask their client
  *   tasks/    calls that go on after their answer
  */
@@ -59,8 +59,6 @@ struct mcp_server {
     int64_t files_logged; /* when that was last logged; 0: never */
 };
 
-bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
-bool mcp__server_completes(const mcp_server *server);
 /* {"resources":{…},…} for the client of a request, in the form of its revision. */
 void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
 /* MCP_EINVAL for NULL. */

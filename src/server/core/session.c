@@ -1,5 +1,4 @@
-/* session.c: the server's side of a channel, and the handshakes of both eras. */
-#include "server/core/method.h"
+/* session.c: the server's side of a channel: its life, its role, and a second initialize. */
 #include "server/core/session.h"
 #include "server/input/input.h"
 #include "server/methods/methods.h"
@@ -60,23 +59,6 @@ static void role_close(mcp_channel *channel)
 }
 
 /* ---- the channel's role ------------------------------------------------------------------------------------ */
-
-static void role_request(mcp__incoming *in)
-{
-    mcp_request *req = mcp__container(in, mcp_request, in);
-    const mcp__session *session = in->channel->state;
-    req->server = session->server;
-    mcp__arena_init(&req->arena, in->allocator, NULL, 0);
-    mcp__buf_init(&req->out, in->allocator, 0);
-    const mcp__revision *revision = mcp__era_find(req);
-    if (!revision) {
-        req->in.malformed = true;
-        mcp__request_finish(req, MCP_EINVAL);
-        return;
-    }
-    req->revision = revision;
-    mcp__dispatch(req);
-}
 
 static void role_cancel(mcp__incoming *in)
 {
@@ -143,7 +125,7 @@ static void end_request(mcp_request *req)
 /* A host may keep the process and connect again, or several hosts may share it: what the stream's last `initialize`
  * began ends here. Its requests are answered now, because the new session may use their ids. Modern requests
  * belong to no session. */
-static void forget_session(mcp_request *initialize)
+void mcp__session_forget(mcp_request *initialize)
 {
     mcp_channel *channel = initialize->in.channel;
     mcp__session *session = channel->state;
@@ -210,7 +192,7 @@ static bool role_assume(mcp_channel *channel, mcp_str revision)
 
 const mcp__role mcp__server_role = {
     .request_size = sizeof(mcp_request),
-    .request = role_request,
+    .request = mcp__request_receive,
     .cancel = role_cancel,
     .notification = role_notification,
     .tick = role_tick,
@@ -222,127 +204,3 @@ const mcp__role mcp__server_role = {
     .assume = role_assume,
     .no_id = role_no_id,
 };
-
-/* ---- initialize, discover, ping ------------------------------------------------------------------------------- */
-
-static void put_instructions(mcp_request *req, mcp__buf *b)
-{
-    const mcp_server *server = req->server;
-    mcp_str text = mcp_str_from(server->make_instructions
-                                    ? server->make_instructions(req, server->instructions_user)
-                                    : server->instructions);
-    if (!text.ptr || mcp__utf8_valid(text.ptr, text.len) != text.len)
-        return;
-    mcp__buf_lit(b, ",\"instructions\":");
-    mcp__json_put_str(b, text);
-}
-
-static void initialize_tail(mcp_request *req, mcp__buf *b)
-{
-    mcp__buf_lit(b, ",\"protocolVersion\":");
-    mcp__json_put_str(b, mcp_str_from(req->revision->name));
-    mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req);
-    mcp__buf_lit(b, ",\"serverInfo\":");
-    mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
-    put_instructions(req, b);
-}
-
-static const mcp__method initialize_reply = {.name = "initialize", .tail = initialize_tail};
-
-/* The params hold the client's capabilities. */
-static int copy_params(const mcp_server *server, const mcp_json *params, mcp_json_doc **ret)
-{
-    mcp__buf text;
-    mcp__buf_init(&text, &server->allocator, SIZE_MAX);
-    mcp__json_put_value(&text, params);
-    int rc = text.failed;
-    if (rc == MCP_OK)
-        rc = mcp_json_parse(mcp__buf_view(&text), NULL, &server->allocator, ret, NULL);
-    mcp__buf_free(&text);
-    return rc;
-}
-
-int mcp__run_initialize(mcp_request *req)
-{
-    mcp__session *session = req->in.channel->state;
-    const mcp_json *params = req->in.message.params;
-    mcp_str version = mcp__param_string(req, "protocolVersion");
-    if (!version.ptr)
-        return MCP_EINVAL;
-    if (!mcp_json_is(mcp_json_get(params, "capabilities"), MCP_JSON_OBJECT))
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                              "Invalid params: \"capabilities\" must be an object");
-    mcp_json_doc *copy = NULL;
-    int rc = mcp__era_check_info(req, mcp_json_get(params, "clientInfo"), "\"clientInfo\"");
-    if (rc == MCP_OK)
-        rc = copy_params(session->server, params, &copy);
-    if (rc != MCP_OK)
-        return rc;
-    if (session->revision)
-        forget_session(req);
-    session->initialize = copy;
-    session->revision = req->revision = mcp__revision_negotiate(version);
-    req->method = &initialize_reply;
-    return MCP_OK;
-}
-
-static void discover_tail(mcp_request *req, mcp__buf *b)
-{
-    mcp__buf_lit(b, ",\"supportedVersions\":");
-    mcp__put_modern_revisions(b);
-    mcp__buf_lit(b, ",\"capabilities\":");
-    mcp__put_capabilities(b, req);
-    put_instructions(req, b);
-}
-
-static const mcp__method discover_reply = {
-    .name = "server/discover", .cacheable = true, .is_list = true, .tail = discover_tail};
-
-int mcp__run_discover(mcp_request *req)
-{
-    req->method = &discover_reply;
-    return MCP_OK;
-}
-
-int mcp__run_ping(mcp_request *req)
-{
-    (void)req;
-    return MCP_OK;
-}
-
-/* ---- subscriptions ------------------------------------------------------------------------------------------------ */
-
-int mcp__run_subscribe(mcp_request *req)
-{
-    mcp__session *session = req->in.channel->state;
-    mcp_str uri = mcp__param_string(req, "uri");
-    if (!uri.ptr)
-        return MCP_EINVAL;
-    req->uri = uri;
-    int rc = mcp__stream_subscribe(&session->legacy, uri);
-    if (rc == MCP_ELIMIT)
-        return mcp_reply_fail(
-            req, MCP__INVALID_PARAMS,
-            "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
-            req->in.channel->options.max_subscriptions);
-    if (rc == MCP_EUNSUPPORTED)
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                              "Invalid params: this resource cannot be watched");
-    return rc;
-}
-
-int mcp__run_unsubscribe(mcp_request *req)
-{
-    mcp__session *session = req->in.channel->state;
-    mcp_str uri = mcp__param_string(req, "uri");
-    if (!uri.ptr)
-        return MCP_EINVAL;
-    mcp__stream_unsubscribe(&session->legacy, uri);
-    return MCP_OK;
-}
-
-int mcp__run_listen(mcp_request *req)
-{
-    return mcp__listen_open(req);
-}

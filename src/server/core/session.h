@@ -32,12 +32,7 @@ struct mcp__session {
 
 extern const mcp__role mcp__server_role;
 
-/* ---- era.c ------------------------------------------------------------------------------------------ */
-
-/* The revision that a request is to be understood by; NULL after the error was set. req->revision is set either
- * way: it says what form the error has. */
-const mcp__revision *mcp__era_find(mcp_request *req);
-/* Whether a client describes itself as the schema demands (Implementation); `where` names the member in the error. */
-int mcp__era_check_info(mcp_request *req, const mcp_json *info, const char *where);
+/* A second initialize: ends what the first one began. */
+void mcp__session_forget(mcp_request *initialize);
 
 #endif

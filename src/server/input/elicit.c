@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "server/core/method.h"
 #include "server/input/input.h"
+#include "server/methods/methods.h"
 
 enum { MAX_ELICITATIONS = 256 /* in URL mode and not complete, remembered for a session */ };
 

@@ -3,8 +3,9 @@
  * The surprising thing: a question is not kept over the rounds. The handler runs from its start and asks
  * again; what has an answer by then is answered, what has none is a question of the next round.
  */
-#include "server/core/method.h"
 #include "server/input/input.h"
+#include "server/methods/methods.h"
+#include "server/tasks/tasks.h"
 
 enum {
     MAX_WRONG = 8, /* answers that do not fit before a legacy client is given up */
@@ -310,4 +311,19 @@ void mcp__input_rerun(mcp_request *req)
     input->round++;
     req->state = MCP__REQUEST_RUNNING;
     mcp__request_finish(req, req->method->again(req));
+}
+
+void mcp__input_deliver(mcp_request *req)
+{
+    if (!req->input || req->input->n_questions == 0) {
+        mcp_reply_fail(req, MCP__INTERNAL_ERROR,
+                       "Internal error: the handler needs input and asked for none");
+        mcp__request_finish(req, MCP_ESTATE);
+    } else if (req->task) {
+        mcp__task_park(req);
+    } else if (req->revision->input_results) {
+        mcp__input_send_modern(req);
+    } else {
+        mcp__input_send_legacy(req);
+    }
 }

@@ -1,8 +1,8 @@
 /* input.h: what a request asks its client, over all of its rounds; see input.c.
  *
  * A question has a key; so has its answer. Questions of this round wait in `questions`, answers of all rounds
- * are in `answers`. How questions travel is the era's business: deliver.c (modern: the result; legacy: requests of
- * ours), task.c (a task).
+ * are in `answers`. How questions travel is the era's business: modern.c (the result), legacy.c (requests of ours),
+ * tasks/task_input.c (a task).
  */
 #ifndef MCP_SRC_INPUT_H
 #define MCP_SRC_INPUT_H
@@ -81,12 +81,18 @@ void mcp__put_questions(mcp__buf *b, const struct mcp__input *input);
 void mcp__input_rerun(mcp_request *req);
 void mcp__input_clear(mcp_request *req);
 
-/* ---- deliver.c -------------------------------------------------------------------------------------- */
+/* After a handler returned MCP_INPUT_REQUIRED: asks. */
+void mcp__input_deliver(mcp_request *req);
+
+/* ---- modern.c --------------------------------------------------------------------------------------- */
 
 /* Before the handler: reads what a modern request brings back. MCP_OK, or after mcp_reply_fail(). */
 int mcp__input_open(mcp_request *req);
-/* After a handler returned MCP_INPUT_REQUIRED: asks. */
-void mcp__input_deliver(mcp_request *req);
+void mcp__input_send_modern(mcp_request *req);
+
+/* ---- legacy.c --------------------------------------------------------------------------------------- */
+
+void mcp__input_send_legacy(mcp_request *req);
 /* Tells the client that a request of ours needs no answer any more. */
 void mcp__input_tell_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id);
 /* The request is not wanted any more: nor are the answers to what it asked. */

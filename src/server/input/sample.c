@@ -1,7 +1,6 @@
 /* sample.c: what is asked of the client rather than of its user: a model's answer, the folders that it works in
  * (2026-07-28, client/sampling and client/roots).
  */
-#include "server/core/request.h"
 #include "server/input/input.h"
 
 /* ---- sampling: what goes out ------------------------------------------------------------------------ */

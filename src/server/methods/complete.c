@@ -1,6 +1,5 @@
 /* complete.c: completion/complete (2026-07-28, server/utilities/completion). */
 #include "server/core/access.h"
-#include "server/core/method.h"
 #include "server/methods/methods.h"
 
 enum { MAX_VALUES = 100 };
@@ -94,7 +93,7 @@ static int put_value(mcp_request *req, mcp_str value, mcp_str uri)
 {
     if (req->failed || req->error_code)
         return req->failed ? req->failed : MCP_ESTATE;
-    if (!req->method || req->method->run != mcp__run_complete)
+    if (!req->method || req->method->form != MCP__FORM_VALUES)
         return req->failed = MCP_ESTATE;
     if (req->cancelled || !mcp__may_complete(req, value, uri))
         return MCP_OK;

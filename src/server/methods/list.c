@@ -6,27 +6,8 @@
  */
 #include "protocol/cursor.h"
 #include "server/core/access.h"
-#include "server/core/method.h"
 #include "server/core/seal.h"
 #include "server/methods/methods.h"
-
-static mcp__kind kind_of(const mcp_request *req)
-{
-    static const struct {
-        const char *array;
-        mcp__kind kind;
-    } kinds[] = {
-        {"resources", MCP__RESOURCES},
-        {"resourceTemplates", MCP__TEMPLATES},
-        {"prompts", MCP__PROMPTS},
-        {"tools", MCP__TOOLS},
-    };
-    for (size_t i = 0; i < MCP__COUNT(kinds); i++) {
-        if (strcmp(kinds[i].array, req->method->array) == 0)
-            return kinds[i].kind;
-    }
-    return MCP__KINDS;
-}
 
 static int bad_cursor(mcp_request *req)
 {
@@ -85,10 +66,11 @@ static int read_cursor(mcp_request *req)
     if (!room)
         return MCP_ENOMEM;
     if (!open_cursor(req, &token) ||
-        !mcp__read_cursor(token, (uint8_t)kind_of(req), mcp__request_principal_str(req), room,
+        !mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
                           &cursor))
         return req->failed ? req->failed : bad_cursor(req);
-    if (cursor.part > req->server->n_mounts || (cursor.part && kind_of(req) != MCP__RESOURCES))
+    if (cursor.part > req->server->n_mounts ||
+        (cursor.part && req->method->lists != MCP__RESOURCES))
         return bad_cursor(req);
     req->part = cursor.part;
     req->position = cursor.position;
@@ -104,7 +86,7 @@ static int set_next(mcp_request *req, mcp_str position)
 
 static int add_registered(mcp_request *req)
 {
-    const mcp__registry *r = &req->server->registry[kind_of(req)];
+    const mcp__registry *r = &req->server->registry[req->method->lists];
     uint64_t after = 0;
     if (req->position.len == sizeof(after))
         memcpy(&after, req->position.ptr, sizeof(after));
@@ -166,7 +148,7 @@ static bool more_parts(const mcp_request *req, size_t parts)
 /* Fills the page with the parts from req->part on. */
 static int add_parts(mcp_request *req)
 {
-    size_t parts = kind_of(req) == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
+    size_t parts = req->method->lists == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
     while (more_parts(req, parts)) {
         if (req->room == 0) {
             req->has_next = true; /* of the next part nothing was looked at yet */
@@ -211,7 +193,8 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
 {
     if (!req->has_next)
         return;
-    mcp__cursor cursor = {.list = (uint8_t)kind_of(req), .part = req->part, .position = req->next};
+    mcp__cursor cursor = {
+        .list = (uint8_t)req->method->lists, .part = req->part, .position = req->next};
     mcp__buf_lit(b, ",\"nextCursor\":");
     if (is_sealed(req))
         put_sealed(req, b, &cursor);
@@ -225,7 +208,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 {
     if (req->failed || req->error_code)
         return req->failed ? req->failed : MCP_ESTATE;
-    if (!req->method->is_list || !req->method->resume)
+    if (req->method->form != MCP__FORM_ENTRIES || !req->method->resume)
         return req->failed = MCP_ESTATE;
     if (req->cancelled || !req->in.channel)
         return MCP_OK;

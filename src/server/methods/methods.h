@@ -1,12 +1,66 @@
-/* methods.h: what the table of methods runs. */
+/* methods.h: the table of methods, and what it runs. */
 #ifndef MCP_SRC_SERVER_METHODS_H
 #define MCP_SRC_SERVER_METHODS_H
 
+#include "server/core/rate.h"
 #include "server/core/request.h"
 
+/* What the array of a result holds, by which mcp_reply_…() calls know how to write. */
+typedef enum mcp__form {
+    MCP__FORM_NONE = 0, /* no array, or one that the method itself writes */
+    MCP__FORM_CONTENTS, /* of a resource */
+    MCP__FORM_BLOCKS,   /* content of a tool */
+    MCP__FORM_MESSAGES, /* of a prompt */
+    MCP__FORM_ENTRIES,  /* of a list */
+    MCP__FORM_VALUES,   /* of a completion */
+} mcp__form;
+
+struct mcp__method {
+    const char *name;
+    unsigned revisions; /* MCP__IN_* */
+    int needs;          /* an mcp__kind that has to be offered, or MCP__NEEDS_* */
+    const char *within; /* what stands before the array; NULL: the brace of the result */
+    const char *array;  /* the result's one array, or NULL */
+    mcp__form form;     /* what its handler adds to the array */
+    mcp__kind lists;    /* with MCP__FORM_ENTRIES: of what */
+    bool cacheable;
+    bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
+    bool lasts;   /* it may stay open for ever: it keeps no build */
+    bool slow;    /* its handlers may well wait for something else */
+    bool limited; /* only so often, by `rate` */
+    mcp__rate rate;
+    int (*run)(mcp_request *req);
+    /* Runs the handler once more, from its start, with the client's answers; NULL: it may not ask. */
+    int (*again)(mcp_request *req);
+    /* Goes on after a part of it was answered later; NULL: nothing more to do. */
+    int (*resume)(mcp_request *req);
+    /* Has the last word before a result is sent: MCP_OK, or what a handler would return. NULL: nothing. */
+    int (*check)(mcp_request *req);
+    /* Writes the members after the array, each with a leading comma. NULL: none. */
+    void (*tail)(mcp_request *req, mcp__buf *b);
+};
+enum {
+    MCP__NEEDS_NOTHING = -1,
+    MCP__NEEDS_SUBSCRIBE = -2,
+    MCP__NEEDS_COMPLETION = -3,
+    MCP__NEEDS_LOGGING = -4,
+    MCP__NEEDS_TASKS = -5,
+};
+
+extern const mcp__method mcp__methods[];
+extern const size_t mcp__methods_count;
+
+/* ---- what the table runs ----------------------------------------------------------------------------- */
+
+/* handshake.c */
 int mcp__run_initialize(mcp_request *req);
 int mcp__run_discover(mcp_request *req);
 int mcp__run_ping(mcp_request *req);
+void mcp__initialize_tail(mcp_request *req, mcp__buf *b);
+void mcp__discover_tail(mcp_request *req, mcp__buf *b);
+int mcp__run_set_level(mcp_request *req);
+
+/* subscribe.c */
 int mcp__run_subscribe(mcp_request *req);
 int mcp__run_unsubscribe(mcp_request *req);
 int mcp__run_listen(mcp_request *req);
@@ -30,13 +84,9 @@ int mcp__tool_check_output(mcp_request *req, const mcp_json *value);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
 void mcp__complete_tail(mcp_request *req, mcp__buf *b);
-/* notice.c */
-int mcp__run_set_level(mcp_request *req);
-/* debug is 0; negative: no such level. */
-int mcp__log_level(mcp_str name);
 
-/* listen.c */
-int mcp__listen_open(mcp_request *req);
+/* ---- an open subscriptions/listen -------------------------------------------------------------------- */
+
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
 void mcp__listen_close(mcp_request *req); /* we end it, with its result */
 /* Moves an acknowledged subscription out of the block that holds its message; `req` is gone then. */

@@ -1,15 +1,13 @@
-/* dispatch.c: the table of methods, and the way from a request to its handler. */
-#include "server/core/build.h"
-#include "server/core/method.h"
-#include "server/input/input.h"
+/* methods.c: the table of methods. request.c finds a row and runs it. */
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
-static const mcp__method methods[] = {
+const mcp__method mcp__methods[] = {
     {.name = "resources/read",
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
      .array = "contents",
+     .form = MCP__FORM_CONTENTS,
      .cacheable = true,
      .run = mcp__run_read,
      .again = mcp__again_read},
@@ -17,6 +15,7 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
      .array = "content",
+     .form = MCP__FORM_BLOCKS,
      .slow = true,
      .limited = true,
      .rate = MCP__RATE_CALLS,
@@ -28,6 +27,8 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
      .array = "resources",
+     .form = MCP__FORM_ENTRIES,
+     .lists = MCP__RESOURCES,
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
@@ -37,6 +38,8 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
      .array = "resourceTemplates",
+     .form = MCP__FORM_ENTRIES,
+     .lists = MCP__TEMPLATES,
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
@@ -45,6 +48,8 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
      .array = "tools",
+     .form = MCP__FORM_ENTRIES,
+     .lists = MCP__TOOLS,
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
@@ -53,6 +58,8 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__PROMPTS,
      .array = "prompts",
+     .form = MCP__FORM_ENTRIES,
+     .lists = MCP__PROMPTS,
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
@@ -61,6 +68,7 @@ static const mcp__method methods[] = {
      .revisions = MCP__IN_ALL,
      .needs = MCP__PROMPTS,
      .array = "messages",
+     .form = MCP__FORM_MESSAGES,
      .run = mcp__run_prompt,
      .again = mcp__again_prompt,
      .tail = mcp__prompt_tail},
@@ -69,6 +77,7 @@ static const mcp__method methods[] = {
      .needs = MCP__NEEDS_COMPLETION,
      .within = "{\"completion\":{", /* the tail closes the inner one */
      .array = "values",
+     .form = MCP__FORM_VALUES,
      .limited = true,
      .rate = MCP__RATE_COMPLETIONS,
      .run = mcp__run_complete,
@@ -108,15 +117,18 @@ static const mcp__method methods[] = {
      .needs = MCP__NEEDS_NOTHING,
      .cacheable = true,
      .is_list = true,
-     .run = mcp__run_discover},
+     .run = mcp__run_discover,
+     .tail = mcp__discover_tail},
     {.name = "subscriptions/listen",
+     .lasts = true,
      .revisions = MCP__IN_MODERN,
      .needs = MCP__NEEDS_NOTHING,
      .run = mcp__run_listen},
     {.name = "initialize",
      .revisions = MCP__IN_LEGACY,
      .needs = MCP__NEEDS_NOTHING,
-     .run = mcp__run_initialize},
+     .run = mcp__run_initialize,
+     .tail = mcp__initialize_tail},
     {.name = "ping",
      .revisions = MCP__IN_LEGACY,
      .needs = MCP__NEEDS_NOTHING,
@@ -135,47 +147,4 @@ static const mcp__method methods[] = {
      .run = mcp__run_unsubscribe},
 };
 
-static const mcp__method *find(mcp_str name)
-{
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (mcp_str_eq(name, mcp_str_from(methods[i].name)))
-            return &methods[i];
-    }
-    return NULL;
-}
-
-static bool offered(const mcp_server *server, const mcp__method *method)
-{
-    switch (method->needs) {
-    case MCP__NEEDS_NOTHING: return true;
-    case MCP__NEEDS_SUBSCRIBE:
-        return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
-    case MCP__NEEDS_LOGGING: return server->options.logging;
-    case MCP__NEEDS_TASKS: return server->tasks != NULL;
-    case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
-    default: return mcp__server_offers(server, (mcp__kind)method->needs);
-    }
-}
-
-void mcp__dispatch(mcp_request *req)
-{
-    mcp_str name = req->in.message.method;
-    const mcp__method *method = find(name);
-    int outcome;
-    if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
-        req->method = method;
-        if (method->run != mcp__run_listen) /* which may last for ever */
-            mcp__build_take(req);
-        outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
-        if (outcome == MCP_OK && method->again)
-            outcome = mcp__input_open(req);
-        if (outcome == MCP_OK)
-            outcome = method->run(req);
-    } else {
-        outcome =
-            mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
-                           "Method not found: %.*s is not offered by this server in revision %s",
-                           mcp__shown(name), name.ptr, req->revision->name);
-    }
-    mcp__request_finish(req, outcome);
-}
+const size_t mcp__methods_count = MCP__COUNT(mcp__methods);

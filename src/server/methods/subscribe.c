@@ -1,5 +1,5 @@
-/* listen.c: subscriptions/listen: a request that stays open and is a stream of notices
- * (2026-07-28, basic/patterns/subscriptions).
+/* subscribe.c: subscriptions/listen, a request that stays open and is a stream of notices (2026-07-28,
+ * basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c has the streams.
  */
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
@@ -120,7 +120,7 @@ static int too_many(mcp_request *req)
                           req->in.channel->options.max_subscriptions);
 }
 
-int mcp__listen_open(mcp_request *req)
+int mcp__run_listen(mcp_request *req)
 {
     mcp__session *session = req->in.channel->state;
     const mcp_json *filter = mcp_json_get(req->in.message.params, "notifications");
@@ -191,4 +191,35 @@ void mcp__listen_close(mcp_request *req)
     if (channel->options.shared_stream && !channel->closed && !b.failed)
         mcp__channel_send(channel, exchange, mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
+}
+
+/* ---- legacy: the session's one stream of notices ----------------------------------------------------- */
+
+int mcp__run_subscribe(mcp_request *req)
+{
+    mcp__session *session = req->in.channel->state;
+    mcp_str uri = mcp__param_string(req, "uri");
+    if (!uri.ptr)
+        return MCP_EINVAL;
+    req->uri = uri;
+    int rc = mcp__stream_subscribe(&session->legacy, uri);
+    if (rc == MCP_ELIMIT)
+        return mcp_reply_fail(
+            req, MCP__INVALID_PARAMS,
+            "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
+            req->in.channel->options.max_subscriptions);
+    if (rc == MCP_EUNSUPPORTED)
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: this resource cannot be watched");
+    return rc;
+}
+
+int mcp__run_unsubscribe(mcp_request *req)
+{
+    mcp__session *session = req->in.channel->state;
+    mcp_str uri = mcp__param_string(req, "uri");
+    if (!uri.ptr)
+        return MCP_EINVAL;
+    mcp__stream_unsubscribe(&session->legacy, uri);
+    return MCP_OK;
 }

@@ -1,0 +1,116 @@
+/* client_info.c: what the client of a request said about itself: its name, its capabilities. */
+#include <mcp/input.h>
+
+#include "server/core/request.h"
+
+/* What a client says of itself: in each request, or once, in `initialize`. */
+static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
+                                      const char *legacy)
+{
+    if (req->revision->modern)
+        return mcp_json_get(mcp_request_meta(req), modern);
+    const mcp__session *session = mcp__request_session(req);
+    return session && session->initialize ? mcp_json_get(mcp_json_root(session->initialize), legacy)
+                                          : NULL;
+}
+
+const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
+{
+    return said_by_client(req, MCP__META_CAPABILITIES, "capabilities");
+}
+
+const mcp_json *mcp_request_client_info(const mcp_request *req)
+{
+    return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
+}
+
+/* An object, however empty; roots.listChanged of legacy revisions is a boolean. */
+static bool is_declared(const mcp_json *capability)
+{
+    return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
+}
+
+/* What a revision does not have is not there, whatever a client says. */
+static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
+{
+    if (mcp_str_eq(group, MCP_STR("elicitation")))
+        return r->elicitation && (r->elicitation_modes || !mcp_str_eq(member, MCP_STR("url")));
+    if (mcp_str_eq(group, MCP_STR("sampling")) && mcp_str_eq(member, MCP_STR("tools")))
+        return r->sampling_tools;
+    return true;
+}
+
+static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
+{
+    const mcp_json *found = mcp_json_get_str(mcp_request_client_capabilities(req), group);
+    if (!exists(req->revision, group, member))
+        return false;
+    if (!is_declared(found) || !member.len)
+        return is_declared(found);
+    /* As clients said it before there were modes (2026-07-28, client/elicitation, "Capabilities"). */
+    if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
+        (mcp_json_count(found) == 0 || !req->revision->elicitation_modes))
+        return true;
+    return is_declared(mcp_json_get_str(found, member));
+}
+
+/* "elicitation.url": the group, and what is behind the first dot. False: there is no name. */
+static bool split_capability(const char *capability, mcp_str *group, mcp_str *member)
+{
+    *group = mcp_str_from(capability);
+    *member = (mcp_str){0};
+    const char *dot = group->len ? memchr(group->ptr, '.', group->len) : NULL;
+    if (dot) {
+        *member = mcp__str_sub(*group, (size_t)(dot - group->ptr) + 1);
+        group->len = (size_t)(dot - group->ptr);
+    }
+    return group->len && (!dot || member->len);
+}
+
+bool mcp_request_can(const mcp_request *req, const char *capability)
+{
+    mcp_str group, member;
+    return split_capability(capability, &group, &member) && declares(req, group, member);
+}
+
+/* {"requiredCapabilities":{"sampling":{"tools":{}}}} */
+static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp__buf_lit(&b, "{\"requiredCapabilities\":{");
+    mcp__json_put_str(&b, group);
+    mcp__buf_lit(&b, ":{");
+    if (member.len) {
+        mcp__json_put_str(&b, member);
+        mcp__buf_lit(&b, ":{}");
+    }
+    mcp__buf_lit(&b, "}}}");
+    mcp_str data = {0};
+    if (!b.failed)
+        data = mcp_str_from(mcp_request_strdup(req, mcp__buf_view(&b)));
+    mcp__buf_free(&b);
+    return data;
+}
+
+int mcp_request_require(mcp_request *req, const char *capability)
+{
+    mcp_str group, member;
+    if (!split_capability(capability, &group, &member))
+        return MCP_EINVAL;
+    if (declares(req, group, member))
+        return MCP_OK;
+    /* Without its data the error would not be what the specification says that it is. */
+    mcp_str data = required_data(req, group, member);
+    if (!data.ptr)
+        return MCP_ENOMEM;
+    if (!exists(req->revision, group, member))
+        return mcp_reply_fail_data(
+            req, req->revision->undeclared, data.ptr,
+            "This needs the capability %s, which revision %s of the protocol "
+            "does not have: connect with a later one",
+            capability, req->revision->name);
+    return mcp_reply_fail_data(req, req->revision->undeclared, data.ptr,
+                               "This needs the capability %s, which the client did not declare",
+                               capability);
+}

@@ -1,0 +1,443 @@
+/* register.c: what a program registers: resources, templates, prompts, tools.
+ *
+ * Each entry's place in a list is rendered at registration, once for every revision, so that a page is a
+ * run of copies, and a text that is not UTF-8 is refused at once. Nothing else of a descriptor is kept
+ * but what answering needs.
+ */
+#include "server/methods/methods.h"
+#include "server/tasks/task.h"
+
+/* ---- rendering --------------------------------------------------------------------------------------- */
+
+typedef void render_fn(mcp__object *o, const void *descriptor);
+
+static int render_one(mcp__entry *e, size_t i, render_fn *render, const void *descriptor)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, e->allocator, SIZE_MAX);
+    mcp__object o = mcp__object_begin(&b, &mcp__revisions[i]);
+    render(&o, descriptor);
+    mcp__object_end(&o);
+    if (b.failed) {
+        int rc = b.failed;
+        mcp__buf_free(&b);
+        return rc;
+    }
+    if (i > 0 && mcp_str_eq(e->rendered[i - 1], mcp__buf_view(&b))) {
+        e->rendered[i] = e->rendered[i - 1];
+        mcp__buf_free(&b);
+    } else {
+        e->rendered[i] = mcp__buf_view(&b);
+    }
+    return MCP_OK;
+}
+
+static int render_all(mcp__entry *e, render_fn *render, const void *descriptor)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; i < MCP__REVISIONS && rc == MCP_OK; i++)
+        rc = render_one(e, i, render, descriptor);
+    return rc;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------- */
+
+static mcp__entry *entry_new(mcp_server *server, mcp__kind kind, const char *key, void *user)
+{
+    mcp__entry *e = mcp__zalloc(&server->allocator, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->kind = kind;
+    e->refs = 1;
+    e->built = server->building;
+    e->allocator = &server->allocator;
+    e->user = user;
+    e->key.len = strlen(key);
+    e->key.ptr = mcp__strdup(&server->allocator, mcp_str_from(key));
+    if (!e->key.ptr) {
+        mcp__entry_unref(e);
+        return NULL;
+    }
+    return e;
+}
+
+static int set_string(mcp__entry *e, char **to, const char *from)
+{
+    if (!from)
+        return MCP_OK;
+    *to = mcp__strdup(e->allocator, mcp_str_from(from));
+    return *to ? MCP_OK : MCP_ENOMEM;
+}
+
+/* Takes the entry over, also on failure. */
+static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
+{
+    if (rc == MCP_OK)
+        rc = mcp__registry_place(server, e);
+    if (rc != MCP_OK) {
+        mcp__fail(error, rc, 0, "cannot register %s: %s", e->key.ptr,
+                  rc == MCP_EINVAL ? "a text is not UTF-8, or JSON text is not of the right kind"
+                                   : mcp_error_text(rc));
+        mcp__entry_unref(e);
+        return rc;
+    }
+    e->sequence = ++server->next_sequence;
+    mcp__hub_list_changed(server, e->kind, e);
+    return MCP_OK;
+}
+
+static int no_memory(mcp_error *error)
+{
+    return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
+}
+
+/* Every call that registers something begins so. */
+static int begin(const mcp_server *server, void *to, size_t size, const void *descriptor,
+                 const char *type, mcp_error *error)
+{
+    int rc = mcp__need_server(server, error);
+    return rc == MCP_OK ? mcp__take(to, size, descriptor, type, error) : rc;
+}
+
+static int check_icons(const mcp_icon *icons, size_t n, mcp_error *error)
+{
+    return mcp__check_array(icons, n, "mcp_icon", error);
+}
+
+/* ---- resources --------------------------------------------------------------------------------------- */
+
+static void render_resource(mcp__object *o, const void *descriptor)
+{
+    mcp__object_resource(o, descriptor);
+}
+
+int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
+                            mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_resource d;
+    mcp_uri parsed;
+    int rc = begin(server, &d, sizeof(d), resource, "mcp_resource", error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!d.uri || !d.name || (!d.read && !d.text))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a resource needs \"uri\", \"name\", and \"read\" or \"text\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (server->resource_hook)
+        server->resource_hook(&d, server->resource_hook_user);
+    mcp_error why = {0};
+    rc = mcp_uri_parse(mcp_str_from(d.uri), &parsed, &why);
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc == MCP_ENOMEM ? rc : MCP_EINVAL, why.offset, "resource %s: %s",
+                         d.uri, why.text);
+    mcp__entry *e = entry_new(server, MCP__RESOURCES, d.uri, user);
+    if (!e)
+        return no_memory(error);
+    e->read = d.read;
+    if (!d.has_size && !d.read) {
+        d.has_size = true;
+        d.resource_size = strlen(d.text);
+    }
+    mcp_str text = mcp_str_from(d.text);
+    rc = mcp__utf8_valid(text.ptr, text.len) == text.len ? MCP_OK : MCP_EINVAL;
+    if (rc == MCP_OK)
+        rc = set_string(e, &e->mime_type, d.mime_type);
+    if (rc == MCP_OK)
+        rc = set_string(e, &e->text, d.text);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_resource, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_resource(mcp_server *server, const char *uri)
+{
+    return mcp__registry_remove(server, MCP__RESOURCES, uri);
+}
+
+/* ---- templates --------------------------------------------------------------------------------------- */
+
+static void render_template(mcp__object *o, const void *descriptor)
+{
+    const mcp_resource_template *d = descriptor;
+    mcp__object_str(o, "uriTemplate", d->uri_template);
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    mcp__object_str(o, "mimeType", d->mime_type);
+    mcp__object_annotations(o, d->annotations);
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl, void *user,
+                            mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_resource_template d;
+    int rc = begin(server, &d, sizeof(d), tmpl, "mcp_resource_template", error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!d.uri_template || !d.name || !d.read)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a template needs \"uri_template\", \"name\" and \"read\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
+    mcp__entry *e = entry_new(server, MCP__TEMPLATES, d.uri_template, user);
+    if (!e)
+        return no_memory(error);
+    e->read = d.read;
+    e->complete = d.complete;
+    mcp_error why = {0};
+    rc = mcp_uri_template_parse(e->key, e->allocator, &e->tmpl, &why);
+    if (rc == MCP_OK)
+        rc = mcp_uri_template_matchable(e->tmpl, &why);
+    if (rc != MCP_OK) {
+        mcp__entry_unref(e);
+        return mcp__fail(error, rc == MCP_EPARSE || rc == MCP_ELIMIT ? MCP_EINVAL : rc, why.offset,
+                         "template %s: %s", d.uri_template, why.text);
+    }
+    rc = set_string(e, &e->mime_type, d.mime_type);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_template, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_template(mcp_server *server, const char *uri_template)
+{
+    return mcp__registry_remove(server, MCP__TEMPLATES, uri_template);
+}
+
+/* ---- prompts ----------------------------------------------------------------------------------------- */
+
+static void render_prompt(mcp__object *o, const void *descriptor)
+{
+    const mcp_prompt *d = descriptor;
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    if (d->n_arguments) {
+        mcp__object_key(o, "arguments");
+        for (size_t i = 0; i < d->n_arguments; i++) {
+            mcp_prompt_argument a;
+            mcp__take_element(&a, sizeof(a), d->arguments, i);
+            mcp__buf_char(o->buf, i ? ',' : '[');
+            mcp__object argument = mcp__object_begin(o->buf, o->revision);
+            mcp__object_name(&argument, a.name, a.title);
+            mcp__object_str(&argument, "description", a.description);
+            if (a.required) {
+                mcp__object_key(&argument, "required");
+                mcp__buf_lit(o->buf, "true");
+            }
+            mcp__object_end(&argument);
+        }
+        mcp__buf_char(o->buf, ']');
+    }
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+static int keep_arguments(mcp__entry *e, const mcp_prompt *d)
+{
+    if (d->n_arguments == 0)
+        return MCP_OK;
+    e->arguments = mcp__zalloc(e->allocator, d->n_arguments * sizeof(*e->arguments));
+    e->required = mcp__zalloc(e->allocator, d->n_arguments * sizeof(*e->required));
+    if (!e->arguments || !e->required)
+        return MCP_ENOMEM;
+    e->n_arguments = d->n_arguments;
+    for (size_t i = 0; i < d->n_arguments; i++) {
+        mcp_prompt_argument a;
+        mcp__take_element(&a, sizeof(a), d->arguments, i);
+        e->required[i] = a.required;
+        int rc = set_string(e, &e->arguments[i], a.name);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return MCP_OK;
+}
+
+static int check_arguments(const mcp_prompt *d, mcp_error *error)
+{
+    int rc = mcp__check_array(d->arguments, d->n_arguments, "mcp_prompt_argument", error);
+    for (size_t i = 0; i < d->n_arguments && rc == MCP_OK; i++) {
+        mcp_prompt_argument a;
+        mcp__take_element(&a, sizeof(a), d->arguments, i);
+        if (!a.name)
+            rc = mcp__fail(error, MCP_EINVAL, 0, "argument %zu of prompt %s has no name", i,
+                           d->name);
+    }
+    return rc;
+}
+
+int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *user,
+                          mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_prompt d;
+    int rc = begin(server, &d, sizeof(d), prompt, "mcp_prompt", error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!d.name || !d.get)
+        return mcp__fail(error, MCP_EINVAL, 0, "a prompt needs \"name\" and \"get\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = check_arguments(&d, error);
+    if (rc != MCP_OK)
+        return rc;
+    mcp__entry *e = entry_new(server, MCP__PROMPTS, d.name, user);
+    if (!e)
+        return no_memory(error);
+    e->get = d.get;
+    e->complete = d.complete;
+    rc = keep_arguments(e, &d);
+    if (rc == MCP_OK)
+        rc = render_all(e, render_prompt, &d);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_prompt(mcp_server *server, const char *name)
+{
+    return mcp__registry_remove(server, MCP__PROMPTS, name);
+}
+
+/* ---- tools ------------------------------------------------------------------------------------------- */
+
+static void put_schema(mcp__object *o, const char *name, const char *json)
+{
+    mcp__object_key(o, name);
+    int rc = mcp__json_put_checked(o->buf, mcp_str_from(json), MCP_JSON_OBJECT, NULL);
+    if (rc != MCP_OK && !o->buf->failed)
+        o->buf->failed = rc == MCP_EPARSE ? MCP_EINVAL : rc;
+}
+
+static void put_hint(mcp__object *o, const char *name, mcp_hint hint)
+{
+    if (hint == MCP_HINT_UNSET)
+        return;
+    mcp__object_key(o, name);
+    mcp__buf_str(o->buf, hint == MCP_HINT_YES ? MCP_STR("true") : MCP_STR("false"));
+}
+
+static void put_hints(mcp__object *o, const mcp_tool *d)
+{
+    bool any = d->read_only || d->destructive || d->idempotent || d->open_world;
+    if (!any || !o->revision->tool_annotations)
+        return;
+    mcp__object_key(o, "annotations");
+    mcp__object hints = mcp__object_begin(o->buf, o->revision);
+    put_hint(&hints, "readOnlyHint", d->read_only);
+    put_hint(&hints, "destructiveHint", d->destructive);
+    put_hint(&hints, "idempotentHint", d->idempotent);
+    put_hint(&hints, "openWorldHint", d->open_world);
+    mcp__object_end(&hints);
+}
+
+/* MCP_OK, MCP_EINVAL (it is another schema, or none), MCP_ENOMEM. */
+static int check_object_schema(const mcp_allocator *allocator, const char *json)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(mcp_str_from(json), NULL, allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM ? rc : MCP_EINVAL;
+    mcp_str type = mcp_json_string(mcp_json_get(mcp_json_root(doc), "type"));
+    bool object = mcp_str_eq(type, MCP_STR("object"));
+    mcp_json_free(doc);
+    return object ? MCP_OK : MCP_EINVAL;
+}
+
+static void put_output_schema(mcp__object *o, const char *json)
+{
+    const mcp__revision *r = o->revision;
+    if (!json || !r->output_schema)
+        return;
+    int rc = r->output_schema_any ? MCP_OK : check_object_schema(o->buf->allocator, json);
+    if (rc == MCP_OK)
+        put_schema(o, "outputSchema", json);
+    else if (rc == MCP_ENOMEM && !o->buf->failed)
+        o->buf->failed = rc;
+}
+
+/* Where the peer asks for tasks, it has to know of which tools. */
+static void put_execution(mcp__object *o, const mcp_tool *d)
+{
+    if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)
+        return;
+    mcp__object_key(o, "execution");
+    mcp__object execution = mcp__object_begin(o->buf, o->revision);
+    mcp__object_str(&execution, "taskSupport",
+                    d->task_support == MCP_TASK_REQUIRED ? "required" : "optional");
+    mcp__object_end(&execution);
+}
+
+static void render_tool(mcp__object *o, const void *descriptor)
+{
+    const mcp_tool *d = descriptor;
+    mcp__object_name(o, d->name, d->title);
+    mcp__object_str(o, "description", d->description);
+    put_schema(o, "inputSchema", d->input_schema);
+    put_output_schema(o, d->output_schema);
+    put_hints(o, d);
+    put_execution(o, d);
+    mcp__object_icons(o, d->icons, d->n_icons);
+    mcp__object_meta(o, d->meta);
+}
+
+static bool is_tool_name(const char *name)
+{
+    size_t len = strlen(name);
+    return len >= 1 && len <= 128 &&
+           strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") == len;
+}
+
+int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_tool d;
+    int rc = begin(server, &d, sizeof(d), tool, "mcp_tool", error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!d.name || !d.call)
+        return mcp__fail(error, MCP_EINVAL, 0, "a tool needs \"name\" and \"call\"");
+    rc = check_icons(d.icons, d.n_icons, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!is_tool_name(d.name))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . : \"%s\" is not", d.name);
+    if (!d.input_schema)
+        d.input_schema = "{\"type\":\"object\"}";
+    rc = check_object_schema(&server->allocator, d.input_schema);
+    if (rc == MCP_ENOMEM)
+        return no_memory(error);
+    if (rc != MCP_OK)
+        return mcp__fail(
+            error, MCP_EINVAL, 0,
+            "tool %s: the input schema has to be a JSON object with \"type\":\"object\"", d.name);
+    mcp__entry *e = entry_new(server, MCP__TOOLS, d.name, user);
+    if (!e)
+        return no_memory(error);
+    e->call = d.call;
+    e->offered = d.offered;
+    e->timeout_ms = d.timeout_ms;
+    e->task_support = d.task_support;
+    e->meter = mcp__meter_take(server, MCP_USAGE_TOOL, e->key);
+    mcp_error why = {0};
+    rc = e->meter ? mcp__tool_compile(e, &d, &why) : MCP_ENOMEM;
+    if (rc != MCP_OK && rc != MCP_ENOMEM) {
+        mcp__entry_unref(e);
+        return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);
+    }
+    if (rc == MCP_OK)
+        rc = render_all(e, render_tool, &d);
+    if (rc == MCP_OK && d.task_support != MCP_TASK_FORBIDDEN)
+        rc = mcp__tasks_need(server);
+    return add(server, e, rc, error);
+}
+
+int mcp_server_remove_tool(mcp_server *server, const char *name)
+{
+    return mcp__registry_remove(server, MCP__TOOLS, name);
+}

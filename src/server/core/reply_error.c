@@ -1,0 +1,146 @@
+/* reply_error.c: errors: what a handler says, what is made of a code that it returned, and how either goes out. */
+#include <stdio.h>
+
+#include "server/tasks/tasks.h"
+
+/* On one line, whatever the caller's JSON looks like; nothing when it is none. */
+static mcp_str copy_data(mcp_request *req, const char *data)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp_str copy = {0};
+    if (mcp__json_put_checked(&b, mcp_str_from(data), MCP_JSON_NONE, NULL) == MCP_OK)
+        copy = mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return copy;
+}
+
+static int fail(mcp_request *req, int code, const char *data, const char *format, va_list args)
+{
+    if (!req->error_code) {
+        int before = req->failed;
+        mcp_str text = mcp__request_format(req, format, args);
+        mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
+        req->failed = before; /* without memory for its text the error is still an error */
+        req->error_code = code;
+        req->error_message = text;
+        req->error_data = copy;
+    }
+    return MCP_EREMOTE;
+}
+
+int mcp_reply_fail(mcp_request *req, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = fail(req, code, NULL, format, args);
+    va_end(args);
+    return rc;
+}
+
+int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = fail(req, code, data, format, args);
+    va_end(args);
+    return rc;
+}
+
+/* ---- of a code --------------------------------------------------------------------------------------- */
+
+/* {"uri":…}, as the specification shows it for an unknown resource. */
+static mcp_str uri_data(mcp_request *req)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp__buf_lit(&b, "{\"uri\":");
+    mcp__json_put_str(&b, req->uri);
+    mcp__buf_char(&b, '}');
+    mcp_str data = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return data;
+}
+
+/* One line for each interval: with every descriptor in use each request may fail. */
+static void log_no_files(mcp_server *server)
+{
+    enum { INTERVAL_MS = 10000 };
+    char line[160];
+    const mcp_host *host = &server->host;
+    server->no_files++;
+    if (!server->has_host || !host->log || !host->now)
+        return;
+    int64_t now = host->now(host->user);
+    if (server->files_logged && now - server->files_logged < INTERVAL_MS)
+        return;
+    snprintf(line, sizeof(line),
+             "no file descriptor is left: %zu answers failed; raise the limit of open files "
+             "(ulimit -n, LimitNOFILE=)",
+             server->no_files);
+    server->files_logged = now ? now : 1;
+    server->no_files = 0;
+    host->log("error", line, host->user);
+}
+
+/* Makes an error of what a handler returned, when it did not say one itself. */
+static void set_error(mcp_request *req, int rc)
+{
+    req->used.outcome = MCP__USED_ERROR;
+    if (req->error_code)
+        return;
+    if (rc == MCP_EFILES) {
+        log_no_files(req->server);
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = MCP_STR("The server has no file descriptor left (its limit of open "
+                                     "files): try again later");
+        req->error_data = MCP_STR("{\"retryAfterMs\":1000}");
+        return;
+    }
+    /* What must not be read looks like what is not there. */
+    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
+        req->used.outcome = MCP__USED_NOT_FOUND;
+        req->error_data = uri_data(req);
+        req->error_code = req->revision->not_found;
+        req->error_message = MCP_STR("Resource not found");
+    } else if (rc == MCP_ENOTFOUND) {
+        req->error_code = MCP__INVALID_PARAMS;
+        req->error_message = MCP_STR("Not found");
+    } else if (rc == MCP_EREMOTE && req->refusal.ptr) {
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = req->refusal;
+    } else {
+        req->error_code = MCP__INTERNAL_ERROR;
+        req->error_message = rc == MCP_ELIMIT
+                                 ? MCP_STR("Internal error: the reply is larger than max_reply")
+                                 : mcp_str_from(mcp_error_text(rc));
+    }
+}
+
+static void send_error(mcp_request *req)
+{
+    mcp_str message = req->error_message.ptr ? req->error_message : MCP_STR("Internal error");
+    size_t valid = mcp__utf8_valid(message.ptr, message.len);
+    mcp__incoming *in = &req->in;
+    int code = req->error_code;
+    if (req->task) {
+        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error_data);
+        return;
+    }
+    mcp__buf b = mcp__channel_take_buf(in->channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
+                   req->error_data);
+    mcp_channel *channel = in->channel;
+    mcp__request_clear(req);
+    if (b.failed)
+        mcp__incoming_drop(in);
+    else
+        mcp__incoming_reply(in, mcp__buf_view(&b), code);
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__reply_send_error(mcp_request *req, int rc)
+{
+    set_error(req, rc);
+    send_error(req);
+}

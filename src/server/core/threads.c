@@ -1,0 +1,102 @@
+/* threads.c: work on the host's other threads, and their way in. What is left with the host runs on the server's
+ * thread; nothing of a server or a request is touched elsewhere but what never changes while they are there.
+ */
+#include "server/methods/methods.h"
+
+/* ---- the way out: work ------------------------------------------------------------------------------- */
+
+typedef struct work {
+    mcp_request *req;
+    void (*work)(void *user);
+    void (*done)(mcp_request *req, void *user);
+    void *user;
+} work;
+
+static void work_run(void *arg)
+{
+    work *w = arg;
+    w->work(w->user);
+}
+
+static void work_done(void *arg)
+{
+    work *w = arg;
+    w->done(w->req, w->user);
+}
+
+int mcp_request_work(mcp_request *req, void (*fn)(void *user),
+                     void (*done)(mcp_request *req, void *user), void *user)
+{
+    const mcp_server *server = req->server;
+    if (!server->has_host || !server->host.work) {
+        fn(user);
+        done(req, user);
+        return MCP_PENDING;
+    }
+    work *w = mcp_request_alloc(req, sizeof(*w));
+    if (!w)
+        return MCP_ENOMEM;
+    *w = (work){req, fn, done, user};
+    bool is_long = req->method->slow && server->host.work_long;
+    int rc = (is_long ? server->host.work_long : server->host.work)(work_run, work_done, w,
+                                                                    server->host.user);
+    if (rc == MCP_ELIMIT)
+        return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
+                                   "Internal error: too much work is waiting: try again later");
+    return rc < 0 ? rc : MCP_PENDING;
+}
+
+/* ---- the way in: notes ------------------------------------------------------------------------------- */
+
+typedef struct note {
+    mcp_allocator allocator; /* the note may outlive what it is for */
+    mcp_server *server;
+    mcp_request *req;
+    union {
+        void (*server)(mcp_server *server, void *user);
+        void (*request)(mcp_request *req, void *user);
+    } fn;
+    void *user;
+} note;
+
+static void deliver(void *arg)
+{
+    note n = *(note *)arg;
+    mcp__release(&n.allocator, arg);
+    if (n.req)
+        n.fn.request(n.req, n.user);
+    else
+        n.fn.server(n.server, n.user);
+}
+
+static int post(mcp_server *server, const note *what)
+{
+    if (!server->has_host || !server->host.post)
+        return MCP_EUNSUPPORTED;
+    note *n = mcp__alloc(&server->allocator, sizeof(*n));
+    if (!n)
+        return MCP_ENOMEM;
+    *n = *what;
+    int rc = server->host.post(deliver, n, server->host.user);
+    if (rc < 0)
+        mcp__release(&server->allocator, n);
+    return rc < 0 ? rc : MCP_OK;
+}
+
+int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user), void *user)
+{
+    if (!server || !fn)
+        return MCP_EINVAL;
+    return post(
+        server,
+        &(note){.allocator = server->allocator, .server = server, .fn.server = fn, .user = user});
+}
+
+int mcp_request_post(mcp_request *req, void (*fn)(mcp_request *req, void *user), void *user)
+{
+    if (!req || !fn)
+        return MCP_EINVAL;
+    return post(
+        req->server,
+        &(note){.allocator = req->server->allocator, .req = req, .fn.request = fn, .user = user});
+}
