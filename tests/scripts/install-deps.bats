@@ -31,10 +31,10 @@ system() { # ID VERSION NAME
     run -1 --separate-stderr "$deps"
     [ -z "$output" ]
     diff - <(printf '%s\n' "$stderr") <<'END'
-install-deps: Ubuntu 24.04.1 LTS has no package of this name, and nothing was installed:
+install-deps: Ubuntu 24.04.1 LTS does not have these packages, so nothing was installed:
     libllhttp-dev (since Debian 13, Ubuntu 25.04)
     libyyjson-dev (since Debian 13, Ubuntu 25.04)
-install-deps: use one of those releases, or Debian 12, where the missing ones are taken from Debian 13
+install-deps: use one of those releases, or Debian 12, where the missing packages are installed from Debian 13
 END
     ! grep -w install apt.log
 }
@@ -42,12 +42,12 @@ END
 @test "a system that has all of them: they are installed, and it says where this was tried" {
     system ubuntu 25.04 'Ubuntu 25.04'
     run -0 "$deps"
-    [[ $output == *"Ubuntu 25.04 has all packages, but this was tried on Debian 12 and 13 only"* ]]
+    [[ $output == *"Ubuntu 25.04 has all packages, but this script is tested on Debian 12 and 13 only"* ]]
     grep -q 'install.* libllhttp-dev.* libyyjson-dev' apt.log
     : >apt.log
     system debian 13 'Debian GNU/Linux 13 (trixie)'
     run -0 "$deps"
-    [[ $output != *"tried on"* ]]
+    [[ $output != *"tested on"* ]]
     grep -q 'install.* libllhttp-dev.* libyyjson-dev' apt.log
 }
 
@@ -56,7 +56,7 @@ END
     stub apt-get 'exit 1'
     echo libyyjson-dev >absent
     run -1 "$deps"
-    [[ $output == *"the package lists of this machine do not name libyyjson-dev; nothing was installed"* ]]
+    [[ $output == *"the package lists of this machine do not contain libyyjson-dev; nothing was installed"* ]]
     [[ $output != *"since"* ]]
 }
 
