@@ -139,7 +139,7 @@ static char *expand(const mcp_request *req, mcp_str value)
         if (mcp_json_is(v, MCP_JSON_STRING))
             pairs[n++] = (mcp_uri_pair){.name = key, .value = mcp_json_string(v)};
     }
-    if (mcp_uri_template_expand_strings(req->entry->tmpl, pairs, n, allocator, &uri, NULL) !=
+    if (mcp_uri_template_expand_strings(req->target.entry->tmpl, pairs, n, allocator, &uri, NULL) !=
         MCP_OK)
         uri = NULL;
     mcp__release(allocator, pairs);
@@ -150,7 +150,7 @@ bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri)
 {
     char spelled[SPELLED];
     const mcp_server *server = req->server;
-    if (!server->access.may || !req->entry || req->entry->kind != MCP__TEMPLATES)
+    if (!server->access.may || !req->target.entry || req->target.entry->kind != MCP__TEMPLATES)
         return true;
     char *expanded = expand(req, value);
     bool known = expanded && spell(server, mcp_str_from(expanded), spelled, sizeof(spelled));

@@ -90,8 +90,9 @@ void mcp__deadline_start(mcp_request *req)
     d->alive = true; /* when it runs already: its handler did something */
     if (d->session || !channel || channel->closed || req->cancelled)
         return;
-    d->ms = req->entry && req->entry->timeout_ms ? req->entry->timeout_ms
-                                                 : req->server->options.handler_timeout_ms;
+    d->ms = req->target.entry && req->target.entry->timeout_ms
+                ? req->target.entry->timeout_ms
+                : req->server->options.handler_timeout_ms;
     if (d->ms == UINT64_MAX)
         return;
     mcp__session *session = channel->state;
@@ -137,7 +138,7 @@ static void time_out(mcp_request *req)
     mcp__buf why, data;
     mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
     mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
-    bool own = req->entry && req->entry->timeout_ms;
+    bool own = req->target.entry && req->target.entry->timeout_ms;
     mcp__buf_printf(&why, "Internal error: no answer and no progress within %" PRIu64 " ms (%s)",
                     req->deadline.ms, own ? "the tool's timeout_ms" : "handler_timeout_ms");
     mcp__buf_printf(&data, "{\"timeoutMs\":%" PRIu64 "}", req->deadline.ms);

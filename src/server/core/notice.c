@@ -56,13 +56,14 @@ static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
 
 static bool progress_is_due(mcp_request *req, double progress, double total)
 {
-    if (!isfinite(progress) || (req->progress_begun && !(progress > req->progress_last)))
+    if (!isfinite(progress) ||
+        (req->notices.progress_begun && !(progress > req->notices.progress_last)))
         return false;
     bool last = total > 0 && progress >= total;
-    if (!take(req, &req->progress_rate) && !last)
+    if (!take(req, &req->notices.progress_rate) && !last)
         return false;
-    req->progress_begun = true;
-    req->progress_last = progress;
+    req->notices.progress_begun = true;
+    req->notices.progress_last = progress;
     return true;
 }
 
@@ -137,7 +138,7 @@ static void put_log_head(mcp_request *req, mcp__buf *b, mcp_log_level level, con
 
 void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, mcp_str data)
 {
-    if (!wants(req, level) || !take(req, &req->log_rate))
+    if (!wants(req, level) || !take(req, &req->notices.log_rate))
         return;
     mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
     put_log_head(req, &b, level, logger);
@@ -150,7 +151,7 @@ void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, 
 void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger, const char *format,
                       ...)
 {
-    if (!wants(req, level) || !take(req, &req->log_rate))
+    if (!wants(req, level) || !take(req, &req->notices.log_rate))
         return;
     char text[1024];
     va_list args;

@@ -11,24 +11,24 @@
 /* Why nothing may be added any more; MCP_OK: go on. */
 static int closed(const mcp_request *req)
 {
-    if (req->failed)
-        return req->failed;
-    return req->error_code ? MCP_ESTATE : MCP_OK;
+    if (req->reply.failed)
+        return req->reply.failed;
+    return req->error.code ? MCP_ESTATE : MCP_OK;
 }
 
 static int remember(mcp_request *req, int rc)
 {
-    if (rc < 0 && !req->failed)
-        req->failed = rc;
-    return req->failed ? req->failed : rc;
+    if (rc < 0 && !req->reply.failed)
+        req->reply.failed = rc;
+    return req->reply.failed ? req->reply.failed : rc;
 }
 
 mcp__buf *mcp__reply_begin(mcp_request *req)
 {
-    mcp__buf *b = &req->out;
-    if (req->begun)
+    mcp__buf *b = &req->reply.out;
+    if (req->reply.begun)
         return b;
-    req->begun = true;
+    req->reply.begun = true;
     if (req->task) {
         mcp__task_take_buf(req->task, b); /* the result alone */
     } else if (req->in.channel) {
@@ -58,7 +58,7 @@ static mcp__buf *next_entry(mcp_request *req)
         return NULL;
     }
     mcp__buf *b = mcp__reply_begin(req);
-    if (req->count++)
+    if (req->reply.count++)
         mcp__buf_char(b, ',');
     return b;
 }
@@ -86,9 +86,9 @@ static int check_content(const mcp_request *req, const mcp_content *c)
 static void put_contents(mcp_request *req, mcp__buf *b, mcp_content *c)
 {
     if (!c->uri)
-        c->uri = req->uri.ptr;
-    if (!c->mime_type && req->entry)
-        c->mime_type = req->entry->mime_type;
+        c->uri = req->target.uri.ptr;
+    if (!c->mime_type && req->target.entry)
+        c->mime_type = req->target.entry->mime_type;
     req->used.bytes += c->bytes ? c->bytes_len : c->text.len;
     mcp__put_resource_contents(b, req->revision, c);
 }
@@ -117,7 +117,7 @@ int mcp_reply_content(mcp_request *req, const mcp_content *content)
         return MCP_OK;
     mcp__buf *b = next_entry(req);
     if (!b)
-        return req->failed;
+        return req->reply.failed;
     switch (req->method->form) {
     case MCP__FORM_CONTENTS: put_contents(req, b, &c); break;
     case MCP__FORM_MESSAGES: put_message(req, b, &c); break;
@@ -158,7 +158,7 @@ int mcp_reply_textf(mcp_request *req, const char *format, ...)
     va_start(args, format);
     mcp_str text = mcp__request_format(req, format, args);
     va_end(args);
-    return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
+    return text.ptr ? mcp_reply_str(req, text, NULL) : req->reply.failed;
 }
 
 int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
@@ -167,8 +167,8 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
     va_start(args, format);
     mcp_str text = mcp__request_format(req, format, args);
     va_end(args);
-    req->is_error = true;
-    return text.ptr ? mcp_reply_str(req, text, NULL) : req->failed;
+    req->tool.is_error = true;
+    return text.ptr ? mcp_reply_str(req, text, NULL) : req->reply.failed;
 }
 
 /* JSON as it was written, so that numbers keep all their digits; but no message has a line's end in it, and in JSON
@@ -190,7 +190,7 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     int rc = mcp_json_parse(json, NULL, &req->server->allocator, &doc, NULL);
     if (rc != MCP_OK)
         return remember(req, rc);
-    req->has_structured = true;
+    req->tool.has_structured = true;
     rc = mcp__tool_check_output(req, mcp_json_root(doc));
     if (rc != MCP_OK) {
         mcp_json_free(doc);
@@ -198,18 +198,17 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     }
     bool object = mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT);
     mcp_json_free(doc);
-    req->structured = copy_in_one_line(req, json);
-    req->structured_as_text =
-        !req->revision->structured || (!object && !req->revision->structured_any);
-    return remember(req, req->structured.ptr ? MCP_OK : MCP_ENOMEM);
+    req->tool.structured = copy_in_one_line(req, json);
+    req->tool.as_text = !req->revision->structured || (!object && !req->revision->structured_any);
+    return remember(req, req->tool.structured.ptr ? MCP_OK : MCP_ENOMEM);
 }
 
 int mcp_reply_description(mcp_request *req, const char *description)
 {
     if (closed(req) != MCP_OK)
         return closed(req);
-    req->description = mcp__request_copy(req, mcp_str_from(description));
-    return req->failed;
+    req->reply.description = mcp__request_copy(req, mcp_str_from(description));
+    return req->reply.failed;
 }
 
 struct mcp__member {
@@ -220,7 +219,7 @@ struct mcp__member {
 /* A second member of the same name would make the reply one that peers refuse. */
 static bool has_member(const mcp_request *req, mcp_str key)
 {
-    const mcp__member *m = req->members;
+    const mcp__member *m = req->reply.members;
     while (m && !mcp_str_eq(m->key, key))
         m = m->next;
     return m != NULL;
@@ -231,9 +230,9 @@ static int add_member(mcp_request *req, mcp_str key)
     mcp__member *m = mcp_request_alloc(req, sizeof(*m));
     if (!m)
         return remember(req, MCP_ENOMEM);
-    *m = (mcp__member){.next = req->members, .key = mcp__request_copy(req, key)};
-    req->members = m;
-    return req->failed;
+    *m = (mcp__member){.next = req->reply.members, .key = mcp__request_copy(req, key)};
+    req->reply.members = m;
+    return req->reply.failed;
 }
 
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
@@ -243,15 +242,15 @@ int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
     if (has_member(req, mcp_str_from(key)))
         return MCP_EEXIST;
     if (add_member(req, mcp_str_from(key)) != MCP_OK)
-        return req->failed;
-    if (!req->meta.allocator)
-        mcp__buf_init(&req->meta, &req->server->allocator,
+        return req->reply.failed;
+    if (!req->reply.meta.allocator)
+        mcp__buf_init(&req->reply.meta, &req->server->allocator,
                       req->in.channel ? req->in.channel->options.max_reply : 0);
-    mcp__buf_char(&req->meta, ',');
-    mcp__json_put_str(&req->meta, mcp_str_from(key));
-    mcp__buf_char(&req->meta, ':');
-    int rc = mcp__json_put_checked(&req->meta, json, MCP_JSON_NONE, NULL);
-    return remember(req, rc == MCP_OK ? req->meta.failed : rc);
+    mcp__buf_char(&req->reply.meta, ',');
+    mcp__json_put_str(&req->reply.meta, mcp_str_from(key));
+    mcp__buf_char(&req->reply.meta, ':');
+    int rc = mcp__json_put_checked(&req->reply.meta, json, MCP_JSON_NONE, NULL);
+    return remember(req, rc == MCP_OK ? req->reply.meta.failed : rc);
 }
 
 int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
@@ -267,9 +266,9 @@ int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
 
 void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)
 {
-    req->has_cache = true;
-    req->ttl_ms = ttl_ms;
-    req->cache_public = is_public;
+    req->reply.cache.set = true;
+    req->reply.cache.ttl_ms = ttl_ms;
+    req->reply.cache.is_public = is_public;
 }
 
 /* ---- its end ----------------------------------------------------------------------------------------- */
@@ -278,8 +277,8 @@ void mcp_reply_finish(mcp_request *req, int outcome)
 {
     if (req->state == MCP__REQUEST_RUNNING) {
         /* Within the handler, which still has to return MCP_PENDING. */
-        req->finished = true;
-        req->outcome = outcome;
+        req->finish.called = true;
+        req->finish.outcome = outcome;
         return;
     }
     req->state = MCP__REQUEST_RUNNING;
@@ -312,9 +311,9 @@ static void put_caching(const mcp_request *req, mcp__buf *b)
     const mcp_server_options *o = &req->server->options;
     uint64_t ttl = req->method->is_list ? o->list_ttl_ms : o->read_ttl_ms;
     bool is_public = o->cache_public;
-    if (req->has_cache) {
-        ttl = req->ttl_ms;
-        is_public = req->cache_public;
+    if (req->reply.cache.set) {
+        ttl = req->reply.cache.ttl_ms;
+        is_public = req->reply.cache.is_public;
     }
     mcp__buf_lit(b, ",\"ttlMs\":");
     mcp__json_put_uint(b, ttl);
@@ -329,11 +328,11 @@ static void put_meta(const mcp_request *req, mcp__buf *b)
     if (req->revision->result_type) {
         mcp__buf_lit(b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
         mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
-        mcp__buf_str(b, mcp__buf_view(&req->meta));
+        mcp__buf_str(b, mcp__buf_view(&req->reply.meta));
         mcp__buf_char(b, '}');
-    } else if (req->meta.len) {
+    } else if (req->reply.meta.len) {
         mcp__buf_lit(b, ",\"_meta\":{");
-        mcp__buf_str(b, mcp__str_sub(mcp__buf_view(&req->meta), 1));
+        mcp__buf_str(b, mcp__str_sub(mcp__buf_view(&req->reply.meta), 1));
         mcp__buf_char(b, '}');
     }
 }
@@ -342,10 +341,10 @@ static void put_meta(const mcp_request *req, mcp__buf *b)
  * Content"), unless the handler said something itself. */
 static void add_structured_text(mcp_request *req)
 {
-    if (!req->structured.ptr || req->count)
+    if (!req->tool.structured.ptr || req->reply.count)
         return;
-    mcp_content text = {.size = sizeof(text), .text = req->structured};
-    req->count++;
+    mcp_content text = {.size = sizeof(text), .text = req->tool.structured};
+    req->reply.count++;
     mcp__put_content_block(mcp__reply_begin(req), req->revision, &text);
 }
 
@@ -380,17 +379,17 @@ void mcp__reply_send_result(mcp_request *req)
     int rc = req->task ? mcp__task_add_meta(req) : MCP_OK;
     close_result(req);
     if (rc == MCP_OK)
-        rc = req->out.failed;
+        rc = req->reply.out.failed;
     if (rc != MCP_OK) {
         mcp__reply_send_error(req, rc);
         return;
     }
-    req->used.outcome = req->is_error ? MCP__USED_TOOL_ERROR : MCP__USED_OK;
+    req->used.outcome = req->tool.is_error ? MCP__USED_TOOL_ERROR : MCP__USED_OK;
     if (req->task) {
         mcp__task_complete(req);
         return;
     }
-    mcp__buf out = req->out;
-    mcp__buf_init(&req->out, out.allocator, 0);
+    mcp__buf out = req->reply.out;
+    mcp__buf_init(&req->reply.out, out.allocator, 0);
     mcp__request_send(req, &out);
 }

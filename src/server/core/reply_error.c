@@ -17,14 +17,14 @@ static mcp_str copy_data(mcp_request *req, const char *data)
 
 static int fail(mcp_request *req, int code, const char *data, const char *format, va_list args)
 {
-    if (!req->error_code) {
-        int before = req->failed;
+    if (!req->error.code) {
+        int before = req->reply.failed;
         mcp_str text = mcp__request_format(req, format, args);
         mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
-        req->failed = before; /* without memory for its text the error is still an error */
-        req->error_code = code;
-        req->error_message = text;
-        req->error_data = copy;
+        req->reply.failed = before; /* without memory for its text the error is still an error */
+        req->error.code = code;
+        req->error.message = text;
+        req->error.data = copy;
     }
     return MCP_EREMOTE;
 }
@@ -55,7 +55,7 @@ static mcp_str uri_data(mcp_request *req)
     mcp__buf b;
     mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
     mcp__buf_lit(&b, "{\"uri\":");
-    mcp__json_put_str(&b, req->uri);
+    mcp__json_put_str(&b, req->target.uri);
     mcp__buf_char(&b, '}');
     mcp_str data = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
     mcp__buf_free(&b);
@@ -87,31 +87,31 @@ static void log_no_files(mcp_server *server)
 static void set_error(mcp_request *req, int rc)
 {
     req->used.outcome = MCP__USED_ERROR;
-    if (req->error_code)
+    if (req->error.code)
         return;
     if (rc == MCP_EFILES) {
         log_no_files(req->server);
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = MCP_STR("The server has no file descriptor left (its limit of open "
+        req->error.code = MCP__INTERNAL_ERROR;
+        req->error.message = MCP_STR("The server has no file descriptor left (its limit of open "
                                      "files): try again later");
-        req->error_data = MCP_STR("{\"retryAfterMs\":1000}");
+        req->error.data = MCP_STR("{\"retryAfterMs\":1000}");
         return;
     }
     /* What must not be read looks like what is not there. */
-    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->uri.ptr) {
+    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->target.uri.ptr) {
         req->used.outcome = MCP__USED_NOT_FOUND;
-        req->error_data = uri_data(req);
-        req->error_code = req->revision->not_found;
-        req->error_message = MCP_STR("Resource not found");
+        req->error.data = uri_data(req);
+        req->error.code = req->revision->not_found;
+        req->error.message = MCP_STR("Resource not found");
     } else if (rc == MCP_ENOTFOUND) {
-        req->error_code = MCP__INVALID_PARAMS;
-        req->error_message = MCP_STR("Not found");
-    } else if (rc == MCP_EREMOTE && req->refusal.ptr) {
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = req->refusal;
+        req->error.code = MCP__INVALID_PARAMS;
+        req->error.message = MCP_STR("Not found");
+    } else if (rc == MCP_EREMOTE && req->error.refusal.ptr) {
+        req->error.code = MCP__INTERNAL_ERROR;
+        req->error.message = req->error.refusal;
     } else {
-        req->error_code = MCP__INTERNAL_ERROR;
-        req->error_message = rc == MCP_ELIMIT
+        req->error.code = MCP__INTERNAL_ERROR;
+        req->error.message = rc == MCP_ELIMIT
                                  ? MCP_STR("Internal error: the reply is larger than max_reply")
                                  : mcp_str_from(mcp_error_text(rc));
     }
@@ -119,17 +119,17 @@ static void set_error(mcp_request *req, int rc)
 
 static void send_error(mcp_request *req)
 {
-    mcp_str message = req->error_message.ptr ? req->error_message : MCP_STR("Internal error");
+    mcp_str message = req->error.message.ptr ? req->error.message : MCP_STR("Internal error");
     size_t valid = mcp__utf8_valid(message.ptr, message.len);
     mcp__incoming *in = &req->in;
-    int code = req->error_code;
+    int code = req->error.code;
     if (req->task) {
-        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error_data);
+        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error.data);
         return;
     }
     mcp__buf b = mcp__channel_take_buf(in->channel);
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
-                   req->error_data);
+                   req->error.data);
     mcp_channel *channel = in->channel;
     mcp__request_clear(req);
     if (b.failed)

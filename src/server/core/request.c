@@ -202,7 +202,7 @@ void mcp__request_receive(mcp__incoming *in)
     const mcp__session *session = in->channel->state;
     req->server = session->server;
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
-    mcp__buf_init(&req->out, in->allocator, 0);
+    mcp__buf_init(&req->reply.out, in->allocator, 0);
     const mcp__revision *revision = find_revision(req);
     if (!revision) {
         req->in.malformed = true;
@@ -220,16 +220,16 @@ void mcp__request_clear(mcp_request *req)
     mcp__deadline_stop(req);
     mcp__usage_end(req);
     mcp__hold_end(req);
-    if (req->entry)
-        mcp__entry_unref(req->entry);
-    mcp_uri_match_free(req->match);
+    if (req->target.entry)
+        mcp__entry_unref(req->target.entry);
+    mcp_uri_match_free(req->target.match);
     mcp__build_give(req);
     mcp__input_clear(req);
     if (req->in.channel)
-        mcp__channel_give_buf(req->in.channel, &req->out);
+        mcp__channel_give_buf(req->in.channel, &req->reply.out);
     else
-        mcp__buf_free(&req->out);
-    mcp__buf_free(&req->meta);
+        mcp__buf_free(&req->reply.out);
+    mcp__buf_free(&req->reply.meta);
     if (req->waiter.prev)
         mcp__list_remove(&req->waiter);
     if (req->task)
@@ -261,9 +261,9 @@ static void drop(mcp_request *req)
 
 void mcp__request_finish(mcp_request *req, int outcome)
 {
-    if (outcome == MCP_PENDING && req->finished) {
-        req->finished = false;
-        outcome = req->outcome;
+    if (outcome == MCP_PENDING && req->finish.called) {
+        req->finish.called = false;
+        outcome = req->finish.outcome;
     }
     if (outcome == MCP_PENDING) {
         req->state = req->stream        ? MCP__REQUEST_LISTENING
@@ -280,16 +280,16 @@ void mcp__request_finish(mcp_request *req, int outcome)
         drop(req);
         return;
     }
-    if (outcome == MCP_INPUT_REQUIRED && !req->error_code && !req->failed) {
+    if (outcome == MCP_INPUT_REQUIRED && !req->error.code && !req->reply.failed) {
         mcp__hold_end(req);
         mcp__input_deliver(req);
         return;
     }
-    if (outcome >= 0 && req->failed)
-        outcome = req->failed;
-    if (outcome >= 0 && !req->error_code && req->method->check)
+    if (outcome >= 0 && req->reply.failed)
+        outcome = req->reply.failed;
+    if (outcome >= 0 && !req->error.code && req->method->check)
         outcome = req->method->check(req);
-    if (outcome < 0 || req->error_code) {
+    if (outcome < 0 || req->error.code) {
         mcp__reply_send_error(req, outcome);
     } else {
         mcp__reply_send_result(req);
@@ -299,19 +299,19 @@ void mcp__request_finish(mcp_request *req, int outcome)
 bool mcp__request_stop(mcp_request *req)
 {
     bool waits = mcp__hold_waits(req);
-    if (!req->on_cancel && !waits)
+    if (!req->on_cancel.fn && !waits)
         return false;
     mcp__request_state state = req->state;
     req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
-    if (req->on_cancel)
-        req->on_cancel(req, req->on_cancel_user);
+    if (req->on_cancel.fn)
+        req->on_cancel.fn(req, req->on_cancel.user);
     if (waits)
         mcp__hold_cancel(req);
     req->state = state;
-    if (!req->finished || state != MCP__REQUEST_PENDING)
+    if (!req->finish.called || state != MCP__REQUEST_PENDING)
         return false;
-    req->finished = false;
-    mcp__request_finish(req, req->outcome);
+    req->finish.called = false;
+    mcp__request_finish(req, req->finish.outcome);
     return true;
 }
 
@@ -374,8 +374,8 @@ bool mcp_request_cancelled(const mcp_request *req)
 
 void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user), void *user)
 {
-    req->on_cancel = fn;
-    req->on_cancel_user = user;
+    req->on_cancel.fn = fn;
+    req->on_cancel.user = user;
 }
 
 void *mcp_request_alloc(mcp_request *req, size_t size)
@@ -392,8 +392,8 @@ mcp_str mcp__request_copy(mcp_request *req, mcp_str s)
 {
     char *copy = mcp__arena_strdup(&req->arena, s);
     if (!copy) {
-        if (!req->failed)
-            req->failed = MCP_ENOMEM;
+        if (!req->reply.failed)
+            req->reply.failed = MCP_ENOMEM;
         return (mcp_str){0};
     }
     return (mcp_str){copy, s.len};
@@ -416,8 +416,8 @@ mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args)
         }
     }
     va_end(again);
-    if (!text.ptr && !req->failed)
-        req->failed = MCP_ENOMEM;
+    if (!text.ptr && !req->reply.failed)
+        req->reply.failed = MCP_ENOMEM;
     return text;
 }
 

@@ -28,6 +28,58 @@ typedef struct mcp__notice_rate {
 
 typedef struct mcp__member mcp__member; /* a name in _meta; reply.c */
 
+/* What is asked for. */
+typedef struct mcp__target {
+    mcp__entry *entry;
+    mcp_str uri; /* resources/read */
+    mcp_uri_match *match;
+} mcp__target;
+
+/* The result so far. */
+typedef struct mcp__reply {
+    mcp__buf out;
+    bool begun;
+    int failed;           /* the first failure of a builder */
+    size_t count;         /* entries of the method's array */
+    mcp_str description;  /* prompts/get, in the arena */
+    mcp__buf meta;        /* members for _meta, each with a leading comma */
+    mcp__member *members; /* their names */
+    struct {
+        bool set, is_public;
+        uint64_t ttl_ms;
+    } cache; /* mcp_reply_cache() */
+} mcp__reply;
+
+/* The error that is sent instead; code 0: none. Texts are in the arena. */
+typedef struct mcp__reply_error {
+    int code;
+    mcp_str message, data;
+    mcp_str refusal; /* what a client said that did not answer a question */
+} mcp__reply_error;
+
+/* tools/call */
+typedef struct mcp__tool_result {
+    bool is_error;
+    mcp_str structured;  /* JSON in the arena */
+    bool has_structured; /* it was given, whatever the revision made of it */
+    bool as_text;        /* the revision cannot carry it otherwise */
+} mcp__tool_result;
+
+/* A page of a list. */
+typedef struct mcp__page {
+    uint32_t part;
+    mcp_str position; /* where the part goes on */
+    size_t room;      /* entries that may still be added */
+    bool has_next;
+    mcp_str next; /* in the arena */
+} mcp__page;
+
+typedef struct mcp__notices {
+    bool progress_begun;
+    double progress_last;
+    mcp__notice_rate progress_rate, log_rate;
+} mcp__notices;
+
 struct mcp_request {
     mcp__incoming in; /* first */
     mcp_server *server;
@@ -35,61 +87,36 @@ struct mcp_request {
     const mcp__method *method;
     mcp__request_state state;
     atomic_bool cancelled; /* handlers ask from other threads too */
-    bool finished;         /* mcp_reply_finish() came while the handler was still running */
-    int outcome;           /* its argument */
-    void (*on_cancel)(mcp_request *req, void *user);
-    void *on_cancel_user;
-    mcp__hold *hold; /* memory for its work; NULL: none is counted */
-    mcp__deadline deadline;
+    struct {
+        bool called; /* mcp_reply_finish() came while the handler was still running */
+        int outcome;
+    } finish;
+    struct {
+        void (*fn)(mcp_request *req, void *user);
+        void *user;
+    } on_cancel;
     mcp__arena arena;
 
+    mcp__target target;
+    mcp__reply reply;
+    mcp__reply_error error;
+    mcp__tool_result tool;
+    mcp__page page;
+    struct {
+        uint64_t total;
+        bool has_total;
+    } completion;
+    mcp__notices notices;
+
+    /* what other modules keep in it */
+    mcp__hold *hold; /* memory for its work; NULL: none is counted */
+    mcp__deadline deadline;
     struct mcp__build *build; /* whose handlers may be at work; NULL: none, or it was not needed */
     mcp__used used;           /* tools/call, resources/read */
-
-    /* what is asked for */
-    mcp__entry *entry;
-    mcp_str uri; /* resources/read */
-    mcp_uri_match *match;
-
-    /* the reply so far */
-    mcp__buf out;
-    bool begun;
-    int failed;   /* the first failure of a builder */
-    size_t count; /* entries of the method's array */
-    int error_code;
-    mcp_str error_message, error_data; /* in the arena */
-    mcp_str refusal;                   /* what a client said that did not answer a question */
-    bool is_error;                     /* tools/call */
-    mcp_str structured;                /* tools/call, JSON in the arena */
-    bool has_structured;               /* it was given, whatever the revision made of it */
-    bool structured_as_text;           /* the revision cannot carry it otherwise */
-    mcp_str description;               /* prompts/get, in the arena */
-    mcp__buf meta;                     /* members for _meta, each with a leading comma */
-    mcp__member *members;              /* their names */
-    bool has_cache, cache_public;
-    uint64_t ttl_ms;
-
-    /* a list */
-    uint32_t part;
-    mcp_str position; /* where the part goes on */
-    size_t room;      /* entries that may still be added */
-    bool has_next;
-    mcp_str next; /* in the arena */
-
-    /* completion/complete */
-    uint64_t total;
-    bool has_total;
-
-    /* notices */
-    bool progress_begun;
-    double progress_last;
-    mcp__notice_rate progress_rate, log_rate;
-
-    mcp__stream *stream;    /* subscriptions/listen */
-    struct mcp__task *task; /* what it became: then it has no channel any more */
-    mcp__link waiter;       /* tasks/result: in the task's waiters; .prev NULL: it does not wait */
-
     struct mcp__input *input; /* what it asks its client; NULL: nothing */
+    mcp__stream *stream;      /* subscriptions/listen */
+    struct mcp__task *task;   /* what it became: then it has no channel any more */
+    mcp__link waiter; /* tasks/result: in the task's waiters; .prev NULL: it does not wait */
 };
 
 static inline unsigned mcp__revision_index(const mcp__revision *r)
@@ -120,7 +147,7 @@ void mcp__request_send(mcp_request *req, mcp__buf *message);
 void mcp__request_clear(mcp_request *req);
 /* The reply's buffer, after its head and the beginning of its array have been written. */
 mcp__buf *mcp__reply_begin(mcp_request *req);
-/* A copy in the arena; sets req->failed when there is no memory. */
+/* A copy in the arena; sets req->reply.failed when there is no memory. */
 mcp_str mcp__request_copy(mcp_request *req, mcp_str s);
 /* The same of a formatted text. */
 mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args);

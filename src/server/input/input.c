@@ -188,7 +188,7 @@ static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
     mcp__buf b;
     mcp__buf_init(&b, &req->server->allocator, 0);
     mcp__buf_printf(&b, "The client refused %s: %.*s", ask->method, mcp__shown(why), why.ptr);
-    req->refusal = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
+    req->error.refusal = b.failed ? (mcp_str){0} : mcp__request_copy(req, mcp__buf_view(&b));
     mcp__buf_free(&b);
     return MCP_EREMOTE;
 }
@@ -267,7 +267,7 @@ bool mcp_request_once(mcp_request *req, const char *name)
     struct mcp__input *input = mcp__input_need(req);
     mcp_str s = mcp_str_from(name);
     if (!input || s.len > MCP__MAX_KEY) {
-        req->failed = input ? MCP_ELIMIT : MCP_ENOMEM;
+        req->reply.failed = input ? MCP_ELIMIT : MCP_ENOMEM;
         return false;
     }
     for (size_t i = 0; i < input->n_once; i++) {
@@ -277,7 +277,7 @@ bool mcp_request_once(mcp_request *req, const char *name)
     char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
     if (!copy) {
         /* It was not done, and the handler takes it for done: nothing good can come of this request. */
-        req->failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
+        req->reply.failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
         return false;
     }
     input->once[input->n_once++] = (mcp_str){copy, s.len};
@@ -286,20 +286,16 @@ bool mcp_request_once(mcp_request *req, const char *name)
 
 static void reset_reply(mcp_request *req)
 {
-    if (req->in.channel && req->begun)
-        mcp__channel_give_buf(req->in.channel, &req->out);
+    if (req->in.channel && req->reply.begun)
+        mcp__channel_give_buf(req->in.channel, &req->reply.out);
     else
-        mcp__buf_free(&req->out);
-    mcp__buf_init(&req->out, req->in.allocator, 0);
-    mcp__buf_free(&req->meta);
-    req->meta = (mcp__buf){.ptr = NULL};
-    req->members = NULL;
-    req->begun = req->is_error = req->has_structured = req->has_cache = false;
-    req->failed = req->error_code = 0;
-    req->count = 0;
-    req->error_message = req->error_data = req->structured = (mcp_str){0};
-    req->description = req->refusal = (mcp_str){0};
-    req->on_cancel = NULL;
+        mcp__buf_free(&req->reply.out);
+    mcp__buf_free(&req->reply.meta);
+    req->reply = (mcp__reply){.begun = false};
+    mcp__buf_init(&req->reply.out, req->in.allocator, 0);
+    req->error = (mcp__reply_error){.code = 0};
+    req->tool = (mcp__tool_result){.is_error = false};
+    req->on_cancel.fn = NULL;
 }
 
 void mcp__input_rerun(mcp_request *req)

@@ -83,7 +83,7 @@ int mcp__run_complete(mcp_request *req)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: %s has no argument \"%.*s\"", entry->key.ptr,
                               mcp__shown(which), which.ptr);
-    req->entry = mcp__entry_ref(entry);
+    req->target.entry = mcp__entry_ref(entry);
     if (!entry->complete)
         return MCP_OK;
     return entry->complete(req, which, mcp_json_string(value), known, entry->user);
@@ -91,19 +91,19 @@ int mcp__run_complete(mcp_request *req)
 
 static int put_value(mcp_request *req, mcp_str value, mcp_str uri)
 {
-    if (req->failed || req->error_code)
-        return req->failed ? req->failed : MCP_ESTATE;
+    if (req->reply.failed || req->error.code)
+        return req->reply.failed ? req->reply.failed : MCP_ESTATE;
     if (!req->method || req->method->form != MCP__FORM_VALUES)
-        return req->failed = MCP_ESTATE;
+        return req->reply.failed = MCP_ESTATE;
     if (req->cancelled || !mcp__may_complete(req, value, uri))
         return MCP_OK;
     mcp__reply_begin(req);
-    if (req->count++ >= MAX_VALUES)
+    if (req->reply.count++ >= MAX_VALUES)
         return MCP_OK;
-    if (req->count > 1)
-        mcp__buf_char(&req->out, ',');
-    mcp__json_put_str(&req->out, value);
-    return req->failed = req->out.failed;
+    if (req->reply.count > 1)
+        mcp__buf_char(&req->reply.out, ',');
+    mcp__json_put_str(&req->reply.out, value);
+    return req->reply.failed = req->reply.out.failed;
 }
 
 int mcp_reply_completion(mcp_request *req, mcp_str value)
@@ -118,18 +118,18 @@ int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri)
 
 void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 {
-    req->has_total = true;
-    req->total = total;
+    req->completion.has_total = true;
+    req->completion.total = total;
 }
 
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
     /* What the handler counted may hold what this caller may not see. */
-    bool told = req->has_total && !req->server->access.may;
-    uint64_t total = told ? MCP__MAX(req->total, req->count) : req->count;
+    bool told = req->completion.has_total && !req->server->access.may;
+    uint64_t total = told ? MCP__MAX(req->completion.total, req->reply.count) : req->reply.count;
     mcp__buf_lit(b, ",\"total\":");
     mcp__json_put_uint(b, total);
-    if (total > MCP__MIN(req->count, (size_t)MAX_VALUES))
+    if (total > MCP__MIN(req->reply.count, (size_t)MAX_VALUES))
         mcp__buf_lit(b, ",\"hasMore\":true}");
     else
         mcp__buf_lit(b, ",\"hasMore\":false}");

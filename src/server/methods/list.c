@@ -68,43 +68,43 @@ static int read_cursor(mcp_request *req)
     if (!open_cursor(req, &token) ||
         !mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
                           &cursor))
-        return req->failed ? req->failed : bad_cursor(req);
+        return req->reply.failed ? req->reply.failed : bad_cursor(req);
     if (cursor.part > req->server->n_mounts ||
         (cursor.part && req->method->lists != MCP__RESOURCES))
         return bad_cursor(req);
-    req->part = cursor.part;
-    req->position = cursor.position;
+    req->page.part = cursor.part;
+    req->page.position = cursor.position;
     return MCP_OK;
 }
 
 static int set_next(mcp_request *req, mcp_str position)
 {
-    req->next = mcp__request_copy(req, position);
-    req->has_next = true;
-    return req->failed;
+    req->page.next = mcp__request_copy(req, position);
+    req->page.has_next = true;
+    return req->reply.failed;
 }
 
 static int add_registered(mcp_request *req)
 {
     const mcp__registry *r = &req->server->registry[req->method->lists];
     uint64_t after = 0;
-    if (req->position.len == sizeof(after))
-        memcpy(&after, req->position.ptr, sizeof(after));
-    else if (req->position.len)
+    if (req->page.position.len == sizeof(after))
+        memcpy(&after, req->page.position.ptr, sizeof(after));
+    else if (req->page.position.len)
         return bad_cursor(req);
     size_t at = mcp__registry_after(r, after);
     unsigned form = mcp__revision_index(req->revision);
     mcp__buf *b = mcp__reply_begin(req);
     const char *principal = mcp_request_principal(req);
-    for (; at < r->count && req->room; at++) {
+    for (; at < r->count && req->page.room; at++) {
         after = r->items[at]->sequence;
         if (!mcp__may_see(req->server, principal, r->items[at]) ||
             !mcp__entry_offered(r->items[at], req))
             continue;
-        if (req->count++)
+        if (req->reply.count++)
             mcp__buf_char(b, ',');
         mcp__buf_str(b, r->items[at]->rendered[form]);
-        req->room--;
+        req->page.room--;
     }
     if (at < r->count)
         return set_next(req, (mcp_str){(const char *)&after, sizeof(after)});
@@ -125,45 +125,45 @@ static int add_mounted(mcp_request *req, const mcp__mount *mount)
 {
     if (!lists(req, mount))
         return MCP_OK;
-    int rc = mount->provider.list(req, req->position, req->room, mount->user);
-    return rc == MCP_EINVAL && !req->error_code ? bad_cursor(req) : rc;
+    int rc = mount->provider.list(req, req->page.position, req->page.room, mount->user);
+    return rc == MCP_EINVAL && !req->error.code ? bad_cursor(req) : rc;
 }
 
 static int add_part(mcp_request *req)
 {
-    return req->part == 0 ? add_registered(req)
-                          : add_mounted(req, req->server->mounts[req->part - 1]);
+    return req->page.part == 0 ? add_registered(req)
+                               : add_mounted(req, req->server->mounts[req->page.part - 1]);
 }
 
-/* Whether a part from req->part on may have entries. */
+/* Whether a part from req->page.part on may have entries. */
 static bool more_parts(const mcp_request *req, size_t parts)
 {
-    for (size_t part = req->part; part < parts; part++) {
+    for (size_t part = req->page.part; part < parts; part++) {
         if (part == 0 || lists(req, req->server->mounts[part - 1]))
             return true;
     }
     return false;
 }
 
-/* Fills the page with the parts from req->part on. */
+/* Fills the page with the parts from req->page.part on. */
 static int add_parts(mcp_request *req)
 {
     size_t parts = req->method->lists == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
     while (more_parts(req, parts)) {
-        if (req->room == 0) {
-            req->has_next = true; /* of the next part nothing was looked at yet */
-            req->next = (mcp_str){"", 0};
+        if (req->page.room == 0) {
+            req->page.has_next = true; /* of the next part nothing was looked at yet */
+            req->page.next = (mcp_str){"", 0};
             break;
         }
         int rc = add_part(req);
-        if (rc == MCP_PENDING && req->finished) {
-            req->finished = false;
-            rc = req->outcome;
+        if (rc == MCP_PENDING && req->finish.called) {
+            req->finish.called = false;
+            rc = req->finish.outcome;
         }
-        if (rc != MCP_OK || req->has_next)
+        if (rc != MCP_OK || req->page.has_next)
             return rc;
-        req->part++;
-        req->position = (mcp_str){0};
+        req->page.part++;
+        req->page.position = (mcp_str){0};
     }
     return MCP_OK;
 }
@@ -174,27 +174,27 @@ int mcp__run_list(mcp_request *req)
     if (rc != MCP_OK)
         return rc;
     size_t most = req->in.channel->options.page_size;
-    req->room = req->server->options.page_size;
-    if (most && most < req->room)
-        req->room = most;
+    req->page.room = req->server->options.page_size;
+    if (most && most < req->page.room)
+        req->page.room = most;
     return add_parts(req);
 }
 
 int mcp__resume_list(mcp_request *req)
 {
-    if (req->has_next)
+    if (req->page.has_next)
         return MCP_OK;
-    req->part++;
-    req->position = (mcp_str){0};
+    req->page.part++;
+    req->page.position = (mcp_str){0};
     return add_parts(req);
 }
 
 void mcp__list_tail(mcp_request *req, mcp__buf *b)
 {
-    if (!req->has_next)
+    if (!req->page.has_next)
         return;
     mcp__cursor cursor = {
-        .list = (uint8_t)req->method->lists, .part = req->part, .position = req->next};
+        .list = (uint8_t)req->method->lists, .part = req->page.part, .position = req->page.next};
     mcp__buf_lit(b, ",\"nextCursor\":");
     if (is_sealed(req))
         put_sealed(req, b, &cursor);
@@ -206,24 +206,24 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
 
 int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 {
-    if (req->failed || req->error_code)
-        return req->failed ? req->failed : MCP_ESTATE;
+    if (req->reply.failed || req->error.code)
+        return req->reply.failed ? req->reply.failed : MCP_ESTATE;
     if (req->method->form != MCP__FORM_ENTRIES || !req->method->resume)
-        return req->failed = MCP_ESTATE;
+        return req->reply.failed = MCP_ESTATE;
     if (req->cancelled || !req->in.channel)
         return MCP_OK;
-    if (req->room == 0)
+    if (req->page.room == 0)
         return MCP_ELIMIT;
     mcp_resource r;
     if (MCP__TAKE(&r, resource, mcp_resource, NULL) != MCP_OK)
-        return req->failed = MCP_EINVAL;
+        return req->reply.failed = MCP_EINVAL;
     if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
         return MCP_OK;
     if (req->server->resource_hook)
         req->server->resource_hook(&r, req->server->resource_hook_user);
     mcp__buf *b = mcp__reply_begin(req);
     size_t mark = b->len;
-    if (req->count)
+    if (req->reply.count)
         mcp__buf_char(b, ',');
     mcp__object o = mcp__object_begin(b, req->revision);
     mcp__object_resource(&o, &r);
@@ -234,9 +234,9 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
         b->len = mark;
         return MCP_EINVAL;
     }
-    req->count++;
-    req->room--;
-    req->failed = b->failed;
+    req->reply.count++;
+    req->page.room--;
+    req->reply.failed = b->failed;
     return b->failed;
 }
 

@@ -33,7 +33,7 @@ int mcp__run_prompt(mcp_request *req)
     if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s", mcp__shown(name),
                               name.ptr);
-    req->entry = mcp__entry_ref(entry);
+    req->target.entry = mcp__entry_ref(entry);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     int rc = check_arguments(req, entry, arguments);
     return rc == MCP_OK ? entry->get(req, arguments, entry->user) : rc;
@@ -41,14 +41,14 @@ int mcp__run_prompt(mcp_request *req)
 
 int mcp__again_prompt(mcp_request *req)
 {
-    return req->entry->get(req, mcp_json_get(req->in.message.params, "arguments"),
-                           req->entry->user);
+    return req->target.entry->get(req, mcp_json_get(req->in.message.params, "arguments"),
+                                  req->target.entry->user);
 }
 
 void mcp__prompt_tail(mcp_request *req, mcp__buf *b)
 {
-    if (!req->description.ptr)
+    if (!req->reply.description.ptr)
         return;
     mcp__buf_lit(b, ",\"description\":");
-    mcp__json_put_str(b, req->description);
+    mcp__json_put_str(b, req->reply.description);
 }

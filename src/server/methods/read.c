@@ -7,20 +7,20 @@
 
 static int read_registered(mcp_request *req, mcp__entry *entry)
 {
-    req->entry = mcp__entry_ref(entry);
+    req->target.entry = mcp__entry_ref(entry);
     if (entry->text)
         return mcp_reply_str(req, mcp_str_from(entry->text), NULL);
-    return entry->read(req, req->uri, NULL, entry->user);
+    return entry->read(req, req->target.uri, NULL, entry->user);
 }
 
 static int read_matched(mcp_request *req)
 {
     mcp__entry *entry;
-    int rc = mcp__registry_match(req->server, req->uri, &entry, &req->match);
+    int rc = mcp__registry_match(req->server, req->target.uri, &entry, &req->target.match);
     if (rc != MCP_OK)
         return rc;
-    req->entry = mcp__entry_ref(entry);
-    return entry->read(req, req->uri, req->match, entry->user);
+    req->target.entry = mcp__entry_ref(entry);
+    return entry->read(req, req->target.uri, req->target.match, entry->user);
 }
 
 int mcp__run_read(mcp_request *req)
@@ -29,7 +29,7 @@ int mcp__run_read(mcp_request *req)
     mcp_str uri = mcp__param_string(req, "uri");
     if (!uri.ptr)
         return MCP_EINVAL;
-    req->uri = uri;
+    req->target.uri = uri;
     if (!mcp__may_read(req->server, mcp_request_principal(req), uri))
         return MCP_ENOTFOUND;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
@@ -52,7 +52,7 @@ int mcp__run_read(mcp_request *req)
     if (rc != MCP_OK)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: \"uri\": %s", why.text);
     rc = read_matched(req);
-    if (rc != MCP_ENOTFOUND || req->entry)
+    if (rc != MCP_ENOTFOUND || req->target.entry)
         return rc;
     return mount ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
 }
@@ -61,10 +61,10 @@ int mcp__again_read(mcp_request *req)
 {
     /* Whoever answered may have gone meanwhile; a tool or a prompt stays the one that was called. */
     mcp__build_take(req);
-    if (req->entry)
-        mcp__entry_unref(req->entry);
-    mcp_uri_match_free(req->match);
-    req->entry = NULL;
-    req->match = NULL;
+    if (req->target.entry)
+        mcp__entry_unref(req->target.entry);
+    mcp_uri_match_free(req->target.match);
+    req->target.entry = NULL;
+    req->target.match = NULL;
     return mcp__run_read(req);
 }

@@ -201,7 +201,7 @@ int mcp__run_subscribe(mcp_request *req)
     mcp_str uri = mcp__param_string(req, "uri");
     if (!uri.ptr)
         return MCP_EINVAL;
-    req->uri = uri;
+    req->target.uri = uri;
     int rc = mcp__stream_subscribe(&session->legacy, uri);
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail(

@@ -72,15 +72,15 @@ static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
 {
     mcp_error why = {0};
     const mcp_json *value = arguments ? arguments : mcp_json_root(req->server->no_arguments);
-    *rc = mcp_schema_validate(req->entry->input, value, &why);
+    *rc = mcp_schema_validate(req->target.entry->input, value, &why);
     if (*rc != MCP_EINVAL && *rc != MCP_ELIMIT)
         return *rc == MCP_OK;
     if (req->revision->tool_errors)
-        *rc = mcp_reply_tool_error(req, "Invalid arguments for tool %s: %s", req->entry->key.ptr,
-                                   why.text);
+        *rc = mcp_reply_tool_error(req, "Invalid arguments for tool %s: %s",
+                                   req->target.entry->key.ptr, why.text);
     else
         *rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid arguments for tool %s: %s",
-                             req->entry->key.ptr, why.text);
+                             req->target.entry->key.ptr, why.text);
     return false;
 }
 
@@ -99,7 +99,7 @@ int mcp__run_tool(mcp_request *req)
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"arguments\" must be an object");
-    req->entry = mcp__entry_ref(entry);
+    req->target.entry = mcp__entry_ref(entry);
     int rc = entry->mirror ? mcp__mirror_check_tool(req, entry->mirror, arguments) : MCP_OK;
     if (rc == MCP_OK)
         rc = mcp__task_begin(req);
@@ -110,15 +110,15 @@ int mcp__run_tool(mcp_request *req)
 
 int mcp__again_tool(mcp_request *req)
 {
-    return req->entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
-                            req->entry->user);
+    return req->target.entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
+                                   req->target.entry->user);
 }
 
 /* ---- its result ------------------------------------------------------------------------------------------- */
 
 int mcp__tool_check_output(mcp_request *req, const mcp_json *value)
 {
-    const mcp_schema *schema = req->entry ? req->entry->output : NULL;
+    const mcp_schema *schema = req->target.entry ? req->target.entry->output : NULL;
     mcp_error why = {0};
     int rc = schema ? mcp_schema_validate(schema, value, &why) : MCP_OK;
     if (rc != MCP_EINVAL && rc != MCP_ELIMIT)
@@ -127,25 +127,26 @@ int mcp__tool_check_output(mcp_request *req, const mcp_json *value)
         req, MCP__INTERNAL_ERROR,
         "Internal error: the result of tool %s does not conform to its outputSchema: "
         "%s",
-        req->entry->key.ptr, why.text);
+        req->target.entry->key.ptr, why.text);
 }
 
 int mcp__tool_check(mcp_request *req)
 {
-    if (!req->entry || !req->entry->output || req->has_structured || req->is_error)
+    if (!req->target.entry || !req->target.entry->output || req->tool.has_structured ||
+        req->tool.is_error)
         return MCP_OK;
     return mcp_reply_fail(
         req, MCP__INTERNAL_ERROR,
         "Internal error: tool %s has an outputSchema and gave no structured content",
-        req->entry->key.ptr);
+        req->target.entry->key.ptr);
 }
 
 void mcp__tool_tail(mcp_request *req, mcp__buf *b)
 {
-    if (req->structured.ptr && !req->structured_as_text) {
+    if (req->tool.structured.ptr && !req->tool.as_text) {
         mcp__buf_lit(b, ",\"structuredContent\":");
-        mcp__buf_str(b, req->structured);
+        mcp__buf_str(b, req->tool.structured);
     }
-    if (req->is_error)
+    if (req->tool.is_error)
         mcp__buf_lit(b, ",\"isError\":true");
 }

@@ -170,8 +170,8 @@ static const mcp_json *asked_for(const mcp_request *req)
 
 bool mcp__task_possible(const mcp_request *req)
 {
-    if (!req->server->tasks || !req->in.channel || !req->entry ||
-        req->entry->task_support == MCP_TASK_FORBIDDEN)
+    if (!req->server->tasks || !req->in.channel || !req->target.entry ||
+        req->target.entry->task_support == MCP_TASK_FORBIDDEN)
         return false;
     switch (req->revision->tasks) {
     case MCP__TASKS_NONE: return false;
@@ -351,17 +351,17 @@ static int make_asked(mcp_request *req, const mcp_json *asked)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"task\" must be an object, its \"ttl\" a number of "
                               "milliseconds");
-    if (req->entry->task_support == MCP_TASK_FORBIDDEN)
+    if (req->target.entry->task_support == MCP_TASK_FORBIDDEN)
         return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
                               "Method not found: tool %s cannot be called as a task",
-                              req->entry->key.ptr);
+                              req->target.entry->key.ptr);
     return make(req, MCP_OPTIONS(mcp_task_options, 0));
 }
 
 int mcp__task_begin(mcp_request *req)
 {
     const mcp_json *asked = asked_for(req);
-    const mcp__entry *tool = req->entry;
+    const mcp__entry *tool = req->target.entry;
     mcp__tasks_form form = req->revision->tasks;
     if (form == MCP__TASKS_ASKED && req->server->tasks && asked)
         return make_asked(req, asked);
@@ -402,8 +402,8 @@ int mcp_request_task(mcp_request *req, const mcp_task_options *options)
         return MCP_EINVAL;
     if (req->task)
         return change(req->task, &o);
-    if (!req->entry || req->entry->task_support == MCP_TASK_FORBIDDEN || req->begun ||
-        req->error_code)
+    if (!req->target.entry || req->target.entry->task_support == MCP_TASK_FORBIDDEN ||
+        req->reply.begun || req->error.code)
         return MCP_ESTATE;
     return mcp__task_possible(req) && !mcp_request_cancelled(req) ? make(req, &o) : MCP_OK;
 }
@@ -573,10 +573,10 @@ int mcp__task_add_meta(mcp_request *req)
 void mcp__task_complete(mcp_request *req)
 {
     mcp__task *task = req->task;
-    bool failed = req->is_error && req->revision->tasks == MCP__TASKS_ASKED;
+    bool failed = req->tool.is_error && req->revision->tasks == MCP__TASKS_ASKED;
     if (failed)
         task->state.message = MCP_STR("The tool reported an error");
-    end(task, failed ? MCP_TASK_FAILED : MCP_TASK_COMPLETED, mcp__buf_view(&req->out), false);
+    end(task, failed ? MCP_TASK_FAILED : MCP_TASK_COMPLETED, mcp__buf_view(&req->reply.out), false);
     leave(req);
 }
 

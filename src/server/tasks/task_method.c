@@ -14,15 +14,15 @@ static int keep_tail(mcp_request *req, const mcp_task *task)
     mcp__buf_init(&b, &req->server->allocator, req->in.channel->options.max_reply);
     mcp__put_task_detail(&b, req->revision, task);
     if (b.failed == MCP_OK)
-        req->next = mcp__request_copy(req, mcp__buf_view(&b));
-    int rc = b.failed ? b.failed : req->failed;
+        req->page.next = mcp__request_copy(req, mcp__buf_view(&b));
+    int rc = b.failed ? b.failed : req->reply.failed;
     mcp__buf_free(&b);
     return rc;
 }
 
 void mcp__task_tail(mcp_request *req, mcp__buf *b)
 {
-    mcp__buf_str(b, req->next);
+    mcp__buf_str(b, req->page.next);
 }
 
 /* ---- get, update, cancel --------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static int answer_result(mcp_request *req, const mcp_task *task)
     /* Members with a comma before each, instead of an object. */
     memcpy(text, task->detail.ptr, task->detail.len);
     text[0] = ',';
-    req->next = (mcp_str){text, task->detail.len - 1};
+    req->page.next = (mcp_str){text, task->detail.len - 1};
     return MCP_OK;
 }
 
@@ -197,11 +197,11 @@ static int add_to_page(const mcp_task *given, void *arg)
         return rc;
     if (!mcp__task_is_seen(req, task, p->now))
         return MCP_OK;
-    if (req->count == req->server->options.page_size) {
-        req->has_next = true;
+    if (req->reply.count == req->server->options.page_size) {
+        req->page.has_next = true;
         return MCP_PENDING; /* enough */
     }
-    mcp__buf_char(&p->b, req->count++ ? ',' : '[');
+    mcp__buf_char(&p->b, req->reply.count++ ? ',' : '[');
     mcp__put_task_object(&p->b, req->revision, task);
     p->last = task->sequence;
     return p->b.failed;
@@ -232,10 +232,10 @@ static void put_page(page *p, uint64_t after)
 {
     const struct mcp__tasks *t = p->req->server->tasks;
     int rc = t->store.list(after, add_to_page, p, t->store.user);
-    if (p->req->count == 0)
+    if (p->req->reply.count == 0)
         mcp__buf_char(&p->b, '[');
     mcp__buf_char(&p->b, ']');
-    if (p->req->has_next) {
+    if (p->req->page.has_next) {
         mcp__cursor cursor = {.list = LIST, .position = {(const char *)&p->last, sizeof(p->last)}};
         mcp__buf_lit(&p->b, ",\"nextCursor\":");
         mcp__put_cursor(&p->b, &cursor, mcp__request_principal_str(p->req));
@@ -257,8 +257,8 @@ int mcp__run_task_list(mcp_request *req)
     mcp__buf_init(&p.b, &req->server->allocator, req->in.channel->options.max_reply);
     put_page(&p, after);
     if (p.b.failed == MCP_OK)
-        req->next = mcp__request_copy(req, mcp__buf_view(&p.b));
-    rc = p.b.failed ? p.b.failed : req->failed;
+        req->page.next = mcp__request_copy(req, mcp__buf_view(&p.b));
+    rc = p.b.failed ? p.b.failed : req->reply.failed;
     mcp__buf_free(&p.b);
     return rc;
 }
@@ -266,5 +266,5 @@ int mcp__run_task_list(mcp_request *req)
 void mcp__task_list_tail(mcp_request *req, mcp__buf *b)
 {
     mcp__buf_lit(b, ",\"tasks\":");
-    mcp__buf_str(b, req->next);
+    mcp__buf_str(b, req->page.next);
 }

@@ -15,7 +15,7 @@ void mcp__task_tail(mcp_request *req, mcp__buf *b);
 void mcp__task_list_tail(mcp_request *req, mcp__buf *b);
 /* For tools/call, once the tool is known: whether it can be called so; makes the task that the peer asked for. */
 int mcp__task_begin(mcp_request *req);
-/* The end of a request that is a task. error: the error object; else req->out is the result. The request is
+/* The end of a request that is a task. error: the error object; else req->reply.out is the result. The request is
  * gone then. */
 void mcp__task_complete(mcp_request *req);
 void mcp__task_fail(mcp_request *req, int code, mcp_str message, mcp_str data);
