@@ -9,22 +9,19 @@
 
 #include <mcp/schema.h>
 
-static void put_member(mcp__buf *b, char *separator, mcp_str key, const mcp_json *value)
+static void put_member(mcp__json_list *object, mcp_str key, const mcp_json *value)
 {
-    mcp__buf_char(b, *separator);
-    *separator = ',';
-    mcp__json_put_str(b, key);
-    mcp__buf_char(b, ':');
-    mcp__json_put_value(b, value);
+    mcp__json_key(object, key);
+    mcp__json_put_value(object->buf, value);
 }
 
 static void put_filled(mcp__buf *b, const mcp_json *schema, const mcp_json *content)
 {
-    char separator = '{';
+    mcp__json_list filled = mcp__json_begin_object(b);
     mcp_json_iter it = {0}, all = {0};
     mcp_str key;
     for (const mcp_json *v; (v = mcp_json_next(content, &it, &key)) != NULL;)
-        put_member(b, &separator, key, v);
+        put_member(&filled, key, v);
     const mcp_json *properties = mcp_json_get(schema, "properties");
     if (!mcp_json_is(properties, MCP_JSON_OBJECT))
         properties = NULL;
@@ -32,11 +29,9 @@ static void put_filled(mcp__buf *b, const mcp_json *schema, const mcp_json *cont
         const mcp_json *otherwise = mcp_json_get(p, "default");
         /* An answer has no null, which some generators write for "none" (schema, ElicitResult). */
         if (otherwise && !mcp_json_is(otherwise, MCP_JSON_NULL) && !mcp_json_get_str(content, key))
-            put_member(b, &separator, key, otherwise);
+            put_member(&filled, key, otherwise);
     }
-    if (separator == '{')
-        mcp__buf_char(b, '{');
-    mcp__buf_char(b, '}');
+    mcp__json_end(&filled);
 }
 
 static int check(const mcp_json *schema, mcp_str text, const mcp_allocator *a, mcp_error *error)

@@ -28,19 +28,11 @@ static bool anybody_wants(const mcp_client *client, mcp_change change)
     return false;
 }
 
-static void put_key(mcp__buf *b, char *separator, mcp_change change)
-{
-    mcp__buf_char(b, *separator);
-    *separator = ',';
-    mcp__json_put_str(b, mcp_str_from(filters[change]));
-    mcp__buf_char(b, ':');
-}
-
 /* Each URI once. */
 static int put_uris(const mcp_client *client, mcp__buf *b)
 {
     mcp__map seen;
-    char separator = '[';
+    mcp__json_list array = mcp__json_begin_array(b);
     int rc = MCP_OK;
     mcp__map_init(&seen, client->allocator, (uintptr_t)client, 2);
     for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
@@ -52,31 +44,31 @@ static int put_uris(const mcp_client *client, mcp__buf *b)
                 rc = added;
             if (added != MCP_OK)
                 continue;
-            mcp__buf_char(b, separator), separator = ',';
+            mcp__json_next(&array);
             mcp__json_put_str(b, uri);
         }
     }
     mcp__map_free(&seen);
-    mcp__buf_char(b, ']');
+    mcp__json_end(&array);
     return rc;
 }
 
 /* Appends the filter. False: nothing is wanted. */
 static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
 {
-    char separator = '{';
+    mcp__json_list filter = mcp__json_begin_object(b);
     for (int c = MCP_CHANGE_RESOURCES; c <= MCP_CHANGE_TOOLS; c++) {
         if (!anybody_wants(client, (mcp_change)c))
             continue;
-        put_key(b, &separator, (mcp_change)c);
+        mcp__json_name(&filter, filters[c]);
         mcp__buf_lit(b, "true");
     }
     if (anybody_wants(client, MCP_CHANGE_RESOURCE)) {
-        put_key(b, &separator, MCP_CHANGE_RESOURCE);
+        mcp__json_name(&filter, filters[MCP_CHANGE_RESOURCE]);
         *rc = put_uris(client, b);
     }
-    mcp__buf_char(b, '}');
-    return separator == ',';
+    mcp__json_end(&filter);
+    return filter.any;
 }
 
 /* ---- losing it ------------------------------------------------------------------------------- */

@@ -115,20 +115,18 @@ static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **r
     mcp_str key;
     mcp__buf b;
     mcp__buf_init(&b, call->client->allocator, 0);
-    mcp__buf_char(&b, '{');
-    mcp__json_put_str(&b, array);
-    mcp__buf_lit(&b, ":[");
+    mcp__json_list page = mcp__json_begin_object(&b);
+    mcp__json_key(&page, array);
+    mcp__buf_char(&b, '[');
     mcp__buf_str(&b, mcp__buf_view(&p->entries));
     mcp__buf_char(&b, ']');
     for (const mcp_json *v; (v = mcp_json_next(last, &it, &key)) != NULL;) {
         if (mcp_str_eq(key, array) || mcp_str_eq(key, MCP_STR("nextCursor")))
             continue;
-        mcp__buf_char(&b, ',');
-        mcp__json_put_str(&b, key);
-        mcp__buf_char(&b, ':');
+        mcp__json_key(&page, key);
         mcp__json_put_value(&b, v);
     }
-    mcp__buf_char(&b, '}');
+    mcp__json_end(&page);
     int rc = b.failed;
     if (rc == MCP_OK) {
         mcp_json_limits limits = {

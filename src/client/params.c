@@ -158,26 +158,24 @@ static meta_kind meta_of(const mcp__call *call)
 static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp__buf *b)
 {
     const char *level = call->log_level ? call->log_level : call->client->log_level;
-    char separator = '{';
-    mcp__buf_lit(b, "\"_meta\":");
+    mcp__json_list meta = mcp__json_begin_object(b);
     if (kind == WHOLE_META) {
-        mcp__buf_char(b, separator), separator = ',';
+        mcp__json_next(&meta);
         mcp__client_put_meta(call->client, call->client->revision, b);
         if (level && !call->has_level) {
-            mcp__buf_lit(b, ",\"" MCP__META_LOG_LEVEL "\":");
+            mcp__json_name(&meta, MCP__META_LOG_LEVEL);
             mcp__json_put_str(b, mcp_str_from(level));
         }
     }
     if (tells_progress(call)) {
-        mcp__buf_char(b, separator), separator = ',';
-        mcp__buf_lit(b, "\"progressToken\":");
+        mcp__json_name(&meta, "progressToken");
         mcp__json_put_uint(b, call->handle);
     }
     if (theirs.len) {
-        mcp__buf_char(b, separator);
+        mcp__json_next(&meta);
         mcp__buf_str(b, theirs);
     }
-    mcp__buf_char(b, '}');
+    mcp__json_end(&meta);
 }
 
 void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
@@ -186,22 +184,20 @@ void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
     mcp_str theirs = call->members < all.len ? mcp__str_sub(all, call->members) : MCP_STR("");
     const mcp_str members[] = {{all.ptr, call->members}, mcp__buf_view(&call->input)};
     meta_kind kind = meta_of(call);
-    char separator = '{';
+    mcp__json_list params = mcp__json_begin_object(b);
     for (size_t i = 0; i < MCP__COUNT(members); i++) {
         if (!members[i].ptr || !members[i].len)
             continue;
-        mcp__buf_char(b, separator), separator = ',';
+        mcp__json_next(&params);
         mcp__buf_str(b, members[i]);
     }
     if (call->as_task) {
-        mcp__buf_char(b, separator), separator = ',';
-        mcp__buf_lit(b, "\"task\":{}");
+        mcp__json_name(&params, "task");
+        mcp__buf_lit(b, "{}");
     }
     if (kind != NO_META || theirs.len) {
-        mcp__buf_char(b, separator), separator = ',';
+        mcp__json_name(&params, "_meta");
         put_meta(call, kind, theirs, b);
     }
-    if (separator == '{')
-        mcp__buf_char(b, separator);
-    mcp__buf_char(b, '}');
+    mcp__json_end(&params);
 }

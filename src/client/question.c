@@ -381,20 +381,19 @@ int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *erro
     int rc = mcp__check_array(roots, n, "mcp_root", error);
     if (rc != MCP_OK)
         return rc;
-    mcp__buf_char(b, '[');
+    mcp__json_list array = mcp__json_begin_array(b);
     for (size_t i = 0; i < n; i++) {
         mcp_root root;
         mcp__take_element(&root, sizeof(root), roots, i);
         if (!root.uri)
             return mcp__fail(error, MCP_EINVAL, 0, "root %zu has no \"uri\"", i);
-        if (i)
-            mcp__buf_char(b, ',');
+        mcp__json_next(&array);
         mcp__object o = mcp__object_begin(b, NULL);
         mcp__object_str(&o, "uri", root.uri);
         mcp__object_str(&o, "name", root.name);
         mcp__object_end(&o);
     }
-    mcp__buf_char(b, ']');
+    mcp__json_end(&array);
     return b->failed;
 }
 

@@ -173,22 +173,20 @@ static int put_responses(mcp__call *call)
 {
     mcp_client *client = call->client;
     mcp__buf *b = &call->input;
-    char separator = '{';
     if (b->len)
         mcp__buf_char(b, ',');
     mcp__buf_lit(b, "\"inputResponses\":");
+    mcp__json_list responses = mcp__json_begin_object(b);
     for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call != call)
             continue;
-        mcp__buf_char(b, separator), separator = ',';
-        mcp__json_put_str(b, (mcp_str){q->key, q->key_len});
-        mcp__buf_char(b, ':');
+        mcp__json_key(&responses, (mcp_str){q->key, q->key_len});
         mcp__buf_str(b, mcp__buf_view(&q->answer));
         if (call->task && mcp__call_task_note_answer(call, (mcp_str){q->key, q->key_len}) != MCP_OK)
             return MCP_ENOMEM;
     }
-    mcp__buf_char(b, '}');
+    mcp__json_end(&responses);
     return b->failed;
 }
 

@@ -116,28 +116,25 @@ static int copy_rest(mcp_client *client, const mcp_json *result, const bool *ref
     mcp_json_iter it = {0}, each = {0};
     mcp_str key;
     mcp__buf b;
-    char separator = '{', comma = '[';
     size_t i = 0;
     mcp__buf_init(&b, client->allocator, 0);
+    mcp__json_list page = mcp__json_begin_object(&b);
     for (const mcp_json *v; (v = mcp_json_next(result, &it, &key)) != NULL;) {
-        mcp__buf_char(&b, separator), separator = ',';
-        mcp__json_put_str(&b, key);
-        mcp__buf_char(&b, ':');
+        mcp__json_key(&page, key);
         if (!mcp_str_eq(key, MCP_STR("tools"))) {
             mcp__json_put_value(&b, v);
             continue;
         }
+        mcp__json_list tools = mcp__json_begin_array(&b);
         for (const mcp_json *t; (t = mcp_json_next(v, &each, NULL)) != NULL;) {
             if (refused[i++])
                 continue;
-            mcp__buf_char(&b, comma), comma = ',';
+            mcp__json_next(&tools);
             mcp__json_put_value(&b, t);
         }
-        if (comma == '[')
-            mcp__buf_char(&b, comma);
-        mcp__buf_char(&b, ']');
+        mcp__json_end(&tools);
     }
-    mcp__buf_char(&b, '}');
+    mcp__json_end(&page);
     mcp_json_limits limits = {
         .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
     int rc = b.failed;

@@ -31,7 +31,7 @@ MCP__SHARED size_t mcp__json_doc_memory(const mcp_json_doc *doc);
 
 /* ---- write.c: JSON text straight into a buffer --------------------------------------------------- */
 
-/* Without state: the caller places commas itself. Used where the shape is fixed. A string is escaped
+/* Without state: the caller places commas itself, or list.c does. A string is escaped
  * and quoted; one that is not valid UTF-8 makes the buffer fail with MCP_EINVAL. */
 void mcp__json_put_str(mcp__buf *b, mcp_str s);
 void mcp__json_put_int(mcp__buf *b, int64_t value);
@@ -52,5 +52,22 @@ mcp_str mcp__json_bigint_text(const mcp_json *value);
 /* Checks that text is one JSON value of the given type (MCP_JSON_NONE: any) and appends it compactly.
  * MCP_OK, MCP_EPARSE, MCP_ELIMIT, MCP_ENOMEM. For JSON that a program gives us as text. */
 int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
+
+/* ---- list.c: arrays and objects that place their own commas --------------------------------------- */
+
+/* An array or object that is being written. Its values go into `buf` with the calls above, each one
+ * behind one of these. */
+typedef struct mcp__json_list {
+    mcp__buf *buf;
+    char last; /* the closing bracket or brace */
+    bool any;  /* it has an element or member */
+} mcp__json_list;
+
+mcp__json_list mcp__json_begin_array(mcp__buf *b);
+mcp__json_list mcp__json_begin_object(mcp__buf *b);
+void mcp__json_next(mcp__json_list *l);             /* an element follows, or members as text */
+void mcp__json_key(mcp__json_list *l, mcp_str key); /* the value of this member follows */
+void mcp__json_name(mcp__json_list *l, const char *name); /* the same; it needs no escaping */
+void mcp__json_end(mcp__json_list *l);
 
 #endif

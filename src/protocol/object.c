@@ -5,11 +5,7 @@
 
 void mcp__object_key(mcp__object *o, const char *name)
 {
-    mcp__buf_char(o->buf, o->separator);
-    o->separator = ',';
-    mcp__buf_char(o->buf, '"');
-    mcp__buf_add(o->buf, name, strlen(name));
-    mcp__buf_lit(o->buf, "\":");
+    mcp__json_name(&o->members, name);
 }
 
 void mcp__object_str(mcp__object *o, const char *name, const char *value)
@@ -22,23 +18,21 @@ void mcp__object_str(mcp__object *o, const char *name, const char *value)
 
 void mcp__object_end(mcp__object *o)
 {
-    if (o->separator == '{')
-        mcp__buf_char(o->buf, '{');
-    mcp__buf_char(o->buf, '}');
+    mcp__json_end(&o->members);
 }
 
 static void put_audience(mcp__buf *b, unsigned audience)
 {
-    char separator = '[';
-    if (audience & MCP_AUDIENCE_USER) {
-        mcp__buf_lit(b, "[\"user\"");
-        separator = ',';
+    static const char *const names[] = {"user", "assistant"};
+    static const unsigned bits[] = {MCP_AUDIENCE_USER, MCP_AUDIENCE_ASSISTANT};
+    mcp__json_list array = mcp__json_begin_array(b);
+    for (size_t i = 0; i < MCP__COUNT(names); i++) {
+        if (!(audience & bits[i]))
+            continue;
+        mcp__json_next(&array);
+        mcp__json_put_str(b, mcp_str_from(names[i]));
     }
-    if (audience & MCP_AUDIENCE_ASSISTANT) {
-        mcp__buf_char(b, separator);
-        mcp__buf_lit(b, "\"assistant\"");
-    }
-    mcp__buf_char(b, ']');
+    mcp__json_end(&array);
 }
 
 void mcp__object_annotations(mcp__object *o, const mcp_annotations *given)
@@ -69,19 +63,16 @@ void mcp__object_annotations(mcp__object *o, const mcp_annotations *given)
 
 static void put_sizes(mcp__buf *b, const char *sizes)
 {
-    char separator = '[';
+    mcp__json_list array = mcp__json_begin_array(b);
     for (const char *at = sizes; *at;) {
         size_t len = strcspn(at, " ");
         if (len) {
-            mcp__buf_char(b, separator);
+            mcp__json_next(&array);
             mcp__json_put_str(b, (mcp_str){at, len});
-            separator = ',';
         }
         at += len + (at[len] == ' ');
     }
-    if (separator == '[')
-        mcp__buf_char(b, '[');
-    mcp__buf_char(b, ']');
+    mcp__json_end(&array);
 }
 
 void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n)
@@ -94,10 +85,11 @@ void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n)
         return;
     }
     mcp__object_key(o, "icons");
+    mcp__json_list array = mcp__json_begin_array(o->buf);
     for (size_t i = 0; i < n; i++) {
         mcp_icon from;
         mcp__take_element(&from, sizeof(from), icons, i);
-        mcp__buf_char(o->buf, i ? ',' : '[');
+        mcp__json_next(&array);
         mcp__object icon = mcp__object_begin(o->buf, o->revision);
         mcp__object_str(&icon, "src", from.src);
         mcp__object_str(&icon, "mimeType", from.mime_type);
@@ -108,7 +100,7 @@ void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n)
         mcp__object_str(&icon, "theme", from.theme);
         mcp__object_end(&icon);
     }
-    mcp__buf_char(o->buf, ']');
+    mcp__json_end(&array);
 }
 
 void mcp__object_meta(mcp__object *o, const char *json)

@@ -11,16 +11,16 @@
 #include "json/json.h"
 #include "protocol/revision.h"
 
-/* Writes members one after another: the separator is '{' before the first and ',' later. */
+/* An object that is being written. */
 typedef struct mcp__object {
     mcp__buf *buf;
     const mcp__revision *revision;
-    char separator;
+    mcp__json_list members;
 } mcp__object;
 
 static inline mcp__object mcp__object_begin(mcp__buf *b, const mcp__revision *revision)
 {
-    return (mcp__object){b, revision, '{'};
+    return (mcp__object){b, revision, mcp__json_begin_object(b)};
 }
 /* `name` is a literal that needs no escaping. */
 void mcp__object_key(mcp__object *o, const char *name);

@@ -136,13 +136,12 @@ const mcp__revision *mcp__revision_negotiate(mcp_str requested)
 
 void mcp__put_modern_revisions(mcp__buf *b)
 {
-    char separator = '[';
+    mcp__json_list array = mcp__json_begin_array(b);
     for (size_t i = 0; i < mcp__revision_count; i++) {
         if (!mcp__revisions[i].modern)
             continue;
-        mcp__buf_char(b, separator);
+        mcp__json_next(&array);
         mcp__json_put_str(b, mcp_str_from(mcp__revisions[i].name));
-        separator = ',';
     }
-    mcp__buf_char(b, ']');
+    mcp__json_end(&array);
 }

@@ -240,14 +240,43 @@ static void test_no_memory(void **state)
     mcp__buf_free(&b);
 }
 
+static void test_lists(void **state)
+{
+    (void)state;
+    mcp__buf b;
+    mcp__buf_init(&b, NULL, 0);
+    mcp__json_list array = mcp__json_begin_array(&b);
+    mcp__json_end(&array);
+    assert_false(array.any);
+    expect(&b, "[]");
+
+    mcp__json_list object = mcp__json_begin_object(&b);
+    mcp__json_name(&object, "empty");
+    mcp__json_list inner = mcp__json_begin_object(&b);
+    mcp__json_end(&inner);
+    mcp__json_key(&object, MCP_STR("a \"b\""));
+    array = mcp__json_begin_array(&b);
+    for (int i = 0; i < 3; i++) {
+        mcp__json_next(&array);
+        mcp__json_put_int(&b, i);
+    }
+    mcp__json_end(&array);
+    mcp__json_next(&object);
+    mcp__buf_lit(&b, "\"c\":1,\"d\":2");
+    mcp__json_end(&object);
+    assert_true(object.any);
+    expect(&b, "{\"empty\":{},\"a \\\"b\\\"\":[0,1,2],\"c\":1,\"d\":2}");
+    mcp__buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings),   cmocka_unit_test(test_every_byte_everywhere),
-        cmocka_unit_test(test_not_utf8),  cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_reals),     cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_strings),  cmocka_unit_test(test_every_byte_everywhere),
+        cmocka_unit_test(test_not_utf8), cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_reals),    cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_lists),    cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
