@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -149,6 +150,9 @@ def run(way, words, typed=""):
     return done.returncode, done.stdout, done.stderr
 
 
+running = []  # that a check that failed may have left
+
+
 class Running:
     """A command that goes on: what it wrote so far, and a way to type."""
 
@@ -156,6 +160,7 @@ class Running:
         self.process = subprocess.Popen(
             [MCPCTL, *words, *way.to], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=env, cwd=home)
+        running.append(self.process)
         self.pid = self.process.pid
         self.out, self.err = [], []
         self.readers = [threading.Thread(target=self.collect, args=pair, daemon=True)
@@ -314,7 +319,7 @@ STORIES = [
 ]
 
 FOR_EACH_DAY = {
-    "read", "complete", "progress goes on", "noise", "death in a call", "the shell survives restarts",
+    "read", "progress goes on", "noise", "death in a call", "the shell survives restarts",
     "watch survives a restart",
 }
 
@@ -339,6 +344,9 @@ def report(way, name, check, needs):
     except (AssertionError, subprocess.TimeoutExpired, OSError) as e:
         failed += 1
         print(f"not ok {count} - {label}", *(f"\n#   {line}" for line in str(e).splitlines()), sep="", flush=True)
+    finally:
+        while running:
+            running.pop().kill()
 
 
 def check_all(way):
@@ -357,5 +365,6 @@ ways = [Stdio, lambda: Http(os.path.join(home, "log"))]
 for make in ways:
     with contextlib.closing(make()) as the_way:
         check_all(the_way)
+shutil.rmtree(home, ignore_errors=True)
 print(f"1..{count}")
 sys.exit(1 if failed else 0)
