@@ -70,6 +70,7 @@ def until(so, what):
 
 class Stdio:
     name = "stdio"
+    starts = 0
     to = ["--", *COMMAND, "stdio"]
 
     def restart(self, client):
@@ -93,6 +94,9 @@ class Stdio:
             return True
 
     def ready(self):
+        pass
+
+    def died(self, starts):
         pass
 
     def close(self):
@@ -129,11 +133,15 @@ class Http:
     def ready(self):
         until(self.listens, lambda: f"a server; {pathlib.Path(self.log).read_text()[-2000:]}")
 
+    def died(self, starts):
+        """For a moment the one that ends listens still: waits for the next one."""
+        until(lambda: self.starts > starts, "another start")
+        self.ready()
+
     def restart(self, _):
         starts = self.starts
         self.process.kill()
-        until(lambda: self.starts > starts, "another start")
-        self.ready()
+        self.died(starts)
 
     def close(self):
         self.closed = True
@@ -228,7 +236,10 @@ COMMANDS = [
 
 def run_command(way, words, status, out, err, t):
     words = [w.replace(TIMEOUT, str(t)).replace(SLOW, str(int(t * 15))) for w in words.split()]
+    starts = way.starts
     got = run(way, words)
+    if "die" in words:
+        way.died(starts)
     told = f"{words}: {got[0]}\nstdout: {got[1][-2000:]}\nstderr: {got[2][-2000:]}"
     assert got[0] == status, told
     assert re.search(out, got[1], re.M), told
@@ -267,9 +278,10 @@ def shell_survives(way, _):
     shell = Running(way, ["shell", "--yes"])
     shell.type("read mem://text")
     shell.says("three\n")
+    starts = way.starts
     shell.type("call die")
     shell.complains(r"mcpctl: call die: ")
-    way.ready()
+    way.died(starts)
     shell.type("read mem://text")
     shell.says("three\n", 2)
     assert shell.end() == 0, shell.told()
