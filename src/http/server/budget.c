@@ -7,7 +7,7 @@
  * So what is on its way in cannot keep out what is to be answered. Who waits looks again after POLL_MS:
  * nothing links those who wait, so an endpoint or a connection may end at any time.
  */
-#include "http/server/http.h"
+#include "http/server/connection.h"
 
 enum {
     POLL_MS = 50,

@@ -3,7 +3,7 @@
  * Its one timer is set for the earliest thing that may become due and looked at only when it fires, so a
  * request that is answered at once costs no work on timers.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 enum {
     INPUT_MAX =

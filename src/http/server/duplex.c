@@ -3,7 +3,7 @@
  * A GET opens the one stream of a session and is told where to POST messages; whatever the server says goes on that
  * stream, and the session ends with it. To its channel that is what stdio is: one exchange, the number 0.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 static const mcp_str parameter = {"sessionId=", 10};
 

@@ -5,7 +5,7 @@
  * entry that is not a trusted proxy's replaces whatever stands before it. All addresses have 16 bytes; those of
  * IPv4 are the mapped ones (::ffff:0:0/96), so that both spellings of one are the same.
  */
-#include "http/server/http.h"
+#include "http/server/connection.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* http.c: the endpoint: its options, and time. */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>

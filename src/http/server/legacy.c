@@ -1,7 +1,7 @@
 /* legacy.c: the requests of revisions that have sessions (2025-11-25, basic/transports, "Streamable
  * HTTP").
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
 {

@@ -4,7 +4,7 @@
  * them; what was subscribed to goes with its stream. The answer is JSON when it is the first thing that the
  * server says, an event stream when notices come before it.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
 

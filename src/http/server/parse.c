@@ -6,7 +6,7 @@
  * The surprising thing: a body that lies whole in the bytes just received is not copied; it is read where
  * it is, and only what is still incomplete when the bytes go is kept.
  */
-#include "http/server/http.h"
+#include "http/server/exchange.h"
 
 enum {
     INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */

@@ -3,7 +3,7 @@
  * The body is parsed here, once; the channel gets the document. What
  * _meta says comes before what headers say, a session's revision before the header's.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 static void look_at(const mcp_json *root, mcp__http_message *m)
 {

@@ -3,7 +3,9 @@
  * The refusals are a table: the status, and a sentence that says what was wrong or which limit was reached and by
  * which option it is set, as a JSON-RPC error. It has the id of the request where that was read.
  */
-#include "http/server/http.h"
+#include "http/server/connection.h"
+#include "jsonrpc/envelope.h"
+#include "protocol/revision.h"
 
 enum {
     ONE_WRITE = 64 << 10, /* a longer body is written from where it lies */

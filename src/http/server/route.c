@@ -2,9 +2,67 @@
  *
  * All of it is looked at before the body is read: what will be refused is refused unread.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 enum { MAX_PRINCIPAL = 256 };
+
+/* ---- may what sent it talk to us? ---------------------------------------------------------------------------
+ *
+ * A page of a stranger in somebody's browser can reach a server on that somebody's machine: directly, and
+ * then its Origin gives it away, or under a name of the stranger's that was pointed here (DNS rebinding),
+ * and then the Host does. So both are compared with what is allowed, and the loopback is.
+ */
+
+static const mcp_str loopback[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};
+
+static bool is_loopback(mcp_str name)
+{
+    for (size_t i = 0; i < MCP__COUNT(loopback); i++) {
+        if (mcp__str_same(name, loopback[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Cuts ":port" off. False: what is behind the name is no port. */
+static bool cut_port(mcp_str *host)
+{
+    size_t at = 0;
+    if (host->len && host->ptr[0] == '[') {
+        while (at < host->len && host->ptr[at] != ']')
+            at++;
+        at++;
+    } else {
+        while (at < host->len && host->ptr[at] != ':')
+            at++;
+    }
+    if (at > host->len)
+        return false;
+    for (size_t i = at + 1; i < host->len; i++) {
+        if (host->ptr[i] < '0' || host->ptr[i] > '9')
+            return false;
+    }
+    bool ok = at == host->len || host->ptr[at] == ':';
+    host->len = at;
+    return ok && host->len;
+}
+
+static bool listed(const char *const *list, size_t n, mcp_str value)
+{
+    for (size_t i = 0; i < n; i++) {
+        mcp_str allowed = mcp_str_from(list[i]);
+        if (mcp_str_eq(allowed, MCP_STR("*")) || mcp__str_same(allowed, value))
+            return true;
+    }
+    return false;
+}
+
+static bool host_allowed(const mcp_http_options *o, mcp_str host)
+{
+    if (!cut_port(&host))
+        return false;
+    return is_loopback(host) || listed(o->allow_hosts, o->n_allow_hosts, host);
+}
 
 static bool names_host(mcp_str target, size_t *len)
 {
@@ -16,6 +74,19 @@ static bool names_host(mcp_str target, size_t *len)
     }
     return false;
 }
+
+static bool origin_allowed(const mcp_http_options *o, mcp_str origin)
+{
+    size_t len;
+    if (listed(o->allow_origins, o->n_allow_origins, origin))
+        return true;
+    if (!names_host(origin, &len))
+        return false;
+    mcp_str host = mcp__str_sub(origin, len);
+    return cut_port(&host) && is_loopback(host);
+}
+
+/* ---- for whom it is ----------------------------------------------------------------------------------------- */
 
 /* Where the host is: in a target that names it (RFC 9112, 3.2.2), else in its header. */
 static mcp_str read_target(mcp_http_connection *c)
@@ -57,12 +128,12 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
         return MCP__HTTP_NO_HOST;
     if (is_health(c))
         return MCP__HTTP_FINE;
-    if (!host.ptr || !mcp__http_host_allowed(o, host))
+    if (!host.ptr || !host_allowed(o, host))
         return MCP__HTTP_BAD_HOST;
     mcp_str origin = mcp__http_header(&c->head, MCP__HTTP_ORIGIN);
     if (!origin.ptr)
         return MCP__HTTP_FINE;
-    if (!mcp__http_origin_allowed(o, origin))
+    if (!origin_allowed(o, origin))
         return MCP__HTTP_BAD_ORIGIN;
     c->cors = o->cors;
     return MCP__HTTP_FINE;

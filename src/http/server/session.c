@@ -4,7 +4,7 @@
  * there is no room for a new one. So whoever initializes without end pushes out his own. A stream of HTTP+SSE on which
  * nothing was initialized yet uses nothing.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 static void set_busy(mcp__http_session *s, bool busy)
 {

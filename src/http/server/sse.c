@@ -2,7 +2,7 @@
  *
  * To HTTP/1.0, which has no chunks, the stream ends with the connection.
  */
-#include "http/server/http.h"
+#include "http/server/connection.h"
 
 #include <inttypes.h>
 #include <stdio.h>

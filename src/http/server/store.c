@@ -1,6 +1,6 @@
 /* store.c: the event store that needs nothing: in memory, so many bytes per session, the oldest event goes
  * first. */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 typedef struct kept {
     struct kept *next;

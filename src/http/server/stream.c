@@ -4,7 +4,7 @@
  * which GET opens. An event's id is "stream-event"; events are kept in the store, so that a stream outlives
  * its connections: a client that comes back with Last-Event-ID gets what it missed, then what is to come.
  */
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 enum { REAPED_AT_ONCE = 64 };
 

@@ -3,7 +3,7 @@
  * Nothing is allocated, adding one is a comparison, and taking the earliest costs a logarithm: with ten
  * thousand connections an event touches only its own.
  */
-#include "http/server/http.h"
+#include "http/server/timer.h"
 
 static mcp__http_timer *merge(mcp__http_timer *a, mcp__http_timer *b)
 {

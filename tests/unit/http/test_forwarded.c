@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "http/server/http.h"
+#include "http/server/session.h"
 
 static uint32_t seed = 1;
 

@@ -1,0 +1,59 @@
+/* budget.h: memory that peers make us hold (budget.c). */
+#ifndef MCP_SRC_HTTP_SERVER_BUDGET_H
+#define MCP_SRC_HTTP_SERVER_BUDGET_H
+
+#include "http/server/metrics.h"
+
+/* What one caller holds. */
+typedef struct mcp__http_share {
+    size_t used;
+    size_t count;                             /* charges to it */
+    const struct mcp_http_connection *reader; /* whose body is read although others are not */
+    size_t len;
+    char text[]; /* 'p' and the principal, or 'a' and the address */
+} mcp__http_share;
+
+/* Bytes held by one thing, and on whose account. Zero-initialized: nobody's. */
+typedef struct mcp__http_charge {
+    mcp__http_share *share;
+    size_t bytes;
+} mcp__http_charge;
+
+struct mcp_http_budget {
+    mcp_allocator allocator;
+    size_t max_memory, max_share;
+    uint64_t hold_ms;
+    void (*released)(size_t bytes, void *user);
+    void *user;
+    size_t used, peak; /* peak: since memory was last given back */
+    size_t stored;     /* of it, events kept for replay */
+    mcp__map shares;
+    mcp__link endpoints;
+    int64_t pressed_until;
+    uint64_t waited, refused; /* requests, answers and bodies */
+    mcp__http_complaint complaint;
+};
+
+/* From now on on the account of the principal, or where it is NULL of the address; both NULL: of nobody.
+ * MCP_OK, or MCP_ENOMEM: as it was. */
+int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
+                        const char *address);
+/* So many bytes on the same account. */
+void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
+                           const mcp__http_charge *other, size_t bytes);
+void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes);
+void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge);
+/* Whether there is room for more. */
+bool mcp__http_fits(const mcp_http_budget *budget, const mcp__http_charge *charge, size_t bytes);
+/* Whether the connection is not to be read from now; whether its request has to wait. */
+bool mcp__http_starves(mcp_http_connection *c);
+bool mcp__http_must_wait(mcp_http_connection *c);
+/* Its body is complete, or will not be. */
+void mcp__http_read_over(mcp_http_connection *c);
+/* Memory is nearly spent: who is slow is waited for a shorter time, for a while. */
+void mcp__http_press(mcp_http *http);
+bool mcp__http_pressed(const mcp_http *http);
+/* When who waits for memory looks again. */
+int64_t mcp__http_next_look(const mcp_http *http);
+
+#endif

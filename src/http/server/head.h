@@ -1,0 +1,77 @@
+/* head.h: the head of a request (headers.c). */
+#ifndef MCP_SRC_HTTP_SERVER_HEAD_H
+#define MCP_SRC_HTTP_SERVER_HEAD_H
+
+#include "base/base.h"
+
+/* The headers that we look at. Each may come once, but for Accept. What repeats a part of the message
+ * (2026-07-28, basic/transports/streamable-http, "Server Validation") is compared by the server role, which also
+ * refuses what came twice. */
+typedef enum mcp__http_known {
+    MCP__HTTP_HOST = 0,
+    MCP__HTTP_ORIGIN,
+    MCP__HTTP_AUTHORIZATION,
+    MCP__HTTP_CONTENT_TYPE,
+    MCP__HTTP_CONTENT_ENCODING,
+    MCP__HTTP_ACCEPT,
+    MCP__HTTP_EXPECT,
+    MCP__HTTP_SESSION,
+    MCP__HTTP_REVISION,
+    MCP__HTTP_METHOD,
+    MCP__HTTP_NAME,
+    MCP__HTTP_LAST_EVENT,
+    MCP__HTTP_TRACEPARENT,
+    MCP__HTTP_FORWARDED_FOR,
+    MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
+    MCP__HTTP_KNOWN,           /* how many */
+    MCP__HTTP_PARAM,           /* Mcp-Param-… */
+    MCP__HTTP_IGNORED,
+} mcp__http_known;
+
+typedef struct mcp__http_span {
+    uint32_t at, len;
+} mcp__http_span;
+
+/* What is kept of a head: target, values of known headers, names and values of Mcp-Param-*. Offsets,
+ * because the bytes move as they grow. */
+typedef struct mcp__http_head {
+    mcp__buf bytes;
+    mcp__http_span target, path;
+    mcp__http_span known[MCP__HTTP_KNOWN];
+    uint32_t present; /* 1 << mcp__http_known */
+    uint32_t params;  /* where the list of Mcp-Param-* begins; 0: there is none */
+    uint32_t last_param;
+    uint32_t field;       /* where the header being received begins */
+    uint32_t field_value; /* and its value */
+    uint8_t field_kind;
+    uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
+    bool duplicate;    /* one that is not compared with the message */
+    uint32_t repeated; /* 1 << mcp__http_known: those that are */
+    size_t received;   /* bytes of the head, kept or not */
+    size_t count;
+} mcp__http_head;
+
+enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
+
+void mcp__http_head_reset(mcp__http_head *head);
+void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
+void mcp__http_head_name_end(mcp__http_head *head);
+void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
+void mcp__http_head_value_end(mcp__http_head *head);
+/* ptr is NULL when it did not come. */
+mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
+/* By name, Mcp-Param-* too. One that came more than once is a line feed, which no value can be. */
+bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
+static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
+{
+    return (mcp_str){head->bytes.ptr + span.at, span.len};
+}
+/* Whether the value being received is compared with the message. */
+bool mcp__http_in_mirror(const mcp__http_head *head);
+mcp_str mcp__http_trim(mcp_str s);
+
+/* The value of an Accept header: MCP__HTTP_JSON, MCP__HTTP_SSE or both. */
+unsigned mcp__http_accepts(mcp_str value);
+bool mcp__http_is_json(mcp_str content_type);
+
+#endif

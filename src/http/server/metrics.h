@@ -1,0 +1,44 @@
+/* metrics.h: counters (metrics.c), and what is worth a line in the log, but not one each time. */
+#ifndef MCP_SRC_HTTP_SERVER_METRICS_H
+#define MCP_SRC_HTTP_SERVER_METRICS_H
+
+#include <mcp/http.h>
+
+#include "base/base.h"
+
+typedef struct mcp__http_complaint {
+    uint64_t count; /* since the last line */
+    int64_t again;  /* not before */
+} mcp__http_complaint;
+
+/* One line for what happened by now, at most every ten seconds. */
+void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what);
+
+/* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    MCP__HTTP_METHODS = 20,
+    MCP__HTTP_RESULTS = 3,
+    MCP__HTTP_BUCKETS = 10,
+    MCP__HTTP_STATUSES = 20
+};
+
+typedef struct mcp__http_metrics {
+    uint64_t answered[MCP__HTTP_METHODS][MCP__HTTP_RESULTS];
+    uint64_t by_status[MCP__HTTP_STATUSES];
+    uint64_t duration[MCP__HTTP_BUCKETS + 1];
+    uint64_t duration_sum;
+    uint64_t bytes_in, bytes_out;
+    uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
+    uint64_t accepted, refused, shed;
+    size_t streams;
+} mcp__http_metrics;
+
+/* The row of a method; 0 for none, and one for all that are unknown. */
+unsigned mcp__http_metric_of(mcp_str method);
+mcp_str mcp__http_metric_name(unsigned metric);
+void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration);
+/* What access rules hide from the principal is not named. */
+void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
+
+#endif
