@@ -60,6 +60,13 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 
+/* The statuses that answers have. */
+typedef struct mcp__http_status_line {
+    int status;
+    mcp_str line;
+} mcp__http_status_line;
+extern const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES];
+
 typedef struct mcp__http_answer {
     int status;
     const char *type; /* Content-Type; NULL: without a body */

@@ -11,9 +11,8 @@
 
 enum {
     POLL_MS = 50,
-    SMALL = 16 << 10,        /* a body that is read until the budget is spent */
-    PRESSED_MS = 5000,       /* how long patience is short after the whole was nearly spent */
-    TELL_RELEASED = 32 << 20 /* bytes given back that are worth a call */
+    SMALL = 16 << 10,  /* a body that is read until the budget is spent */
+    PRESSED_MS = 5000, /* how long patience is short after the whole was nearly spent */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -125,26 +124,14 @@ void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
-static void note_release(mcp_http_budget *budget)
+void mcp__http_note_release(mcp_http_budget *budget)
 {
     size_t released = budget->peak - budget->used;
-    if (released < TELL_RELEASED || budget->used > budget->peak / 2)
+    if (budget->used > budget->peak / 2)
         return;
     budget->peak = budget->used;
     if (budget->released)
         budget->released(released, budget->user);
-}
-
-void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes)
-{
-    if (bytes == charge->bytes)
-        return;
-    budget->used += bytes - charge->bytes;
-    if (charge->share)
-        charge->share->used += bytes - charge->bytes;
-    charge->bytes = bytes;
-    budget->peak = MCP__MAX(budget->peak, budget->used);
-    note_release(budget);
 }
 
 void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
@@ -156,58 +143,23 @@ void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
 
 /* ---- what it allows -------------------------------------------------------------------------------------- */
 
-bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_charge *charge, size_t bytes)
-{
-    size_t share = charge->share ? charge->share->used : charge->bytes;
-    return bytes <= b->max_memory && b->used <= b->max_memory - bytes && bytes <= b->max_share &&
-           share <= b->max_share - bytes;
-}
-
-/* Whether so many quarters of the whole or of the caller's share are spent, not counting some bytes. The whole:
- * everybody's patience is shorter from now on. */
-static bool spent(mcp_http_connection *c, size_t quarters, size_t without)
-{
-    mcp_http_budget *b = c->http->budget;
-    size_t share = (c->charge.share ? c->charge.share->used : c->charge.bytes) - without;
-    if (b->used - without >= b->max_memory / 4 * quarters) {
-        mcp__http_press(c->http);
-        return true;
-    }
-    return share >= b->max_share / 4 * quarters;
-}
-
 /* One body of a caller is read on until the share is spent: it may come to its end, where many that all have a
  * part of one would keep each other from it. */
 static bool may_read_on(mcp_http_connection *c)
 {
     mcp__http_share *share = c->charge.share;
-    if (!share || (share->reader && share->reader != c) || spent(c, 4, 0) ||
+    if (!share || (share->reader && share->reader != c) || mcp__http_spent(c, 4, 0) ||
         c->http->budget->used >= c->http->budget->max_memory / 4 * 3)
         return false;
     share->reader = c;
     return true;
 }
 
-void mcp__http_read_over(mcp_http_connection *c)
-{
-    if (c->charge.share && c->charge.share->reader == c)
-        c->charge.share->reader = NULL;
-}
-
 bool mcp__http_starves(mcp_http_connection *c)
 {
-    if (c->phase != MCP__HTTP_HEAD && c->phase != MCP__HTTP_BODY)
-        return false;
     if (c->body.cap + c->input.cap <= SMALL)
-        return spent(c, 4, 0);
-    return spent(c, 2, 0) && !may_read_on(c);
-}
-
-bool mcp__http_must_wait(mcp_http_connection *c)
-{
-    /* Not for itself: its body goes when it is answered. What the peer did not read of earlier answers stays. */
-    mcp__http_connection_charge(c);
-    return spent(c, 3, c->charge.bytes - c->pending - c->burst);
+        return mcp__http_spent(c, 4, 0);
+    return mcp__http_spent(c, 2, 0) && !may_read_on(c);
 }
 
 mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes)

@@ -13,6 +13,8 @@ typedef struct mcp__http_share {
     char text[]; /* 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
+enum { MCP__HTTP_MUCH = 32 << 20 }; /* bytes given back that are worth a call */
+
 /* Bytes held by one thing, and on whose account. Zero-initialized: nobody's. */
 typedef struct mcp__http_charge {
     mcp__http_share *share;
@@ -41,15 +43,45 @@ int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const
 /* So many bytes on the same account. */
 void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
                            const mcp__http_charge *other, size_t bytes);
-void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge, size_t bytes);
 void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge);
+/* Memory was given back: where that is worth it the program hears of it. */
+void mcp__http_note_release(mcp_http_budget *budget);
+
+/* Whether it is on the account of these already. */
+static inline bool mcp__http_charged_to(const mcp__http_charge *charge, const char *principal,
+                                        const char *address)
+{
+    const mcp__http_share *share = charge->share;
+    mcp_str name = mcp_str_from(principal ? principal : address);
+    if (!share || !name.ptr)
+        return !share && !name.ptr;
+    return share->text[0] == (principal ? 'p' : 'a') &&
+           mcp_str_eq((mcp_str){share->text + 1, share->len - 1}, name);
+}
+
+static inline void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charge *charge,
+                                        size_t bytes)
+{
+    budget->used += bytes - charge->bytes;
+    if (charge->share)
+        charge->share->used += bytes - charge->bytes;
+    charge->bytes = bytes;
+    budget->peak = MCP__MAX(budget->peak, budget->used);
+    if (budget->peak - budget->used >= MCP__HTTP_MUCH)
+        mcp__http_note_release(budget);
+}
+
 /* Whether there is room for more. */
-bool mcp__http_fits(const mcp_http_budget *budget, const mcp__http_charge *charge, size_t bytes);
-/* Whether the connection is not to be read from now; whether its request has to wait. */
+static inline bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_charge *charge,
+                                  size_t bytes)
+{
+    size_t share = charge->share ? charge->share->used : charge->bytes;
+    return bytes <= b->max_memory && b->used <= b->max_memory - bytes && bytes <= b->max_share &&
+           share <= b->max_share - bytes;
+}
+
+/* Whether the connection, which has received a part of a request, is not to be read from now. */
 bool mcp__http_starves(mcp_http_connection *c);
-bool mcp__http_must_wait(mcp_http_connection *c);
-/* Its body is complete, or will not be. */
-void mcp__http_read_over(mcp_http_connection *c);
 /* Memory is nearly spent: who is slow is waited for a shorter time, for a while. */
 void mcp__http_press(mcp_http *http);
 bool mcp__http_pressed(const mcp_http *http);

@@ -76,12 +76,27 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     o->log(&r, o->user);
 }
 
+/* status: 0 for an answer that was never begun. */
+static void count(const mcp_http_connection *c, int status, int code, int64_t duration)
+{
+    enum { OK, ERROR, GONE };
+    mcp__http_metrics *m = &c->http->metrics;
+    size_t bucket = 0;
+    while (bucket < MCP__HTTP_BUCKETS && (uint64_t)duration > mcp__http_buckets[bucket])
+        bucket++;
+    m->answered[c->metric][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
+    if (status)
+        m->by_status[c->status_row]++;
+    m->duration[bucket]++;
+    m->duration_sum += (uint64_t)duration;
+}
+
 /* A request ended: for the counters and the log. */
 static void account(mcp_http_connection *c, int status, int code)
 {
     bool early = c->phase < MCP__HTTP_WAITING;
     int64_t duration = early ? 0 : mcp__http_now(c->http) - c->began;
-    mcp__http_count(c->http, c->metric, status, code, MCP__MAX(duration, 0));
+    count(c, status, code, MCP__MAX(duration, 0));
     log_request(c, status, code, duration);
 }
 
@@ -102,7 +117,8 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->ended && !c->input.len)
         c->keep_alive = false;
     account(c, status, code);
-    mcp__http_uncount_client(c);
+    if (c->client)
+        mcp__http_uncount_client(c);
     if (c->session)
         mcp__http_session_detach(c);
     c->exchange = 0;

@@ -38,22 +38,24 @@ struct mcp_http_connection {
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
     void (*resume_input)(mcp_http_connection *connection, void *user);
     void *user;
-    struct mcp__http_address *address; /* of the transport's peer */
-    struct mcp__http_address *client;  /* of the request, where a proxy forwards it; else NULL */
+    mcp__http_address *address; /* of the transport's peer */
+    mcp__http_address *client;  /* of the request, where a proxy forwards it; else NULL */
     mcp__http_ip client_ip;
     mcp__http_forwarded forwarded;
     bool proxy; /* a trusted one */
+    bool local; /* the transport's peer is on this machine */
     char *peer_name;
 
     mcp__http_phase phase;
     uint8_t target;  /* mcp__http_target */
     uint8_t refusal; /* mcp__http_refusal that waits for the end of the body */
     uint8_t http_method;
-    uint8_t metric; /* which JSON-RPC method, for the counters */
-    bool complete;  /* the parser saw the end of a request */
-    bool whole;     /* all of the body is there */
-    bool unkept;    /* the body is read and forgotten */
-    bool shaking;   /* the transport's handshake is not through */
+    uint8_t metric;     /* which JSON-RPC method, for the counters */
+    uint8_t status_row; /* of the answer, in mcp__http_statuses */
+    bool complete;      /* the parser saw the end of a request */
+    bool whole;         /* all of the body is there */
+    bool unkept;        /* the body is read and forgotten */
+    bool shaking;       /* the transport's handshake is not through */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
     bool counted;     /* as one of its session's event streams */
     bool resume;      /* what was received has to be looked at again */
@@ -103,9 +105,55 @@ void mcp__http_connection_arm(mcp_http_connection *c);
 void mcp__http_connection_due(mcp_http_connection *c);
 /* Gives back what only a request in progress needs. */
 void mcp__http_slim(mcp_http_connection *c);
-int64_t mcp__http_now(const mcp_http *http);
-/* NULL is nobody in particular, who is the same as himself alone. */
-bool mcp__http_same_principal(const char *a, const char *b);
+/* NULL, a request without a principal, is the same as NULL alone. */
+static inline bool mcp__http_same_principal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+/* What limits per caller go by without a principal; NULL: not known. Valid as long as the request. */
+static inline const char *mcp__http_caller(const mcp_http_connection *c)
+{
+    const mcp__http_address *a = c->client ? c->client : c->address;
+    return a ? a->text : NULL;
+}
+/* Whether a trusted proxy names the client of this request. */
+static inline bool mcp__http_is_forwarded(const mcp_http_connection *c)
+{
+    return c->forwarded == MCP__HTTP_CLIENT || c->forwarded == MCP__HTTP_PROXY;
+}
+/* Whether the request comes from this machine, as far as proxies on this machine say. */
+static inline bool mcp__http_is_local(const mcp_http_connection *c)
+{
+    return c->local && (!mcp__http_is_forwarded(c) || mcp__http_ip_is_loopback(&c->client_ip));
+}
+
+/* ---- what a connection may hold in memory: budget.c ------------------------------------------------------- */
+
+/* Whether so many quarters of the whole or of the caller's share are spent, not counting some bytes. The whole:
+ * everybody's patience is shorter from now on. */
+static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size_t without)
+{
+    mcp_http_budget *b = c->http->budget;
+    size_t share = (c->charge.share ? c->charge.share->used : c->charge.bytes) - without;
+    if (b->used - without >= b->max_memory / 4 * quarters) {
+        mcp__http_press(c->http);
+        return true;
+    }
+    return share >= b->max_share / 4 * quarters;
+}
+/* Whether its request has to wait. */
+static inline bool mcp__http_must_wait(mcp_http_connection *c)
+{
+    /* Not for itself: its body goes when it is answered. What the peer did not read of earlier answers stays. */
+    mcp__http_connection_charge(c);
+    return mcp__http_spent(c, 3, c->charge.bytes - c->pending - c->burst);
+}
+/* Its body is complete, or will not be. */
+static inline void mcp__http_read_over(mcp_http_connection *c)
+{
+    if (c->charge.share && c->charge.share->reader == c)
+        c->charge.share->reader = NULL;
+}
 
 /* ---- parse.c ------------------------------------------------------------------------------------ */
 

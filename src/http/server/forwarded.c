@@ -204,7 +204,7 @@ void mcp__http_ip_write(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
     }
 }
 
-static bool is_loopback(const mcp__http_ip *ip)
+bool mcp__http_ip_is_loopback(const mcp__http_ip *ip)
 {
     static const unsigned char one[16] = {[15] = 1};
     return (is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip->bytes, one, sizeof(one)) == 0;
@@ -214,7 +214,7 @@ static bool is_loopback(const mcp__http_ip *ip)
 static void write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip network = *ip;
-    if (is_v4(ip) || is_loopback(ip)) {
+    if (is_v4(ip) || mcp__http_ip_is_loopback(ip)) {
         mcp__http_ip_write(ip, to);
         return;
     }
@@ -324,33 +324,16 @@ void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value)
         read_entry(c, cut(&value, ',', &more));
 }
 
-static bool is_forwarded(const mcp_http_connection *c)
-{
-    return c->forwarded == MCP__HTTP_CLIENT || c->forwarded == MCP__HTTP_PROXY;
-}
-
 static bool names_loopback(const char *address)
 {
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
-bool mcp__http_is_local(const mcp_http_connection *c)
-{
-    bool here = c->trusted || (c->address && names_loopback(c->address->text));
-    return here && (!is_forwarded(c) || is_loopback(&c->client_ip));
-}
-
-const char *mcp__http_caller(const mcp_http_connection *c)
-{
-    const mcp__http_address *a = c->client ? c->client : c->address;
-    return a ? a->text : NULL;
 }
 
 void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip ip;
     to[0] = 0;
-    if (is_forwarded(c))
+    if (mcp__http_is_forwarded(c))
         mcp__http_ip_write(&c->client_ip, to);
     else if (c->peer_name && mcp__http_ip_read_host(mcp_str_from(c->peer_name), &ip))
         mcp__http_ip_write(&ip, to);
@@ -401,6 +384,7 @@ mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *addre
 {
     mcp__http_refusal why =
         address ? find(c->http, mcp_str_from(address), &c->address) : MCP__HTTP_FINE;
+    c->local = c->trusted || (c->address && names_loopback(c->address->text));
     if (why || !c->address || c->proxy || c->address->count <= max_of(c))
         return why;
     return MCP__HTTP_MANY_PER_ADDRESS;
@@ -409,8 +393,6 @@ mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *addre
 mcp__http_refusal mcp__http_count_client(mcp_http_connection *c)
 {
     char text[MCP__HTTP_IP_TEXT];
-    if (!is_forwarded(c))
-        return MCP__HTTP_FINE;
     write_account(&c->client_ip, text);
     leave(c->http, &c->client);
     mcp__http_refusal why = find(c->http, mcp_str_from(text), &c->client);

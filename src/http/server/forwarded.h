@@ -35,6 +35,7 @@ bool mcp__http_ip_read(mcp_str s, mcp__http_ip *ret);
 bool mcp__http_ip_read_host(mcp_str s, mcp__http_ip *ret);
 /* As in RFC 5952; IPv4, mapped too, with dots. */
 void mcp__http_ip_write(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT]);
+bool mcp__http_ip_is_loopback(const mcp__http_ip *ip);
 bool mcp__http_network_read(mcp_str s, mcp__http_network *ret);
 bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip);
 
@@ -45,16 +46,13 @@ int mcp__http_proxies_set(mcp_http *http);
 bool mcp__http_is_proxy(const mcp_http *http, const mcp_http_connection_options *o);
 /* One field X-Forwarded-For of a trusted proxy. */
 void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value);
-/* Counts a connection of the peer's address. It is counted even where it is refused. */
+/* Settles whether the transport's peer is on this machine, and counts its connection, even where it is refused. */
 mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address);
-/* While its request lasts the connection of a proxy is one of the client's address. */
+/* While its request lasts the connection of a proxy is one of the client's address: for a request that was
+ * forwarded. */
 mcp__http_refusal mcp__http_count_client(mcp_http_connection *c);
 void mcp__http_uncount_client(mcp_http_connection *c);
 void mcp__http_uncount(mcp_http_connection *c);
-/* What limits per caller go by without a principal; NULL: not known. Valid as long as the request. */
-const char *mcp__http_caller(const mcp_http_connection *c);
-/* The request comes from this machine, as far as proxies on this machine say. */
-bool mcp__http_is_local(const mcp_http_connection *c);
 /* For the log; "": not known. */
 void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT]);
 

@@ -241,13 +241,8 @@ void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user
 
 /* ---- time ------------------------------------------------------------------------------------------------- */
 
-int64_t mcp__http_now(const mcp_http *http)
-{
-    return http->options.clock ? http->options.clock(http->clock_user) : http->now;
-}
-
-void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user), int64_t (*clock)(void *user),
-                          void *user)
+void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
+                               int64_t (*clock)(void *user), void *user)
 {
     if (!http->options.date) {
         http->options.date = date;
@@ -365,11 +360,6 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
     }
     mcp__http_leave(http);
     return cut;
-}
-
-bool mcp__http_same_principal(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static void end_sessions(mcp__link *sessions, const char *principal)

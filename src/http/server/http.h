@@ -83,6 +83,11 @@ static inline void mcp__http_touch(mcp_http *http)
     if (http->depth == 0 && http->options.clock)
         http->now = http->options.clock(http->clock_user);
 }
+/* The time at this moment; http->now is that of the call which is being handled. */
+static inline int64_t mcp__http_now(const mcp_http *http)
+{
+    return http->options.clock ? http->options.clock(http->clock_user) : http->now;
+}
 /* Something has to be done at the next tick, which should be soon. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
 /* The deadline is earlier than who asked for it last knows. */

@@ -32,10 +32,8 @@ static const mcp_str methods[MCP__HTTP_METHODS] = {
 
 static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
 
-static const int statuses[MCP__HTTP_STATUSES] = {200, 202, 204, 400, 401, 403, 404, 405, 406,
-                                                 408, 413, 414, 415, 417, 429, 431, 503, 505};
-
-static const uint64_t buckets[MCP__HTTP_BUCKETS] = {1, 2, 5, 10, 25, 100, 250, 1000, 5000, 30000};
+const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {1,   2,   5,    10,   25,
+                                                       100, 250, 1000, 5000, 30000};
 
 unsigned mcp__http_metric_of(mcp_str method)
 {
@@ -49,25 +47,6 @@ unsigned mcp__http_metric_of(mcp_str method)
 mcp_str mcp__http_metric_name(unsigned metric)
 {
     return methods[metric < MCP__HTTP_METHODS ? metric : 1];
-}
-
-void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration)
-{
-    mcp__http_metrics *m = &http->metrics;
-    unsigned result = status == 0 ? 2 : code != 0 || status >= 400;
-    m->answered[metric][result]++;
-    for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
-        if (statuses[i] == status) {
-            m->by_status[i]++;
-            break;
-        }
-    }
-    size_t bucket = 0;
-    uint64_t ms = duration > 0 ? (uint64_t)duration : 0;
-    while (bucket < MCP__HTTP_BUCKETS && ms > buckets[bucket])
-        bucket++;
-    m->duration[bucket]++;
-    m->duration_sum += ms;
 }
 
 /* ---- what there is ------------------------------------------------------------------------------------------ */
@@ -292,11 +271,11 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
     for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
         if (m->by_status[i])
             mcp__buf_printf(b, "%s{status=\"%d\"} %" PRIu64 "\n", metrics[RESPONSES].name,
-                            statuses[i], m->by_status[i]);
+                            mcp__http_statuses[i].status, m->by_status[i]);
     }
     put_head(b, DURATION);
     put_durations(b, DURATION, NULL,
-                  &(durations){.bounds_ms = buckets,
+                  &(durations){.bounds_ms = mcp__http_buckets,
                                .counts = m->duration,
                                .n_bounds = MCP__HTTP_BUCKETS,
                                .sum_ms = m->duration_sum});

@@ -20,7 +20,7 @@ enum {
     MCP__HTTP_METHODS = 20,
     MCP__HTTP_RESULTS = 3,
     MCP__HTTP_BUCKETS = 10,
-    MCP__HTTP_STATUSES = 20
+    MCP__HTTP_STATUSES = 18
 };
 
 typedef struct mcp__http_metrics {
@@ -37,7 +37,8 @@ typedef struct mcp__http_metrics {
 /* The row of a method; 0 for none, and one for all that are unknown. */
 unsigned mcp__http_metric_of(mcp_str method);
 mcp_str mcp__http_metric_name(unsigned metric);
-void mcp__http_count(mcp_http *http, unsigned metric, int status, int code, int64_t duration);
+/* Of the histogram of durations: milliseconds, ascending. */
+extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* What access rules hide from the principal is not named. */
 void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
 

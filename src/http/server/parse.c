@@ -44,7 +44,8 @@ static int on_message_begin(llhttp_t *parser)
     c->refusal = MCP__HTTP_FINE;
     c->principal = NULL;
     c->forwarded = MCP__HTTP_DIRECT;
-    mcp__http_uncount_client(c);
+    if (c->client)
+        mcp__http_uncount_client(c);
     c->cors = c->stream_only = c->whole = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
@@ -344,7 +345,8 @@ static void keep_input(mcp_http_connection *c, mcp_str bytes)
 static void look_at_memory(mcp_http_connection *c)
 {
     mcp__http_connection_charge(c);
-    if (c->starved || !c->resume_input || !mcp__http_starves(c))
+    bool partial = c->phase == MCP__HTTP_HEAD || c->phase == MCP__HTTP_BODY;
+    if (!partial || c->starved || !c->resume_input || !mcp__http_starves(c))
         return;
     c->starved = true;
     c->starved_at = c->http->now;

@@ -114,10 +114,7 @@ static const struct refusal {
     [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
 };
 
-static const struct {
-    int status;
-    mcp_str line;
-} lines[] = {
+const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {
     {200, {"HTTP/1.1 200 OK\r\n", 17}},
     {202, {"HTTP/1.1 202 Accepted\r\n", 23}},
     {204, {"HTTP/1.1 204 No Content\r\n", 25}},
@@ -156,10 +153,11 @@ static void put_cors(mcp_http_connection *c, mcp__buf *b)
 void mcp__http_put_head(mcp_http_connection *c, int status)
 {
     mcp__buf *b = &c->http->out;
-    size_t i = 0;
-    while (lines[i].status != status && i + 1 < MCP__COUNT(lines))
+    uint8_t i = 0;
+    while (mcp__http_statuses[i].status != status && i + 1 < MCP__HTTP_STATUSES)
         i++;
-    mcp__buf_str(b, lines[i].line);
+    c->status_row = i;
+    mcp__buf_str(b, mcp__http_statuses[i].line);
     if (c->http->options.date) {
         mcp__buf_lit(b, "Date: ");
         mcp__buf_str(b, c->http->options.date(c->http->date_user));

@@ -74,9 +74,3 @@ void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t
     timer->armed = true;
     *heap = merge(*heap, timer);
 }
-
-void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due)
-{
-    if (!timer->armed || due < timer->due)
-        mcp__http_timer_set(heap, timer, due);
-}

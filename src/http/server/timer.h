@@ -13,9 +13,14 @@ typedef struct mcp__http_timer {
 } mcp__http_timer;
 
 void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
+void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
 /* Only if that is earlier: one that fires too early is set again by its owner, which costs less than
  * moving it at each event. */
-void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
-void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
+static inline void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer,
+                                          int64_t due)
+{
+    if (!timer->armed || due < timer->due)
+        mcp__http_timer_set(heap, timer, due);
+}
 
 #endif
