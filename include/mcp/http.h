@@ -186,8 +186,8 @@ MCP_API void mcp_http_free(mcp_http *http);
 MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
 /* The `date` and `clock` of whoever brings the bytes, for options that have none. Before the first
  * connection. */
-MCP_API void mcp_http_lend_clocks(mcp_http *http, mcp_str (*date)(void *user),
-                                  int64_t (*clock)(void *user), void *user);
+MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
+                                       int64_t (*clock)(void *user), void *user);
 /* Where lines go that a person should see: which limit was met, and how often, for each at most one line in ten
  * seconds. NULL, the default: nowhere. */
 MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user),

@@ -194,20 +194,6 @@ static int random_bytes(void *bytes, size_t len, void *user)
     return MCP_OK;
 }
 
-static mcp_str date_of(void *arg)
-{
-    mcp_listener *l = arg;
-
-    return mcp__date_now(&l->net->date);
-}
-
-static int64_t clock_of(void *arg)
-{
-    mcp_listener *l = arg;
-
-    return mcp_loop_now(l->net->loop);
-}
-
 static void warn(const char *line, void *user)
 {
     mcp_listener *l = user;
@@ -256,7 +242,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
     mcp_http_lend_log(l->http, warn, l);
-    mcp_http_lend_clocks(l->http, date_of, clock_of, l);
+    mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, l->net);
     return MCP_OK;
 }
 

@@ -1,4 +1,5 @@
-/* net.c: the sockets of a loop: one epoll set of our own, which libuv sees as a single descriptor.
+/* net.c: what the sockets of a loop share: one epoll set of our own, which libuv sees as a single descriptor, and
+ * the clocks.
  *
  * What may surprise: there is no libuv handle per connection. A socket costs its own struct and nothing
  * else, is gone as soon as it is closed, and a turn with many ready sockets is one call of epoll_wait
@@ -10,7 +11,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io/http_server/net.h"
@@ -129,6 +132,45 @@ void mcp__net_remove(mcp__net *net, mcp__link *listener)
     mcp__list_remove(listener);
     if (mcp__list_empty(&net->listeners))
         uv_unref((uv_handle_t *)&net->poll);
+}
+
+/* ---- the clocks ------------------------------------------------------------------------------------ */
+
+static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+mcp_str mcp__date_text(mcp__date *date, int64_t second)
+{
+    time_t at = (time_t)second;
+    struct tm t;
+
+    if (date->len && date->second == second)
+        return (mcp_str){date->text, date->len};
+    if (!gmtime_r(&at, &t))
+        t = (struct tm){.tm_mday = 1, .tm_year = 70, .tm_wday = 4};
+    int len = snprintf(date->text, sizeof(date->text), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                       days[t.tm_wday], t.tm_mday, months[t.tm_mon], 1900 + t.tm_year, t.tm_hour,
+                       t.tm_min, t.tm_sec);
+    date->second = second;
+    date->len = len > 0 ? (size_t)len : 0;
+    return (mcp_str){date->text, date->len};
+}
+
+mcp_str mcp__net_date(void *user)
+{
+    mcp__net *net = user;
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return mcp__date_text(&net->date, (int64_t)now.tv_sec);
+}
+
+int64_t mcp__net_clock(void *user)
+{
+    const mcp__net *net = user;
+
+    return mcp_loop_now(net->loop);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------------- */

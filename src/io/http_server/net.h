@@ -12,20 +12,14 @@
 typedef struct mcp__net mcp__net;
 typedef struct mcp__connection mcp__connection;
 
-/* ---- date.c -------------------------------------------------------------------------------------- */
+/* ---- net.c: the sockets of one loop ------------------------------------------------------------- */
 
-/* Zero-initialized. */
+/* A date as text, made once per second. Zero-initialized. */
 typedef struct mcp__date {
     int64_t second; /* since 1970 */
     size_t len;     /* 0: nothing yet */
     char text[80];
 } mcp__date;
-
-/* "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7); valid until the next call. */
-mcp_str mcp__date_text(mcp__date *date, int64_t second);
-mcp_str mcp__date_now(mcp__date *date);
-
-/* ---- net.c: the sockets of one loop ------------------------------------------------------------- */
 
 /* Something in the epoll set; the first member of what it belongs to. */
 typedef struct mcp__socket {
@@ -66,6 +60,11 @@ int mcp__net_get(mcp_loop *loop, mcp__net **ret, mcp_error *error);
 int mcp__net_watch(mcp__net *net, mcp__socket *socket, uint32_t events);
 /* Closes the descriptor, which takes it out of the set. */
 void mcp__net_close(mcp__socket *socket);
+/* "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7), whatever the locale; valid until the next call. */
+mcp_str mcp__date_text(mcp__date *date, int64_t second);
+/* For mcp_http_set_clock_source(), with the net as user: the date now; milliseconds. */
+mcp_str mcp__net_date(void *user);
+int64_t mcp__net_clock(void *user);
 /* Listeners are what keeps the loop running. */
 void mcp__net_add(mcp__net *net, mcp__link *listener);
 void mcp__net_remove(mcp__net *net, mcp__link *listener);
