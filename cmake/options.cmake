@@ -29,8 +29,9 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-                    -Wundef -Wcast-qual -Wvla -Wwrite-strings -Wpointer-arith)
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wundef -Wcast-qual -Wvla -Wwrite-strings
+                    -Wpointer-arith $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+                    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(MCP_WERROR)
     add_compile_options(-Werror)
 endif()

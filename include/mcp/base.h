@@ -47,7 +47,11 @@ typedef struct mcp_str {
 } mcp_str;
 
 /* A mcp_str of a string literal, at compile time. */
+#ifdef __cplusplus
+#define MCP_STR(literal) (mcp_str{"" literal, sizeof(literal) - 1})
+#else
 #define MCP_STR(literal) ((mcp_str){"" literal, sizeof(literal) - 1})
+#endif
 
 /* A mcp_str over a NUL-terminated string; NULL gives the empty string. */
 static inline mcp_str mcp_str_from(const char *s)
@@ -96,18 +100,17 @@ typedef struct mcp_allocator {
     X(EPROTOCOL, 15, "the peer broke the protocol")   \
     X(EFILES, 16, "no file descriptor is left")
 
-/* Positive outcomes; each function names those that it can return. */
-enum {
+/* What functions return, as an int. */
+typedef enum mcp_outcome {
+    /* Not failures; each function names those that it can return. */
     MCP_OK = 0,
     MCP_PENDING = 1,
     MCP_INPUT_REQUIRED = 2,
-};
-
-enum {
+/* Failures. */
 #define MCP_ERROR_ENUM(name, number, text) MCP_##name = -(number),
     MCP_ERROR_MAP(MCP_ERROR_ENUM)
 #undef MCP_ERROR_ENUM
-};
+} mcp_outcome;
 
 /* "MCP_ENOMEM" and "out of memory"; static storage. An unknown code gives "MCP_E?" and
  * "unknown error". */
@@ -131,9 +134,29 @@ typedef struct mcp_error {
  * that is not set is MCP_EINVAL. In an array each element has the same `size`. In a struct that the library
  * hands out `size` says which fields it knows. docs/api-stability.md has the whole promise.
  *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
+#ifndef __cplusplus
 #define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
+#endif
 
 #ifdef __cplusplus
 }
+
+/* ---- C++ -------------------------------------------------------------------------------------- */
+
+/* No exception may leave a function that is called by the library: what lies in between is C. */
+
+namespace mcp
+{
+/* The same in C++: a struct that knows its size and is zero otherwise.
+ *     mcp::sized<mcp_server_options> options;
+ *     options.name = "hello";
+ *     mcp_server_new(&options, &server, &err); */
+template <class T> struct sized : T {
+    sized() : T()
+    {
+        this->size = sizeof(T);
+    }
+};
+} // namespace mcp
 #endif
 #endif

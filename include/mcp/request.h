@@ -61,10 +61,10 @@ MCP_API char *mcp_request_strdup(mcp_request *req, mcp_str s);
 
 /* ---- hints that several things carry -------------------------------------------------------------- */
 
-enum {
+typedef enum mcp_audience {
     MCP_AUDIENCE_USER = 1,
     MCP_AUDIENCE_ASSISTANT = 2,
-};
+} mcp_audience;
 
 /* 2026-07-28, server/resources, "Annotations". */
 typedef struct mcp_annotations {
@@ -163,10 +163,10 @@ MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
 /* ---- replying: errors ------------------------------------------------------------------------------- */
 
 /* JSON-RPC codes for mcp_reply_fail(). A code of your own lies outside of -32768 … -32000. */
-enum {
+typedef enum mcp_code {
     MCP_CODE_INVALID_PARAMS = -32602,
     MCP_CODE_INTERNAL = -32603,
-};
+} mcp_code;
 
 /* Makes the reply an error, whatever was added before; `return mcp_reply_fail(...)`. The message is for
  * people and models: what happened, where, what to do. Returns a negative code that makes the engine

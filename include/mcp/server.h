@@ -300,7 +300,7 @@ typedef enum mcp_usage_kind {
     MCP_USAGE_KINDS
 } mcp_usage_kind;
 
-enum { MCP_USAGE_BUCKETS = 5 };
+#define MCP_USAGE_BUCKETS 5
 
 /* What requests of one tool or source came to, of all channels, since it was first registered or mounted. Everything is
  * a sum but `in_flight`, so what several processes count can be added up. Each request that ended is counted in exactly

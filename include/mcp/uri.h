@@ -148,10 +148,17 @@ typedef struct mcp_uri_value {
 } mcp_uri_value;
 
 /* A string value for an array of values: MCP_URI_VALUE("path", mcp_str_from(path)). */
+#ifdef __cplusplus
+#define MCP_URI_VALUE(variable, text)                         \
+    {                                                         \
+        MCP_STR(variable), (text), MCP_URI_STRING, nullptr, 0 \
+    }
+#else
 #define MCP_URI_VALUE(variable, text)               \
     {                                               \
         .name = MCP_STR(variable), .string = (text) \
     }
+#endif
 
 /* The longest expansion, in bytes. */
 #define MCP_URI_MAX_EXPANSION ((size_t)1 << 20)

@@ -29,5 +29,19 @@ for path in "$include"/mcp/*.h; do
         echo "ok $number - $header as C++17 # skip there is no C++ compiler"
     fi
 done
+# What there is for C++ alone.
+header=outside/cpp.cpp
+here=$(dirname "$0")
+for std in 17 20; do
+    number=$((number + 1))
+    if [ -z "$cxx" ]; then
+        echo "ok $number - $header as C++$std # skip there is no C++ compiler"
+    elif "$cxx" -std=c++$std $flags -I"$include" "$here/$header"; then
+        echo "ok $number - $header as C++$std"
+    else
+        echo "not ok $number - $header as C++$std"
+        failed=1
+    fi
+done
 echo "1..$number"
 exit $failed

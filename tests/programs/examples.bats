@@ -45,6 +45,18 @@ complete() {
     eras hello hello
 }
 
+@test "cpp: handlers that throw" {
+    [ -x "$examples/cpp" ] || skip "there is no C++ compiler"
+    [ "$("$MCPCTL" read length:abc -- "$examples/cpp")" = 'abc has 3 bytes' ]
+    roots() {
+        call sqrt '{"of":2}'
+        text 1.41421
+        call sqrt '{"of":-1}'
+        is '["A negative number has no square root: give one from 0 on",true]' '[.content[0].text, .isError]'
+    }
+    eras roots cpp
+}
+
 @test "tool: arguments and results that have schemas" {
     converts() {
         result tools/list '{}'
