@@ -723,7 +723,8 @@ int64_t mcp_channel_deadline(const mcp_channel *channel)
 {
     if (channel->closed)
         return INT64_MAX;
-    int64_t ours = mcp__outgoing_deadline(channel);
+    int64_t ours =
+        mcp__list_empty(&channel->outgoing) ? INT64_MAX : mcp__outgoing_deadline(channel);
     int64_t roles = channel->role->deadline(channel);
     return MCP__MIN(ours, roles);
 }

@@ -84,7 +84,7 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
     if (*ret)
         return MCP_OK;
     char known[128] = "";
-    for (size_t i = 0, at = 0; i < mcp__revision_count; i++) {
+    for (size_t i = 0, at = 0; i < MCP__REVISIONS; i++) {
         mcp_str r = mcp_str_from(mcp__revisions[i].name);
         if (at + r.len + 3 > sizeof(known))
             break;

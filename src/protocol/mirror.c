@@ -3,24 +3,7 @@
  */
 #include "protocol/mirror.h"
 
-static const char sentinel_head[] = "=?base64?", sentinel_tail[] = "?=";
-
 /* ---- the parts ------------------------------------------------------------------------------------- */
-
-const char *mcp__mirror_name(mcp_str method)
-{
-    static const struct {
-        const char *method, *param;
-    } named[] = {
-        {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
-        {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
-    };
-    for (size_t i = 0; i < MCP__COUNT(named); i++) {
-        if (mcp_str_eq(method, mcp_str_from(named[i].method)))
-            return named[i].param;
-    }
-    return NULL;
-}
 
 const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *arguments)
 {
@@ -31,16 +14,6 @@ const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *argu
 }
 
 /* ---- values ---------------------------------------------------------------------------------------- */
-
-bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
-{
-    size_t head = sizeof(sentinel_head) - 1, tail = sizeof(sentinel_tail) - 1;
-    if (value.len < head + tail || memcmp(value.ptr, sentinel_head, head) != 0 ||
-        memcmp(value.ptr + value.len - tail, sentinel_tail, tail) != 0)
-        return false;
-    *text = (mcp_str){value.ptr + head, value.len - head - tail};
-    return true;
-}
 
 static bool is_space(char c)
 {

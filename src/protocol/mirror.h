@@ -28,12 +28,34 @@ void mcp__mirror_free(const mcp_allocator *allocator, mcp__mirror *mirror);
 /* What the arguments have for it, or NULL. */
 const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *arguments);
 /* The parameter that Mcp-Name repeats for this method, or NULL. */
-const char *mcp__mirror_name(mcp_str method);
+static inline const char *mcp__mirror_name(mcp_str method)
+{
+    static const struct {
+        const char *method, *param;
+    } named[] = {
+        {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
+        {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(named); i++) {
+        if (mcp_str_eq(method, mcp_str_from(named[i].method)))
+            return named[i].param;
+    }
+    return NULL;
+}
 
 /* Appends a value as a header carries it: plain, or in Base64 between marks. */
 void mcp__mirror_put(mcp__buf *b, mcp_str value);
 /* Whether a header's value is in Base64; *text is what stands between the marks. */
-bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text);
+static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
+{
+    static const char head[] = "=?base64?", tail[] = "?=";
+    size_t head_len = sizeof(head) - 1, marks = sizeof(head) + sizeof(tail) - 2;
+    if (value.len < marks || memcmp(value.ptr, head, head_len) != 0 ||
+        memcmp(value.ptr + value.len - 2, tail, 2) != 0)
+        return false;
+    *text = (mcp_str){value.ptr + head_len, value.len - marks};
+    return true;
+}
 /* Whether two texts are one number, digit for digit and whatever its form: "1e3", "1000" and "1000.0" are. False
  * also where one is not a number as JSON writes them. */
 bool mcp__mirror_same_number(mcp_str a, mcp_str b);

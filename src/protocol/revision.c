@@ -7,125 +7,106 @@
 
 #include "json/json.h"
 
-const mcp__revision mcp__revisions[] = {
-    {
-        .name = "2026-07-28",
-        .bit = MCP__IN_2026_07_28,
-        .modern = true,
-        .no_id = MCP__NO_ID_ABSENT,
-        .tool_errors = true,
-        .not_found = MCP__INVALID_PARAMS,
-        .undeclared = MCP__MISSING_CAPABILITY,
-        .result_type = true,
-        .caching = true,
-        .completions = true,
-        .title = true,
-        .icons = true,
-        .object_meta = true,
-        .last_modified = true,
-        .tool_annotations = true,
-        .output_schema = true,
-        .output_schema_any = true,
-        .implementation_extras = true,
-        .audio = true,
-        .resource_link = true,
-        .structured = true,
-        .structured_any = true,
-        .progress_message = true,
-        .input_results = true,
-        .elicitation = true,
-        .elicitation_modes = true,
-        .sampling_tools = true,
-        .tasks = MCP__TASKS_EXTENSION,
-        .version_header = true,
-        .extensions = true,
-    },
-    {
-        .name = "2025-11-25",
-        .bit = MCP__IN_2025_11_25,
-        .no_id = MCP__NO_ID_ABSENT,
-        .tool_errors = true,
-        .not_found = MCP__LEGACY_NOT_FOUND,
-        .undeclared = MCP__INVALID_PARAMS,
-        .completions = true,
-        .title = true,
-        .icons = true,
-        .object_meta = true,
-        .last_modified = true,
-        .tool_annotations = true,
-        .output_schema = true,
-        .implementation_extras = true,
-        .audio = true,
-        .resource_link = true,
-        .structured = true,
-        .progress_message = true,
-        .elicitation = true,
-        .elicitation_modes = true,
-        .elicitation_id = true,
-        .url_required = true,
-        .sampling_tools = true,
-        .tasks = MCP__TASKS_ASKED,
-        .primes = true,
-        .version_header = true,
-    },
-    {
-        .name = "2025-06-18",
-        .bit = MCP__IN_2025_06_18,
-        .not_found = MCP__LEGACY_NOT_FOUND,
-        .undeclared = MCP__INVALID_PARAMS,
-        .completions = true,
-        .title = true,
-        .object_meta = true,
-        .last_modified = true,
-        .tool_annotations = true,
-        .output_schema = true,
-        .audio = true,
-        .resource_link = true,
-        .structured = true,
-        .progress_message = true,
-        .elicitation = true,
-        .version_header = true,
-    },
-    {
-        .name = "2025-03-26",
-        .bit = MCP__IN_2025_03_26,
-        .batches = true,
-        .not_found = MCP__LEGACY_NOT_FOUND,
-        .undeclared = MCP__INVALID_PARAMS,
-        .completions = true,
-        .tool_annotations = true,
-        .audio = true,
-        .progress_message = true,
-    },
-    {
-        .name = "2024-11-05",
-        .bit = MCP__IN_2024_11_05,
-        .not_found = MCP__LEGACY_NOT_FOUND,
-        .undeclared = MCP__INVALID_PARAMS,
-    },
+const mcp__revision mcp__revisions[MCP__REVISIONS] = {
+    [MCP__ROW_2026_07_28] =
+        {
+            .name = "2026-07-28",
+            .modern = true,
+            .no_id = MCP__NO_ID_ABSENT,
+            .tool_errors = true,
+            .not_found = MCP__INVALID_PARAMS,
+            .undeclared = MCP__MISSING_CAPABILITY,
+            .result_type = true,
+            .caching = true,
+            .completions = true,
+            .title = true,
+            .icons = true,
+            .object_meta = true,
+            .last_modified = true,
+            .tool_annotations = true,
+            .output_schema = true,
+            .output_schema_any = true,
+            .implementation_extras = true,
+            .audio = true,
+            .resource_link = true,
+            .structured = true,
+            .structured_any = true,
+            .progress_message = true,
+            .input_results = true,
+            .elicitation = true,
+            .elicitation_modes = true,
+            .sampling_tools = true,
+            .tasks = MCP__TASKS_EXTENSION,
+            .version_header = true,
+            .extensions = true,
+        },
+    [MCP__ROW_2025_11_25] =
+        {
+            .name = "2025-11-25",
+            .no_id = MCP__NO_ID_ABSENT,
+            .tool_errors = true,
+            .not_found = MCP__LEGACY_NOT_FOUND,
+            .undeclared = MCP__INVALID_PARAMS,
+            .completions = true,
+            .title = true,
+            .icons = true,
+            .object_meta = true,
+            .last_modified = true,
+            .tool_annotations = true,
+            .output_schema = true,
+            .implementation_extras = true,
+            .audio = true,
+            .resource_link = true,
+            .structured = true,
+            .progress_message = true,
+            .elicitation = true,
+            .elicitation_modes = true,
+            .elicitation_id = true,
+            .url_required = true,
+            .sampling_tools = true,
+            .tasks = MCP__TASKS_ASKED,
+            .primes = true,
+            .version_header = true,
+        },
+    [MCP__ROW_2025_06_18] =
+        {
+            .name = "2025-06-18",
+            .not_found = MCP__LEGACY_NOT_FOUND,
+            .undeclared = MCP__INVALID_PARAMS,
+            .completions = true,
+            .title = true,
+            .object_meta = true,
+            .last_modified = true,
+            .tool_annotations = true,
+            .output_schema = true,
+            .audio = true,
+            .resource_link = true,
+            .structured = true,
+            .progress_message = true,
+            .elicitation = true,
+            .version_header = true,
+        },
+    [MCP__ROW_2025_03_26] =
+        {
+            .name = "2025-03-26",
+            .batches = true,
+            .not_found = MCP__LEGACY_NOT_FOUND,
+            .undeclared = MCP__INVALID_PARAMS,
+            .completions = true,
+            .tool_annotations = true,
+            .audio = true,
+            .progress_message = true,
+        },
+    [MCP__ROW_2024_11_05] =
+        {
+            .name = "2024-11-05",
+            .not_found = MCP__LEGACY_NOT_FOUND,
+            .undeclared = MCP__INVALID_PARAMS,
+        },
 };
-const size_t mcp__revision_count = MCP__COUNT(mcp__revisions);
-
 const char *mcp_revision(size_t i)
 {
-    return i < mcp__revision_count ? mcp__revisions[i].name : NULL;
-}
-
-const mcp__revision *mcp__revision_find(mcp_str name)
-{
-    for (size_t i = 0; i < mcp__revision_count; i++) {
-        if (mcp_str_eq(name, mcp_str_from(mcp__revisions[i].name)))
-            return &mcp__revisions[i];
-    }
-    return NULL;
-}
-
-const mcp__revision *mcp__revision_newest(bool modern)
-{
-    const mcp__revision *r = mcp__revisions;
-    while (r->modern != modern)
-        r++;
-    return r;
+    return i < MCP__REVISIONS ? mcp__revisions[i].name : NULL;
 }
 
 const mcp__revision *mcp__revision_negotiate(mcp_str requested)
@@ -137,7 +118,7 @@ const mcp__revision *mcp__revision_negotiate(mcp_str requested)
 void mcp__put_modern_revisions(mcp__buf *b)
 {
     mcp__json_list array = mcp__json_begin_array(b);
-    for (size_t i = 0; i < mcp__revision_count; i++) {
+    for (size_t i = 0; i < MCP__REVISIONS; i++) {
         if (!mcp__revisions[i].modern)
             continue;
         mcp__json_next(&array);

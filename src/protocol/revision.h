@@ -16,9 +16,20 @@ typedef enum mcp__tasks_form {
     MCP__TASKS_EXTENSION, /* the extension io.modelcontextprotocol/tasks: the server decides */
 } mcp__tasks_form;
 
+/* The rows of the table, newest first; modern ones stand before legacy ones. To add a revision, add its name here and
+ * its row in revision.c. */
+enum {
+    MCP__ROW_2026_07_28,
+    MCP__ROW_2025_11_25,
+    MCP__ROW_2025_06_18,
+    MCP__ROW_2025_03_26,
+    MCP__ROW_2024_11_05,
+    MCP__REVISIONS,
+    MCP__ROW_NEWEST_LEGACY = MCP__ROW_2025_11_25,
+};
+
 typedef struct mcp__revision {
     const char *name;
-    unsigned bit; /* its place in a method's set of revisions */
 
     bool modern;      /* per-request _meta, server/discover; else initialize and a session */
     bool batches;     /* arrays of messages */
@@ -65,14 +76,31 @@ typedef struct mcp__revision {
     bool extensions;     /* in capabilities */
 } mcp__revision;
 
-/* Newest first. */
-extern const mcp__revision mcp__revisions[];
-extern const size_t mcp__revision_count;
+MCP__SHARED extern const mcp__revision mcp__revisions[MCP__REVISIONS];
 
+static inline unsigned mcp__revision_index(const mcp__revision *r)
+{
+    return (unsigned)(r - mcp__revisions);
+}
+/* Its place in a method's set of revisions. */
+static inline unsigned mcp__revision_bit(const mcp__revision *r)
+{
+    return 1u << mcp__revision_index(r);
+}
 /* The row with that name, or NULL. */
-MCP__SHARED const mcp__revision *mcp__revision_find(mcp_str name);
+static inline const mcp__revision *mcp__revision_find(mcp_str name)
+{
+    for (size_t i = 0; i < MCP__REVISIONS; i++) {
+        if (mcp_str_eq(name, mcp_str_from(mcp__revisions[i].name)))
+            return &mcp__revisions[i];
+    }
+    return NULL;
+}
 /* The newest of the modern or of the legacy ones. */
-const mcp__revision *mcp__revision_newest(bool modern);
+static inline const mcp__revision *mcp__revision_newest(bool modern)
+{
+    return &mcp__revisions[modern ? 0 : MCP__ROW_NEWEST_LEGACY];
+}
 /* The row by which the answer to initialize is written for a client that asks for `requested`: its own
  * when it is a legacy one, else the newest legacy one. */
 const mcp__revision *mcp__revision_negotiate(mcp_str requested);
@@ -98,16 +126,11 @@ enum {
 
 /* Sets of revisions, for the table of methods. */
 enum {
-    MCP__IN_2024_11_05 = 1 << 0,
-    MCP__IN_2025_03_26 = 1 << 1,
-    MCP__IN_2025_06_18 = 1 << 2,
-    MCP__IN_2025_11_25 = 1 << 3,
-    MCP__IN_2026_07_28 = 1 << 4,
-    MCP__IN_LEGACY =
-        MCP__IN_2024_11_05 | MCP__IN_2025_03_26 | MCP__IN_2025_06_18 | MCP__IN_2025_11_25,
-    MCP__IN_MODERN = MCP__IN_2026_07_28,
-    MCP__IN_TASKS = MCP__IN_2025_11_25 | MCP__IN_2026_07_28,
-    MCP__IN_ALL = MCP__IN_LEGACY | MCP__IN_MODERN,
+    MCP__IN_ALL = (1 << MCP__REVISIONS) - 1,
+    MCP__IN_MODERN = (1 << MCP__ROW_NEWEST_LEGACY) - 1,
+    MCP__IN_LEGACY = MCP__IN_ALL & ~MCP__IN_MODERN,
+    MCP__IN_2025_11_25 = 1 << MCP__ROW_2025_11_25,
+    MCP__IN_TASKS = MCP__IN_2025_11_25 | MCP__IN_MODERN,
 };
 
 #endif

@@ -99,11 +99,9 @@ static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
     return mount ? spell_mounted(mount, uri, to, room) : spell_matched(server, uri, to, room);
 }
 
-bool mcp__may_read(const mcp_server *server, const char *principal, mcp_str uri)
+bool mcp__access_read(const mcp_server *server, const char *principal, mcp_str uri)
 {
     char spelled[SPELLED];
-    if (!server->access.may)
-        return true;
     return spell(server, uri, spelled, sizeof(spelled)) &&
            ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(spelled));
 }

@@ -6,7 +6,11 @@
 
 bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__entry *entry);
 /* A URI as it was spelled. */
-bool mcp__may_read(const mcp_server *server, const char *principal, mcp_str uri);
+bool mcp__access_read(const mcp_server *server, const char *principal, mcp_str uri);
+static inline bool mcp__may_read(const mcp_server *server, const char *principal, mcp_str uri)
+{
+    return !server->access.may || mcp__access_read(server, principal, uri);
+}
 /* A value that is proposed for a variable of a template; `uri` counts where the template spells no resource yet. */
 bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri);
 void mcp__access_free(mcp_server *server);

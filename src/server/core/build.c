@@ -72,17 +72,11 @@ static void on_timer(void *arg)
 }
 
 /* Without timers it waits for the end of the server. */
-static void free_soon(mcp__build *b)
+void mcp__build_unused(mcp__build *b)
 {
     const mcp_host *host = mcp_server_host(b->server);
     if (b->refs == 0 && b->retired && host && host->timer_start && host->timer_stop)
         b->timer = host->timer_start(0, on_timer, b, host->user);
-}
-
-static void build_unref(mcp__build *b)
-{
-    b->refs--;
-    free_soon(b);
 }
 
 void mcp__build_leave_host(mcp_server *server)
@@ -98,24 +92,7 @@ void mcp__build_leave_host(mcp_server *server)
 void mcp__build_enter_host(mcp_server *server)
 {
     for (mcp__link *l = server->retired.next; l != &server->retired; l = l->next)
-        free_soon(mcp__container(l, mcp__build, link));
-}
-
-void mcp__build_take(mcp_request *req)
-{
-    mcp__build *before = req->build;
-    req->build = req->server->build;
-    if (req->build)
-        req->build->refs++;
-    if (before)
-        build_unref(before);
-}
-
-void mcp__build_give(mcp_request *req)
-{
-    if (req->build)
-        build_unref(req->build);
-    req->build = NULL;
+        mcp__build_unused(mcp__container(l, mcp__build, link));
 }
 
 void mcp__build_free_all(mcp_server *server)
@@ -225,7 +202,7 @@ static void replace(mcp_server *server, offer *before)
     if (old) {
         old->retired = true;
         mcp__list_append(&server->retired, &old->link);
-        build_unref(old);
+        mcp__build_unref(old);
     }
     announce(server);
 }

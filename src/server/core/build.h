@@ -4,7 +4,7 @@
 
 #include <mcp/server.h>
 
-#include "server/core/registry.h"
+#include "server/core/request.h"
 
 /* What is released with a build, or with the server. */
 typedef struct mcp__closer {
@@ -26,8 +26,27 @@ typedef struct mcp__build {
     mcp_host_timer *timer;
 } mcp__build;
 
-void mcp__build_take(mcp_request *req);
-void mcp__build_give(mcp_request *req);
+/* Nobody needs it any more: it is released soon, if it is retired. */
+void mcp__build_unused(mcp__build *build);
+static inline void mcp__build_unref(mcp__build *build)
+{
+    if (--build->refs == 0)
+        mcp__build_unused(build);
+}
+static inline void mcp__build_give(mcp_request *req)
+{
+    if (req->build)
+        mcp__build_unref(req->build);
+    req->build = NULL;
+}
+/* The request needs the present one from now on. */
+static inline void mcp__build_take(mcp_request *req)
+{
+    if (req->server->build)
+        req->server->build->refs++;
+    mcp__build_give(req);
+    req->build = req->server->build;
+}
 /* The timers are the host's. */
 void mcp__build_leave_host(mcp_server *server);
 void mcp__build_enter_host(mcp_server *server);

@@ -115,11 +115,6 @@ void mcp__deadline_stop_all(mcp__session *session)
         mcp__deadline_stop(session->deadlines);
 }
 
-int64_t mcp__deadline_next(const mcp__session *session)
-{
-    return session->deadlines ? session->deadlines->deadline.due : INT64_MAX;
-}
-
 /* ---- too late -------------------------------------------------------------------------------------------- */
 
 static void time_out(mcp_request *req)

@@ -17,10 +17,9 @@ typedef struct mcp__deadline {
 
 /* Its handler will answer later: from now on its time runs, or runs anew. */
 void mcp__deadline_start(mcp_request *req);
-/* To be called before a request moves, goes or leaves its channel while that goes on. */
+/* To be called before a request with a session here moves, goes or leaves its channel. */
 void mcp__deadline_stop(mcp_request *req);
 void mcp__deadline_stop_all(mcp__session *session);
-int64_t mcp__deadline_next(const mcp__session *session);
 void mcp__deadline_tick(mcp__session *session, int64_t now);
 
 #endif

@@ -426,10 +426,3 @@ void mcp__hub_tick(mcp__session *session, int64_t now)
         return;
     session->due = tell(session) ? INT64_MAX : now + interval;
 }
-
-int64_t mcp__hub_deadline(const mcp__session *session)
-{
-    if (!session->channel->writable)
-        return INT64_MAX;
-    return session->due;
-}

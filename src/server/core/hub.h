@@ -34,7 +34,6 @@ void mcp__hub_watch_anew(mcp_server *server);
 /* There is something to tell. */
 void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);
-int64_t mcp__hub_deadline(const mcp__session *session);
 void mcp__hub_free(mcp_server *server);
 
 #endif

@@ -6,11 +6,6 @@
 
 /* ---- comparing ----------------------------------------------------------------------------------------- */
 
-static bool mirrors(const mcp_request *req)
-{
-    return req->in.channel->options.header != NULL;
-}
-
 static bool find_header(const mcp_request *req, const char *name, mcp_str *value)
 {
     mcp_channel *channel = req->in.channel;
@@ -68,8 +63,6 @@ static int compare(mcp_request *req, const char *header, mcp_str value, mcp_str 
 int mcp__mirror_check_revision(mcp_request *req)
 {
     static const char header[] = "MCP-Protocol-Version";
-    if (!mirrors(req))
-        return MCP_OK;
     const mcp_json *version = mcp_json_get(mcp_request_meta(req), MCP__META_REVISION);
     mcp_str value;
     if (!mcp_json_is(version, MCP_JSON_STRING))
@@ -91,8 +84,6 @@ static int compare_name(mcp_request *req, mcp_str expected)
 int mcp__mirror_check_method(mcp_request *req)
 {
     mcp_str method = req->in.message.method, value;
-    if (!mirrors(req))
-        return MCP_OK;
     int rc = take_value(req, "Mcp-Method", &value);
     if (rc == MCP_OK)
         rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
@@ -149,7 +140,7 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
 
 int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mcp_json *arguments)
 {
-    if (!mirrors(req) || !req->revision->modern)
+    if (!req->in.channel->options.header || !req->revision->modern)
         return MCP_OK;
     for (size_t i = 0; i < mirror->count; i++) {
         const mcp__mirrored *m = &mirror->items[i];

@@ -10,8 +10,6 @@
 #include "protocol/revision.h"
 #include "server/core/usage.h"
 
-enum { MCP__REVISIONS = 5 };
-
 typedef enum mcp__kind {
     MCP__RESOURCES = 0,
     MCP__TEMPLATES,

@@ -42,8 +42,9 @@ static int check_token(mcp_request *req, const mcp_json *meta)
 static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *meta)
 {
     const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
+    bool has_headers = req->in.channel->options.header != NULL;
     req->revision = mcp__revision_newest(true);
-    if (mcp__mirror_check_revision(req) != MCP_OK)
+    if (has_headers && mcp__mirror_check_revision(req) != MCP_OK)
         return NULL;
     if (!mcp_json_is(version, MCP_JSON_STRING)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
@@ -83,7 +84,7 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
                        "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is no log level");
         return NULL;
     }
-    return mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
+    return !has_headers || mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
 }
 
 /* What a peer may ask that has neither said its revision nor begun a session. */
@@ -95,7 +96,7 @@ static const mcp__revision *early_revision(mcp_request *req)
         return req->revision;
     mcp__buf served;
     mcp__buf_init(&served, &req->server->allocator, SIZE_MAX);
-    for (size_t i = 0; i < mcp__revision_count; i++)
+    for (size_t i = 0; i < MCP__REVISIONS; i++)
         mcp__buf_printf(&served, "%s%s", i ? ", " : "", mcp__revisions[i].name);
     mcp_reply_fail(req, MCP__INVALID_PARAMS,
                    "Invalid params: the request has no _meta with \"" MCP__META_REVISION
@@ -173,17 +174,26 @@ static bool offered(const mcp_server *server, const mcp__method *method)
     }
 }
 
+/* Whether it brings back what its client was asked for. */
+static bool has_input(const mcp_request *req)
+{
+    const mcp_json *params = req->in.message.params;
+    return req->method->again && req->revision->input_results &&
+           (mcp_json_get(params, "inputResponses") || mcp_json_get(params, "requestState"));
+}
+
 static void run_method(mcp_request *req)
 {
     mcp_str name = req->in.message.method;
     const mcp__method *method = find_method(name);
     int outcome;
-    if (method && (method->revisions & req->revision->bit) && offered(req->server, method)) {
+    if (method && (method->revisions & mcp__revision_bit(req->revision)) &&
+        offered(req->server, method)) {
         req->method = method;
         if (!method->lasts)
             mcp__build_take(req);
         outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
-        if (outcome == MCP_OK && method->again)
+        if (outcome == MCP_OK && has_input(req))
             outcome = mcp__input_open(req);
         if (outcome == MCP_OK)
             outcome = method->run(req);
@@ -217,14 +227,18 @@ void mcp__request_receive(mcp__incoming *in)
 
 void mcp__request_clear(mcp_request *req)
 {
-    mcp__deadline_stop(req);
-    mcp__usage_end(req);
-    mcp__hold_end(req);
+    if (req->deadline.session)
+        mcp__deadline_stop(req);
+    if (req->used.meter)
+        mcp__usage_end(req);
+    if (req->hold)
+        mcp__hold_end(req);
     if (req->target.entry)
         mcp__entry_unref(req->target.entry);
     mcp_uri_match_free(req->target.match);
     mcp__build_give(req);
-    mcp__input_clear(req);
+    if (req->input)
+        mcp__input_clear(req);
     if (req->in.channel)
         mcp__channel_give_buf(req->in.channel, &req->reply.out);
     else

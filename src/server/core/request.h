@@ -119,10 +119,6 @@ struct mcp_request {
     mcp__link waiter; /* tasks/result: in the task's waiters; .prev NULL: it does not wait */
 };
 
-static inline unsigned mcp__revision_index(const mcp__revision *r)
-{
-    return (unsigned)(r - mcp__revisions);
-}
 static inline mcp_str mcp__request_id(const mcp_request *req)
 {
     return mcp__incoming_id(&req->in);

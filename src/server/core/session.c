@@ -156,9 +156,10 @@ static void role_tick(mcp_channel *channel, int64_t now)
 
 static int64_t role_deadline(const mcp_channel *channel)
 {
-    int64_t hub = mcp__hub_deadline(channel->state);
-    int64_t handlers = mcp__deadline_next(channel->state);
-    int64_t tasks = mcp__tasks_deadline(channel);
+    const mcp__session *session = channel->state;
+    int64_t hub = channel->writable ? session->due : INT64_MAX;
+    int64_t handlers = session->deadlines ? session->deadlines->deadline.due : INT64_MAX;
+    int64_t tasks = session->server->tasks ? mcp__tasks_deadline(channel) : INT64_MAX;
     return MCP__MIN(MCP__MIN(hub, handlers), tasks);
 }
 

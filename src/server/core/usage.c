@@ -132,8 +132,6 @@ void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind)
 void mcp__usage_end(mcp_request *req)
 {
     mcp__used *used = &req->used;
-    if (!used->meter)
-        return;
     mcp_usage *usage = &used->meter->usage;
     int64_t elapsed = clock_of(req) - used->since;
     uint64_t ms = elapsed > 0 ? (uint64_t)elapsed : 0;

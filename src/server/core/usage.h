@@ -48,7 +48,7 @@ void mcp__meter_give(mcp__meter *meter);
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
 /* It is one for nothing that has a meter, as far as is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
-/* Counts it with req->used.outcome. */
+/* Counts a request that has a meter, with req->used.outcome. */
 void mcp__usage_end(mcp_request *req);
 
 #endif

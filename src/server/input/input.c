@@ -35,8 +35,6 @@ static void drop_answer(mcp__answer *answer)
 void mcp__input_clear(mcp_request *req)
 {
     struct mcp__input *input = req->input;
-    if (!input)
-        return;
     while (!mcp__list_empty(&input->answers))
         drop_answer(mcp__container(input->answers.next, mcp__answer, link));
     mcp_json_free(input->opened);

@@ -79,6 +79,7 @@ int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool r
 void mcp__put_questions(mcp__buf *b, const struct mcp__input *input);
 /* Runs the handler again from its start. */
 void mcp__input_rerun(mcp_request *req);
+/* Of a request that has an input. */
 void mcp__input_clear(mcp_request *req);
 
 /* After a handler returned MCP_INPUT_REQUIRED: asks. */
@@ -86,7 +87,8 @@ void mcp__input_deliver(mcp_request *req);
 
 /* ---- modern.c --------------------------------------------------------------------------------------- */
 
-/* Before the handler: reads what a modern request brings back. MCP_OK, or after mcp_reply_fail(). */
+/* Before the handler: reads what a modern request brings back (inputResponses, requestState). MCP_OK, or after
+ * mcp_reply_fail(). */
 int mcp__input_open(mcp_request *req);
 void mcp__input_send_modern(mcp_request *req);
 

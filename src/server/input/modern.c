@@ -173,8 +173,6 @@ int mcp__input_open(mcp_request *req)
     const mcp_json *params = req->in.message.params;
     const mcp_json *responses = mcp_json_get(params, "inputResponses");
     const mcp_json *token = mcp_json_get(params, "requestState");
-    if ((!responses && !token) || !req->revision->input_results)
-        return MCP_OK;
     if (responses && !mcp_json_is(responses, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"inputResponses\" must be an object");

@@ -108,7 +108,7 @@ int64_t mcp__tasks_deadline(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
     const struct mcp__tasks *t = session->server->tasks;
-    if (!t || t->due == INT64_MAX || t->timer)
+    if (t->due == INT64_MAX || t->timer)
         return INT64_MAX;
     int64_t left = t->due - mcp__server_clock(session->server);
     return channel->now + (left > 0 ? left : 0);

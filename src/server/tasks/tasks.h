@@ -39,6 +39,7 @@ void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel);
 void mcp__tasks_forget(mcp_server *server, const mcp__session *session);
 /* What is over goes, and INT64_MAX or a time of the channel's clock when to look again. */
 void mcp__tasks_tick(mcp_server *server);
+/* Where there are tasks. */
 int64_t mcp__tasks_deadline(const mcp_channel *channel);
 /* The host changes: their timer goes with it. */
 void mcp__tasks_leave_host(mcp_server *server, bool for_good);

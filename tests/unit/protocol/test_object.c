@@ -196,7 +196,7 @@ static void test_no_memory(void **state)
         mcp_allocator a = failalloc_allocator(&f);
         mcp__buf b;
         mcp__buf_init(&b, &a, 0);
-        for (size_t i = 0; i < mcp__revision_count; i++)
+        for (size_t i = 0; i < MCP__REVISIONS; i++)
             mcp__put_content_block(&b, &mcp__revisions[i], &c);
         assert_int_equal(b.failed, f.calls < n ? MCP_OK : MCP_ENOMEM);
         mcp__buf_free(&b);
