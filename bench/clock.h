@@ -27,7 +27,7 @@ static inline int by_value(const void *a, const void *b)
 /* Sorts them. */
 static inline double median(double *times, size_t n)
 {
-    qsort(times, n, sizeof *times, by_value);
+    qsort(times, n, sizeof(*times), by_value);
     return times[n / 2];
 }
 

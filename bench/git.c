@@ -53,7 +53,7 @@ static void make(const char *path, kind of)
     char command[512];
     if (access(path, F_OK) == 0)
         return;
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "git init -q --bare -b main '%s' && git -C '%s' fast-import --quiet", path, path);
     FILE *f = popen(command, "w");
     if (!f)
@@ -105,9 +105,9 @@ static peer p;
 static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     (void)channel, (void)exchange, (void)user;
-    if (message.len < sizeof p.reply)
+    if (message.len < sizeof(p.reply))
         memcpy(p.reply, message.ptr, message.len);
-    p.len = message.len < sizeof p.reply ? message.len : 0;
+    p.len = message.len < sizeof(p.reply) ? message.len : 0;
     p.reply[p.len] = 0;
 }
 
@@ -131,7 +131,7 @@ static void close_peer(void)
 static double ask(const char *method, const char *params)
 {
     static char message[32 << 10];
-    int n = snprintf(message, sizeof message,
+    int n = snprintf(message, sizeof(message),
                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
                      "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                      "\"io.modelcontextprotocol/clientCapabilities\":{}}%s}}",
@@ -181,7 +181,7 @@ static long memory_kib(void)
     char line[128];
     long kib = 0;
     FILE *f = fopen("/proc/self/smaps_rollup", "re");
-    while (f && fgets(line, sizeof line, f))
+    while (f && fgets(line, sizeof(line), f))
         if (sscanf(line, "Anonymous: %ld kB", &kib) == 1)
             break;
     if (f)
@@ -194,7 +194,7 @@ static double read_blobs(git_repository *bare, int n)
     char text[128];
     double begin = now_us();
     for (int i = 0; i < n; i++) {
-        snprintf(text, sizeof text, bare ? "d%02d/f%04d" : ",\"uri\":\"git://b/HEAD/d%02d/f%04d\"",
+        snprintf(text, sizeof(text), bare ? "d%02d/f%04d" : ",\"uri\":\"git://b/HEAD/d%02d/f%04d\"",
                  i % 100, i);
         if (bare)
             bare_read(bare, text);
@@ -255,7 +255,7 @@ static void measure_pages(const char *path)
             first = resident_kib();
         if (!next)
             break;
-        snprintf(params, sizeof params, ",\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
+        snprintf(params, sizeof(params), ",\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
                  next + 14);
     }
     printf("pages=%zu pages_ms=%.0f pages_grew_kib=%ld\n", pages + 1, (now_us() - begin) / 1000,
@@ -268,9 +268,9 @@ int main(int argc, char **argv)
     char commits[512], files[512], blobs[512];
     if (argc != 2)
         die("usage: git FOLDER");
-    snprintf(commits, sizeof commits, "%s/commits", argv[1]);
-    snprintf(files, sizeof files, "%s/files", argv[1]);
-    snprintf(blobs, sizeof blobs, "%s/blobs", argv[1]);
+    snprintf(commits, sizeof(commits), "%s/commits", argv[1]);
+    snprintf(files, sizeof(files), "%s/files", argv[1]);
+    snprintf(blobs, sizeof(blobs), "%s/blobs", argv[1]);
     make(commits, OF_COMMITS);
     make(files, OF_FILES);
     make(blobs, OF_BLOBS);

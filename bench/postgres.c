@@ -66,7 +66,7 @@ static double bare(PGconn *c)
     for (int i = 1; i <= ROWS; i++) {
         char id[16];
         const char *values[] = {id};
-        snprintf(id, sizeof id, "%d", i);
+        snprintf(id, sizeof(id), "%d", i);
         PGresult *r = PQexecPrepared(c, "row", 1, values, NULL, NULL, 0);
         if (PQntuples(r) != 1)
             die("a row is missing");
@@ -94,7 +94,7 @@ static double ask(peer *p, mcp_loop *loop)
     char text[600];
     double begin = now_us();
     for (int i = 1; i <= ROWS; i++) {
-        int n = snprintf(text, sizeof text,
+        int n = snprintf(text, sizeof(text),
                          "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{"
                          "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                          "\"io.modelcontextprotocol/clientCapabilities\":{}},"
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     run(c, "DROP SCHEMA IF EXISTS mcp_bench CASCADE");
     run(c, "CREATE SCHEMA mcp_bench");
     snprintf(
-        sql, sizeof sql,
+        sql, sizeof(sql),
         "CREATE TABLE mcp_bench.row AS SELECT i AS id, 'name ' || i AS name, i / 7.0::float8 AS "
         "amount, 'a note of some length, as notes are: ' || i AS note FROM generate_series(1, "
         "%d) i",

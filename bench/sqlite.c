@@ -42,13 +42,13 @@ static void make(const char *path)
         die(path);
     run(db, "BEGIN; CREATE TABLE row(id INTEGER PRIMARY KEY, name TEXT, amount REAL, note TEXT)");
     snprintf(
-        sql, sizeof sql,
+        sql, sizeof(sql),
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO "
         "row SELECT i, 'name ' || i, i / 7.0, 'a note of some length, as notes are: ' || i FROM n",
         ROWS);
     run(db, sql);
     for (int i = 1; i < TABLES; i++) {
-        snprintf(sql, sizeof sql,
+        snprintf(sql, sizeof(sql),
                  "CREATE TABLE table_%d(id INTEGER PRIMARY KEY, name TEXT, other INTEGER)", i);
         run(db, sql);
     }
@@ -142,11 +142,11 @@ static double ask(peer *p, const char *method, const char *uri, int count)
     char text[600];
     double begin = now_us();
     for (int i = 1; i <= count; i++) {
-        int n = uri ? snprintf(text, sizeof text,
+        int n = uri ? snprintf(text, sizeof(text),
                                "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{" META
                                ",\"uri\":\"%s%d\"}}",
                                i, method, uri, i)
-                    : snprintf(text, sizeof text,
+                    : snprintf(text, sizeof(text),
                                "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{" META
                                "}}",
                                i, method);

@@ -87,7 +87,7 @@ static int pay(mcp_request *req, const mcp_json *arguments, void *user)
     (void)arguments, (void)user;
     if (!series)
         return MCP_ENOMEM;
-    snprintf(url, sizeof url, "https://pay.example.com/deposit/%s", series);
+    snprintf(url, sizeof(url), "https://pay.example.com/deposit/%s", series);
     int rc = mcp_request_elicit(
         req, "deposit",
         MCP_OPTIONS(mcp_elicit, .message = "Please pay the deposit there", .url = url), &visit);

@@ -75,7 +75,7 @@ static void nap_cancelled(mcp_request *req, void *user)
 static int wait_call(mcp_request *req, const mcp_json *arguments, void *user)
 {
     counts *c = user;
-    nap *n = mcp_request_alloc(req, sizeof *n);
+    nap *n = mcp_request_alloc(req, sizeof(*n));
     if (!n)
         return MCP_ENOMEM;
     *n = (nap){.req = req, .counts = c, .host = mcp_server_host(c->server)};
@@ -136,7 +136,7 @@ static void search_done(mcp_request *req, void *user)
 static int count_primes(mcp_request *req, const mcp_json *arguments, void *user)
 {
     counts *c = user;
-    search *s = mcp_request_alloc(req, sizeof *s);
+    search *s = mcp_request_alloc(req, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     *s = (search){.req = req, .counts = c};

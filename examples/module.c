@@ -37,15 +37,15 @@ static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     notes *n = user;
     mcp_str note;
     size_t number = 0;
-    if (cursor.len == sizeof number)
-        memcpy(&number, cursor.ptr, sizeof number);
+    if (cursor.len == sizeof(number))
+        memcpy(&number, cursor.ptr, sizeof(number));
     else if (cursor.len)
         return MCP_EINVAL;
     while (note_at(n, number + 1, &note)) {
         char uri[96], *name = mcp_request_strdup(req, note);
         if (!max--)
-            return mcp_reply_next(req, (mcp_str){(const char *)&number, sizeof number});
-        snprintf(uri, sizeof uri, "%s%zu", n->prefix, ++number);
+            return mcp_reply_next(req, (mcp_str){(const char *)&number, sizeof(number)});
+        snprintf(uri, sizeof(uri), "%s%zu", n->prefix, ++number);
         int rc = mcp_reply_resource(
             req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name, .mime_type = "text/plain"));
         if (rc != MCP_OK)
@@ -76,7 +76,7 @@ static void release(void *user)
 static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
                  mcp_error *error)
 {
-    notes *n = calloc(1, sizeof *n);
+    notes *n = calloc(1, sizeof(*n));
     if (!n || !(n->text = malloc(strlen(source) + 1))) {
         free(n);
         return MCP_ENOMEM;
@@ -84,7 +84,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     memcpy(n->text, source, strlen(source) + 1);
     mcp_str separator = mcp_json_string(mcp_json_get(options, "separator"));
     n->separator = separator.len ? *separator.ptr : ',';
-    snprintf(n->prefix, sizeof n->prefix, "notes://%.40s/", name ? name : "all");
+    snprintf(n->prefix, sizeof(n->prefix), "notes://%.40s/", name ? name : "all");
     return mcp_server_mount(server, n->prefix,
                             MCP_OPTIONS(mcp_provider, .name = "notes", .list = list,
                                         .read = read_note, .release = release),

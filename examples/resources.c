@@ -15,7 +15,7 @@
 #define PREFIX    "notes:///"
 #define NAME_RULE "\"type\":\"string\",\"pattern\":\"^[a-z0-9-]{1,32}$\""
 
-enum { MAX_NOTES = 1000, NAME_SIZE = 33, TEXT_SIZE = 1001, URI_SIZE = sizeof PREFIX + NAME_SIZE };
+enum { MAX_NOTES = 1000, NAME_SIZE = 33, TEXT_SIZE = 1001, URI_SIZE = sizeof(PREFIX) + NAME_SIZE };
 
 typedef struct note {
     char name[NAME_SIZE], text[TEXT_SIZE];
@@ -82,7 +82,7 @@ static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 
 static int read_note(mcp_request *req, mcp_str uri, void *user)
 {
-    const size_t skip = sizeof PREFIX - 1;
+    const size_t skip = sizeof(PREFIX) - 1;
     const note *it = note_named(user, (mcp_str){uri.ptr + skip, uri.len - skip});
     return it ? mcp_reply_str(req, mcp_str_from(it->text), "text/plain") : MCP_ENOTFOUND;
 }
@@ -158,7 +158,7 @@ static void complete_line(mcp_request *req, mcp_str begun, const note *it)
     char number[24];
     mcp_str line;
     for (unsigned long i = 1; it && line_of(it->text, i, &line); i++) {
-        snprintf(number, sizeof number, "%lu", i);
+        snprintf(number, sizeof(number), "%lu", i);
         if (!begun.len || strncmp(number, begun.ptr, begun.len) == 0)
             mcp_reply_completion(req, mcp_str_from(number));
     }
@@ -254,7 +254,7 @@ static const mcp_tool tools[] = {
 
 static int offer(mcp_server *server, mcp_error *error)
 {
-    notes *n = calloc(1, sizeof *n);
+    notes *n = calloc(1, sizeof(*n));
     if (!n)
         return MCP_ENOMEM;
     n->server = server;

@@ -37,7 +37,7 @@ static void ask(access_rules *rules, notes *said, mcp_str text)
 {
     static const char *const names[] = {"file:///f/docs/a", "tool", "stdio", ""};
     for (int item = 0; item <= MCP_ITEM_TOOL; item++) {
-        for (size_t i = 0; rules && i < sizeof names / sizeof *names; i++) {
+        for (size_t i = 0; rules && i < sizeof(names) / sizeof(*names); i++) {
             mcp_str name = mcp_str_from(names[i]);
             bool may = access_may(NULL, (mcp_item)item, name, rules);
             require(may == access_may("anonymous", (mcp_item)item, name, rules));
@@ -45,7 +45,7 @@ static void ask(access_rules *rules, notes *said, mcp_str text)
         if (rules)
             access_may("alice", (mcp_item)item, text, rules);
     }
-    mcp_resource r = {.size = sizeof r, .uri = names[0], .name = "a"};
+    mcp_resource r = {.size = sizeof(r), .uri = names[0], .name = "a"};
     if (said)
         notes_apply(&r, said);
     require(strcmp(r.uri, names[0]) == 0);

@@ -183,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
     take_objects((mcp_str){(const char *)data, size});
     repo_layout_return(&layout, (repo_odb){make_odb(), NULL});
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+    for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++)
         look(&r, looks[i].run, looks[i].uri);
     while (layout.n_idle)
         git_odb_free(layout.idle[--layout.n_idle].odb);

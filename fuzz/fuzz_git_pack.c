@@ -64,7 +64,7 @@ static const mcp_allocator alloc = {allocate, resize, release, NULL};
 static void remove_top(void)
 {
     char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf %s", top);
+    snprintf(command, sizeof(command), "rm -rf %s", top);
     if (system(command) != 0)
         abort();
 }
@@ -73,18 +73,18 @@ static void make_top(void)
 {
     static const char *const folders[] = {"", "/objects", "/objects/pack", "/objects/aa", "/refs"};
     char path[PATH_MAX + 32];
-    snprintf(top, sizeof top, "%s/mcp-fuzz-XXXXXX",
+    snprintf(top, sizeof(top), "%s/mcp-fuzz-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(top) || atexit(remove_top) != 0 || git_libgit2_init() < 0)
         abort();
     git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
     git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0);
-    snprintf(git, sizeof git, "%.*s/r", PATH_MAX - 3, top);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        snprintf(path, sizeof path, "%s%s", git, folders[i]);
+    snprintf(git, sizeof(git), "%.*s/r", PATH_MAX - 3, top);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        snprintf(path, sizeof(path), "%s%s", git, folders[i]);
         craft_need(mkdir(path, 0700) == 0);
     }
-    snprintf(path, sizeof path, "%s/HEAD", git);
+    snprintf(path, sizeof(path), "%s/HEAD", git);
     craft_file(path, "ref: refs/heads/main\n", 21);
 }
 
@@ -122,7 +122,7 @@ static void put_index(mcp_str part)
     char path[PATH_MAX + 32];
     if (part.len < 3)
         return;
-    snprintf(path, sizeof path, "%s/objects/pack/pack-1.idx", git);
+    snprintf(path, sizeof(path), "%s/objects/pack/pack-1.idx", git);
     FILE *f = fopen(path, "r+b");
     long at = (unsigned char)part.ptr[0] << 8 | (unsigned char)part.ptr[1];
     craft_need(f && fseek(f, at, SEEK_SET) == 0);

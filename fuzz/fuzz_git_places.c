@@ -58,14 +58,14 @@ static const struct {
     {"in/r/.git/worktrees/w/commondir", "../..\n"},
     {"in/r/.git/worktrees/w/HEAD", "ref: refs/heads/x/b\n"},
 };
-enum { PLACES = sizeof places / sizeof *places };
+enum { PLACES = sizeof(places) / sizeof(*places) };
 
 /* ---- the files ------------------------------------------------------------------------------------------ */
 
 static void remove_top(void)
 {
     char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf %s", top);
+    snprintf(command, sizeof(command), "rm -rf %s", top);
     if (system(command) != 0)
         abort();
 }
@@ -75,12 +75,12 @@ static void make_top(void)
     char real[PATH_MAX];
     const char *folder =
         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* in memory, where that is */
-    snprintf(top, sizeof top, "%s/mcp-fuzz-XXXXXX", folder);
+    snprintf(top, sizeof(top), "%s/mcp-fuzz-XXXXXX", folder);
     if (!mkdtemp(top) || !realpath(top, real) || atexit(remove_top) != 0 || git_libgit2_init() < 0)
         abort();
-    memcpy(top, real, sizeof top);
+    memcpy(top, real, sizeof(top));
     top_fd = open(top, O_PATH | O_DIRECTORY);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
         if (mkdirat(top_fd, folders[i], 0700) < 0)
             abort();
 }
@@ -116,8 +116,8 @@ static void check_within(int fd, const char *within)
 {
     char name[64], real[PATH_MAX];
     size_t len = strlen(within);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(name, real, sizeof real - 1);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(name, real, sizeof(real) - 1);
     if (n < (ssize_t)len || memcmp(real, within, len) != 0 ||
         (n > (ssize_t)len && real[len] != '/'))
         abort();
@@ -127,7 +127,7 @@ static void check_ref(const repo_use *u, const char *name, const git_oid *id)
 {
     char full[REPO_REF_MAX + 8];
     git_oid found;
-    snprintf(full, sizeof full, "refs/%s", name);
+    snprintf(full, sizeof(full), "refs/%s", name);
     if (repo_rev_refused(mcp_str_from(full)) ||
         repo_ref_read(u, mcp_str_from(full), &found, NULL) != MCP_OK || !git_oid_equal(&found, id))
         abort();
@@ -151,7 +151,7 @@ static void check_refs(repo_use *u, const char *prefix, bool trusted)
             if (strcmp(last, ref.name) >= 0 || strlen(ref.name) > REPO_REF_MAX ||
                 strncmp(ref.name, prefix + 5, strlen(prefix) - 5) != 0)
                 abort();
-            snprintf(last, sizeof last, "%s", ref.name);
+            snprintf(last, sizeof(last), "%s", ref.name);
             if (trusted)
                 check_ref(u, ref.name, &ref.id);
         }
@@ -165,7 +165,7 @@ static void check_revs(repo_use *u)
     char full[REPO_REF_MAX + 1];
     git_oid id;
     bool fixed;
-    for (size_t i = 0; i < sizeof revs / sizeof *revs; i++)
+    for (size_t i = 0; i < sizeof(revs) / sizeof(*revs); i++)
         if (repo_rev_find(u, mcp_str_from(revs[i]), &id, &fixed, full) == MCP_OK && fixed)
             abort();
 }
@@ -177,11 +177,11 @@ static void check(const char *folder, const char *within, bool trusted)
     mcp_error error = {0};
     repo_layout *l;
     repo_use u;
-    snprintf(path, sizeof path, "%s/%s", top, folder);
-    snprintf(limit, sizeof limit, "%s/%s", top, within);
+    snprintf(path, sizeof(path), "%s/%s", top, folder);
+    snprintf(limit, sizeof(limit), "%s/%s", top, within);
     int rc = repo_layout_open(path, limit, &alloc, &l, &error);
     if (rc != MCP_OK) {
-        if (!error.text[0] || memchr(error.text, 0, sizeof error.text) == NULL)
+        if (!error.text[0] || memchr(error.text, 0, sizeof(error.text)) == NULL)
             abort();
         return;
     }

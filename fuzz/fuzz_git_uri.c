@@ -46,7 +46,7 @@ static void end(void)
 {
     char command[64];
     close_server();
-    snprintf(command, sizeof command, "rm -rf %s", path);
+    snprintf(command, sizeof(command), "rm -rf %s", path);
     if (system(command) != 0)
         abort();
 }

@@ -76,7 +76,7 @@ typedef struct mcp_json_doc mcp_json_doc;
 
 /* Limits of one parse; 0 is the default. */
 typedef struct mcp_json_limits {
-    size_t size;      /* sizeof this struct */
+    size_t size;      /* sizeof(this) struct */
     size_t max_bytes; /* 64 MiB */
     size_t max_depth; /* 64 arrays and objects inside each other; 1024 at most */
 } mcp_json_limits;

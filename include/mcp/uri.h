@@ -76,7 +76,7 @@ typedef struct mcp_uri_template mcp_uri_template;
 
 /* Limits of one template; 0 is the default. */
 typedef struct mcp_uri_template_limits {
-    size_t size;            /* sizeof this struct */
+    size_t size;            /* sizeof(this) struct */
     size_t max_bytes;       /* length of the template's text, 8192; at most 1 GiB */
     size_t max_expressions; /* "{…}", 1024 */
     size_t max_variables;   /* counted where they stand, with repetition, 1024 */

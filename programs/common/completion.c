@@ -261,7 +261,7 @@ void completion_print(FILE *to, const completion *c, const char *shell)
         const char *shell;
         void (*print)(FILE *to, const completion *c);
     } table[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
         if (strcmp(table[i].shell, shell) == 0)
             table[i].print(to, c);
 }

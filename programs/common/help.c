@@ -37,8 +37,8 @@ void help_options(FILE *to, const option *table, size_t count, const char *comma
             continue;
         char left[64], letter[8] = "";
         if (o->letter)
-            snprintf(letter, sizeof letter, ", -%c", o->letter);
-        snprintf(left, sizeof left, "--%s%s%s%s", o->name, o->argument ? " " : "",
+            snprintf(letter, sizeof(letter), ", -%c", o->letter);
+        snprintf(left, sizeof(left), "--%s%s%s%s", o->name, o->argument ? " " : "",
                  o->argument ? o->argument : "", letter);
         help_entry(to, left, o->help, COLUMN);
     }

@@ -15,7 +15,7 @@ enum { WRONG = 2 };
 
 bool texts_add(texts *list, const char *text)
 {
-    const char **grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    const char **grown = realloc(list->items, (list->count + 1) * sizeof(*grown));
     if (!grown)
         return false;
     list->items = grown;
@@ -184,8 +184,8 @@ static int bad_value(const option *o, const char *text)
     char list[256] = "";
     size_t len = 0;
     for (const char *c = o->choices; c && *c; c += strcspn(c, "|"), c += *c == '|') {
-        int n = snprintf(list + len, sizeof list - len, " %.*s", (int)strcspn(c, "|"), c);
-        len += n > 0 && (size_t)n < sizeof list - len ? (size_t)n : 0;
+        int n = snprintf(list + len, sizeof(list) - len, " %.*s", (int)strcspn(c, "|"), c);
+        len += n > 0 && (size_t)n < sizeof(list) - len ? (size_t)n : 0;
     }
     if (o->choices)
         say("--%s cannot be '%s'; it is one of%s", o->name, text, list);

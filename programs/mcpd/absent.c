@@ -15,7 +15,7 @@ bool absent_is(const char *path)
 
 bool absent_add(absent *list, const char *path, const char *text, size_t index)
 {
-    absent_source *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    absent_source *grown = realloc(list->items, (list->count + 1) * sizeof(*grown));
     if (!grown)
         return false;
     list->items = grown;

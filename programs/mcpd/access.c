@@ -70,7 +70,7 @@ static int add_globs(config *c, globs *to, const mcp_json *value, bool places, c
     if (mcp_json_is(value, MCP_JSON_STRING))
         return add_glob(c, to, value, places, pointer);
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(value, &it, NULL)) != NULL;) {
-        snprintf(below, sizeof below, "%s/%zu", pointer, it.index - 1);
+        snprintf(below, sizeof(below), "%s/%zu", pointer, it.index - 1);
         rc = add_glob(c, to, v, places, below);
     }
     return rc;
@@ -83,12 +83,12 @@ static int read_rule(config *c, const mcp_json *value, size_t i, rule *r)
     r->allow = mcp_str_eq(mcp_json_string(mcp_json_get(value, "effect")), MCP_STR("allow"));
     r->everything = true;
     const mcp_json *who = mcp_json_get(value, "principal");
-    snprintf(pointer, sizeof pointer, "/access/%zu/principal", i);
+    snprintf(pointer, sizeof(pointer), "/access/%zu/principal", i);
     if (who)
         rc = add_globs(c, &r->who, who, false, pointer);
     for (size_t k = 0; rc == MCP_OK && k < ITEMS; k++) {
         const mcp_json *list = mcp_json_get(value, keys[k]);
-        snprintf(pointer, sizeof pointer, "/access/%zu/%s", i, keys[k]);
+        snprintf(pointer, sizeof(pointer), "/access/%zu/%s", i, keys[k]);
         r->has[k] = list != NULL;
         r->everything = r->everything && !list;
         if (list)
@@ -106,9 +106,9 @@ int access_read(config *c, access_rules **ret)
     *ret = NULL;
     if (!count)
         return MCP_OK;
-    access_rules *made = calloc(1, sizeof *made);
+    access_rules *made = calloc(1, sizeof(*made));
     if (made)
-        made->items = calloc(count, sizeof *made->items);
+        made->items = calloc(count, sizeof(*made->items));
     if (!made || !made->items)
         rc = MCP_ENOMEM;
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL;) {

@@ -29,9 +29,9 @@ int check_locate(const config *c, const settings *line, const char *name, size_t
     if (!value)
         return code;
     if (mcp_json_is(value, MCP_JSON_ARRAY))
-        snprintf(pointer, sizeof pointer, "/%s/%zu", name, index);
+        snprintf(pointer, sizeof(pointer), "/%s/%zu", name, index);
     else
-        snprintf(pointer, sizeof pointer, "/%s", name);
+        snprintf(pointer, sizeof(pointer), "/%s", name);
     config_wrong(c, code, pointer, "%s: %s", name, error->text);
     error->text[0] = 0;
     return code;
@@ -68,7 +68,7 @@ int check_locate_http(const config *c, const settings *line, const settings *now
 static int needs(const config *c, const settings *line, const char *name, const char *other)
 {
     mcp_error error = {0};
-    snprintf(error.text, sizeof error.text, "it needs %s", other);
+    snprintf(error.text, sizeof(error.text), "it needs %s", other);
     check_locate(c, line, name, 0, MCP_EINVAL, &error);
     if (!error.text[0])
         return 1;

@@ -34,7 +34,7 @@ static const char *text(tool *t, const char *key)
 /* The texts of an array, with room for some more. */
 static const char **list(tool *t, const mcp_json *array, size_t more, size_t *n)
 {
-    const char **ret = calloc(mcp_json_count(array) + more + 1, sizeof *ret);
+    const char **ret = calloc(mcp_json_count(array) + more + 1, sizeof(*ret));
     mcp_json_iter it = {0};
     t->failed = t->failed || !ret;
     for (const mcp_json *v; ret && (v = mcp_json_next(array, &it, NULL)) != NULL;) {
@@ -74,13 +74,13 @@ static void pass_variable(tool *t, const char *name)
 static void environment(tool *t)
 {
     static const char *const usual[] = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"};
-    enum { USUAL = sizeof usual / sizeof *usual };
+    enum { USUAL = sizeof(usual) / sizeof(*usual) };
     const mcp_json *names = mcp_json_get(t->json, "environment");
     const mcp_json *set = mcp_json_get(t->json, "set-environment");
     mcp_json_iter it = {0};
     mcp_str key;
     t->environment =
-        calloc(mcp_json_count(names) + mcp_json_count(set) + USUAL + 1, sizeof *t->environment);
+        calloc(mcp_json_count(names) + mcp_json_count(set) + USUAL + 1, sizeof(*t->environment));
     t->failed = t->failed || !t->environment;
     if (t->failed)
         return;
@@ -131,7 +131,7 @@ static bool size(tool *t)
 static void read_tool(tool *t)
 {
     mcp_command *o = &t->o;
-    o->size = sizeof *o;
+    o->size = sizeof(*o);
     o->name = text(t, "name");
     o->title = text(t, "title");
     o->description = text(t, "description");
@@ -185,8 +185,8 @@ static bool can_be_found(const char *program)
     char path[4096];
     const char *at = getenv("PATH");
     for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
-        int n = snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(at, ":"), at, program);
-        if (n > 0 && (size_t)n < sizeof path && is_program(path))
+        int n = snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(at, ":"), at, program);
+        if (n > 0 && (size_t)n < sizeof(path) && is_program(path))
             return true;
     }
     return false;
@@ -197,9 +197,9 @@ static bool can_be_run(const char *program, const char *folder)
     char path[4096];
     if (!strchr(program, '/'))
         return can_be_found(program);
-    int n = program[0] == '/' ? snprintf(path, sizeof path, "%s", program)
-                              : snprintf(path, sizeof path, "%s/%s", folder, program);
-    return n > 0 && (size_t)n < sizeof path && is_program(path);
+    int n = program[0] == '/' ? snprintf(path, sizeof(path), "%s", program)
+                              : snprintf(path, sizeof(path), "%s/%s", folder, program);
+    return n > 0 && (size_t)n < sizeof(path) && is_program(path);
 }
 
 const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
@@ -211,12 +211,13 @@ const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
     bool there = folder && stat(folder, &st) == 0 &&
                  (S_ISDIR(st.st_mode) || (errno = ENOTDIR, false)) && access(folder, X_OK) == 0;
     if (folder && !there) {
-        snprintf(error->text, sizeof error->text, "the folder %.200s: %s", folder, strerror(errno));
+        snprintf(error->text, sizeof(error->text), "the folder %.200s: %s", folder,
+                 strerror(errno));
         return in ? "/folder" : "";
     }
     if (program && folder && (strchr(program, '{') || can_be_run(program, folder)))
         return NULL; /* one that is an argument is refused for that */
-    snprintf(error->text, sizeof error->text, "there is no program %.200s that may be run",
+    snprintf(error->text, sizeof(error->text), "there is no program %.200s that may be run",
              program ? program : "");
     return "/command/0";
 }
@@ -234,8 +235,8 @@ bool commands_look(config *c, bool wrong)
         if (!where)
             continue;
         any = true;
-        snprintf(pointer, sizeof pointer, "/tools/%zu%s", it.index - 1, where);
-        snprintf(line, sizeof line, "tool %.60s: %s", name ? name : "", error.text);
+        snprintf(pointer, sizeof(pointer), "/tools/%zu%s", it.index - 1, where);
+        snprintf(line, sizeof(line), "tool %.60s: %s", name ? name : "", error.text);
         if (wrong)
             config_wrong(c, MCP_ENOTFOUND, pointer, "%s", line);
         else
@@ -251,7 +252,7 @@ int commands_add(config *c, mcp_server *server, mcp_error *error)
     int rc = MCP_OK;
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(tools, &it, NULL)) != NULL;) {
         tool t = {.c = c, .json = v};
-        snprintf(t.pointer, sizeof t.pointer, "/tools/%zu", it.index - 1);
+        snprintf(t.pointer, sizeof(t.pointer), "/tools/%zu", it.index - 1);
         rc = add(&t, server);
     }
     if (rc != MCP_OK)

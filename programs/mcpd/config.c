@@ -48,7 +48,7 @@ static int tell_at(const config *c, int code, size_t offset, const char *what)
     char line[1024];
     size_t row, column;
     jsonc_position((mcp_str){c->text, c->len}, offset, &row, &column);
-    snprintf(line, sizeof line, "%.300s:%zu:%zu: %s", c->path, row, column, what);
+    snprintf(line, sizeof(line), "%.300s:%zu:%zu: %s", c->path, row, column, what);
     c->tell(line);
     return code;
 }
@@ -56,7 +56,7 @@ static int tell_at(const config *c, int code, size_t offset, const char *what)
 static int tell_file(const config *c, int code, const char *what)
 {
     char line[1024];
-    snprintf(line, sizeof line, "%.300s: %s", c->path, what);
+    snprintf(line, sizeof(line), "%.300s: %s", c->path, what);
     c->tell(line);
     return code;
 }
@@ -66,7 +66,7 @@ int config_wrong(const config *c, int code, const char *pointer, const char *for
     char what[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     size_t at = jsonc_find((mcp_str){c->text, c->len}, mcp_str_from(pointer), false);
     return tell_at(c, code, at, what);
@@ -81,7 +81,7 @@ static const mcp_json *step(const mcp_json *at, mcp_str name)
     size_t n = 0;
     if (mcp_json_is(at, MCP_JSON_ARRAY))
         return mcp_json_at(at, strtoul(name.ptr, NULL, 10));
-    for (size_t i = 0; i < name.len && n < sizeof plain; i++) {
+    for (size_t i = 0; i < name.len && n < sizeof(plain); i++) {
         char c = name.ptr[i];
         if (c == '~' && i + 1 < name.len)
             c = name.ptr[++i] == '1' ? '/' : '~';
@@ -137,7 +137,7 @@ static void known_names(const checking *k, mcp_str keyword_at, names *ret)
     const mcp_json *properties = mcp_json_get(follow(k->schema, at), "properties");
     ret->count = 0;
     while (ret->count < MOST_NAMES && mcp_json_next(properties, &it, &key))
-        snprintf(ret->text[ret->count++], sizeof ret->text[0], "%.*s", (int)key.len, key.ptr);
+        snprintf(ret->text[ret->count++], sizeof(ret->text[0]), "%.*s", (int)key.len, key.ptr);
 }
 
 /* The issue is about the member itself. */
@@ -148,14 +148,14 @@ static void tell_unknown(checking *k, const mcp_schema_issue *issue, const char 
     const char *key = strrchr(pointer, '/') + 1;
     known_names(k, issue->schema_at, &known);
     const char *meant = nearest_name(key, strlen(key), name_at, known.count, &known);
-    size_t len = (size_t)snprintf(what, sizeof what, "there is no key \"%.100s\" here", key);
+    size_t len = (size_t)snprintf(what, sizeof(what), "there is no key \"%.100s\" here", key);
     if (meant)
-        snprintf(what + len, sizeof what - len, "; did you mean \"%s\"?", meant);
+        snprintf(what + len, sizeof(what) - len, "; did you mean \"%s\"?", meant);
     else if (known.count)
-        len += (size_t)snprintf(what + len, sizeof what - len, "; there are");
+        len += (size_t)snprintf(what + len, sizeof(what) - len, "; there are");
     for (size_t i = 0; !meant && i < known.count && len < 500; i++)
         len +=
-            (size_t)snprintf(what + len, sizeof what - len, "%s %s", i ? "," : "", known.text[i]);
+            (size_t)snprintf(what + len, sizeof(what) - len, "%s %s", i ? "," : "", known.text[i]);
     tell_at(k->c, 0, jsonc_find((mcp_str){k->c->text, k->c->len}, mcp_str_from(pointer), true),
             what);
 }
@@ -166,14 +166,14 @@ static void on_issue(const mcp_schema_issue *issue, void *user)
     checking *k = user;
     char pointer[600], what[1300];
     k->rc = MCP_EINVAL;
-    snprintf(pointer, sizeof pointer, "%s%.*s", k->pointer,
+    snprintf(pointer, sizeof(pointer), "%s%.*s", k->pointer,
              issue->path.len < 500 ? (int)issue->path.len : 500, issue->path.ptr);
-    if (issue->path.len && issue->expected.len > sizeof unknown &&
-        memcmp(issue->expected.ptr, unknown, sizeof unknown - 1) == 0) {
+    if (issue->path.len && issue->expected.len > sizeof(unknown) &&
+        memcmp(issue->expected.ptr, unknown, sizeof(unknown) - 1) == 0) {
         tell_unknown(k, issue, pointer);
         return;
     }
-    snprintf(what, sizeof what, "%s%s%.*s", pointer[0] ? pointer + 1 : "", pointer[0] ? ": " : "",
+    snprintf(what, sizeof(what), "%s%s%.*s", pointer[0] ? pointer + 1 : "", pointer[0] ? ": " : "",
              issue->expected.len < 600 ? (int)issue->expected.len : 600, issue->expected.ptr);
     size_t at = jsonc_find((mcp_str){k->c->text, k->c->len}, mcp_str_from(pointer), false);
     tell_at(k->c, 0, at, what);
@@ -222,7 +222,7 @@ static int parse(config *c)
 
 static config *make(const char *path, config_tell *tell)
 {
-    config *c = calloc(1, sizeof *c);
+    config *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
     c->tell = tell;
@@ -284,7 +284,7 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
 
 const char *config_keep(config *c, char *text)
 {
-    char **grown = text ? realloc(c->made, (c->n_made + 1) * sizeof *grown) : NULL;
+    char **grown = text ? realloc(c->made, (c->n_made + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
         free(text);
         return NULL;
@@ -349,7 +349,7 @@ static int fill_text(config *c, const option *o, const mcp_json *value, settings
 {
     const char *text = option_text(c, o, value);
     char pointer[80];
-    snprintf(pointer, sizeof pointer, "/%s", o->name);
+    snprintf(pointer, sizeof(pointer), "/%s", o->name);
     if (!text)
         return MCP_ENOMEM;
     if (strlen(text) < mcp_json_string(value).len && !o->is_path)
@@ -374,7 +374,7 @@ static int fill_option(config *c, const option *o, const mcp_json *value, settin
             rc = fill_text(c, o, v, s);
         return rc;
     default:
-        snprintf(number, sizeof number, "%lld", (long long)mcp_json_int(value, 0));
+        snprintf(number, sizeof(number), "%lld", (long long)mcp_json_int(value, 0));
         return option_take(o, s, number) ? MCP_OK : MCP_EINVAL; /* the schema knows the bounds */
     }
 }
@@ -390,7 +390,7 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
 {
     source made = {.index = i, .base = c->folder};
     char pointer[64];
-    snprintf(pointer, sizeof pointer, "/sources/%zu", i);
+    snprintf(pointer, sizeof(pointer), "/sources/%zu", i);
     if (mcp_json_is(value, MCP_JSON_STRING)) {
         made.text = config_text(c, value);
         if (made.text && !modules_is_source(made.text))

@@ -31,14 +31,14 @@ static struct {
 void doctor_find(finding status, const char *about, const char *format, ...)
 {
     va_list args;
-    if (found.count == sizeof found.items / sizeof *found.items)
+    if (found.count == sizeof(found.items) / sizeof(*found.items))
         return;
     size_t i = found.count++;
     found.items[i].status = status;
     found.wrong = found.wrong || status == FINDING_WRONG;
-    snprintf(found.items[i].about, sizeof found.items[i].about, "%s", about);
+    snprintf(found.items[i].about, sizeof(found.items[i].about), "%s", about);
     va_start(args, format);
-    vsnprintf(found.items[i].text, sizeof found.items[i].text, format, args);
+    vsnprintf(found.items[i].text, sizeof(found.items[i].text), format, args);
     va_end(args);
 }
 
@@ -53,7 +53,7 @@ static unsigned long long number_in(const char *path)
 {
     char line[32] = "";
     FILE *f = fopen(path, "re");
-    bool read = f && fgets(line, sizeof line, f);
+    bool read = f && fgets(line, sizeof(line), f);
     if (f)
         fclose(f);
     return read ? strtoull(line, NULL, 10) : 0;
@@ -196,7 +196,7 @@ static void look_at_file(const char *about, const char *path, bool secret)
 static bool is_loopback(const char *address)
 {
     static const char *const ours[] = {"127.", "localhost:", "[::1]:", "unix:", ":"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
         if (strncmp(address, ours[i], strlen(ours[i])) == 0)
             return true;
     return false;

@@ -44,7 +44,7 @@ static const mcp_json *ask(asking *a, const char *method, const char *client)
     char text[400];
     mcp_json_free(a->answer);
     a->answer = NULL;
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
              "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"%s\",\"version\":\"1\"},"
@@ -135,7 +135,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
         printf("\nas %s:\n", principal);
     }
     bool resources = false, tools = false;
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+    for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++) {
         const mcp_json *result = ask(&a, lists[l].method, ANY_HOST);
         bool any = mcp_json_count(mcp_json_get(result, lists[l].array)) > 0;
         resources = resources || (any && l < 2);

@@ -134,7 +134,7 @@ static void put_sections(mcp_json_writer *w, config *c)
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)
         mcp_json_key(w, "tokens"), put_tokens(w, tokens);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const mcp_json *section = mcp_json_get(root, names[i]);
         mcp_json_iter it = {0};
         if (!section)

@@ -75,7 +75,7 @@ static char *own_path(void)
 /* Takes the text, which free() releases. False: there is none, or no memory. */
 static bool add_word(entry *e, char *word)
 {
-    char **grown = word ? realloc(e->words, (e->count + 1) * sizeof *grown) : NULL;
+    char **grown = word ? realloc(e->words, (e->count + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
         free(word);
         return false;

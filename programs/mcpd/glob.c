@@ -16,7 +16,7 @@ enum { LONGEST = 1024 };
 /* Takes the text over. */
 static int add(globs *list, char *text)
 {
-    glob *grown = text ? realloc(list->items, (list->count + 1) * sizeof *grown) : NULL;
+    glob *grown = text ? realloc(list->items, (list->count + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
         free(text);
         return MCP_ENOMEM;

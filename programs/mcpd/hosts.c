@@ -118,12 +118,12 @@ static const known_host hosts[] = {
 
 const known_host *host_at(size_t i)
 {
-    return i < sizeof hosts / sizeof *hosts ? &hosts[i] : NULL;
+    return i < sizeof(hosts) / sizeof(*hosts) ? &hosts[i] : NULL;
 }
 
 const known_host *host_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
         if (strcmp(hosts[i].name, name) == 0)
             return &hosts[i];
     return NULL;

@@ -33,9 +33,9 @@ static void add_gauge(const char *name, const char *help, size_t value,
                       void (*add)(mcp_str text, void *arg), void *arg)
 {
     char text[256];
-    int n = snprintf(text, sizeof text, "# HELP %s %s\n# TYPE %s gauge\n%s %zu\n", name, help, name,
-                     name, value);
-    if (n > 0 && (size_t)n < sizeof text)
+    int n = snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s gauge\n%s %zu\n", name, help,
+                     name, name, value);
+    if (n > 0 && (size_t)n < sizeof(text))
         add((mcp_str){text, (size_t)n}, arg);
 }
 
@@ -60,16 +60,16 @@ static void tell(const settings *s, const mcp_listener *listener)
     const char *address = mcp_listener_address(listener);
     char line[512], where[300];
     if (strncmp(address, "unix:", 5) == 0)
-        snprintf(where, sizeof where, "%s, path /mcp", address);
+        snprintf(where, sizeof(where), "%s, path /mcp", address);
     else
-        snprintf(where, sizeof where, "%s://%s/mcp", s->tls_cert ? "https" : "http", address);
+        snprintf(where, sizeof(where), "%s://%s/mcp", s->tls_cert ? "https" : "http", address);
     char *what = about_first(s);
-    snprintf(line, sizeof line, "serving %.180s at %s", what ? what : "", where);
+    snprintf(line, sizeof(line), "serving %.180s at %s", what ? what : "", where);
     free(what);
     log_notice(line);
     if (s->http_sse) {
         where[strlen(where) - strlen("/mcp")] = 0;
-        snprintf(line, sizeof line, "serving HTTP+SSE of 2024-11-05 at %s%s", where, sse_path);
+        snprintf(line, sizeof(line), "serving HTTP+SSE of 2024-11-05 at %s%s", where, sse_path);
         log_notice(line);
     }
 }
@@ -78,7 +78,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
                      mcp_server *server, mcp_listener **ret, mcp_error *error)
 {
     mcp_http_options http = {
-        .size = sizeof http,
+        .size = sizeof(http),
         .allow_hosts = s->allow_host.items,
         .n_allow_hosts = s->allow_host.count,
         .allow_origins = s->allow_origin.items,
@@ -136,7 +136,7 @@ static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpo
                     listeners *at, mcp_error *error)
 {
     int rc = MCP_OK;
-    at->items = calloc(s->http.count, sizeof *at->items);
+    at->items = calloc(s->http.count, sizeof(*at->items));
     if (!at->items)
         return MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
@@ -181,9 +181,9 @@ void http_reload_tls(const listeners *at, const settings *s)
     for (size_t i = 0; rc == MCP_OK && i < at->count; i++)
         rc = mcp_listener_reload_tls(at->items[i], &error);
     if (rc == MCP_OK)
-        snprintf(line, sizeof line, "the certificate %.300s was read again", s->tls_cert);
+        snprintf(line, sizeof(line), "the certificate %.300s was read again", s->tls_cert);
     else
-        snprintf(line, sizeof line, "%.300s; the certificate that was in force stays", error.text);
+        snprintf(line, sizeof(line), "%.300s; the certificate that was in force stays", error.text);
     if (rc == MCP_OK)
         log_notice(line);
     else

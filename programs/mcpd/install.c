@@ -39,7 +39,7 @@ static void explain(edit *d, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(d->why, sizeof d->why, format, args);
+    vsnprintf(d->why, sizeof(d->why), format, args);
     va_end(args);
 }
 #define REFUSE(d, ...) (explain(d, __VA_ARGS__), false)
@@ -315,7 +315,7 @@ static bool ask(void)
 {
     char answer[16];
     fputs("Write it? [y/N] ", stderr);
-    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+    return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -359,7 +359,7 @@ static bool copy_old(edit *d, char **ret)
     for (int i = 1; d->exists && i <= MOST_COPIES; i++) {
         char number[8] = "";
         if (i > 1)
-            snprintf(number, sizeof number, "-%d", i);
+            snprintf(number, sizeof(number), "-%d", i);
         if (asprintf(ret, "%s.before-mcpd%s", d->base, number) < 0) {
             *ret = NULL;
             return REFUSE(d, "out of memory");
@@ -388,7 +388,7 @@ static bool is_unchanged(const edit *d)
 static bool replace(edit *d)
 {
     char name[40];
-    snprintf(name, sizeof name, ".mcpd-%ld", (long)getpid());
+    snprintf(name, sizeof(name), ".mcpd-%ld", (long)getpid());
     unlinkat(d->folder, name, 0);
     if (!create(d, name, d->made, strlen(d->made)))
         return REFUSE(d, "it cannot be written: %s", strerror(errno));

@@ -20,7 +20,7 @@ typedef struct names {
 
 static void add(names *n, mcp_str name)
 {
-    if (n->count == MOST || name.len >= sizeof n->items[0])
+    if (n->count == MOST || name.len >= sizeof(n->items[0]))
         return;
     for (size_t i = 0; i < n->count; i++)
         if (mcp_str_eq(mcp_str_from(n->items[i]), name))
@@ -34,11 +34,11 @@ static void add_folder(names *n, const char *path)
 {
     DIR *d = opendir(path);
     for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        char source[sizeof e->d_name + 1];
+        char source[sizeof(e->d_name) + 1];
         size_t len = strlen(e->d_name);
         if (len < 4 || strcmp(e->d_name + len - 3, ".so") != 0)
             continue;
-        snprintf(source, sizeof source, "%.*s:", (int)len - 3, e->d_name);
+        snprintf(source, sizeof(source), "%.*s:", (int)len - 3, e->d_name);
         if (modules_is_source(source))
             add(n, (mcp_str){source, len - 3});
     }
@@ -59,9 +59,9 @@ static void collect(const modules *m, names *n)
     for (size_t i = 0; modules_at(m, i); i++)
         add(n, mcp_str_from(modules_at(m, i)->name));
     for (int installed = 0; installed <= 1; installed++)
-        if (modules_folder(installed, folder, sizeof folder))
+        if (modules_folder(installed, folder, sizeof(folder)))
             add_folder(n, folder);
-    qsort(n->items, n->count, sizeof n->items[0], compare);
+    qsort(n->items, n->count, sizeof(n->items[0]), compare);
 }
 
 /* ---- what is said of one ---------------------------------------------------------------------------- */
@@ -82,8 +82,8 @@ static void put_option(FILE *to, mcp_str name, const mcp_json *schema)
     const char *value = value_of(schema);
     mcp_str about = mcp_json_string(mcp_json_get(schema, "description"));
     char left[80], text[1000];
-    snprintf(left, sizeof left, "  %.*s%s", (int)(name.len < 40 ? name.len : 40), name.ptr, value);
-    snprintf(text, sizeof text, "%.*s%s", (int)about.len, about.len ? about.ptr : "",
+    snprintf(left, sizeof(left), "  %.*s%s", (int)(name.len < 40 ? name.len : 40), name.ptr, value);
+    snprintf(text, sizeof(text), "%.*s%s", (int)about.len, about.len ? about.ptr : "",
              *value ? "" : " (in a configuration file only)");
     help_entry(to, left, text, COLUMN);
 }
@@ -109,7 +109,7 @@ static int put_one(modules *m, FILE *to, mcp_str name)
     mcp_error error = {0};
     char source[80];
     int rc = modules_find(m, name, &module, &error);
-    snprintf(source, sizeof source, "%.*s:%s", (int)name.len, name.ptr,
+    snprintf(source, sizeof(source), "%.*s:%s", (int)name.len, name.ptr,
              known ? known->what : "WHAT");
     if (rc != MCP_OK) {
         help_entry(to, source, error.text, COLUMN);
@@ -121,7 +121,7 @@ static int put_one(modules *m, FILE *to, mcp_str name)
 
 int modules_list(modules *m, FILE *to)
 {
-    names *n = calloc(1, sizeof *n);
+    names *n = calloc(1, sizeof(*n));
     int rc = n ? MCP_OK : MCP_ENOMEM;
     if (n)
         collect(m, n);

@@ -24,7 +24,7 @@ static size_t lost;
 static unsigned level_number(const char *name)
 {
     unsigned i = 0;
-    while (i + 1 < sizeof levels / sizeof *levels && strcmp(levels[i], name) != 0)
+    while (i + 1 < sizeof(levels) / sizeof(*levels) && strcmp(levels[i], name) != 0)
         i++;
     return i;
 }
@@ -54,8 +54,8 @@ static void put(const char *line, size_t len)
     int saved = errno;
     if (lost) {
         int n = as_json
-                    ? snprintf(text, sizeof text, "{\"level\":\"warning\",\"lost\":%zu}\n", lost)
-                    : snprintf(text, sizeof text, "mcpd: warning: %zu lines lost\n", lost);
+                    ? snprintf(text, sizeof(text), "{\"level\":\"warning\",\"lost\":%zu}\n", lost)
+                    : snprintf(text, sizeof(text), "mcpd: warning: %zu lines lost\n", lost);
         if (try_write(text, (size_t)n))
             lost = 0;
     }
@@ -88,7 +88,7 @@ static void put_time(char to[32])
 static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
 {
     char clean[512];
-    size_t n = copy(clean, sizeof clean, text);
+    size_t n = copy(clean, sizeof(clean), text);
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)clean[i] >= 0x80)
             clean[i] = '?';
@@ -118,7 +118,7 @@ static void end_json(mcp_json_writer *w)
     char line[PIPE_BUF];
     mcp_str text;
     mcp_json_end(w);
-    if (mcp_json_writer_finish(w, &text) == MCP_OK && text.len < sizeof line) {
+    if (mcp_json_writer_finish(w, &text) == MCP_OK && text.len < sizeof(line)) {
         memcpy(line, text.ptr, text.len);
         line[text.len] = '\n';
         put(line, text.len + 1);
@@ -141,8 +141,8 @@ static void say(const char *level, const char *prefix, const char *line)
     if (with_times)
         put_time(now);
     size_t n =
-        (size_t)snprintf(text, sizeof text, "%s%smcpd: %s", now, with_times ? " " : "", prefix);
-    n += copy(text + n, sizeof text - n - 1, mcp_str_from(line));
+        (size_t)snprintf(text, sizeof(text), "%s%smcpd: %s", now, with_times ? " " : "", prefix);
+    n += copy(text + n, sizeof(text) - n - 1, mcp_str_from(line));
     text[n++] = '\n';
     put(text, n);
 }
@@ -154,7 +154,7 @@ void log_line(const char *level, const char *line, void *user)
     has_errors = has_errors || strcmp(level, "error") == 0;
     if (level_number(level) < least_level)
         return;
-    snprintf(prefix, sizeof prefix, "%s: ", level);
+    snprintf(prefix, sizeof(prefix), "%s: ", level);
     say(level, prefix, line);
 }
 
@@ -214,7 +214,7 @@ static void request_as_text(const mcp_http_record *r)
     char line[PIPE_BUF];
     put_time(line);
     size_t n = strlen(line);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         line[n++] = ' ';
         n += copy_word(line + n, 512, words[i]);
     }

@@ -17,7 +17,7 @@ const char *options_of_member(const char *member, void *user)
         {"polls_per_second", "--polls-per-second"},
     };
     (void)user;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(member, names[i][0]) == 0)
             return names[i][1];
     }

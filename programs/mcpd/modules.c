@@ -63,7 +63,7 @@ void modules_explain(mcp_error *error, int code, const char *format, ...)
     va_start(args, format);
     error->code = code;
     error->offset = 0;
-    vsnprintf(error->text, sizeof error->text, format, args);
+    vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
 }
 
@@ -100,7 +100,7 @@ void modules_free(modules *m)
 
 static int keep(modules *m, const mcp_module *module, mcp_error *error)
 {
-    const mcp_module **grown = realloc(m->items, (m->count + 1) * sizeof *grown);
+    const mcp_module **grown = realloc(m->items, (m->count + 1) * sizeof(*grown));
     if (!grown)
         return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
     m->items = grown;
@@ -138,7 +138,7 @@ static int check(const mcp_module *module, const char *path, mcp_error *error)
             "has version %d: build it again",
             path, module->abi, MCP_MODULE_ABI);
     char named[40];
-    snprintf(named, sizeof named, "%.33s:", module->name ? module->name : "");
+    snprintf(named, sizeof(named), "%.33s:", module->name ? module->name : "");
     if (!module->mount || !modules_is_source(named))
         return MODULES_FAIL(error, MCP_EINVAL,
                             "the module %.150s has no name of a-z and 0-9, or no mount", path);
@@ -184,7 +184,7 @@ int modules_load(modules *m, const char *path, mcp_error *error)
 bool modules_folder(bool installed, char *to, size_t room)
 {
     char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self);
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self));
     while (len > 0 && self[len - 1] != '/')
         len--;
     int n = installed ? snprintf(to, room, "%s", MCPD_MODULE_DIR)
@@ -201,7 +201,7 @@ bool modules_folder(bool installed, char *to, size_t room)
 static bool path_of(mcp_str name, bool installed, char to[PATH_MAX])
 {
     char folder[PATH_MAX];
-    if (!modules_folder(installed, folder, sizeof folder))
+    if (!modules_folder(installed, folder, sizeof(folder)))
         return false;
     int n = snprintf(to, PATH_MAX, "%s/%.*s.so", folder, (int)name.len, name.ptr);
     return n > 0 && n < PATH_MAX && access(to, F_OK) == 0;
@@ -209,7 +209,7 @@ static bool path_of(mcp_str name, bool installed, char to[PATH_MAX])
 
 const modules_known *modules_known_at(size_t i)
 {
-    return i < sizeof known / sizeof *known ? &known[i] : NULL;
+    return i < sizeof(known) / sizeof(*known) ? &known[i] : NULL;
 }
 
 const modules_known *modules_know(mcp_str name)
@@ -230,7 +230,7 @@ static int not_there(mcp_str name, const char *path, mcp_error *error)
             "the module %s is not installed (%.100s): build libmcp with %s=ON where %s is "
             "(Debian, Ubuntu: %s)",
             k->name, path, k->option, k->library, k->package);
-    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+    for (size_t i = 0; i < sizeof(slips) / sizeof(*slips); i++)
         if (mcp_str_eq(name, mcp_str_from(slips[i].name)))
             return MODULES_FAIL(error, MCP_ENOTFOUND,
                                 "there is no module %s: %s; write ./%s:... if that is a file",
@@ -248,7 +248,7 @@ static void hint_library(mcp_str name, mcp_error *error)
     const modules_known *k = modules_know(name);
     size_t len = strlen(error->text);
     if (k && strstr(error->text, "cannot open shared object"))
-        snprintf(error->text + len, sizeof error->text - len, " (it needs %s)", k->library);
+        snprintf(error->text + len, sizeof(error->text) - len, " (it needs %s)", k->library);
 }
 
 int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error)
@@ -304,18 +304,18 @@ int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *
 static void name_module(const mcp_module *module, mcp_error *error)
 {
     size_t len = strlen(module->name);
-    char text[sizeof error->text];
+    char text[sizeof(error->text)];
     if (!error->text[0] ||
         (strncmp(error->text, module->name, len) == 0 && error->text[len] == ':'))
         return;
-    memcpy(text, error->text, sizeof text);
-    snprintf(error->text, sizeof error->text, "%s: %.*s", module->name,
-             (int)(sizeof text - len - 3), text);
+    memcpy(text, error->text, sizeof(text));
+    snprintf(error->text, sizeof(error->text), "%s: %.*s", module->name,
+             (int)(sizeof(text) - len - 3), text);
 }
 
 bool modules_can_try(const mcp_module *module)
 {
-    return module->size >= offsetof(mcp_module, check) + sizeof module->check && module->check;
+    return module->size >= offsetof(mcp_module, check) + sizeof(module->check) && module->check;
 }
 
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,

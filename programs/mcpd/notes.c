@@ -72,16 +72,16 @@ int notes_read(config *c, notes **ret)
     *ret = NULL;
     if (!count)
         return MCP_OK;
-    notes *made = calloc(1, sizeof *made);
+    notes *made = calloc(1, sizeof(*made));
     if (made)
-        made->items = calloc(count, sizeof *made->items);
+        made->items = calloc(count, sizeof(*made->items));
     if (!made || !made->items)
         rc = MCP_ENOMEM;
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL;) {
         rc = read_note(c, v, &made->items[made->count++]);
         if (rc == MCP_ELIMIT) {
             char pointer[64];
-            snprintf(pointer, sizeof pointer, "/annotations/%zu/match", made->count - 1);
+            snprintf(pointer, sizeof(pointer), "/annotations/%zu/match", made->count - 1);
             config_wrong(c, rc, pointer, "a glob is longer than 1024 bytes");
         }
     }
@@ -110,10 +110,10 @@ void notes_apply(mcp_resource *resource, void *user)
 {
     notes *n = user;
     mcp_str uri = mcp_str_from(resource->uri);
-    n->made = (mcp_annotations){.size = sizeof n->made};
-    if (resource->annotations && resource->annotations->size <= sizeof n->made)
+    n->made = (mcp_annotations){.size = sizeof(n->made)};
+    if (resource->annotations && resource->annotations->size <= sizeof(n->made))
         memcpy(&n->made, resource->annotations, resource->annotations->size);
-    n->made.size = sizeof n->made;
+    n->made.size = sizeof(n->made);
     for (size_t i = 0; i < n->count; i++)
         if (globs_match(&n->items[i].match, uri))
             apply(n, &n->items[i], resource);

@@ -117,7 +117,7 @@ static void on_time(void *arg)
     if (came && error.text[0] && strcmp(error.text, o->said) != 0)
         log_line("error", error.text, NULL);
     if (came)
-        snprintf(o->said, sizeof o->said, "%s", error.text);
+        snprintf(o->said, sizeof(o->said), "%s", error.text);
     look_again(o, o->server);
 }
 

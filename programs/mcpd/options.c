@@ -413,6 +413,6 @@ static const option table[] = {
 
 const option *options_table(size_t *count)
 {
-    *count = sizeof table / sizeof *table;
+    *count = sizeof(table) / sizeof(*table);
     return table;
 }

@@ -11,7 +11,7 @@
 int places_begin(source_places *p, size_t count)
 {
     places_clear(p);
-    p->items = calloc(count ? count : 1, sizeof *p->items);
+    p->items = calloc(count ? count : 1, sizeof(*p->items));
     p->count = p->items ? count : 0;
     return p->items ? MCP_OK : MCP_ENOMEM;
 }
@@ -21,7 +21,7 @@ static char *place_of_path(const char *path)
 {
     char *real = realpath(path, NULL), *uri = NULL;
     size_t len = real ? strlen(real) : 0;
-    if (real && (uri = malloc(MCP_URI_ENCODED_SIZE(len) + sizeof "file://"))) {
+    if (real && (uri = malloc(MCP_URI_ENCODED_SIZE(len) + sizeof("file://")))) {
         memcpy(uri, "file://", 7);
         uri[7 + mcp_uri_encode_path((mcp_str){real, len}, uri + 7)] = 0;
     }

@@ -9,7 +9,7 @@
 
 static const char *const reserved[] = {"stdio", "anonymous"};
 
-enum { RESERVED = sizeof reserved / sizeof *reserved, SHOWN = 8 };
+enum { RESERVED = sizeof(reserved) / sizeof(*reserved), SHOWN = 8 };
 
 /* Those of the program's own, then those of tokens. */
 static const char *principal_at(size_t i, const void *user)
@@ -39,13 +39,13 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
     char text[600];
     size_t count = count_principals(known);
     const char *meant = nearest_name(name, strlen(name), principal_at, count, known);
-    size_t len = (size_t)snprintf(text, sizeof text, "nobody is called \"%.100s\"", name);
+    size_t len = (size_t)snprintf(text, sizeof(text), "nobody is called \"%.100s\"", name);
     if (meant)
-        snprintf(text + len, sizeof text - len, "; did you mean \"%.127s\"?", meant);
+        snprintf(text + len, sizeof(text) - len, "; did you mean \"%.127s\"?", meant);
     else
-        len += (size_t)snprintf(text + len, sizeof text - len, "; there are");
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "; there are");
     for (size_t i = 0; !meant && i < count && i < SHOWN && len < 400; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s %.100s", i ? "," : "",
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %.100s", i ? "," : "",
                                 principal_at(i, known));
     return config_wrong(c, MCP_EINVAL, pointer, "%s", text);
 }
@@ -66,11 +66,11 @@ static int check_names(config *c, const mcp_json *who, size_t rule, const tokens
     char pointer[80];
     int rc = MCP_OK;
     mcp_json_iter it = {0};
-    snprintf(pointer, sizeof pointer, "/access/%zu/principal", rule);
+    snprintf(pointer, sizeof(pointer), "/access/%zu/principal", rule);
     if (mcp_json_is(who, MCP_JSON_STRING))
         return check_name(c, who, pointer, known);
     for (const mcp_json *v; (v = mcp_json_next(who, &it, NULL)) != NULL;) {
-        snprintf(pointer, sizeof pointer, "/access/%zu/principal/%zu", rule, it.index - 1);
+        snprintf(pointer, sizeof(pointer), "/access/%zu/principal/%zu", rule, it.index - 1);
         int wrong = check_name(c, v, pointer, known);
         rc = rc == MCP_OK ? wrong : rc;
     }

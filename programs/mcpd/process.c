@@ -18,9 +18,9 @@ typedef struct sink {
 static void put(const sink *to, const char *name, const char *type, const char *help, double value)
 {
     char text[300];
-    int n = snprintf(text, sizeof text, "# HELP %s %s\n# TYPE %s %s\n%s %.2f\n", name, help, name,
+    int n = snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s %s\n%s %.2f\n", name, help, name,
                      type, name, value);
-    if (n > 0 && (size_t)n < sizeof text)
+    if (n > 0 && (size_t)n < sizeof(text))
         to->add((mcp_str){text, (size_t)n}, to->arg);
 }
 
@@ -46,7 +46,7 @@ static double start_time(void)
 {
     enum { START = 20 }; /* words of /proc/self/stat behind the name, which may contain anything */
     char line[1024];
-    const char *at = read_line("/proc/self/stat", line, sizeof line) ? strrchr(line, ')') : NULL;
+    const char *at = read_line("/proc/self/stat", line, sizeof(line)) ? strrchr(line, ')') : NULL;
     for (int i = 0; at && i < START; i++)
         at = strchr(at + 1, ' ');
     if (!at)
@@ -59,7 +59,7 @@ static double start_time(void)
 static double resident(void)
 {
     char line[256];
-    const char *at = read_line("/proc/self/statm", line, sizeof line) ? strchr(line, ' ') : NULL;
+    const char *at = read_line("/proc/self/statm", line, sizeof(line)) ? strchr(line, ' ') : NULL;
     return at ? (double)strtoull(at, NULL, 10) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
@@ -80,7 +80,7 @@ void process_metrics(void (*add)(mcp_str text, void *arg), void *arg)
     const sink to = {add, arg};
     struct rlimit files;
     char text[200];
-    int n = snprintf(text, sizeof text,
+    int n = snprintf(text, sizeof(text),
                      "# HELP mcp_build_info The version of mcpd.\n# TYPE mcp_build_info gauge\n"
                      "mcp_build_info{version=\"%.60s\"} 1\n",
                      mcp_version());

@@ -57,7 +57,7 @@ static void tell(const char *line)
 /* NULL after telling why. */
 static reading *read_again(const settings *line)
 {
-    reading *r = calloc(1, sizeof *r);
+    reading *r = calloc(1, sizeof(*r));
     if (!r) {
         tell("out of memory");
         return NULL;
@@ -115,7 +115,7 @@ static void mention_restart(const settings *start, const settings *now)
     for (size_t i = 0; i < count; i++) {
         if (!option_has_word(restart, table[i].name) || same(&table[i], start, now))
             continue;
-        snprintf(line, sizeof line, "%s changed, which takes a restart", table[i].name);
+        snprintf(line, sizeof(line), "%s changed, which takes a restart", table[i].name);
         log_line("warning", line, NULL);
     }
 }
@@ -201,7 +201,7 @@ static void on_readable(void *arg)
     reload *r = arg;
     struct signalfd_siginfo info;
     bool any = false;
-    while (read(r->fd, &info, sizeof info) == (ssize_t)sizeof info)
+    while (read(r->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         any = true;
     if (any)
         again(r);
@@ -210,7 +210,7 @@ static void on_readable(void *arg)
 int reload_start(const reload_context *context, reload **ret)
 {
     sigset_t set = hangup();
-    reload *r = calloc(1, sizeof *r);
+    reload *r = calloc(1, sizeof(*r));
     if (!r)
         return MCP_ENOMEM;
     r->c = *context;

@@ -8,7 +8,7 @@
 
 bool sources_add(sources *list, const source *one)
 {
-    source *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    source *grown = realloc(list->items, (list->count + 1) * sizeof(*grown));
     if (!grown)
         return false;
     list->items = grown;
@@ -77,7 +77,7 @@ void options_clear(settings *s)
 {
     texts *lists[] = {&s->include,       &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
                       &s->trusted_proxy, &s->modules, &s->files, &s->kept};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         texts_clear(lists[i]);
     free(s->sources.items);
     s->sources = (sources){0};

@@ -89,7 +89,7 @@ static int check_options(const offer *o, const source *s, const mcp_module *modu
     char pointer[64];
     if (!o->config || !s->options || !module->options_schema)
         return MCP_OK;
-    snprintf(pointer, sizeof pointer, "/sources/%zu/options", s->index);
+    snprintf(pointer, sizeof(pointer), "/sources/%zu/options", s->index);
     return config_check(o->config, mcp_str_from(module->options_schema), pointer, s->options);
 }
 
@@ -127,7 +127,7 @@ static int locate(const offer *o, const source *s, int rc, mcp_error *error)
     char pointer[64];
     if (rc >= 0 || !o->config || !s->base || !error->text[0] || o->looking)
         return rc;
-    snprintf(pointer, sizeof pointer, "/sources/%zu", s->index);
+    snprintf(pointer, sizeof(pointer), "/sources/%zu", s->index);
     config_wrong(o->config, rc, pointer, "%s", error->text);
     error->text[0] = 0;
     return rc;
@@ -151,7 +151,7 @@ static int take_path(offer *o, const source *s, texts *files, mcp_error *error)
         return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
     bool there = access(s->text, R_OK) == 0;
     if (!there && (s->base || absent_is(s->text))) {
-        snprintf(error->text, sizeof error->text, "%.200s: %s", s->text, strerror(errno));
+        snprintf(error->text, sizeof(error->text), "%.200s: %s", s->text, strerror(errno));
         return absent_is(s->text) ? locate(o, s, leave_out(o, s, s->text, error), error)
                                   : locate(o, s, MCP_ENOTFOUND, error);
     }
@@ -186,13 +186,13 @@ static int tell_absent(const offer *o, mcp_error *error)
     const absent *list = &o->coming;
     if (list->count && list->count == o->now->sources.count) {
         const source *first = &o->now->sources.items[list->items[0].index];
-        snprintf(error->text, sizeof error->text, "%s", list->items[0].text);
+        snprintf(error->text, sizeof(error->text), "%s", list->items[0].text);
         return locate(o, first, MCP_ENOTFOUND, error);
     }
     for (size_t i = 0; i < list->count; i++) {
         if (absent_has(&o->absent, list->items[i].text))
             continue;
-        snprintf(line, sizeof line, "%.300s: it is offered as soon as it is there",
+        snprintf(line, sizeof(line), "%.300s: it is offered as soon as it is there",
                  list->items[i].text);
         log_line("error", line, NULL);
     }

@@ -47,13 +47,13 @@ typedef struct reader {
 
 static bool fail(const reader *s, const char *why)
 {
-    snprintf(s->error->text, sizeof s->error->text, "%.150s: %s", s->path, why);
+    snprintf(s->error->text, sizeof(s->error->text), "%.150s: %s", s->path, why);
     return false;
 }
 
 static bool fail_line(const reader *s, const char *why)
 {
-    snprintf(s->error->text, sizeof s->error->text, "%.150s, line %zu: %s", s->path, s->line, why);
+    snprintf(s->error->text, sizeof(s->error->text), "%.150s, line %zu: %s", s->path, s->line, why);
     return false;
 }
 
@@ -69,12 +69,12 @@ static bool add(const reader *s, const char *principal, const char *text)
         return fail_line(s, "stdio and anonymous are the names of others");
     if (t->count == MAX_TOKENS)
         return fail_line(s, "more than 10,000 tokens");
-    token *grown = realloc(t->items, (t->count + 1) * sizeof *grown);
+    token *grown = realloc(t->items, (t->count + 1) * sizeof(*grown));
     if (!grown)
         return fail_line(s, "out of memory");
     t->items = grown;
     token *made = &grown[t->count++];
-    memset(made, 0, sizeof *made);
+    memset(made, 0, sizeof(*made));
     memcpy(made->bytes, text, len);
     memcpy(made->principal, principal, strlen(principal) + 1);
     return true;
@@ -92,7 +92,7 @@ static bool add_line(const reader *s, char *line)
     char *colon = strchr(line, ':');
     if (!colon) {
         sha256_hex(line, len, digits);
-        snprintf(own, sizeof own, "token:%.12s", digits);
+        snprintf(own, sizeof(own), "token:%.12s", digits);
         return add(s, own, line);
     }
     if (colon == line)
@@ -104,9 +104,9 @@ static bool add_line(const reader *s, char *line)
 static bool read_lines(reader *s)
 {
     char line[1024];
-    while (fgets(line, sizeof line, s->file)) {
+    while (fgets(line, sizeof(line), s->file)) {
         s->line++;
-        if (strlen(line) == sizeof line - 1)
+        if (strlen(line) == sizeof(line) - 1)
             return fail_line(s, "the line is too long");
         if (!add_line(s, line))
             return false;
@@ -122,13 +122,13 @@ static void warn_if_readable(const reader *s)
     char text[256];
     if (fstat(fileno(s->file), &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
         return;
-    snprintf(text, sizeof text, "others may read %.150s: chmod 600 it", s->path);
+    snprintf(text, sizeof(text), "others may read %.150s: chmod 600 it", s->path);
     log_line("warning", text, NULL);
 }
 
 int tokens_read(const char *path, tokens **ret, mcp_error *error)
 {
-    reader s = {.into = calloc(1, sizeof *s.into), .path = path, .error = error};
+    reader s = {.into = calloc(1, sizeof(*s.into)), .path = path, .error = error};
     if (!s.into)
         return MCP_ENOMEM;
     s.file = fopen(path, "re");
@@ -158,13 +158,13 @@ static int add_own(tokens *t, config *c, mcp_error *error)
         if (!text)
             return MCP_ENOMEM;
         s.line++;
-        if (key.len >= sizeof name || memchr(key.ptr, 0, key.len))
+        if (key.len >= sizeof(name) || memchr(key.ptr, 0, key.len))
             return fail_line(&s, "not a name"), MCP_EINVAL;
         memcpy(name, key.ptr, key.len);
         if (!add(&s, name, text)) {
             char pointer[MAX_PRINCIPAL + 16];
             const char *why = strstr(error->text, ": ");
-            snprintf(pointer, sizeof pointer, "/tokens/%s", name);
+            snprintf(pointer, sizeof(pointer), "/tokens/%s", name);
             config_wrong(c, 0, pointer, "%s", why ? why + 2 : error->text);
             error->text[0] = 0;
             return MCP_EINVAL;
@@ -181,7 +181,7 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
     if (path)
         rc = tokens_read(path, &t, error);
     else if (own)
-        rc = (t = calloc(1, sizeof *t)) ? MCP_OK : MCP_ENOMEM;
+        rc = (t = calloc(1, sizeof(*t))) ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && own)
         rc = add_own(t, c, error);
     if (rc == MCP_OK)
@@ -194,7 +194,7 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
 static bool has(const tokens *t, const token *one)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (memcmp(&t->items[i], one, sizeof *one) == 0)
+        if (memcmp(&t->items[i], one, sizeof(*one)) == 0)
             return true;
     return false;
 }
@@ -235,7 +235,7 @@ int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t
     static const char scheme[] = "Bearer ";
     unsigned char given[MAX_TOKEN] = {0};
     const char *found = NULL;
-    if (authorization.len < sizeof scheme || strncasecmp(authorization.ptr, scheme, 7) != 0)
+    if (authorization.len < sizeof(scheme) || strncasecmp(authorization.ptr, scheme, 7) != 0)
         return MCP_EACCESS;
     const char *at = authorization.ptr + 7;
     size_t len = authorization.len - 7;

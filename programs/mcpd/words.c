@@ -65,7 +65,7 @@ static int unknown_option(const mcp_module *module, const mcp_json *properties, 
                     key);
     while (mcp_json_next(properties, &it, &name)) {
         size_t len = strlen(error->text);
-        snprintf(error->text + len, sizeof error->text - len, ", \"%.*s\"", (int)name.len,
+        snprintf(error->text + len, sizeof(error->text) - len, ", \"%.*s\"", (int)name.len,
                  name.ptr);
     }
     return MCP_EINVAL;

@@ -162,7 +162,7 @@ static int take_all(bridge_way *w, const mcp_json *arguments, bool *told)
 static int call(mcp_request *req, const mcp_json *arguments, bridge_tools *all, bridge_tool tool)
 {
     bool told = false;
-    bridge_way *w = mcp_request_alloc(req, sizeof *w);
+    bridge_way *w = mcp_request_alloc(req, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
     *w = (bridge_way){.all = all, .req = req, .tool = tool};

@@ -49,7 +49,7 @@ static int put_bytes(reading *r, const mcp_json *content, const void *bytes, siz
 {
     mcp_str uri = mcp_json_string(mcp_json_get(content, "uri"));
     mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
-    mcp_content c = {.size = sizeof c,
+    mcp_content c = {.size = sizeof(c),
                      .kind = is_kind(type, "image/")   ? MCP_CONTENT_IMAGE
                              : is_kind(type, "audio/") ? MCP_CONTENT_AUDIO
                                                        : MCP_CONTENT_RESOURCE,
@@ -162,7 +162,7 @@ static void put_uri(mcp_json_writer *w, const void *user)
 
 static const char *const parts[] = {"offset", "length", "line", "lines", "tail", "depth", "limit"};
 
-enum { PARTS = sizeof parts / sizeof *parts, PART_ROOM = 32 };
+enum { PARTS = sizeof(parts) / sizeof(*parts), PART_ROOM = 32 };
 
 /* The arguments as parameters behind the URI. NULL: no memory. */
 static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arguments)
@@ -272,7 +272,7 @@ static void later(void *user)
 int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(arguments, "uri"));
-    reading *r = mcp_request_alloc(req, sizeof *r);
+    reading *r = mcp_request_alloc(req, sizeof(*r));
     const char *whole = r ? with_parts(req, uri, arguments) : NULL;
     if (!whole)
         return MCP_ENOMEM;

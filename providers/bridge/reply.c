@@ -85,7 +85,7 @@ int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
         mcp_json_key(json, "templates"), mcp_json_begin_array(json);
     }
     mcp_json_begin_object(json);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (member(tmpl, keys[i]).ptr)
             mcp_json_key(json, keys[i]), mcp_json_add_str(json, member(tmpl, keys[i]));
     mcp_json_end(json);
@@ -99,11 +99,11 @@ static int put_summary(bridge_way *w)
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
     const search_results *r = &w->results;
     char text[200];
-    int n = snprintf(text, sizeof text, "%s%zu %s searched", r->count ? "" : "Nothing was found. ",
+    int n = snprintf(text, sizeof(text), "%s%zu %s searched", r->count ? "" : "Nothing was found. ",
                      r->searched, r->searched == 1 ? "file" : "files");
     for (search_skip i = 0; i < SEARCH_SKIPS; i++)
         if (r->skipped[i])
-            n += snprintf(text + n, sizeof text - (size_t)n, ", %zu %s", r->skipped[i], names[i]);
+            n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu %s", r->skipped[i], names[i]);
     int rc = put(&w->results.text, text);
     if (rc == MCP_OK)
         rc = put(&w->results.text, ".\n");
@@ -128,7 +128,7 @@ static int put_more(bridge_way *w)
     if (!w->cursor.len || rc != MCP_OK)
         return rc;
     const char *parts[] = {"There is more. Call ", name_of(w), " again with cursor: "};
-    for (size_t i = 0; rc == MCP_OK && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(parts) / sizeof(*parts); i++)
         rc = put(to, parts[i]);
     if (rc == MCP_OK)
         rc = put_str(to, (mcp_str){w->cursor.ptr, w->cursor.len});

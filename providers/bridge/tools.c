@@ -214,7 +214,7 @@ static void release(void *user)
 
 int mcp_bridge_add_tools(mcp_bridge *b, const search_source *sources, size_t n, mcp_error *error)
 {
-    bridge_tools *t = common_alloc(&b->alloc, sizeof *t + n * sizeof *sources);
+    bridge_tools *t = common_alloc(&b->alloc, sizeof(*t) + n * sizeof(*sources));
     if (!t)
         return MCP_ENOMEM;
     t->bridge = b;
@@ -227,7 +227,7 @@ int mcp_bridge_add_tools(mcp_bridge *b, const search_source *sources, size_t n, 
         common_release(&b->alloc, t);
         return rc;
     }
-    for (size_t i = 0; rc == MCP_OK && i < sizeof tools / sizeof *tools; i++)
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(tools) / sizeof(*tools); i++)
         rc = mcp_server_add_tool(b->server, &tools[i], t, error);
     return rc;
 }
@@ -238,7 +238,7 @@ int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_br
                    mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(options->allocator);
-    mcp_bridge *b = common_alloc(&alloc, sizeof *b);
+    mcp_bridge *b = common_alloc(&alloc, sizeof(*b));
     (void)error;
     if (!b)
         return MCP_ENOMEM;

@@ -50,7 +50,7 @@ static int stop_at(bridge_way *w, const char *which, mcp_str position)
 static int stop_in_source(bridge_way *w, size_t source, mcp_str position)
 {
     char which[24];
-    snprintf(which, sizeof which, "%zu", source);
+    snprintf(which, sizeof(which), "%zu", source);
     return stop_at(w, which, position);
 }
 
@@ -206,7 +206,7 @@ static int end_page(bridge_way *w)
     common_ask_clear(&w->page);
     if (rc != MCP_OK)
         return rc;
-    snprintf(text, sizeof text, "%zu resources looked at", w->seen);
+    snprintf(text, sizeof(text), "%zu resources looked at", w->seen);
     mcp_request_progress(w->req, (double)w->seen, 0, text);
     w->step = BRIDGE_AT_PAGE;
     if (!w->has_token)
@@ -606,7 +606,7 @@ static int finish(bridge_way *w)
     common_ask_clear(&w->one);
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates,
                                 &w->searches,  &w->token,  &w->scratch};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
     search_needle_free(w->query.needle);
@@ -648,7 +648,7 @@ int bridge_way_run(bridge_way *w)
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
                                 &w->scratch};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();
     w->rc = search_results_init(&w->results, alloc);

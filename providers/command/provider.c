@@ -17,7 +17,7 @@ static int fail(mcp_error *error, int code, const char *format, ...)
     va_start(args, format);
     error->code = code;
     error->offset = 0;
-    vsnprintf(error->text, sizeof error->text, format, args);
+    vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
     return code;
 }
@@ -35,7 +35,7 @@ static void tool_free(command_tool *t)
 {
     const mcp_allocator alloc = t->alloc;
     const char *texts[] = {t->o.name, t->o.folder, t->o.input, t->o.mime_type};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         common_release(&alloc, (void *)(uintptr_t)texts[i]);
     free_texts(t, t->o.words, t->o.n_words);
     free_texts(t, t->o.allow_dash, t->o.n_allow_dash);
@@ -66,7 +66,7 @@ static bool copy_texts(command_tool *t, const char *const **list, size_t n)
     *list = NULL;
     if (!n)
         return true;
-    const char **to = common_alloc(&t->alloc, n * sizeof *to);
+    const char **to = common_alloc(&t->alloc, n * sizeof(*to));
     if (!to)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static bool copy_all(command_tool *t)
 static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
-    command_tool *t = common_alloc(&alloc, sizeof *t);
+    command_tool *t = common_alloc(&alloc, sizeof(*t));
     if (!t)
         return MCP_ENOMEM;
     *t = (command_tool){.o = *o, .server = server, .alloc = alloc};
@@ -202,7 +202,7 @@ static int put_name(mcp_str name, bool program, void *user)
     for (size_t i = 0; i < n->n; i++)
         if (mcp_str_eq(n->seen[i], name))
             return MCP_OK;
-    if (n->n == sizeof n->seen / sizeof *n->seen)
+    if (n->n == sizeof(n->seen) / sizeof(*n->seen))
         return MCP_ELIMIT;
     n->seen[n->n++] = name;
     if (n->properties)
@@ -278,8 +278,8 @@ static int add(mcp_server *server, const mcp_command *o, mcp_error *error)
 int mcp_command_add(mcp_server *server, const mcp_command *command, mcp_error *error)
 {
     mcp_command o = {0};
-    memcpy(&o, command, command->size < sizeof o ? command->size : sizeof o);
-    o.size = sizeof o;
+    memcpy(&o, command, command->size < sizeof(o) ? command->size : sizeof(o));
+    o.size = sizeof(o);
     if (!o.name || !o.n_words || !o.words[0][0])
         return fail(error, MCP_EINVAL, "a command needs a name and a program");
     int rc = check_names(&o, error);

@@ -89,8 +89,8 @@ static bool begins(const char *text, const char *with)
 static int reply_bytes(command_run *r, const char *mime, bool text)
 {
     char uri[160];
-    snprintf(uri, sizeof uri, "command:%s", r->tool->o.name);
-    mcp_content c = {.size = sizeof c, .mime_type = mime, .uri = uri};
+    snprintf(uri, sizeof(uri), "command:%s", r->tool->o.name);
+    mcp_content c = {.size = sizeof(c), .mime_type = mime, .uri = uri};
     c.kind = begins(mime, "image/")   ? MCP_CONTENT_IMAGE
              : begins(mime, "audio/") ? MCP_CONTENT_AUDIO
                                       : MCP_CONTENT_RESOURCE;
@@ -123,19 +123,19 @@ static int reply(command_run *r, int status)
     case CANCELLED: return MCP_ECANCELLED;
     case NO_MEMORY: return MCP_ENOMEM;
     case TOO_LONG:
-        snprintf(what, sizeof what, "took longer than %llu ms and was ended",
+        snprintf(what, sizeof(what), "took longer than %llu ms and was ended",
                  (unsigned long long)o->timeout_ms);
         return reply_failure(r, what);
     case TOO_MUCH:
-        snprintf(what, sizeof what, "wrote more than %zu bytes and was ended", o->max_output);
+        snprintf(what, sizeof(what), "wrote more than %zu bytes and was ended", o->max_output);
         r->output.len = 0;
         return reply_failure(r, what);
     case ENDED: break;
     }
     if (WIFSIGNALED(status))
-        snprintf(what, sizeof what, "was ended by signal %d", WTERMSIG(status));
+        snprintf(what, sizeof(what), "was ended by signal %d", WTERMSIG(status));
     else
-        snprintf(what, sizeof what, "ended with status %d", WEXITSTATUS(status));
+        snprintf(what, sizeof(what), "ended with status %d", WEXITSTATUS(status));
     return status == 0 ? reply_output(r) : reply_failure(r, what);
 }
 
@@ -209,7 +209,7 @@ static bool take(command_run *r, int fd)
 {
     char bytes[PIECE];
     for (int i = 0; i < PIECES; i++) {
-        ssize_t n = read(fd, bytes, sizeof bytes);
+        ssize_t n = read(fd, bytes, sizeof(bytes));
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
             return false;
         if (n < 0)
@@ -258,7 +258,7 @@ static void tell(command_run *r, int64_t t)
     if (t - r->told < TICK_MS)
         return;
     r->told = t;
-    snprintf(text, sizeof text, "%s: %zu bytes so far", r->tool->o.name, r->output.len);
+    snprintf(text, sizeof(text), "%s: %zu bytes so far", r->tool->o.name, r->output.len);
     mcp_request_progress(r->req, seconds, 0, text);
 }
 
@@ -336,9 +336,9 @@ static int fill_words(command_tool *t, command_fill *f, call *c, size_t *at)
 
 static int fill(command_tool *t, command_fill *f, call *c)
 {
-    size_t *at = common_alloc(&t->alloc, t->o.n_words * sizeof *at);
-    c->argv = common_alloc(&t->alloc, (t->o.n_words + 1) * sizeof *c->argv);
-    c->env = common_alloc(&t->alloc, (t->o.n_environment + 1) * sizeof *c->env);
+    size_t *at = common_alloc(&t->alloc, t->o.n_words * sizeof(*at));
+    c->argv = common_alloc(&t->alloc, (t->o.n_words + 1) * sizeof(*c->argv));
+    c->env = common_alloc(&t->alloc, (t->o.n_environment + 1) * sizeof(*c->env));
     int rc = at && c->argv && c->env ? fill_words(t, f, c, at) : MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < c->n; i++)
         c->argv[i] = c->text.ptr + at[i];
@@ -386,7 +386,7 @@ static int watch(command_run *r)
 /* Takes over what runs. */
 static int attend(command_tool *t, mcp_request *req, const command_child *child)
 {
-    command_run *r = common_alloc(&t->alloc, sizeof *r);
+    command_run *r = common_alloc(&t->alloc, sizeof(*r));
     command_child c = *child;
     if (!r) {
         command_child_signal(&c, SIGKILL);

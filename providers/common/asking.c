@@ -55,10 +55,10 @@ static int grow(common_asking *a)
 {
     common_asking grown = *a;
     grown.cap = a->cap ? a->cap * 2 : FIRST_SLOTS;
-    grown.slot = common_alloc(&a->texts.alloc, grown.cap * sizeof *grown.slot);
+    grown.slot = common_alloc(&a->texts.alloc, grown.cap * sizeof(*grown.slot));
     if (!grown.slot)
         return MCP_ENOMEM;
-    memset(grown.slot, 0, grown.cap * sizeof *grown.slot);
+    memset(grown.slot, 0, grown.cap * sizeof(*grown.slot));
     for (size_t i = 0; i < a->cap; i++)
         if (a->slot[i])
             *find(&grown, text_at(a, a->slot[i] - 1)) = a->slot[i];

@@ -39,7 +39,7 @@ static int open_beneath(int dir, const char *rel, int flags, uint64_t resolve)
 {
     struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC), .resolve = resolve};
     for (int tries = 0;; tries++) {
-        long fd = syscall(SYS_openat2, dir, *rel ? rel : ".", &how, sizeof how);
+        long fd = syscall(SYS_openat2, dir, *rel ? rel : ".", &how, sizeof(how));
         if (fd >= 0)
             return (int)fd;
         if ((errno != EINTR && errno != EAGAIN) || tries == MAX_TRIES)
@@ -200,7 +200,7 @@ int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
 static ssize_t path_of(int fd, char *path, size_t cap)
 {
     char link[40];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     ssize_t len = readlink(link, path, cap - 1);
     if (len <= 0 || (size_t)len >= cap - 1)
         return -1;
@@ -213,8 +213,8 @@ static int relative_to(int dir, int fd, char real[COMMON_PATH_MAX])
 {
     char base[COMMON_PATH_MAX];
     char full[COMMON_PATH_MAX];
-    ssize_t base_len = path_of(dir, base, sizeof base);
-    ssize_t full_len = path_of(fd, full, sizeof full);
+    ssize_t base_len = path_of(dir, base, sizeof(base));
+    ssize_t full_len = path_of(fd, full, sizeof(full));
     if (base_len < 0 || full_len < 0)
         return MCP_EACCESS;
     if (base_len == 1)

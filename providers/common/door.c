@@ -91,7 +91,7 @@ static void go_on(common_ask *ask, line *l)
 
 static void take_answer(common_ask *ask, mcp_str message, const mcp_allocator *alloc)
 {
-    mcp_json_limits limits = {.size = sizeof limits};
+    mcp_json_limits limits = {.size = sizeof(limits)};
     ask->len = message.len;
     ask->rc = mcp_json_parse(message, &limits, alloc, &ask->doc, NULL);
     const mcp_json *root = mcp_json_root(ask->doc);
@@ -183,7 +183,7 @@ static bool list_mount(const char *prefix, void *user)
 
 static int open_line(common_door *door, common_ask *ask, line **ret)
 {
-    line *l = common_alloc(&door->alloc, sizeof *l);
+    line *l = common_alloc(&door->alloc, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
     *l = (line){.door = door, .ask = ask};
@@ -235,7 +235,7 @@ void common_ask_clear(common_ask *ask)
 int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret)
 {
     mcp_allocator a = common_allocator(alloc);
-    common_door *door = common_alloc(&a, sizeof *door);
+    common_door *door = common_alloc(&a, sizeof(*door));
     if (!door)
         return MCP_ENOMEM;
     *door = (common_door){.server = server, .alloc = a};

@@ -86,7 +86,7 @@ static const struct {
 /* 1 and 0: in the class or not; -1: no such class. */
 static int in_class(const char *name, size_t len, byte c)
 {
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
         if (strlen(classes[i].name) == len && memcmp(classes[i].name, name, len) == 0)
             return classes[i].has(c);
     }

@@ -10,11 +10,11 @@ void common_explain(mcp_error *error, int code, const char *what, const char *wh
 {
     if (!error)
         return;
-    size_t whys = strlen(why), most = sizeof error->text - 3;
+    size_t whys = strlen(why), most = sizeof(error->text) - 3;
     size_t room = whys + 40 < most ? most - whys : 40;
     error->code = code;
     error->offset = 0;
-    snprintf(error->text, sizeof error->text, "%.*s: %s", (int)room, what, why);
+    snprintf(error->text, sizeof(error->text), "%.*s: %s", (int)room, what, why);
 }
 
 int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,

@@ -16,9 +16,9 @@ int common_query_refuse(mcp_error *error, const char *name, const char *format, 
     char what[100], why[200];
     va_list args;
     va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
-    snprintf(what, sizeof what, "the saved query %.70s", name);
+    snprintf(what, sizeof(what), "the saved query %.70s", name);
     return common_refuse(error, MCP_EINVAL, what, why);
 }
 
@@ -120,7 +120,7 @@ static void load_parameter(const mcp_allocator *alloc, common_parameter *p, cons
     p->value = copy_default(alloc, mcp_json_get(from, "default"), ok);
     p->required = mcp_json_bool(mcp_json_get(from, "required"), false);
     p->type = type_of(mcp_json_string(mcp_json_get(from, "type")));
-    p->choice = zeroed(alloc, mcp_json_count(choices), sizeof *p->choice, ok);
+    p->choice = zeroed(alloc, mcp_json_count(choices), sizeof(*p->choice), ok);
     for (size_t i = 0; *ok && i < mcp_json_count(choices); i++)
         p->choice[p->n_choice++] = copy(alloc, mcp_json_string(mcp_json_at(choices, i)), ok);
 }
@@ -163,7 +163,7 @@ static int load_query(const mcp_allocator *alloc, const char *prefix, common_que
                                    COMMON_QUERY_PARAMETERS);
     q->uri = ok ? make_uri(alloc, prefix, q->name) : NULL;
     ok = ok && q->uri;
-    q->parameter = zeroed(alloc, n, sizeof *q->parameter, &ok);
+    q->parameter = zeroed(alloc, n, sizeof(*q->parameter), &ok);
     for (size_t i = 0; ok && i < n; i++) {
         q->n_parameter = i + 1;
         load_parameter(alloc, &q->parameter[i], mcp_json_at(parameters, i), &ok);
@@ -180,7 +180,7 @@ int common_queries_load(common_queries *all, const mcp_allocator *alloc, const c
     bool ok = true;
     size_t n = mcp_json_count(from);
     int rc = MCP_OK;
-    all->query = zeroed(alloc, n, sizeof *all->query, &ok);
+    all->query = zeroed(alloc, n, sizeof(*all->query), &ok);
     for (size_t i = 0; ok && rc == MCP_OK && i < n; i++) {
         common_query *q = &all->query[all->n++];
         q->all = all;

@@ -34,7 +34,7 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Rows at the most; "
         "default 100\"}}}"};
     bool ok = true;
-    for (size_t i = 0; ok && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
     return ok && common_buffer_append(to, "", 1) == MCP_OK;
 }
@@ -55,8 +55,8 @@ int common_query_tool_add(const common_query_tool *t, mcp_server *server,
     const char *name = t->given ? t->given : made;
     common_buffer input;
     default_name(t, made);
-    snprintf(title, sizeof title, "Query the %s database %.80s", t->product, t->database);
-    snprintf(about, sizeof about,
+    snprintf(title, sizeof(title), "Query the %s database %.80s", t->product, t->database);
+    snprintf(about, sizeof(about),
              "Runs one read-only SQL statement in the %s database %.80s and returns columns and "
              "rows. Look at its tables first: read %.200s?format=text as a resource, with the tool "
              "read_resource if there is one, or run %.200s",
@@ -75,7 +75,7 @@ int common_query_tool_add(const common_query_tool *t, mcp_server *server,
     common_buffer_free(&input);
     if (rc == MCP_EEXIST) {
         char why[200];
-        snprintf(why, sizeof why,
+        snprintf(why, sizeof(why),
                  "another source has the tool %.64s; give one of them another name: ?name=NAME, or "
                  "?tool=TOOL for its tool alone",
                  name);

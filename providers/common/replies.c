@@ -34,7 +34,7 @@ int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool
 static void put_data(mcp_json_writer *w, const common_too_large *t)
 {
     char parts[500];
-    snprintf(parts, sizeof parts, "%.300s%.150s", t->prefix, t->rest);
+    snprintf(parts, sizeof(parts), "%.300s%.150s", t->prefix, t->rest);
     mcp_json_begin_object(w);
     mcp_json_key(w, "uri"), mcp_json_add_str(w, t->uri);
     if (t->size)
@@ -48,7 +48,7 @@ int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as
                            const common_too_large *t)
 {
     char text[400];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "%s has %s%llu bytes, more than the limit of %llu for one read. Read it in parts, "
              "with ?offset=0&length=65536 behind the URI%s",
              t->what, t->size ? "" : "more than ",

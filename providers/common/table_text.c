@@ -104,7 +104,7 @@ static void put_members(table *t, const mcp_json *row)
 
 int common_table_text(common_buffer *to, mcp_str json, bool row, const mcp_allocator *alloc)
 {
-    mcp_json_limits limits = {.size = sizeof limits, .max_depth = 1024};
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = 1024};
     mcp_json_doc *doc;
     table t = {.to = to, .alloc = alloc, .ok = true};
     int rc = mcp_json_parse(json, &limits, alloc, &doc, NULL);

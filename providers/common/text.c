@@ -13,7 +13,7 @@ static size_t sequence(const unsigned char *p, size_t left)
         {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
         {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
     };
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (p[0] < forms[i].first || p[0] > forms[i].last)
             continue;
         size_t len = forms[i].len;
@@ -34,10 +34,10 @@ bool common_text_utf8(mcp_str bytes)
     size_t at = 0;
     while (at < bytes.len) {
         uint64_t word;
-        if (bytes.len - at >= sizeof word) {
-            memcpy(&word, p + at, sizeof word);
+        if (bytes.len - at >= sizeof(word)) {
+            memcpy(&word, p + at, sizeof(word));
             if ((word & 0x8080808080808080u) == 0) {
-                at += sizeof word;
+                at += sizeof(word);
                 continue;
             }
         }

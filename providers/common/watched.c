@@ -14,8 +14,8 @@ static void release(const mcp_allocator *alloc, const common_watched_item *item)
 static bool grow(common_watched *w, const mcp_allocator *alloc)
 {
     size_t cap = w->cap ? w->cap * 2 : 8;
-    common_watched_item *grown = w->item ? alloc->resize(w->item, cap * sizeof *grown, alloc->user)
-                                         : common_alloc(alloc, cap * sizeof *grown);
+    common_watched_item *grown = w->item ? alloc->resize(w->item, cap * sizeof(*grown), alloc->user)
+                                         : common_alloc(alloc, cap * sizeof(*grown));
     if (!grown)
         return false;
     w->item = grown;

@@ -81,13 +81,13 @@ static int grow(files_batch *b)
     size_t cap = b->cap ? 2 * b->cap : 32;
     if (cap > b->limit)
         cap = b->limit;
-    files_slot *slots = b->slots ? b->alloc.resize(b->slots, cap * sizeof *slots, b->alloc.user)
-                                 : common_alloc(&b->alloc, cap * sizeof *slots);
+    files_slot *slots = b->slots ? b->alloc.resize(b->slots, cap * sizeof(*slots), b->alloc.user)
+                                 : common_alloc(&b->alloc, cap * sizeof(*slots));
     if (!slots)
         return MCP_ENOMEM;
     b->slots = slots;
-    uint32_t *order = b->order ? b->alloc.resize(b->order, cap * sizeof *order, b->alloc.user)
-                               : common_alloc(&b->alloc, cap * sizeof *order);
+    uint32_t *order = b->order ? b->alloc.resize(b->order, cap * sizeof(*order), b->alloc.user)
+                               : common_alloc(&b->alloc, cap * sizeof(*order));
     if (!order)
         return MCP_ENOMEM;
     b->order = order;

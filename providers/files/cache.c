@@ -37,9 +37,9 @@ struct files_cache {
 
 files_cache *files_cache_new(const mcp_allocator *alloc)
 {
-    files_cache *cache = common_alloc(alloc, sizeof *cache);
+    files_cache *cache = common_alloc(alloc, sizeof(*cache));
     if (cache) {
-        memset(cache, 0, sizeof *cache);
+        memset(cache, 0, sizeof(*cache));
         cache->alloc = *alloc;
     }
     return cache;
@@ -127,7 +127,7 @@ static bool tells_changes(int fd)
     struct statfs fs;
     if (fstatfs(fd, &fs) != 0)
         return false;
-    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
+    for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
         if ((long)fs.f_type == telling[i])
             return true;
     return false;

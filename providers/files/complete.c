@@ -44,7 +44,7 @@ static int give(completion *c, const files_slot *slot)
 {
     char value[2 * COMMON_PATH_MAX];
     size_t len = 0;
-    if (c->lead.len + c->len + slot->len + 2 > sizeof value)
+    if (c->lead.len + c->len + slot->len + 2 > sizeof(value))
         return MCP_OK;
     if (c->lead.len)
         memcpy(value, c->lead.ptr, len = c->lead.len);
@@ -130,7 +130,7 @@ static int complete_in(completion *c, mcp_str value)
 {
     const char *slash = value.len ? memrchr(value.ptr, '/', value.len) : NULL;
     size_t folder = slash ? (size_t)(slash - value.ptr) + 1 : 0;
-    if (c->root->only || folder >= sizeof c->path || (slash && folder == 1))
+    if (c->root->only || folder >= sizeof(c->path) || (slash && folder == 1))
         return MCP_OK;
     if (folder)
         memcpy(c->path, value.ptr, folder);

@@ -75,10 +75,10 @@ files_node *files_table_find(const files_table *t, const char *path, size_t len)
 static int table_grow(files_table *t, const mcp_allocator *alloc)
 {
     size_t n = t->n_buckets ? t->n_buckets * 2 : FIRST_BUCKETS;
-    files_node **buckets = common_alloc(alloc, n * sizeof *buckets);
+    files_node **buckets = common_alloc(alloc, n * sizeof(*buckets));
     if (!buckets)
         return MCP_ENOMEM;
-    memset(buckets, 0, n * sizeof *buckets);
+    memset(buckets, 0, n * sizeof(*buckets));
     for (size_t i = 0; i < t->n_buckets; i++) {
         for (files_node *node = t->buckets[i], *next; node; node = next) {
             next = node->next;
@@ -182,7 +182,7 @@ static int wd_grow(files_dirs *dirs)
     files_dir **old = dirs->by_wd, **buckets = common_alloc(&dirs->alloc, n * sizeof(files_dir *));
     if (!buckets)
         return MCP_ENOMEM;
-    memset(buckets, 0, n * sizeof *buckets);
+    memset(buckets, 0, n * sizeof(*buckets));
     for (size_t i = 0; i < dirs->n_by_wd; i++) {
         for (files_dir *d = old[i], *next; d; d = next) {
             next = d->next_wd;
@@ -217,7 +217,7 @@ static void unwatch(files_dirs *dirs, files_dir *d)
 static int add_watch(files_dirs *dirs, int dir_fd, uint32_t mask)
 {
     char proc[32];
-    snprintf(proc, sizeof proc, "/proc/self/fd/%d", dir_fd);
+    snprintf(proc, sizeof(proc), "/proc/self/fd/%d", dir_fd);
     return inotify_add_watch(dirs->fd, proc, mask);
 }
 
@@ -270,7 +270,7 @@ static size_t system_limit(void)
 {
     char text[32] = "";
     int fd = open("/proc/sys/fs/inotify/max_user_watches", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0)
         close(fd);
     size_t value = 0;
@@ -366,7 +366,7 @@ files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len)
 
 static files_dir *dir_new(files_dirs *dirs, const char *path, size_t len)
 {
-    files_dir *d = common_alloc(&dirs->alloc, sizeof *d + len + 1);
+    files_dir *d = common_alloc(&dirs->alloc, sizeof(*d) + len + 1);
     if (!d)
         return NULL;
     *d = (files_dir){.wd = -1, .node = {.len = len, .path = (char *)(d + 1)}};

@@ -146,7 +146,7 @@ int files_uri_parse(const files_roots *roots, mcp_str uri, files_target *ret)
     size_t len;
     int rc = skip_prefix(&uri);
     if (rc == MCP_OK)
-        rc = decode(uri, ret->path, sizeof ret->path, &len);
+        rc = decode(uri, ret->path, sizeof(ret->path), &len);
     return rc == MCP_OK ? place(roots, len, ret) : rc;
 }
 
@@ -154,7 +154,7 @@ int files_path_parse(const files_roots *roots, mcp_str path, files_target *ret)
 {
     if (path.len == 0 || path.ptr[0] != '/' || memchr(path.ptr, '\0', path.len))
         return MCP_EPARSE;
-    if (path.len >= sizeof ret->path)
+    if (path.len >= sizeof(ret->path))
         return MCP_ELIMIT;
     memcpy(ret->path, path.ptr, path.len);
     ret->path[path.len] = '\0';
@@ -180,12 +180,12 @@ static char *encode(char *out, const char *path, size_t len)
 int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out)
 {
     static const char scheme[] = "file://";
-    int rc = common_buffer_reserve(out, sizeof scheme + 3 * (root->path_len + rel.len) + 1);
+    int rc = common_buffer_reserve(out, sizeof(scheme) + 3 * (root->path_len + rel.len) + 1);
     if (rc != MCP_OK)
         return rc;
     char *p = out->ptr + out->len;
-    memcpy(p, scheme, sizeof scheme - 1);
-    p = encode(p + sizeof scheme - 1, root->path, root->path_len);
+    memcpy(p, scheme, sizeof(scheme) - 1);
+    p = encode(p + sizeof(scheme) - 1, root->path, root->path_len);
     if (rel.len || root->path_len == 0)
         *p++ = '/';
     p = encode(p, rel.ptr, rel.len);

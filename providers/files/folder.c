@@ -47,7 +47,7 @@ static int emit_line(const files_entry *e, void *user)
 static int put_cut(common_buffer *out)
 {
     char line[200];
-    int n = snprintf(line, sizeof line,
+    int n = snprintf(line, sizeof(line),
                      "# There are more entries. Ask for more with ?limit= (at most %d), or list a "
                      "folder in it.\n",
                      FILES_FOLDER_MAX_LINES);

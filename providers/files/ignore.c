@@ -150,7 +150,7 @@ static int read_outer(files_ignore *ig, const char *root)
         return MCP_OK;
     for (size_t i = top; i < len; i++)
         levels += root[i] == '/';
-    ig->outer = common_alloc(&ig->alloc, levels * sizeof *ig->outer);
+    ig->outer = common_alloc(&ig->alloc, levels * sizeof(*ig->outer));
     if (!ig->outer)
         return MCP_ENOMEM;
     if (len > top) {
@@ -225,7 +225,7 @@ static files_ignore_dir *find(files_ignore *ig, const char *path, size_t len, ui
 static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const char *path,
                               size_t len, uint32_t hash)
 {
-    files_ignore_dir *d = common_alloc(&ig->alloc, sizeof *d + len + 1);
+    files_ignore_dir *d = common_alloc(&ig->alloc, sizeof(*d) + len + 1);
     if (!d)
         return NULL;
     *d = (files_ignore_dir){.parent = parent, .hash = hash, .refs = 1, .len = len, .listed = true};
@@ -537,12 +537,12 @@ int files_ignore_new(common_beneath at, const char *root_path, const files_ignor
 {
     const files_ignore_options none = {0};
     mcp_allocator mem = common_allocator(alloc);
-    files_ignore *ig = common_alloc(&mem, sizeof *ig);
+    files_ignore *ig = common_alloc(&mem, sizeof(*ig));
     if (!ig)
         return MCP_ENOMEM;
     if (!options)
         options = &none;
-    memset(ig, 0, sizeof *ig);
+    memset(ig, 0, sizeof(*ig));
     ig->alloc = mem;
     ig->at = at;
     ig->hidden = options->hidden;

@@ -42,7 +42,7 @@ int files_cursor_write(const files_cursor *c, common_buffer *out)
     unsigned char head[CURSOR_HEAD] = {CURSOR_VERSION, (unsigned char)c->place};
     for (int i = 0; i < 4; i++)
         head[2 + i] = (unsigned char)(c->root >> (8 * i));
-    int rc = common_buffer_append(out, head, sizeof head);
+    int rc = common_buffer_append(out, head, sizeof(head));
     return rc == MCP_OK ? common_buffer_append(out, c->path, c->len) : rc;
 }
 
@@ -133,7 +133,7 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
     if (rc != MCP_OK)
         return rc;
     put_time(e->mtime.tv_sec, time);
-    mcp_annotations notes = {.size = sizeof notes, .last_modified = time};
+    mcp_annotations notes = {.size = sizeof(notes), .last_modified = time};
     if (is_readme(e)) {
         notes.audience = MCP_AUDIENCE_USER | MCP_AUDIENCE_ASSISTANT;
         notes.has_priority = true;
@@ -188,7 +188,7 @@ static int emit_record(const files_entry *e, void *user)
 {
     page *p = user;
     record r = {.entry = *e, .rel_len = e->rel.len, .name_len = e->name.len};
-    int rc = common_buffer_append(&p->records, &r, sizeof r);
+    int rc = common_buffer_append(&p->records, &r, sizeof(r));
     if (rc == MCP_OK && e->rel.len) /* the name is its end */
         rc = common_buffer_append(&p->records, e->rel.ptr, e->rel.len);
     else if (rc == MCP_OK)
@@ -201,13 +201,13 @@ static int reply_records(page *p)
     int rc = MCP_OK;
     for (size_t at = 0; rc == MCP_OK && at < p->records.len;) {
         record r;
-        memcpy(&r, p->records.ptr + at, sizeof r);
-        const char *text = p->records.ptr + at + sizeof r;
+        memcpy(&r, p->records.ptr + at, sizeof(r));
+        const char *text = p->records.ptr + at + sizeof(r);
         size_t len = r.rel_len ? r.rel_len : r.name_len;
         r.entry.rel = (mcp_str){text, r.rel_len};
         r.entry.name = (mcp_str){text + (len - r.name_len), r.name_len};
         rc = emit_reply(&r.entry, p);
-        at += sizeof r + len + 1;
+        at += sizeof(r) + len + 1;
     }
     return rc;
 }
@@ -280,7 +280,7 @@ static bool is_long(const page *p)
     struct stat st;
     if (p->f->slow)
         return true;
-    if (p->cursor.root >= p->f->roots.count || p->cursor.len >= sizeof rel)
+    if (p->cursor.root >= p->f->roots.count || p->cursor.len >= sizeof(rel))
         return false;
     const files_root *root = &p->f->roots.items[p->cursor.root];
     memcpy(rel, p->cursor.path, p->cursor.len);
@@ -309,7 +309,7 @@ static int walk_later(page *p)
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     files *f = user;
-    page *p = mcp_request_alloc(req, sizeof *p);
+    page *p = mcp_request_alloc(req, sizeof(*p));
     if (!p)
         return MCP_ENOMEM;
     *p = (page){.f = f, .req = req, .options = {.max = max, .alloc = &f->alloc}};

@@ -160,8 +160,8 @@ static int reserve_glob(files_mime *m)
     if (m->count + 1 < m->cap)
         return MCP_OK;
     size_t cap = m->cap ? 2 * m->cap : 2048;
-    glob *globs = m->globs ? m->alloc.resize(m->globs, cap * sizeof *globs, m->alloc.user)
-                           : common_alloc(&m->alloc, cap * sizeof *globs);
+    glob *globs = m->globs ? m->alloc.resize(m->globs, cap * sizeof(*globs), m->alloc.user)
+                           : common_alloc(&m->alloc, cap * sizeof(*globs));
     if (!globs)
         return MCP_ENOMEM;
     m->globs = globs;
@@ -247,10 +247,10 @@ static int load_folder(files_mime *m, mcp_str folder)
     static const char tail[] = "/mime/globs2";
     size_t len, before = m->count;
     int rc = MCP_OK;
-    if (folder.len == 0 || folder.len + sizeof tail > sizeof path || m->file_count == MAX_FOLDERS)
+    if (folder.len == 0 || folder.len + sizeof(tail) > sizeof(path) || m->file_count == MAX_FOLDERS)
         return MCP_OK;
     memcpy(path, folder.ptr, folder.len);
-    memcpy(path + folder.len, tail, sizeof tail);
+    memcpy(path + folder.len, tail, sizeof(tail));
     char *text = read_file(m, path, &len);
     if (!text)
         return MCP_OK;
@@ -289,7 +289,7 @@ static void unload(files_mime *m)
         common_release(&m->alloc, m->globs);
     m->globs = NULL;
     m->file_count = m->count = m->cap = 0;
-    memset(m->bucket, 0, sizeof m->bucket);
+    memset(m->bucket, 0, sizeof(m->bucket));
     m->others = 0;
 }
 
@@ -369,7 +369,7 @@ static choice find(const files_mime *m, mcp_str name, bool folded)
 static const char *from_table(mcp_str folded)
 {
     const char *dot = folded.len ? memrchr(folded.ptr, '.', folded.len) : NULL;
-    size_t low = 0, high = sizeof known / sizeof known[0];
+    size_t low = 0, high = sizeof(known) / sizeof(known[0]);
     if (!dot)
         return NULL;
     mcp_str ext = {dot + 1, folded.len - (size_t)(dot + 1 - folded.ptr)};
@@ -390,7 +390,7 @@ static const char *from_table(mcp_str folded)
 const char *files_mime_of_name(files_mime *mime, mcp_str name)
 {
     char folded[256];
-    if (name.len == 0 || name.len >= sizeof folded)
+    if (name.len == 0 || name.len >= sizeof(folded))
         return NULL;
     load_once(mime);
     for (size_t i = 0; i < name.len; i++)
@@ -420,12 +420,12 @@ int files_mime_new(const char *data_home, const char *data_dirs, const mcp_alloc
                    files_mime **ret)
 {
     mcp_allocator mem = common_allocator(alloc);
-    files_mime *m = common_alloc(&mem, sizeof *m);
+    files_mime *m = common_alloc(&mem, sizeof(*m));
     if (!m)
         return MCP_ENOMEM;
     if (!data_dirs || !*data_dirs)
         data_dirs = "/usr/local/share:/usr/share";
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->alloc = mem;
     pthread_mutex_init(&m->lock, NULL);
     m->data_dirs = common_copy(&mem, data_dirs, strlen(data_dirs));

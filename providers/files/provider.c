@@ -74,8 +74,8 @@ int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out)
 int files_put_line(const files *f, const files_entry *e, common_buffer *out)
 {
     char head[48];
-    int n = e->is_dir ? snprintf(head, sizeof head, "folder\t-\t")
-                      : snprintf(head, sizeof head, "file\t%llu\t", (unsigned long long)e->size);
+    int n = e->is_dir ? snprintf(head, sizeof(head), "folder\t-\t")
+                      : snprintf(head, sizeof(head), "file\t%llu\t", (unsigned long long)e->size);
     int rc = common_buffer_append(out, head, (size_t)n);
     if (rc == MCP_OK)
         rc = files_uri_write(&f->roots.items[e->root], e->rel, out);
@@ -88,7 +88,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
     const mcp_host *host = mcp_server_host(f->server);
     if (!host || !host->log)
         return;
-    snprintf(line, sizeof line, "%.*s: %s: %s", uri.len < 400 ? (int)uri.len : 400, uri.ptr, what,
+    snprintf(line, sizeof(line), "%.*s: %s: %s", uri.len < 400 ? (int)uri.len : 400, uri.ptr, what,
              mcp_error_text(code));
     host->log("info", line, host->user);
 }
@@ -100,7 +100,7 @@ static bool is_part_name(mcp_str name)
 {
     char decoded[16];
     size_t len;
-    return mcp_uri_decode(name, decoded, sizeof decoded, &len) == MCP_OK &&
+    return mcp_uri_decode(name, decoded, sizeof(decoded), &len) == MCP_OK &&
            files_is_part_name((mcp_str){decoded, len});
 }
 
@@ -325,7 +325,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     (void)context;
     if (!mcp_str_eq(name, MCP_STR("path")) || value.len >= COMMON_PATH_MAX)
         return MCP_OK;
-    completion *c = mcp_request_alloc(req, sizeof *c);
+    completion *c = mcp_request_alloc(req, sizeof(*c));
     if (!c)
         return MCP_ENOMEM;
     c->f = f;
@@ -333,7 +333,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
     common_buffer_init(&c->values, &f->alloc);
     /* As typed: maybe encoded, maybe not. */
-    if (mcp_uri_decode(value, c->path, sizeof c->path, &len) == MCP_OK && !memchr(c->path, 0, len))
+    if (mcp_uri_decode(value, c->path, sizeof(c->path), &len) == MCP_OK && !memchr(c->path, 0, len))
         c->value = (mcp_str){c->path, len};
     complete_work(c);
     return c->rc == FILES_IS_LARGE ? complete_later(req, c) : reply_values(req, c);
@@ -402,7 +402,7 @@ static int refuse(mcp_error *error, int code, const char *source, const char *wh
     if (error) {
         error->code = code;
         error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.180s: %s", source, why);
+        snprintf(error->text, sizeof(error->text), "%.180s: %s", source, why);
     }
     return code;
 }
@@ -443,7 +443,7 @@ static int open_sources(files *f, const mcp_files_options *o, mcp_error *error)
 static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
-    files *f = common_alloc(&alloc, sizeof *f);
+    files *f = common_alloc(&alloc, sizeof(*f));
     if (!f)
         return MCP_ENOMEM;
     *f = (files){.alloc = alloc,
@@ -476,7 +476,7 @@ mcp_files_counts mcp_files_watching(const mcp_files *handle)
 
 int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_error *error)
 {
-    mcp_provider provider = {.size = sizeof provider,
+    mcp_provider provider = {.size = sizeof(provider),
                              .name = "files",
                              .list = files_list,
                              .read = files_read_resource,
@@ -494,7 +494,7 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
     rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes f over in every case */
     if (rc == MCP_OK && options->handle)
         *options->handle = (mcp_files *)f;
-    for (size_t i = 0; rc == MCP_OK && i < sizeof templates / sizeof *templates; i++)
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(templates) / sizeof(*templates); i++)
         rc = mcp_server_add_template(server, &templates[i], f, error);
     return rc;
 }

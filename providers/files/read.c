@@ -60,7 +60,7 @@ static const number numbers[] = {
     {"limit", FILES_TREE, true, 1, FILES_FOLDER_MAX_LINES},
 };
 
-enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+enum { N_NUMBERS = sizeof(numbers) / sizeof(*numbers) };
 
 bool files_is_part_name(mcp_str name)
 {
@@ -108,7 +108,7 @@ static int fail(const job *j, int code, const char *data, const char *format, ..
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     return mcp_reply_fail_data(j->req, code, data, "%s", text);
 }
@@ -359,7 +359,7 @@ int files_read(mcp_request *req, files *f, mcp_str uri, files_part part)
     const char *query = memchr(uri.ptr, '?', uri.len);
     if (query)
         uri.len = (size_t)(query - uri.ptr);
-    job *j = mcp_request_alloc(req, sizeof *j);
+    job *j = mcp_request_alloc(req, sizeof(*j));
     if (!j)
         return MCP_ENOMEM;
     *j = (job){.f = f, .req = req, .part = part, .fd = -1};

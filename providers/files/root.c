@@ -16,7 +16,7 @@ static int fail(mcp_error *error, int code, const char *path)
     if (error) {
         error->code = code;
         error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.200s: cannot be served", path);
+        snprintf(error->text, sizeof(error->text), "%.200s: cannot be served", path);
     }
     return code;
 }
@@ -104,10 +104,10 @@ int files_roots_open(const char *const *paths, size_t count, const files_ignore_
                      const mcp_allocator *alloc, files_roots *ret, mcp_error *error)
 {
     files_roots roots = {.alloc = common_allocator(alloc)};
-    if (count > SIZE_MAX / sizeof *roots.items)
+    if (count > SIZE_MAX / sizeof(*roots.items))
         return fail(error, MCP_ENOMEM, "");
     if (count) {
-        roots.items = common_alloc(&roots.alloc, count * sizeof *roots.items);
+        roots.items = common_alloc(&roots.alloc, count * sizeof(*roots.items));
         if (!roots.items)
             return fail(error, MCP_ENOMEM, "");
     }

@@ -125,7 +125,7 @@ int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **re
         *ret = NULL;
         return MCP_OK;
     }
-    files_rules *set = common_alloc(&mem, sizeof *set + count * sizeof set->items[0]);
+    files_rules *set = common_alloc(&mem, sizeof(*set) + count * sizeof(set->items[0]));
     char *copy = common_copy(&mem, text.ptr, text.len);
     if (!set || !copy) {
         common_release(&mem, set);

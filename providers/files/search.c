@@ -152,7 +152,7 @@ static void done(files_sweep *sweep)
     search *s = (search *)sweep;
     search_turn *t = s->turn;
     common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     t->rc = sweep->rc;
     t->more = sweep->more;
@@ -171,7 +171,7 @@ static int run(search_turn *t, void *user)
 {
     files *f = user;
     bool by_name = t->query->needle == NULL;
-    search *s = mcp_request_alloc(t->req, sizeof *s);
+    search *s = mcp_request_alloc(t->req, sizeof(*s));
     if (!s)
         return t->rc = MCP_ENOMEM;
     *s = (search){.sweep = {.f = f,
@@ -189,7 +189,7 @@ static int run(search_turn *t, void *user)
     if (t->from.len && !files_sweep_take_cursor(f, t->from, &s->sweep.from))
         return t->rc = MCP_EINVAL;
     common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], &f->alloc);
     return files_sweep_run(&s->sweep);
 }

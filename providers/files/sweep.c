@@ -57,9 +57,9 @@ typedef struct record {
 static int add_record(files_sweep *s, const files_entry *e)
 {
     record r = {.root = e->root, .len = e->rel.len, .size = e->size, .is_dir = e->is_dir};
-    int rc = common_buffer_reserve(&s->found, sizeof r + r.len + 1);
+    int rc = common_buffer_reserve(&s->found, sizeof(r) + r.len + 1);
     if (rc == MCP_OK)
-        rc = common_buffer_append(&s->found, &r, sizeof r);
+        rc = common_buffer_append(&s->found, &r, sizeof(r));
     if (rc == MCP_OK)
         rc = common_buffer_append(&s->found, e->rel.ptr, r.len);
     if (rc == MCP_OK)
@@ -80,15 +80,15 @@ static mcp_str last_component(mcp_str path)
 static size_t entry_at(const files_sweep *s, size_t at, files_entry *e)
 {
     record r;
-    memcpy(&r, s->found.ptr + at, sizeof r);
+    memcpy(&r, s->found.ptr + at, sizeof(r));
     const files_root *root = &s->f->roots.items[r.root];
-    mcp_str rel = {s->found.ptr + at + sizeof r, r.len};
+    mcp_str rel = {s->found.ptr + at + sizeof(r), r.len};
     *e = (files_entry){.root = r.root,
                        .rel = rel,
                        .name = last_component(r.len ? rel : (mcp_str){root->path, root->path_len}),
                        .is_dir = r.is_dir,
                        .size = r.size};
-    return sizeof r + r.len + 1;
+    return sizeof(r) + r.len + 1;
 }
 
 /* ---- collecting: on a worker ----------------------------------------------------------------- */
@@ -271,7 +271,7 @@ static void go_on(files_sweep *s)
 {
     char text[80];
     if (!is_over(s)) {
-        snprintf(text, sizeof text, "%zu files and folders looked at", s->seen);
+        snprintf(text, sizeof(text), "%zu files and folders looked at", s->seen);
         mcp_request_progress(s->req, (double)s->seen, 0, text);
         int rc = schedule(s);
         if (rc >= 0)
@@ -325,7 +325,7 @@ int files_sweep_run(files_sweep *s)
 int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out)
 {
     char head[48];
-    int n = snprintf(head, sizeof head, "%zu.%d.", cursor->root, (int)cursor->place);
+    int n = snprintf(head, sizeof(head), "%zu.%d.", cursor->root, (int)cursor->place);
     int rc = common_buffer_append(out, head, (size_t)n);
     if (rc == MCP_OK)
         rc = common_buffer_reserve(out, MCP_URI_ENCODED_SIZE(cursor->len));
@@ -353,5 +353,5 @@ bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret)
         return false;
     ret->root = (size_t)root;
     ret->place = (files_place)place;
-    return mcp_uri_decode(text, ret->path, sizeof ret->path - 1, &ret->len) == MCP_OK;
+    return mcp_uri_decode(text, ret->path, sizeof(ret->path) - 1, &ret->len) == MCP_OK;
 }

@@ -97,8 +97,8 @@ static int reserve_level(walker *w)
     if (w->depth < w->cap)
         return MCP_OK;
     size_t cap = w->cap ? 2 * w->cap : 16;
-    level *levels = w->levels ? w->alloc.resize(w->levels, cap * sizeof *levels, w->alloc.user)
-                              : common_alloc(&w->alloc, cap * sizeof *levels);
+    level *levels = w->levels ? w->alloc.resize(w->levels, cap * sizeof(*levels), w->alloc.user)
+                              : common_alloc(&w->alloc, cap * sizeof(*levels));
     if (!levels)
         return MCP_ENOMEM;
     w->levels = levels;
@@ -463,7 +463,7 @@ int files_dir_page(const files_roots *roots, size_t root, const char *rel, size_
         return MCP_EINVAL;
     if (roots->items[root].only)
         return MCP_ENOTFOUND;
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     w.root = &roots->items[root];
     w.at.root = root;
     int rc = start(&w, roots, options, emit, user, result);

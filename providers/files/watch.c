@@ -137,10 +137,10 @@ static void tell_spent(files_watch *w)
     if (!w->host.log)
         return;
     if (w->dirs.fd < 0)
-        snprintf(line, sizeof line, "inotify is not available; looking for changes every %llu ms",
+        snprintf(line, sizeof(line), "inotify is not available; looking for changes every %llu ms",
                  (unsigned long long)w->o.poll_ms);
     else
-        snprintf(line, sizeof line,
+        snprintf(line, sizeof(line),
                  "%zu folders are watched, there are more; the others are looked at every %llu ms, "
                  "%zu at the most (see --watch-budget)",
                  w->dirs.watched.count, (unsigned long long)w->o.poll_ms, w->dirs.max_polled);
@@ -173,7 +173,7 @@ static bool is_silent(int fd)
     struct statfs st;
     if (fstatfs(fd, &st) != 0)
         return false;
-    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+    for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
         if ((unsigned long)st.f_type == silent[i])
             return true;
     return false;
@@ -426,10 +426,10 @@ static void poll_later(files_watch *w);
 static void on_readable(void *arg)
 {
     files_watch *w = arg;
-    ssize_t n = w->dirs.fd < 0 ? -1 : read(w->dirs.fd, w->events, sizeof w->events);
+    ssize_t n = w->dirs.fd < 0 ? -1 : read(w->dirs.fd, w->events, sizeof(w->events));
     for (ssize_t at = 0; at < n;) {
         const struct inotify_event *e = (const void *)(w->events + at);
-        at += (ssize_t)(sizeof *e + e->len);
+        at += (ssize_t)(sizeof(*e) + e->len);
         on_event(w, e);
     }
     poll_later(w);
@@ -502,7 +502,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     const mcp_host *host = options->host;
     if (!host || !host->timer_start || !host->timer_stop)
         return MCP_EUNSUPPORTED;
-    files_watch *w = common_alloc(&alloc, sizeof *w);
+    files_watch *w = common_alloc(&alloc, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
     memset(w, 0, offsetof(files_watch, events));
@@ -568,7 +568,7 @@ int files_watch_add(files_watch *w, const char *path)
     size_t len = strlen(path);
     if (find_sub(w, path, len))
         return MCP_OK;
-    sub *s = common_alloc(&w->alloc, sizeof *s + len + 1);
+    sub *s = common_alloc(&w->alloc, sizeof(*s) + len + 1);
     if (!s)
         return MCP_ENOMEM;
     *s = (sub){.node = {.len = len, .path = (char *)(s + 1)}};

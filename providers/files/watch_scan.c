@@ -131,7 +131,7 @@ static bool is_folder(int dir_fd, const linux_dirent *e)
 static int scan_some(files_watch *w)
 {
     char path[COMMON_PATH_MAX];
-    long n = syscall(SYS_getdents64, w->scan_fd, w->entries, sizeof w->entries);
+    long n = syscall(SYS_getdents64, w->scan_fd, w->entries, sizeof(w->entries));
     for (long at = 0; at < n;) {
         const linux_dirent *e = (const void *)(w->entries + at);
         size_t name_len = strlen(e->name);

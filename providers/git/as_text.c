@@ -49,7 +49,7 @@ static bool put_value(common_buffer *to, const mcp_json *v)
     case MCP_JSON_BOOL: return common_put(to, mcp_json_bool(v, false) ? "yes" : "no");
     case MCP_JSON_NULL: return common_put(to, "none");
     case MCP_JSON_INT:
-        snprintf(number, sizeof number, "%lld", (long long)mcp_json_int(v, 0));
+        snprintf(number, sizeof(number), "%lld", (long long)mcp_json_int(v, 0));
         return common_put(to, number);
     default: return true;
     }
@@ -62,7 +62,7 @@ static const mcp_json *member(const mcp_json *object, const char *name)
     const char *dot = strchr(name, '.');
     if (!dot)
         return mcp_json_get(object, name);
-    snprintf(first, sizeof first, "%.*s", (int)(dot - name), name);
+    snprintf(first, sizeof(first), "%.*s", (int)(dot - name), name);
     return mcp_json_get(mcp_json_get(object, first), dot + 1);
 }
 
@@ -84,7 +84,7 @@ static bool put_table(common_buffer *to, mcp_str key, const mcp_json *array)
     static const char *const nothing[COLUMNS] = {NULL};
     const char *const *column = nothing;
     bool ok = put(to, key) && common_put(to, ":\n");
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
         if (mcp_str_eq(key, mcp_str_from(tables[i].array)))
             column = tables[i].column;
     for (size_t i = 0; ok && i < mcp_json_count(array); i++)

@@ -39,8 +39,8 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *us
     if (b->n_hunk == b->cap_hunk) {
         const mcp_allocator *alloc = &b->j->r->alloc;
         size_t cap = b->cap_hunk ? b->cap_hunk * 2 : 64;
-        hunk *grown = b->hunk ? alloc->resize(b->hunk, cap * sizeof *grown, alloc->user)
-                              : common_alloc(alloc, cap * sizeof *grown);
+        hunk *grown = b->hunk ? alloc->resize(b->hunk, cap * sizeof(*grown), alloc->user)
+                              : common_alloc(alloc, cap * sizeof(*grown));
         if (!grown) {
             b->rc = MCP_ENOMEM;
             return -1;
@@ -246,7 +246,7 @@ static int look_at(blaming *b, const range *at)
     int rc = repo_commit_read(&b->j->use, &at->commit, &c);
     if (rc != MCP_OK)
         return rc;
-    if (c.n_parents > FEW && !(parent = common_alloc(alloc, c.n_parents * sizeof *parent)))
+    if (c.n_parents > FEW && !(parent = common_alloc(alloc, c.n_parents * sizeof(*parent))))
         rc = MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = look_at_parents(b, &c, at, parent, &n);
@@ -324,7 +324,7 @@ static int put_range(blaming *b, const range *r)
     int rc = repo_commit_read(&b->j->use, &r->commit, &c);
     if (rc != MCP_OK)
         return rc;
-    git_oid_tostr(hex, sizeof hex, &r->commit);
+    git_oid_tostr(hex, sizeof(hex), &r->commit);
     mcp_json_begin_object(w);
     mcp_json_key(w, "line"), mcp_json_add_uint(w, r->final);
     mcp_json_key(w, "lines"), mcp_json_add_uint(w, r->n);
@@ -369,7 +369,7 @@ static void put_next(repo_job *j, size_t line)
 {
     char number[24];
     repo_target t = j->target;
-    size_t at = sizeof number - 1;
+    size_t at = sizeof(number) - 1;
     number[at] = 0;
     for (; line; line /= 10)
         number[--at] = (char)('0' + line % 10);
@@ -427,7 +427,7 @@ int repo_run_blame(repo_job *j)
         return rc;
     size_t total = count_lines(repo_object_text(o));
     git_odb_object_free(o);
-    b.range = common_alloc(&j->r->alloc, MAX_RANGES * sizeof *b.range);
+    b.range = common_alloc(&j->r->alloc, MAX_RANGES * sizeof(*b.range));
     rc = b.range ? blame(&b, &whole, (size_t)line, (size_t)lines, total) : MCP_ENOMEM;
     common_release(&j->r->alloc, b.range);
     common_release(&j->r->alloc, b.hunk);

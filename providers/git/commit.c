@@ -9,9 +9,9 @@ static void put_commit_link(repo_job *j, const char *key, repo_kind kind, const 
     char hex[2][GIT_OID_HEXSZ + 1];
     repo_target t = {
         .kind = kind, .rev = {hex[0], GIT_OID_HEXSZ}, .other = {"", 0}, .path = {"", 0}};
-    git_oid_tostr(hex[0], sizeof hex[0], id);
+    git_oid_tostr(hex[0], sizeof(hex[0]), id);
     if (other) {
-        git_oid_tostr(hex[1], sizeof hex[1], other);
+        git_oid_tostr(hex[1], sizeof(hex[1]), other);
         t.other = (mcp_str){hex[1], GIT_OID_HEXSZ};
     }
     repo_put_link(j, key, &t);

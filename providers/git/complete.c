@@ -173,10 +173,10 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     mcp_str rev = path ? context_rev(context) : (mcp_str){NULL, 0};
     if ((rev.ptr && repo_expr_refused(rev)) || (value.len && memchr(value.ptr, 0, value.len)))
         return MCP_OK;
-    completion *c = mcp_request_alloc(req, sizeof *c);
+    completion *c = mcp_request_alloc(req, sizeof(*c));
     if (!c)
         return MCP_ENOMEM;
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->r = r;
     c->req = req;
     c->value = value.ptr ? value : (mcp_str){"", 0};

@@ -84,12 +84,12 @@ static void put_index(differing *d, const repo_entry *a, const repo_entry *b)
     if (a && b && git_oid_equal(&a->id, &b->id))
         return;
     if (a)
-        git_oid_tostr(from, sizeof from, &a->id);
+        git_oid_tostr(from, sizeof(from), &a->id);
     if (b)
-        git_oid_tostr(to, sizeof to, &b->id);
+        git_oid_tostr(to, sizeof(to), &b->id);
     if (a && b && a->mode == b->mode)
-        snprintf(mode, sizeof mode, " %06o", a->mode);
-    snprintf(line, sizeof line, "index %s..%s%s\n", from, to, mode);
+        snprintf(mode, sizeof(mode), " %06o", a->mode);
+    snprintf(line, sizeof(line), "index %s..%s%s\n", from, to, mode);
     put_string(d, line);
 }
 
@@ -102,11 +102,11 @@ static void put_header(differing *d, const repo_entry *a, const repo_entry *b)
     put_path(d, "b/");
     put_string(d, "\n");
     if (!a)
-        snprintf(line, sizeof line, "new file mode %06o\n", b->mode);
+        snprintf(line, sizeof(line), "new file mode %06o\n", b->mode);
     else if (!b)
-        snprintf(line, sizeof line, "deleted file mode %06o\n", a->mode);
+        snprintf(line, sizeof(line), "deleted file mode %06o\n", a->mode);
     else if (a->mode != b->mode)
-        snprintf(line, sizeof line, "old mode %06o\nnew mode %06o\n", a->mode, b->mode);
+        snprintf(line, sizeof(line), "old mode %06o\nnew mode %06o\n", a->mode, b->mode);
     put_string(d, line);
     put_index(d, a, b);
 }
@@ -220,8 +220,8 @@ static int side_open(differing *d, const repo_entry *e, side *s)
     size_t size = 0;
     s->bytes = (mcp_str){"", 0};
     if (e && e->mode == REPO_MODE_COMMIT) {
-        snprintf(s->text, sizeof s->text, "Subproject commit %s\n",
-                 git_oid_tostr(hex, sizeof hex, &e->id));
+        snprintf(s->text, sizeof(s->text), "Subproject commit %s\n",
+                 git_oid_tostr(hex, sizeof(hex), &e->id));
         s->bytes = mcp_str_from(s->text);
     } else if (e) {
         int rc = repo_blob_size(&d->j->use, &e->id, &size);
@@ -435,7 +435,7 @@ static int find_revs(differing *d)
                              "Where both parted is more than 20000 commits away: name the "
                              "commit yourself");
     if (rc == MCP_OK)
-        d->rev[0] = mcp_str_from(git_oid_tostr(d->base, sizeof d->base, &base));
+        d->rev[0] = mcp_str_from(git_oid_tostr(d->base, sizeof(d->base), &base));
     return rc;
 }
 
@@ -456,7 +456,7 @@ int repo_run_diff(repo_job *j)
 
 int repo_patch_begin(repo_job *j, repo_patch **ret)
 {
-    differing *d = common_alloc(&j->r->alloc, sizeof *d);
+    differing *d = common_alloc(&j->r->alloc, sizeof(*d));
     if (!d)
         return MCP_ENOMEM;
     *d = (differing){.j = j};

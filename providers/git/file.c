@@ -65,7 +65,7 @@ static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
 {
     char mode[16];
     mcp_json_writer *w = j->json;
-    snprintf(mode, sizeof mode, "%06o", e->mode);
+    snprintf(mode, sizeof(mode), "%06o", e->mode);
     mcp_json_begin_object(w);
     mcp_json_key(w, "name"), repo_put_text(w, e->name);
     mcp_json_key(w, "type"), mcp_json_add_string(w, type_of(e->mode));
@@ -185,7 +185,7 @@ static void put_head(repo_job *j, const char *full, const git_oid *id)
     if (branch && repo_job_may(j, &t))
         mcp_json_key(w, "branch"), repo_put_text(w, t.rev);
     t.kind = REPO_KIND_COMMIT;
-    t.rev = id ? mcp_str_from(git_oid_tostr(hex, sizeof hex, id)) : t.path;
+    t.rev = id ? mcp_str_from(git_oid_tostr(hex, sizeof(hex), id)) : t.path;
     if (!id || repo_job_may(j, &t)) {
         mcp_json_key(w, "commit");
         if (id)

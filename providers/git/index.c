@@ -49,7 +49,7 @@ int repo_index_open(const repo_layout *l, repo_index *x)
 {
     struct stat st;
     int fd;
-    memset(x, 0, sizeof *x);
+    memset(x, 0, sizeof(*x));
     common_buffer_init(&x->bytes, &l->alloc);
     int rc = common_beneath_open(l->git, "index", &fd, &st);
     if (rc != MCP_OK)

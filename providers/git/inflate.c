@@ -22,7 +22,7 @@ static void release(void *user, void *block)
 
 void repo_inflate_init(repo_inflate *i, const mcp_allocator *alloc)
 {
-    memset(i, 0, sizeof *i);
+    memset(i, 0, sizeof(*i));
     i->alloc = *alloc;
 }
 

@@ -33,7 +33,7 @@ int repo_job_fail(repo_job *j, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(j->message, sizeof j->message, format, args);
+    vsnprintf(j->message, sizeof(j->message), format, args);
     va_end(args);
     j->code = code;
     return MCP_OK;
@@ -87,7 +87,7 @@ static int refuse(const repo_job *j, int code, const char *format, ...)
     char text[400];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     return common_reply_fail(j->req, &j->r->alloc, false, j->uri, code, text);
 }
@@ -309,10 +309,10 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     mcp_str rest;
     if (!common_pieces_behind(uri, r->prefix, &rest))
         return MCP_ENOTFOUND;
-    repo_job *j = mcp_request_alloc(req, sizeof *j + uri.len + REPO_URI_ROOM);
+    repo_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + REPO_URI_ROOM);
     if (!j)
         return MCP_ENOMEM;
-    memset(j, 0, sizeof *j);
+    memset(j, 0, sizeof(*j));
     j->r = r;
     j->req = req;
     j->uri = uri;

@@ -28,7 +28,7 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
     if (o->error) {
         o->error->code = code;
         o->error->offset = 0;
-        snprintf(o->error->text, sizeof o->error->text, "%.80s: %s%s%.150s", o->path, what,
+        snprintf(o->error->text, sizeof(o->error->text), "%.80s: %s%s%.150s", o->path, what,
                  *what ? ": " : "", why);
     }
     return code;
@@ -39,7 +39,7 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
 static bool real_path(int fd, char to[COMMON_PATH_MAX])
 {
     char name[40];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     ssize_t len = readlink(name, to, COMMON_PATH_MAX - 1);
     if (len <= 0 || len >= COMMON_PATH_MAX - 1)
         return false;
@@ -131,7 +131,7 @@ static int follow_git_file(const opening *o, int root, int *ret)
     const char *name;
     size_t len;
     common_beneath at = {.fd = root, .walk = common_beneath_needs_walk(root)};
-    int rc = repo_read_small(at, ".git", text, sizeof text, &len);
+    int rc = repo_read_small(at, ".git", text, sizeof(text), &len);
     if (rc == MCP_EFILES)
         return unreadable(o, rc, ".git");
     if (rc != MCP_OK || !one_line(text, "gitdir: ", &name))
@@ -156,7 +156,7 @@ static int find_common(const opening *o, int *ret)
     char text[SMALL];
     const char *name = ".";
     size_t len;
-    int rc = repo_read_small(o->l->git, "commondir", text, sizeof text, &len);
+    int rc = repo_read_small(o->l->git, "commondir", text, sizeof(text), &len);
     if (rc != MCP_ENOTFOUND && (rc != MCP_OK || !one_line(text, "", &name)))
         return unreadable(o, rc, "commondir");
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
@@ -208,10 +208,10 @@ static int add_alternates(const opening *o, int objects)
     char text[SMALL * 4], *line = text, *next;
     size_t len;
     common_beneath at = {.fd = objects, .walk = o->l->git.walk};
-    int rc = repo_read_small(at, "info/alternates", text, sizeof text, &len);
+    int rc = repo_read_small(at, "info/alternates", text, sizeof(text), &len);
     if (rc == MCP_ENOTFOUND)
         return MCP_OK;
-    if (rc != MCP_OK || len + 1 == sizeof text)
+    if (rc != MCP_OK || len + 1 == sizeof(text))
         return unreadable(o, rc, "objects/info/alternates");
     for (rc = MCP_OK; rc == MCP_OK && *line; line = next) {
         next = line + strcspn(line, "\n");
@@ -291,7 +291,7 @@ static int check_config(const opening *o)
 static void take_stamp(int dir, const char *name, repo_stamp *ret)
 {
     struct stat st;
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     if (fstatat(dir, name, &st, 0) == 0)
         *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
 }
@@ -367,7 +367,7 @@ static int open_all(opening *o, const char *within)
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
                      repo_layout **ret, mcp_error *error)
 {
-    opening o = {.l = common_alloc(alloc, sizeof *o.l), .path = path, .error = error};
+    opening o = {.l = common_alloc(alloc, sizeof(*o.l)), .path = path, .error = error};
     if (!o.l)
         return MCP_ENOMEM;
     *o.l = (repo_layout){
@@ -457,7 +457,7 @@ static int open_linked(const repo_layout *l, int dir, const char *name, int *ret
         return common_code_of_errno(errno);
     if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || !repo_layout_is_within(l, fd))
         rc = MCP_EACCESS;
-    snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
+    snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
     if (rc == MCP_OK && (*ret_fd = open(again, O_RDONLY | O_CLOEXEC)) < 0)
         rc = common_code_of_errno(errno);
     close(fd);

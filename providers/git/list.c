@@ -26,7 +26,7 @@ static const struct {
     {"-/status", " status", "working tree", "Tracked files that are changed or staged",
      "application/json", 0.8},
 };
-enum { POINTS = sizeof points / sizeof *points }; /* the last is of a working tree */
+enum { POINTS = sizeof(points) / sizeof(*points) }; /* the last is of a working tree */
 
 typedef struct listing {
     repo *r;
@@ -153,8 +153,8 @@ static const char *put_title(char title[MAX_TITLE], const char *name, const char
 static int reply_point(const listing *l, size_t i)
 {
     char uri[3 * COMMON_NAME_MAX + 64], name[COMMON_NAME_MAX + 32], title[MAX_TITLE];
-    snprintf(uri, sizeof uri, "%s%s", l->r->prefix, points[i].rest);
-    snprintf(name, sizeof name, "%s%s", l->r->name, points[i].name);
+    snprintf(uri, sizeof(uri), "%s%s", l->r->prefix, points[i].rest);
+    snprintf(name, sizeof(name), "%s%s", l->r->name, points[i].name);
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
                             .title = put_title(title, l->r->name, ": ", points[i].title),
@@ -250,11 +250,11 @@ static bool take_cursor(listing *l, mcp_str cursor)
 int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     repo *r = user;
-    listing *l = mcp_request_alloc(req, sizeof *l);
+    listing *l = mcp_request_alloc(req, sizeof(*l));
     char *copy = mcp_request_strdup(req, cursor);
     if (!l || !copy)
         return MCP_ENOMEM;
-    memset(l, 0, sizeof *l);
+    memset(l, 0, sizeof(*l));
     l->r = r;
     l->req = req;
     l->rc = MCP_ECANCELLED;

@@ -115,7 +115,7 @@ static int follow(logging *l, const repo_step *step, const repo_commit *c, bool 
     repo_step few[FEW], *parent = few;
     bool is_same;
     size_t n;
-    if (c->n_parents > FEW && !(parent = common_alloc(alloc, c->n_parents * sizeof *parent)))
+    if (c->n_parents > FEW && !(parent = common_alloc(alloc, c->n_parents * sizeof(*parent))))
         return MCP_ENOMEM;
     int rc = look_at_parents(l, step, c, parent, &n, &is_same);
     if (rc == MCP_OK)
@@ -257,8 +257,8 @@ static size_t put_position(logging *l, char to[MAX_POSITION])
 static mcp_str put_rev(const logging *l, char to[2 * GIT_OID_HEXSZ + 4])
 {
     char from[GIT_OID_HEXSZ + 1], begin[GIT_OID_HEXSZ + 1];
-    git_oid_tostr(from, sizeof from, &l->from);
-    git_oid_tostr(begin, sizeof begin, &l->begin);
+    git_oid_tostr(from, sizeof(from), &l->from);
+    git_oid_tostr(begin, sizeof(begin), &l->begin);
     snprintf(to, 2 * GIT_OID_HEXSZ + 4, "%s%s%s", l->is_range ? from : "",
              !l->is_range ? ""
              : l->parted  ? "..."
@@ -272,7 +272,7 @@ static void put_next(logging *l)
     char from[MAX_POSITION], number[24], hex[2 * GIT_OID_HEXSZ + 4];
     repo_target t = l->j->target;
     size_t len = put_position(l, from);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)l->looked_at);
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)l->looked_at);
     t.param[REPO_PARAM_FROM] = len ? (mcp_str){from, len} : (mcp_str){NULL, 0};
     t.param[REPO_PARAM_OFFSET] = mcp_str_from(number);
     t.rev = put_rev(l, hex); /* whatever moves meanwhile */
@@ -334,7 +334,7 @@ static int put_commit(logging *l, const git_oid *id)
     int rc = repo_commit_read(&l->j->use, id, &c);
     if (rc != MCP_OK)
         return rc;
-    git_oid_tostr(hex, sizeof hex, id);
+    git_oid_tostr(hex, sizeof(hex), id);
     mcp_json_begin_object(w);
     mcp_json_key(w, "id"), mcp_json_add_string(w, hex);
     mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c.message));
@@ -409,7 +409,7 @@ int repo_run_log(repo_job *j)
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit) ||
         !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset))
         return MCP_OK;
-    logging *l = common_alloc(alloc, sizeof *l);
+    logging *l = common_alloc(alloc, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
     *l = (logging){.j = j, .limit = limit, .skip = offset};

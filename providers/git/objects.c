@@ -268,7 +268,7 @@ bool repo_commit_parse(mcp_str text, repo_commit *c)
 
 git_oid repo_commit_parent(const repo_commit *c, size_t i)
 {
-    enum { KEY = sizeof "parent " - 1 };
+    enum { KEY = sizeof("parent ") - 1 };
     char hex[GIT_OID_HEXSZ + 1];
     git_oid id;
     memcpy(hex, c->parents + i * (KEY + GIT_OID_HEXSZ + 1) + KEY, GIT_OID_HEXSZ);

@@ -52,10 +52,10 @@ static int add(repo_layout *l, size_t place, const char *name)
         return MCP_OK;
     if (l->packs.n == REPO_PACKS)
         return MCP_ELIMIT;
-    repo_pack *p = common_alloc(&l->alloc, sizeof *p + len + 1);
+    repo_pack *p = common_alloc(&l->alloc, sizeof(*p) + len + 1);
     if (!p)
         return MCP_ENOMEM;
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
     p->place = place;
     p->index_fd = p->pack_fd = -1;
     memcpy(p->name, name, len + 1);
@@ -79,7 +79,7 @@ static int look_in(repo_layout *l, size_t place)
         size_t len = strlen(e->d_name);
         if (len < 5 || len > NAME || strcmp(e->d_name + len - 4, ".idx") != 0)
             continue;
-        snprintf(name, sizeof name, "pack/%.*s", (int)(len - 4), e->d_name);
+        snprintf(name, sizeof(name), "pack/%.*s", (int)(len - 4), e->d_name);
         rc = add(l, place, name);
     }
     closedir(d);
@@ -132,7 +132,7 @@ static bool look_at_index(repo_pack *p, int fd)
 {
     static const unsigned char magic[HEAD_2] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
     unsigned char head[HEAD_2 + FAN];
-    if (p->index_size < sizeof head || !read_at(fd, head, sizeof head, 0))
+    if (p->index_size < sizeof(head) || !read_at(fd, head, sizeof(head), 0))
         return false;
     p->version = memcmp(head, magic, HEAD_2) == 0 ? 2 : 1;
     const unsigned char *fan = head + (p->version == 2 ? HEAD_2 : 0);
@@ -147,7 +147,7 @@ static bool look_at_index(repo_pack *p, int fd)
 static bool look_at_pack(const repo_pack *p, int fd)
 {
     unsigned char head[REPO_PACK_HEAD];
-    return p->pack_size >= REPO_PACK_HEAD + REPO_PACK_TAIL && read_at(fd, head, sizeof head, 0) &&
+    return p->pack_size >= REPO_PACK_HEAD + REPO_PACK_TAIL && read_at(fd, head, sizeof(head), 0) &&
            memcmp(head, "PACK", 4) == 0 && (number(head + 4) == 2 || number(head + 4) == 3);
 }
 
@@ -156,7 +156,7 @@ static int open_file(const repo_layout *l, const repo_pack *p, const char *endin
 {
     char name[NAME + 16];
     struct stat st;
-    snprintf(name, sizeof name, "%s%s", p->name, ending);
+    snprintf(name, sizeof(name), "%s%s", p->name, ending);
     int rc = repo_layout_open_file(l, p->place, name, ret, &st);
     *size = rc == MCP_OK ? (uint64_t)st.st_size : 0;
     return rc;
@@ -237,7 +237,7 @@ static bool seek(const repo_pack_files *f, const git_oid *id, uint32_t *ret)
     uint32_t low = id->id[0] ? p->fan[id->id[0] - 1] : 0, high = p->fan[id->id[0]];
     while (high - low > BLOCK) {
         uint32_t middle = low + (high - low) / 2;
-        if (!read_at(f->index, found, sizeof found, place_of_id(p, middle)))
+        if (!read_at(f->index, found, sizeof(found), place_of_id(p, middle)))
             return false;
         if (memcmp(found, id->id, GIT_OID_RAWSZ) < 0)
             low = middle + 1;

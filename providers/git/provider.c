@@ -74,7 +74,7 @@ void repo_log(const repo *r, const char *what, const char *why)
     const mcp_host *host = mcp_server_host(r->server);
     if (!host || !host->log)
         return;
-    snprintf(line, sizeof line, "%.250s: %.50s%.250s", r->path, what, why);
+    snprintf(line, sizeof(line), "%.250s: %.50s%.250s", r->path, what, why);
     host->log("warning", line, host->user);
 }
 
@@ -126,7 +126,7 @@ static int start_libgit2(void)
                                  GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
     if (git_libgit2_init() < 0)
         return MCP_ENOMEM;
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
         git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
     /* What the reader puts together has to have the id that it was asked for. libgit2's limits of packs (windows,
@@ -141,7 +141,7 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
     mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "git", "no repository is named");
-    repo *r = common_alloc(&alloc, sizeof *r);
+    repo *r = common_alloc(&alloc, sizeof(*r));
     if (!r)
         return MCP_ENOMEM;
     if (start_libgit2() != MCP_OK) {
@@ -170,7 +170,7 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
 
 static int mount(repo *r, mcp_error *error)
 {
-    static const mcp_provider provider = {.size = sizeof provider,
+    static const mcp_provider provider = {.size = sizeof(provider),
                                           .name = "git",
                                           .list = repo_list,
                                           .read = repo_read,
@@ -187,7 +187,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
 {
     repo *r = NULL;
     mcp_git_options o = {0};
-    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &r, error);
     if (!r)
         return rc;
@@ -195,7 +195,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     if (rc == MCP_EEXIST)
         return common_refuse(error, rc, o.path,
                              "another repository has its name; give it one: ?name=NAME");
-    size_t n = sizeof templates / sizeof *templates;
+    size_t n = sizeof(templates) / sizeof(*templates);
     if (rc == MCP_OK && !repo_layout_has_worktree(r->layout))
         n -= 2;
     if (rc == MCP_OK)
@@ -224,7 +224,7 @@ int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *opt
 {
     char folder[4096];
     const char *within;
-    int rc = common_text(options, "within", folder, sizeof folder, &within, error);
+    int rc = common_text(options, "within", folder, sizeof(folder), &within, error);
     if (rc != MCP_OK)
         return rc;
     return mcp_git_mount(server,

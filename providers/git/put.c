@@ -75,7 +75,7 @@ typedef struct spelled {
 static bool spell(const repo *r, const repo_target *t, spelled *ret)
 {
     size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
-    ret->text = room <= sizeof ret->small ? ret->small : common_alloc(&r->alloc, room);
+    ret->text = room <= sizeof(ret->small) ? ret->small : common_alloc(&r->alloc, room);
     if (!ret->text)
         return false;
     memcpy(ret->text, r->prefix, prefix);
@@ -117,7 +117,7 @@ bool repo_job_may(repo_job *j, const repo_target *t)
 bool repo_job_may_commit(repo_job *j, const git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1];
-    git_oid_tostr(hex, sizeof hex, id);
+    git_oid_tostr(hex, sizeof(hex), id);
     return repo_job_may(j, &(repo_target){.kind = REPO_KIND_COMMIT,
                                           .rev = {hex, GIT_OID_HEXSZ},
                                           .other = {"", 0},
@@ -141,11 +141,11 @@ static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
         mcp_json_add_null(w);
         return;
     }
-    size_t len = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
     if (offset == 0)
-        snprintf(text + len, sizeof text - len, "Z");
+        snprintf(text + len, sizeof(text) - len, "Z");
     else
-        snprintf(text + len, sizeof text - len, "%c%02d:%02d", offset < 0 ? '-' : '+',
+        snprintf(text + len, sizeof(text) - len, "%c%02d:%02d", offset < 0 ? '-' : '+',
                  minutes / 60 % 100, minutes % 60);
     mcp_json_add_string(w, text);
 }
@@ -186,7 +186,7 @@ const char *repo_mime(mcp_str path)
         {".webp", "image/webp"},       {".xml", "application/xml"},
         {".yaml", "application/yaml"}, {".yml", "application/yaml"},
     };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         size_t len = strlen(types[i][0]);
         if (path.len > len && memcmp(path.ptr + path.len - len, types[i][0], len) == 0)
             return types[i][1];

@@ -42,7 +42,7 @@ static bool is_settled(const painting *p, const spot *s)
 static size_t slot_of(const spot *table, size_t cap, const git_oid *id)
 {
     size_t at;
-    memcpy(&at, id->id, sizeof at);
+    memcpy(&at, id->id, sizeof(at));
     for (at &= cap - 1; table[at].paint; at = (at + 1) & (cap - 1))
         if (git_oid_equal(&table[at].id, id))
             break;
@@ -91,14 +91,14 @@ static int grow(painting *p)
 {
     painting grown = *p;
     grown.cap = p->cap ? p->cap * 2 : 256;
-    grown.table = common_alloc(&p->alloc, grown.cap * sizeof *grown.table);
-    grown.heap = common_alloc(&p->alloc, grown.cap * sizeof *grown.heap);
+    grown.table = common_alloc(&p->alloc, grown.cap * sizeof(*grown.table));
+    grown.heap = common_alloc(&p->alloc, grown.cap * sizeof(*grown.heap));
     if (!grown.table || !grown.heap) {
         common_release(&p->alloc, grown.table);
         common_release(&p->alloc, grown.heap);
         return MCP_ENOMEM;
     }
-    memset(grown.table, 0, grown.cap * sizeof *grown.table);
+    memset(grown.table, 0, grown.cap * sizeof(*grown.table));
     grown.n_heap = 0;
     for (size_t i = 0; i < p->cap; i++) {
         if (!p->table[i].paint)

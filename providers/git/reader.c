@@ -61,7 +61,7 @@ static bool take_head(loose *o)
     static const git_object_t types[] = {GIT_OBJECT_COMMIT, GIT_OBJECT_TREE, GIT_OBJECT_BLOB,
                                          GIT_OBJECT_TAG};
     const char *end = o->head + o->got;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         const char *word = git_object_type2string(types[i]);
         const char *at = o->head + strlen(word);
         if (at >= end || memcmp(o->head, word, strlen(word)) != 0 || *at++ != ' ' ||
@@ -79,8 +79,8 @@ static int loose_open(repo_reader *r, const git_oid *id, loose *o)
     char hex[GIT_OID_HEXSZ + 1], name[GIT_OID_HEXSZ + 2];
     struct stat st;
     int rc = MCP_ENOTFOUND;
-    git_oid_tostr(hex, sizeof hex, id);
-    snprintf(name, sizeof name, "%.2s/%s", hex, hex + 2);
+    git_oid_tostr(hex, sizeof(hex), id);
+    snprintf(name, sizeof(name), "%.2s/%s", hex, hex + 2);
     for (size_t i = 0; rc == MCP_ENOTFOUND && i < r->layout->n_objects; i++)
         rc = repo_layout_open_file(r->layout, i, name, &o->fd, &st);
     if (rc != MCP_OK)
@@ -157,8 +157,8 @@ static int find_loose(const repo_reader *r, size_t place, finding *f)
     char hex[GIT_OID_HEXSZ + 1], name[3];
     git_oid id;
     int rc = MCP_OK;
-    git_oid_tostr(hex, sizeof hex, f->prefix);
-    snprintf(name, sizeof name, "%.2s", hex);
+    git_oid_tostr(hex, sizeof(hex), f->prefix);
+    snprintf(name, sizeof(name), "%.2s", hex);
     int fd = openat(r->layout->objects[place], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 && repo_layout_is_within(r->layout, fd) ? fdopendir(fd) : NULL;
     const struct dirent *e;
@@ -297,10 +297,10 @@ git_odb *repo_reader_odb(repo_layout *l, repo_reader **ret)
                                             .refresh = on_refresh,
                                             .free = on_free};
     git_odb *odb;
-    repo_reader *r = common_alloc(&l->alloc, sizeof *r);
+    repo_reader *r = common_alloc(&l->alloc, sizeof(*r));
     if (!r)
         return NULL;
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     r->backend = backend;
     r->layout = l;
     repo_inflate_init(&r->inflate, &l->alloc);

@@ -185,8 +185,8 @@ static int add_link(repo_reader *r, descent *d, const entry *e)
         return near ? MCP_PENDING : MCP_EIO;
     if (d->n == r->chain_cap) {
         size_t cap = r->chain_cap ? r->chain_cap * 2 : 64;
-        repo_link *grown = r->chain ? alloc->resize(r->chain, cap * sizeof *grown, alloc->user)
-                                    : common_alloc(alloc, cap * sizeof *grown);
+        repo_link *grown = r->chain ? alloc->resize(r->chain, cap * sizeof(*grown), alloc->user)
+                                    : common_alloc(alloc, cap * sizeof(*grown));
         if (!grown)
             return MCP_ENOMEM;
         r->chain = grown;
@@ -336,7 +336,7 @@ static int measure(repo_reader *r, descent *d, uint64_t *size, git_object_t *typ
     int rc = enter(r, &d->files, d->at, &d->end);
     *size = d->end.size;
     if (rc == MCP_OK && d->end.type >= OFS_DELTA) {
-        rc = repo_inflate_some(&r->inflate, head, sizeof head, &got);
+        rc = repo_inflate_some(&r->inflate, head, sizeof(head), &got);
         if (rc == MCP_OK && !repo_delta_begin((mcp_str){head, got}, &delta))
             rc = MCP_EIO;
         *size = delta.result;

@@ -187,7 +187,7 @@ static int read_one(const repo_use *u, const char *name, git_oid *id, char targe
     mcp_str full = mcp_str_from(name);
     size_t len;
     *target = 0;
-    int rc = repo_read_small(place_of(u->layout, full), name, text, sizeof text, &len);
+    int rc = repo_read_small(place_of(u->layout, full), name, text, sizeof(text), &len);
     if (rc == MCP_ENOTFOUND && begins(full, "refs/"))
         return packed_find(u, full, id);
     if (rc != MCP_OK)
@@ -212,11 +212,11 @@ int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_
     at[name.len] = 0;
     for (int hops = 0; rc == MCP_OK && hops <= MAX_HOPS; hops++) {
         if (final)
-            memcpy(final, at, sizeof at);
+            memcpy(final, at, sizeof(at));
         rc = read_one(u, at, id, target);
         if (rc == MCP_OK && !*target)
             return MCP_OK;
-        memcpy(at, target, sizeof at);
+        memcpy(at, target, sizeof(at));
     }
     return rc == MCP_OK ? MCP_EIO : rc;
 }
@@ -258,11 +258,11 @@ static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
     }
     if (rev.len > REPO_REF_MAX)
         return MCP_ENOTFOUND;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         /* The compiler cannot see that the formats are all of one kind. */
         const char *percent = strchr(forms[i], '%');
-        snprintf(name, sizeof name, "%.*s%.*s%s", (int)(percent - forms[i]), forms[i], (int)rev.len,
-                 rev.ptr, percent + 4);
+        snprintf(name, sizeof(name), "%.*s%.*s%s", (int)(percent - forms[i]), forms[i],
+                 (int)rev.len, rev.ptr, percent + 4);
         int rc = repo_ref_read(u, mcp_str_from(name), id, full);
         if (rc != MCP_ENOTFOUND)
             return rc;
@@ -416,8 +416,8 @@ static int collect_loose(collecting *c, const char *folder, int depth)
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         char name[REPO_REF_MAX + 1];
-        int len = snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof name)
+        int len = snprintf(name, sizeof(name), "%s/%s", folder, e->d_name);
+        if (e->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof(name))
             continue;
         mode_t kind = kind_of(fd, e);
         if (kind == S_IFDIR && depth < MAX_REF_DEPTH)
@@ -443,14 +443,14 @@ static int sort_names(const common_buffer *from, common_buffer *ret)
     int rc = MCP_OK;
     while (repo_refs_next(from, &at, &ref))
         n++;
-    const char **items = common_alloc(&ret->alloc, (n + 1) * sizeof *items);
+    const char **items = common_alloc(&ret->alloc, (n + 1) * sizeof(*items));
     if (!items)
         return MCP_ENOMEM;
     for (at = 0; i < n; i++) {
         items[i] = from->ptr + at;
         repo_refs_next(from, &at, &ref);
     }
-    qsort(items, n, sizeof *items, by_name);
+    qsort(items, n, sizeof(*items), by_name);
     for (i = 0; rc == MCP_OK && i < n; i++)
         if (!i || strcmp(items[i] + GIT_OID_RAWSZ, items[i - 1] + GIT_OID_RAWSZ) != 0)
             rc = common_buffer_append(ret, items[i],
@@ -465,7 +465,7 @@ int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret)
     collecting c = {.u = u, .names = &names};
     char folder[64];
     common_buffer_init(&names, &ret->alloc);
-    snprintf(folder, sizeof folder, "%.*s", (int)strlen(prefix) - 1, prefix);
+    snprintf(folder, sizeof(folder), "%.*s", (int)strlen(prefix) - 1, prefix);
     int rc = collect_loose(&c, folder, 0);
     if (rc == MCP_OK)
         rc = collect_packed(&c, mcp_str_from(prefix));

@@ -68,10 +68,10 @@ static mcp_str cut(mcp_str line, size_t at)
 
 static void put_match(searching *s, uint64_t line, mcp_str text)
 {
-    char at[sizeof s->path + 24];
+    char at[sizeof(s->path) + 24];
     mcp_json_writer *w = s->j->json;
     repo_target t = target_of(s);
-    int len = snprintf(at, sizeof at, "%.*s:%llu", (int)s->len, s->path, (unsigned long long)line);
+    int len = snprintf(at, sizeof(at), "%.*s:%llu", (int)s->len, s->path, (unsigned long long)line);
     mcp_json_begin_object(w);
     mcp_json_key(w, "at"), repo_put_text(w, (mcp_str){at, (size_t)len});
     mcp_json_key(w, "path"), repo_put_text(w, t.path);
@@ -316,13 +316,13 @@ static int search(searching *s, const repo_entry *begin)
 
 static int put_next(searching *s)
 {
-    char after[sizeof s->last + 24];
+    char after[sizeof(s->last) + 24];
     repo_target t = s->j->target;
     if (!*s->last)
         return repo_job_fail(s->j, MCP_CODE_INTERNAL,
                              "It took too long before anything was found: search in a folder, "
                              "with path=");
-    int len = snprintf(after, sizeof after, "%llu:%s", (unsigned long long)s->last_line, s->last);
+    int len = snprintf(after, sizeof(after), "%llu:%s", (unsigned long long)s->last_line, s->last);
     t.param[REPO_PARAM_AFTER] = (mcp_str){after, (size_t)len};
     mcp_json_key(s->j->json, "next"), repo_put_uri(s->j->json, s->j->r, &t);
     return MCP_OK;
@@ -353,10 +353,10 @@ int repo_run_search(repo_job *j)
     uint64_t limit;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit))
         return MCP_OK;
-    searching *s = common_alloc(&j->r->alloc, sizeof *s);
+    searching *s = common_alloc(&j->r->alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     s->j = j;
     s->limit = limit;
     s->glob = s->after = (mcp_str){"", 0};

@@ -115,7 +115,7 @@ static bool take_range(repo_target *t)
 static bool take_special(common_pieces *p, repo_target *t)
 {
     mcp_str word;
-    size_t i = 0, n = sizeof kinds / sizeof *kinds;
+    size_t i = 0, n = sizeof(kinds) / sizeof(*kinds);
     if (!common_pieces_skip(p, '/') || !common_pieces_take(p, "/?#", &word))
         return false;
     while (i < n && !mcp_str_eq(word, mcp_str_from(kinds[i].word)))
@@ -202,7 +202,7 @@ static size_t put_params(char *to, const repo_target *t)
 size_t repo_uri_put(char *to, const repo_target *t)
 {
     size_t len = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         if (kinds[i].kind != t->kind)
             continue;
         len += put_plain(to, "-/");

@@ -24,7 +24,7 @@ static bool is_free(const git_oid *id)
 static size_t slot_of(const git_oid *table, size_t cap, const git_oid *id)
 {
     size_t at;
-    memcpy(&at, id->id, sizeof at);
+    memcpy(&at, id->id, sizeof(at));
     for (at &= cap - 1; !is_free(&table[at]); at = (at + 1) & (cap - 1))
         if (memcmp(table[at].id, id->id, GIT_OID_RAWSZ) == 0)
             break;
@@ -39,10 +39,10 @@ bool repo_walk_seen(const repo_walk *w, const git_oid *id)
 static int grow_seen(repo_walk *w)
 {
     size_t cap = w->seen_cap ? w->seen_cap * 2 : 256;
-    git_oid *table = common_alloc(&w->alloc, cap * sizeof *table);
+    git_oid *table = common_alloc(&w->alloc, cap * sizeof(*table));
     if (!table)
         return MCP_ENOMEM;
-    memset(table, 0, cap * sizeof *table);
+    memset(table, 0, cap * sizeof(*table));
     for (size_t i = 0; i < w->seen_cap; i++)
         if (!is_free(&w->seen[i]))
             table[slot_of(table, cap, &w->seen[i])] = w->seen[i];
@@ -62,8 +62,8 @@ static bool before(const repo_step *a, const repo_step *b)
 static int grow_heap(repo_walk *w)
 {
     size_t cap = w->cap ? w->cap * 2 : 64;
-    repo_step *heap = w->heap ? w->alloc.resize(w->heap, cap * sizeof *heap, w->alloc.user)
-                              : common_alloc(&w->alloc, cap * sizeof *heap);
+    repo_step *heap = w->heap ? w->alloc.resize(w->heap, cap * sizeof(*heap), w->alloc.user)
+                              : common_alloc(&w->alloc, cap * sizeof(*heap));
     if (!heap)
         return MCP_ENOMEM;
     w->heap = heap;

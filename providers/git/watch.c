@@ -57,12 +57,12 @@ static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
 static void mix(git_oid *mark, const void *bytes, size_t len)
 {
     uint64_t sum[2];
-    memcpy(sum, mark->id, sizeof sum);
+    memcpy(sum, mark->id, sizeof(sum));
     for (size_t i = 0; i < len; i++) {
         sum[0] = (sum[0] ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ULL;
         sum[1] = (sum[1] + sum[0]) * 0x9e3779b97f4a7c15ULL;
     }
-    memcpy(mark->id, sum, sizeof sum);
+    memcpy(mark->id, sum, sizeof(sum));
 }
 
 /* Of more references than are read here: whenever one of those that are packed is. */
@@ -71,8 +71,8 @@ static void mark_packed(const repo_use *u, git_oid *mark)
     struct stat st;
     if (fstatat(u->layout->common.fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
-    mix(mark, &st.st_mtim, sizeof st.st_mtim);
-    mix(mark, &st.st_ino, sizeof st.st_ino);
+    mix(mark, &st.st_mtim, sizeof(st.st_mtim));
+    mix(mark, &st.st_ino, sizeof(st.st_ino));
 }
 
 static void mark_refs(repo_use *u, const char *prefix, const mcp_allocator *alloc, git_oid *mark)
@@ -93,7 +93,7 @@ static void mark_rev(repo_use *u, mcp_str rev, git_oid *mark)
     bool fixed;
     int rc = rev.len ? repo_rev_find(u, rev, &id, &fixed, NULL) : MCP_ENOTFOUND;
     if (rc == MCP_OK)
-        mix(mark, id.id, sizeof id.id);
+        mix(mark, id.id, sizeof(id.id));
     else if (rc == MCP_PENDING)
         mark_packed(u, mark);
 }
@@ -112,8 +112,8 @@ static void mark_index(repo_use *u, git_oid *mark)
     struct stat st = {0};
     mark_rev(u, MCP_STR("HEAD"), mark);
     if (fstatat(u->layout->git.fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        mix(mark, &st.st_mtim, sizeof st.st_mtim);
-        mix(mark, &st.st_ino, sizeof st.st_ino);
+        mix(mark, &st.st_mtim, sizeof(st.st_mtim));
+        mix(mark, &st.st_ino, sizeof(st.st_ino));
     }
 }
 
@@ -125,7 +125,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
     int rc;
     bool fixed;
     size_t budget = u->budget;
-    memset(mark, 0, sizeof *mark);
+    memset(mark, 0, sizeof(*mark));
     switch (t->kind) {
     case REPO_KIND_BRANCHES:
         mark_refs(u, "refs/heads/", &r->alloc, mark);
@@ -158,7 +158,7 @@ static bool has_moved(const repo *r, repo_use *u, const char *uri, marks *known)
     repo_target t;
     char *room;
     git_oid rev, mark = known->mark;
-    memset(&rev, 0, sizeof rev);
+    memset(&rev, 0, sizeof(rev));
     if (parse(r, mcp_str_from(uri), &t, &room) != MCP_OK)
         return false;
     if (t.kind == REPO_KIND_FILE)
@@ -244,7 +244,7 @@ static void on_event(void *user)
     repo *r = user;
     char buffer[4096];
     bool some = false;
-    while (read(r->watch->fd, buffer, sizeof buffer) > 0)
+    while (read(r->watch->fd, buffer, sizeof(buffer)) > 0)
         some = true;
     if (some && !r->watch->soon) {
         uint64_t rest = r->watch->took * SOON_REST;
@@ -263,10 +263,10 @@ static void watch_folders(repo *r)
     if (w->fd < 0)
         return;
     const uint32_t events = IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", r->layout->git.fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", r->layout->git.fd);
     inotify_add_watch(w->fd, path, events);
     for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d%s", r->layout->common.fd, folders[i]);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d%s", r->layout->common.fd, folders[i]);
         inotify_add_watch(w->fd, path, events);
     }
     w->poll = w->host->poll_start(w->fd, on_event, r, w->host->user);
@@ -301,7 +301,7 @@ static int start(repo *r)
         return MCP_OK;
     if (!host || !host->timer_start)
         return MCP_EUNSUPPORTED;
-    r->watch = common_alloc(&r->alloc, sizeof *r->watch);
+    r->watch = common_alloc(&r->alloc, sizeof(*r->watch));
     if (!r->watch)
         return MCP_ENOMEM;
     *r->watch = (repo_watch){.host = host, .fd = -1};
@@ -320,9 +320,9 @@ int repo_watch_add(const char *canonical, void *user)
     int rc = start(r);
     if (rc != MCP_OK)
         return rc;
-    marks *known = common_alloc(&r->alloc, sizeof *known);
+    marks *known = common_alloc(&r->alloc, sizeof(*known));
     if (known)
-        memset(known, 0, sizeof *known);
+        memset(known, 0, sizeof(*known));
     rc = known ? common_watched_add(&r->watch->watched, &r->alloc, canonical, known) : MCP_ENOMEM;
     if (rc == MCP_OK && begin(r, &u)) {
         (void)has_moved(r, &u, canonical, known);
@@ -381,7 +381,7 @@ int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
     if (rc != MCP_OK)
         return rc;
     memset(t.param, 0,
-           sizeof t.param); /* which part is shown: changes and rules are about the whole */
+           sizeof(t.param)); /* which part is shown: changes and rules are about the whole */
     char *made = common_alloc(&r->alloc, prefix + repo_uri_room(&t));
     if (made) {
         memcpy(made, r->prefix, prefix);

@@ -66,7 +66,7 @@ static int read_link(comparing *c, common_beneath root, const char *path)
     char folder[REPO_PATH_MAX + 1];
     const char *slash = strrchr(path, '/');
     int fd, rc = common_buffer_reserve(&c->text, COMMON_PATH_MAX);
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 0, path);
     if (rc == MCP_OK)
         rc = common_beneath_open_dir(root, folder, &fd);
     if (rc != MCP_OK)
@@ -337,9 +337,9 @@ int repo_run_worktree(repo_job *j)
     comparing *c;
     if (!repo_layout_has_worktree(j->use.layout))
         return MCP_ENOTFOUND;
-    if (!(c = common_alloc(&j->r->alloc, sizeof *c)))
+    if (!(c = common_alloc(&j->r->alloc, sizeof(*c))))
         return MCP_ENOMEM;
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->j = j;
     common_buffer_init(&c->text, &j->r->alloc);
     common_buffer_init(&c->index.bytes, &j->r->alloc);

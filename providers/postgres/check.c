@@ -14,8 +14,8 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
 {
     char line[600], other[80] = "";
     if (strcmp(state, "08P01") == 0)
-        snprintf(other, sizeof other, "its parameters are not the statement's: ");
-    snprintf(line, sizeof line, "postgres: %.80s: the saved query %.70s: %s%.300s", s->name,
+        snprintf(other, sizeof(other), "its parameters are not the statement's: ");
+    snprintf(line, sizeof(line), "postgres: %.80s: the saved query %.70s: %s%.300s", s->name,
              q->name, other, why);
     if (s->host.log)
         s->host.log("error", line, s->host.user);
@@ -43,7 +43,7 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
 static bool is_verdict(const char *state)
 {
     static const char *const moments[] = {"40", "53", "55", "57", "58"};
-    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
+    for (size_t i = 0; i < sizeof(moments) / sizeof(*moments); i++)
         if (strncmp(state, moments[i], 2) == 0)
             return false;
     return *state != 0;

@@ -146,7 +146,7 @@ static bool is_whole_number(mcp_str text, int64_t *ret)
     if (!text.len || text.len > 17)
         return false;
     *ret = strtoll(text.ptr, NULL, 10);
-    snprintf(spelled, sizeof spelled, "%" PRId64, *ret);
+    snprintf(spelled, sizeof(spelled), "%" PRId64, *ret);
     return mcp_str_eq(mcp_str_from(spelled), text);
 }
 
@@ -181,7 +181,7 @@ static void run_completion(postgres_job *j)
         postgres_job_with_table(j, complete_key);
         return;
     }
-    for (size_t i = 0; i < sizeof completions / sizeof *completions; i++) {
+    for (size_t i = 0; i < sizeof(completions) / sizeof(*completions); i++) {
         if (!mcp_str_eq(j->name, mcp_str_from(completions[i].name)))
             continue;
         j->op.value[0] = j->value.ptr;

@@ -24,12 +24,12 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
 {
     const mcp_host *h = postgres_pool_host(pool);
     const mcp_allocator *alloc = postgres_pool_settings(pool)->alloc;
-    postgres_conn *c = common_alloc(alloc, sizeof *c);
+    postgres_conn *c = common_alloc(alloc, sizeof(*c));
     if (!c)
         return NULL;
     *c = (postgres_conn){.pool = pool, .pg = pg};
     for (size_t i = 0; i < POSTGRES_PREPARED; i++)
-        snprintf(c->prepared[i].name, sizeof c->prepared[i].name, "mcp%u", (unsigned)i);
+        snprintf(c->prepared[i].name, sizeof(c->prepared[i].name), "mcp%u", (unsigned)i);
     c->poll = h->poll_start(PQsocket(pg), on_readable, c, h->user);
     if (c->poll)
         return c;
@@ -97,7 +97,7 @@ static bool put_prepared(postgres_conn *c, const postgres_op *op)
     if (at->statement == op->statement)
         return true;
     if (at->statement || at->stale) {
-        snprintf(sql, sizeof sql, "DEALLOCATE %s", at->name);
+        snprintf(sql, sizeof(sql), "DEALLOCATE %s", at->name);
         if (!put_sql(c, 'd', sql) || !put_sync(c))
             return false;
     }
@@ -141,7 +141,7 @@ static bool put_own(postgres_conn *c, const postgres_op *op)
 static bool put_fetch(postgres_conn *c, const postgres_op *op)
 {
     char fetch[60];
-    snprintf(fetch, sizeof fetch, "FETCH FORWARD %zu FROM mcp_cursor", op->fetch);
+    snprintf(fetch, sizeof(fetch), "FETCH FORWARD %zu FROM mcp_cursor", op->fetch);
     return put_step(
                c, 'q',
                PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0)) &&
@@ -215,10 +215,10 @@ static void take_error(postgres_conn *c, const PGresult *r)
     for (size_t i = 0; op->statement && i < POSTGRES_PREPARED; i++)
         if (c->prepared[i].statement == op->statement)
             c->prepared[i].statement = 0, c->prepared[i].stale = true;
-    snprintf(op->state, sizeof op->state, "%s", state ? state : "");
+    snprintf(op->state, sizeof(op->state), "%s", state ? state : "");
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
     if (!op->text[0]) /* RAISE with an empty message: a text is what tells a failure */
-        snprintf(op->text, sizeof op->text, "an error without a message (%s)", op->state);
+        snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }
 
 /* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said of values that are not

@@ -28,10 +28,10 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
-    postgres_job *j = mcp_request_alloc(req, sizeof *j + uri.len + POSTGRES_URI_ROOM);
+    postgres_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + POSTGRES_URI_ROOM);
     if (!j)
         return NULL;
-    memset(j, 0, sizeof *j);
+    memset(j, 0, sizeof(*j));
     j->s = s;
     j->req = req;
     j->uri = uri;
@@ -131,7 +131,7 @@ void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
     char text[500];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     postgres_job_finish(j, common_reply_fail(j->req, &j->s->alloc, j->as_tool, j->uri, code, text));
 }
@@ -174,7 +174,7 @@ static void log_failure(const postgres_job *j, const char *text)
     char line[500];
     if (!j->s->host.log)
         return;
-    snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", j->s->name, text);
+    snprintf(line, sizeof(line), "PostgreSQL database %.80s: %.300s", j->s->name, text);
     j->s->host.log("warning", line, j->s->host.user);
 }
 
@@ -306,7 +306,7 @@ bool postgres_job_stale(postgres_job *j, int rc)
     static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000",
                                          "42501", "42883", "40P01", "XX000"};
     bool stale = false;
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
         stale = stale || (rc == MCP_EREMOTE && is(j, states[i]));
     if (!stale || j->retried == RETRIES)
         return false;

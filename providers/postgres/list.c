@@ -58,7 +58,7 @@ static int next_at(postgres_job *j, char kind, mcp_str schema, mcp_str name)
 static int next_query(postgres_job *j, size_t i)
 {
     char number[24];
-    snprintf(number, sizeof number, "%zu", i);
+    snprintf(number, sizeof(number), "%zu", i);
     return next_at(j, AT_QUERY, mcp_str_from(number), (mcp_str){"", 0});
 }
 
@@ -67,7 +67,7 @@ static int next_query(postgres_job *j, size_t i)
 static int reply_database(postgres_job *j)
 {
     char title[160];
-    snprintf(title, sizeof title, "Schemas of %.100s", j->s->name);
+    snprintf(title, sizeof(title), "Schemas of %.100s", j->s->name);
     return mcp_reply_resource(
         j->req, MCP_OPTIONS(mcp_resource, .uri = j->s->prefix, .name = j->s->name, .title = title,
                             .mime_type = "application/json",
@@ -165,7 +165,7 @@ static void run_list(postgres_job *j)
         j->name = j->value = (mcp_str){"", 0};
     }
     char kind[2] = {j->offset ? (char)j->offset : ' ', 0}, number[24];
-    snprintf(number, sizeof number, "%zu", j->max - j->rows + 1);
+    snprintf(number, sizeof(number), "%zu", j->max - j->rows + 1);
     const char *const values[] = {j->name.ptr, mcp_request_strdup(j->req, mcp_str_from(kind)),
                                   j->value.ptr, mcp_request_strdup(j->req, mcp_str_from(number))};
     for (int i = 0; i < 4; i++)

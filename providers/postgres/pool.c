@@ -51,7 +51,7 @@ void postgres_pool_log(const postgres_pool *p, const char *level, const char *te
     char line[450];
     if (!p->host.log)
         return;
-    snprintf(line, sizeof line, "PostgreSQL database %.80s: %.300s", p->o.name, text);
+    snprintf(line, sizeof(line), "PostgreSQL database %.80s: %.300s", p->o.name, text);
     p->host.log(level, line, p->host.user);
 }
 
@@ -94,7 +94,7 @@ static void fail_waiting(postgres_pool *p, int rc)
         p->first = op->next;
         if (!p->first)
             p->last = &p->first;
-        snprintf(op->text, sizeof op->text, "%s", p->text);
+        snprintf(op->text, sizeof(op->text), "%s", p->text);
         op->end(op, rc);
     }
 }
@@ -110,7 +110,7 @@ static void back_off(postgres_pool *p, const char *why)
     int64_t delay = p->failures < 9 ? (int64_t)FIRST_DELAY_MS << p->failures : MOST_DELAY_MS;
     if (!p->failures || strcmp(p->text, why) != 0)
         postgres_pool_log(p, "warning", why);
-    snprintf(p->text, sizeof p->text, "%s", why);
+    snprintf(p->text, sizeof(p->text), "%s", why);
     p->failures++;
     p->away = is_short_of_files(why) ? MCP_EFILES : MCP_ECLOSED;
     p->not_before = now(p) + (delay < MOST_DELAY_MS ? delay : MOST_DELAY_MS);
@@ -159,7 +159,7 @@ static void connected(void *arg)
 
 static void begin_attempt(postgres_pool *p)
 {
-    attempt *a = common_alloc(p->o.alloc, sizeof *a);
+    attempt *a = common_alloc(p->o.alloc, sizeof(*a));
     if (!a) {
         back_off(p, "out of memory");
         return;
@@ -353,7 +353,7 @@ void postgres_pool_run(postgres_pool *p, postgres_op *op)
     op->tries = 0;
     op->state[0] = op->text[0] = 0;
     if (!p->n_conns && !p->attempt && now(p) < p->not_before) {
-        snprintf(op->text, sizeof op->text, "%s", p->text);
+        snprintf(op->text, sizeof(op->text), "%s", p->text);
         op->end(op, p->away);
     } else if (!set_timer(p)) {
         op->end(op, MCP_ENOMEM);
@@ -415,11 +415,11 @@ int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
     const mcp_host *h = o->host;
     if (!h || !h->timer_start || !h->poll_start || !h->now || !h->work)
         return MCP_EUNSUPPORTED;
-    postgres_pool *p = common_alloc(o->alloc, sizeof *p);
+    postgres_pool *p = common_alloc(o->alloc, sizeof(*p));
     if (!p)
         return MCP_ENOMEM;
     *p = (postgres_pool){.o = *o};
-    memcpy(&p->host, h, h->size < sizeof p->host ? h->size : sizeof p->host);
+    memcpy(&p->host, h, h->size < sizeof(p->host) ? h->size : sizeof(p->host));
     p->last = &p->first;
     p->conninfo = common_copy(o->alloc, o->conninfo, strlen(o->conninfo));
     p->after = o->after ? common_copy(o->alloc, o->after, strlen(o->after)) : NULL;

@@ -161,7 +161,8 @@ static int try_once(postgres *s, mcp_error *error)
         return common_refuse(error, MCP_EACCESS, s->name, text);
     if (s->host.log) {
         char line[450];
-        snprintf(line, sizeof line, "postgres: %.80s cannot be reached now: %.300s", s->name, text);
+        snprintf(line, sizeof(line), "postgres: %.80s cannot be reached now: %.300s", s->name,
+                 text);
         s->host.log("warning", line, s->host.user);
     }
     return MCP_OK;
@@ -190,7 +191,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
                        postgres **ret, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(o->allocator);
-    postgres *s = *ret = common_alloc(&alloc, sizeof *s);
+    postgres *s = *ret = common_alloc(&alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     *s = (postgres){.alloc = alloc,
@@ -205,7 +206,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     s->tables.alloc = alloc;
     postgres_sql_init(&s->check.sql, &s->alloc);
     if (host)
-        memcpy(&s->host, host, host->size < sizeof s->host ? host->size : sizeof s->host);
+        memcpy(&s->host, host, host->size < sizeof(s->host) ? host->size : sizeof(s->host));
     int rc = set_conninfo(s, o->conninfo ? o->conninfo : "");
     if (rc == MCP_OK)
         rc = set_name(s, o->name, error);
@@ -231,7 +232,7 @@ static int make(mcp_server *server, const mcp_postgres_options *o, postgres **re
 
 static int mount(postgres *s, mcp_error *error)
 {
-    static const mcp_provider provider = {.size = sizeof provider,
+    static const mcp_provider provider = {.size = sizeof(provider),
                                           .name = "postgres",
                                           .list = postgres_list,
                                           .read = postgres_read,
@@ -242,7 +243,7 @@ static int mount(postgres *s, mcp_error *error)
                                           .unwatch_list = postgres_unwatch_list,
                                           .release = release};
     char name[COMMON_NAME_MAX + 1];
-    snprintf(name, sizeof name, "%s", s->name);
+    snprintf(name, sizeof(name), "%s", s->name);
     int rc = mcp_server_mount(s->server, s->prefix, &provider, s, error);
     return rc == MCP_EEXIST
                ? common_refuse(error, rc, name,
@@ -254,14 +255,14 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
 {
     postgres *s;
     mcp_postgres_options o = {0};
-    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &s, error);
     if (rc != MCP_OK)
         return rc;
     rc = mount(s, error); /* takes s over in every case */
     if (rc == MCP_OK)
         rc = common_templates_add(&(common_templates){templates,
-                                                      sizeof templates / sizeof *templates,
+                                                      sizeof(templates) / sizeof(*templates),
                                                       postgres_read_template, postgres_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
@@ -289,7 +290,7 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
                         mcp_postgres_options *ret, mcp_error *error)
 {
     *ret =
-        (mcp_postgres_options){.size = sizeof *ret,
+        (mcp_postgres_options){.size = sizeof(*ret),
                                .conninfo = conninfo,
                                .name = name,
                                .max_rows = common_number(json, "max_rows"),
@@ -320,7 +321,7 @@ static void keep_line(const char *level, const char *line, void *user)
 {
     mcp_error *error = user;
     if (strcmp(level, "error") == 0)
-        snprintf(error->text, sizeof error->text, "%s", line);
+        snprintf(error->text, sizeof(error->text), "%s", line);
 }
 
 static int connect_now(postgres *s, mcp_error *error)
@@ -335,7 +336,7 @@ static int connect_now(postgres *s, mcp_error *error)
         return common_refuse(error,
                              postgres_is_refusal(s->conninfo, text) ? MCP_EACCESS : MCP_EREMOTE,
                              s->name, text);
-    s->host = (mcp_host){.size = sizeof s->host, .log = keep_line, .user = &said};
+    s->host = (mcp_host){.size = sizeof(s->host), .log = keep_line, .user = &said};
     if (!mighty || s->superuser)
         postgres_check_now(s, conn);
     PQfinish(conn);

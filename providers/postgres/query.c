@@ -58,12 +58,12 @@ postgres_beginning postgres_beginning_of(const char *sql)
     size_t n = 0;
     while (skip_one(&sql))
         ;
-    while (isalpha((unsigned char)sql[n]) && n < sizeof word - 1) {
+    while (isalpha((unsigned char)sql[n]) && n < sizeof(word) - 1) {
         word[n] = (char)tolower((unsigned char)sql[n]);
         n++;
     }
     word[n] = 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strcmp(word, words[i].word) == 0)
             return words[i].is;
     return POSTGRES_REFUSED;
@@ -101,7 +101,7 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
     mcp_json_writer *w = j->json;
     mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
     bool bytea = PQftype(r, at) == POSTGRES_BYTEA;
-    size_t size = bytea ? postgres_bytes(text, bytes, sizeof bytes) : text.len;
+    size_t size = bytea ? postgres_bytes(text, bytes, sizeof(bytes)) : text.len;
     size_t cut = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
     while (cut && !ends_in_a_character(text, cut))
         cut--;
@@ -111,10 +111,10 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
     mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
     if (!blob)
         mcp_json_key(w, "begins"), mcp_json_add_str(w, (mcp_str){text.ptr, cut});
-    else if (size <= sizeof bytes)
+    else if (size <= sizeof(bytes))
         mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytea ? (void *)bytes : text.ptr, size);
     mcp_json_end(w);
-    j->size += 100 + (blob ? 2 * sizeof bytes : cut);
+    j->size += 100 + (blob ? 2 * sizeof(bytes) : cut);
 }
 
 static int put_result_row(postgres_op *op, const PGresult *r)

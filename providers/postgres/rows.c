@@ -287,8 +287,8 @@ static void put_next(postgres_job *j)
             next.param[next.n_param++] = j->target.param[i];
     if (next.n_param + 2 > POSTGRES_URI_PARAMS)
         return;
-    snprintf(number[0], sizeof number[0], "%zu", j->limit);
-    snprintf(number[1], sizeof number[1], "%" PRIu64, j->offset + (uint64_t)j->rows);
+    snprintf(number[0], sizeof(number[0]), "%zu", j->limit);
+    snprintf(number[1], sizeof(number[1]), "%" PRIu64, j->offset + (uint64_t)j->rows);
     next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("limit"), mcp_str_from(number[0])};
     next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     postgres_sql_reset(&j->text);

@@ -214,20 +214,20 @@ static PGconn *dial(const char *conninfo, patience *p, bool *late)
         return conn;
     }
     PQfinish(conn);
-    snprintf(limit, sizeof limit, "%d", p->seconds);
-    values[sizeof keywords / sizeof *keywords - 2] = limit;
+    snprintf(limit, sizeof(limit), "%d", p->seconds);
+    values[sizeof(keywords) / sizeof(*keywords) - 2] = limit;
     return PQconnectdbParams(keywords, values, 1);
 }
 
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300])
 {
-    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof mighty_sql + 100];
+    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof(mighty_sql) + 100];
     bool late;
     patience p = {.seconds = CONNECT_S, .given_up = given_up};
     PGconn *conn = dial(conninfo, &p, &late);
     postgres_session_sql(session, timeout_ms);
-    snprintf(sql, sizeof sql, "%s;%s;%.90s", session, mighty_sql, after ? after : "");
+    snprintf(sql, sizeof(sql), "%s;%s;%.90s", session, mighty_sql, after ? after : "");
     if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
         PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's own prints to stderr */
         p.until = now_ms() + p.seconds * 1000;
@@ -247,7 +247,7 @@ bool postgres_is_refusal(const char *conninfo, const char *text)
     static const char *const words[] = {"certificate", "private key", "does not support SSL"};
     static const char *const keywords[] = {"dbname", "connect_timeout", NULL};
     const char *values[] = {conninfo, "2", NULL};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strstr(text, words[i]))
             return true;
     return strcmp(text, POSTGRES_NO_ANSWER) != 0 && PQpingParams(keywords, values, 1) == PQPING_OK;

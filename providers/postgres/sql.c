@@ -36,9 +36,9 @@ void postgres_putf(postgres_sql *to, const char *format, ...)
     char text[256];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof text)
+    if (n < 0 || (size_t)n >= sizeof(text))
         to->failed = true;
     else
         postgres_put(to, text);

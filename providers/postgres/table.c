@@ -69,7 +69,7 @@ void postgres_table_release(const mcp_allocator *alloc, postgres_table *t)
 
 postgres_table *postgres_table_new(const mcp_allocator *alloc, mcp_str schema, mcp_str name)
 {
-    postgres_table *t = common_alloc(alloc, sizeof *t);
+    postgres_table *t = common_alloc(alloc, sizeof(*t));
     if (!t)
         return NULL;
     *t = (postgres_table){.used = 1};
@@ -85,8 +85,8 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
 {
     size_t n = t->n_column;
     postgres_column *grown = t->column
-                                 ? alloc->resize(t->column, (n + 1) * sizeof *grown, alloc->user)
-                                 : common_alloc(alloc, sizeof *grown);
+                                 ? alloc->resize(t->column, (n + 1) * sizeof(*grown), alloc->user)
+                                 : common_alloc(alloc, sizeof(*grown));
     if (!grown)
         return MCP_ENOMEM;
     t->column = grown;

@@ -149,7 +149,7 @@ static int put_look(postgres_op *op, const PGresult *r)
 {
     postgres_watch *w = ((postgres *)op->user)->watch;
     if (PQntuples(r))
-        snprintf(w->now, sizeof w->now, "%s", PQgetvalue(r, 0, 0));
+        snprintf(w->now, sizeof(w->now), "%s", PQgetvalue(r, 0, 0));
     return MCP_OK;
 }
 
@@ -160,7 +160,7 @@ static void end_look(postgres_op *op, int rc)
     w->looking = false;
     if (rc == MCP_OK) {
         bool changed = w->known && strcmp(w->now, w->last) != 0;
-        memcpy(w->last, w->now, sizeof w->last);
+        memcpy(w->last, w->now, sizeof(w->last));
         w->known = true;
         if (changed || w->missed)
             tell(s, &(change){.schema = true});
@@ -209,7 +209,7 @@ static int start(postgres *s)
 {
     if (s->watch)
         return MCP_OK;
-    s->watch = common_alloc(&s->alloc, sizeof *s->watch);
+    s->watch = common_alloc(&s->alloc, sizeof(*s->watch));
     if (!s->watch)
         return MCP_ENOMEM;
     *s->watch = (postgres_watch){.pool = NULL};

@@ -17,7 +17,7 @@ static prompts_chunk *add_chunk(prompts_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
         return NULL;
-    prompts_chunk *c = common_alloc(&a->alloc, sizeof *c + size);
+    prompts_chunk *c = common_alloc(&a->alloc, sizeof(*c) + size);
     if (!c)
         return NULL;
     c->next = a->chunks;

@@ -28,7 +28,7 @@ static int add_piece(body *b, prompts_piece piece)
 {
     prompts_document *d = b->p->doc;
     void *items = d->pieces;
-    if (!prompts_arena_grow(&d->arena, &items, d->n_pieces, sizeof piece))
+    if (!prompts_arena_grow(&d->arena, &items, d->n_pieces, sizeof(piece)))
         return MCP_ENOMEM;
     d->pieces = items;
     piece.role = b->role;

@@ -15,7 +15,7 @@ int prompts_fail(prompts_parser *p, size_t line, const char *format, ...)
     va_list args;
     p->fault->line = line;
     va_start(args, format);
-    vsnprintf(p->fault->text, sizeof p->fault->text, format, args);
+    vsnprintf(p->fault->text, sizeof(p->fault->text), format, args);
     va_end(args);
     return MCP_EINVAL;
 }
@@ -85,7 +85,7 @@ bool prompts_is_prompt_name(mcp_str name)
 static prompts_document *new_document(const mcp_allocator *given)
 {
     prompts_arena arena = {.alloc = common_allocator(given)};
-    prompts_document *d = prompts_arena_alloc(&arena, sizeof *d);
+    prompts_document *d = prompts_arena_alloc(&arena, sizeof(*d));
     if (!d)
         return NULL;
     d->arena = arena;

@@ -30,7 +30,7 @@ struct prompts_embeds {
 static int fail(reading *r, const char *why)
 {
     mcp_str uri = r->uris[r->at];
-    snprintf(r->why, sizeof r->why, "%.*s: %.150s", uri.len < 120 ? (int)uri.len : 120, uri.ptr,
+    snprintf(r->why, sizeof(r->why), "%.*s: %.150s", uri.len < 120 ? (int)uri.len : 120, uri.ptr,
              why);
     return MCP_EREMOTE;
 }
@@ -39,7 +39,7 @@ static int fail(reading *r, const char *why)
 static int fail_with(reading *r, mcp_str message)
 {
     char text[150];
-    size_t len = message.len < sizeof text ? message.len : sizeof text - 1;
+    size_t len = message.len < sizeof(text) ? message.len : sizeof(text) - 1;
     while (len && len < message.len && ((unsigned char)message.ptr[len] & 0xc0) == 0x80)
         len--;
     if (len)
@@ -133,7 +133,7 @@ static int advance(reading *r)
 int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size_t n,
                   prompts_embedded_fn *done, void *user)
 {
-    reading *r = mcp_request_alloc(req, sizeof *r);
+    reading *r = mcp_request_alloc(req, sizeof(*r));
     mcp_json_doc **docs = mcp_request_alloc(req, n * sizeof(*docs));
     const mcp_json **results = mcp_request_alloc(req, n * sizeof(*results));
     if (!r || !docs || !results)
@@ -157,7 +157,7 @@ int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size
 int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_embeds **ret)
 {
     mcp_allocator a = common_allocator(alloc);
-    prompts_embeds *e = common_alloc(&a, sizeof *e);
+    prompts_embeds *e = common_alloc(&a, sizeof(*e));
     if (!e)
         return MCP_ENOMEM;
     *e = (prompts_embeds){.alloc = a};

@@ -59,7 +59,7 @@ static int add_name(prompts_folder *f, const char *name)
     char *copy = found ? NULL : common_copy(&f->alloc, name, strlen(name));
     if (!copy)
         return found ? MCP_OK : MCP_ENOMEM;
-    memmove(f->entries + at + 1, f->entries + at, (f->count - at) * sizeof *f->entries);
+    memmove(f->entries + at + 1, f->entries + at, (f->count - at) * sizeof(*f->entries));
     f->entries[at] = (prompts_entry){.file = copy};
     f->count++;
     return MCP_OK;
@@ -77,7 +77,7 @@ static int read_names(prompts_folder *f, int fd)
 {
     _Alignas(linux_dirent) char buffer[8192];
     size_t seen = 0;
-    for (long n; (n = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) != 0;) {
+    for (long n; (n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) != 0;) {
         if (n < 0)
             return errno == ENOENT ? MCP_OK : MCP_EIO;
         for (long at = 0; at < n;) {
@@ -122,7 +122,7 @@ static bool is_settled(const struct stat *st)
 static int wrong(prompts_entry *e, const char *why)
 {
     e->fault.line = 0;
-    snprintf(e->fault.text, sizeof e->fault.text, "%s", why);
+    snprintf(e->fault.text, sizeof(e->fault.text), "%s", why);
     return MCP_EINVAL;
 }
 
@@ -248,11 +248,11 @@ int prompts_folder_read(const char *path, const prompts_folder *before, const mc
         *why = errno;
         return common_code_of_errno(errno);
     }
-    prompts_folder *f = common_alloc(&a, sizeof *f);
+    prompts_folder *f = common_alloc(&a, sizeof(*f));
     int rc = f ? MCP_OK : MCP_ENOMEM;
     if (f) {
         *f = (prompts_folder){.alloc = a};
-        f->entries = common_alloc(&a, PROMPTS_MAX_FILES * sizeof *f->entries);
+        f->entries = common_alloc(&a, PROMPTS_MAX_FILES * sizeof(*f->entries));
         rc = f->entries ? read_all(f, fd, before) : MCP_ENOMEM;
     }
     close(fd);

@@ -98,7 +98,7 @@ static int add(front *f, size_t number, list *to, mcp_str value)
     if (to->count == to->max)
         return prompts_fail(f->p, number, "the list has more than %zu entries", to->max);
     void *items = to->items;
-    if (!prompts_arena_grow(&f->p->doc->arena, &items, to->count, sizeof value))
+    if (!prompts_arena_grow(&f->p->doc->arena, &items, to->count, sizeof(value)))
         return MCP_ENOMEM;
     to->items = items;
     to->items[to->count++] = value;
@@ -281,7 +281,7 @@ static const key argument_keys[] = {
     {"complete", LIST, 0, read_choices},
 };
 
-enum { N_ARGUMENT_KEYS = sizeof argument_keys / sizeof *argument_keys };
+enum { N_ARGUMENT_KEYS = sizeof(argument_keys) / sizeof(*argument_keys) };
 
 /* The keys of one argument: the first behind the dash, the others below it in the same column. */
 static int read_argument(front *f, const line *dash)
@@ -327,7 +327,7 @@ static int read_arguments(front *f, const line *key_line, mcp_str rest, void *to
         if (d->n_arguments == PROMPTS_MAX_ARGUMENTS)
             return prompts_fail(f->p, l.number, "there are more than %d arguments",
                                 PROMPTS_MAX_ARGUMENTS);
-        if (!prompts_arena_grow(&d->arena, &grown, d->n_arguments, sizeof *d->arguments))
+        if (!prompts_arena_grow(&d->arena, &grown, d->n_arguments, sizeof(*d->arguments)))
             return MCP_ENOMEM;
         d->arguments = grown;
         take(f);
@@ -367,7 +367,7 @@ static int read_icons(front *f, const line *l, mcp_str rest, void *to)
     int rc = read_list(f, l, rest, &icons);
     if (rc != MCP_OK || !icons.count)
         return rc;
-    d->icons = prompts_arena_alloc(&d->arena, icons.count * sizeof *d->icons);
+    d->icons = prompts_arena_alloc(&d->arena, icons.count * sizeof(*d->icons));
     if (!d->icons)
         return MCP_ENOMEM;
     for (size_t i = 0; i < icons.count; i++) {
@@ -391,7 +391,7 @@ static const key prompt_keys[] = {
     {"icons", LIST, 0, read_icons},
 };
 
-enum { N_PROMPT_KEYS = sizeof prompt_keys / sizeof *prompt_keys };
+enum { N_PROMPT_KEYS = sizeof(prompt_keys) / sizeof(*prompt_keys) };
 
 int prompts_front(prompts_parser *p)
 {

@@ -82,7 +82,7 @@ static int reply_contents(mcp_request *req, const getting *g, const prompts_piec
 {
     const char *uri = copy_string(req, mcp_json_get(entry, "uri"));
     mcp_str blob = mcp_json_string(mcp_json_get(entry, "blob"));
-    mcp_content content = {.size = sizeof content,
+    mcp_content content = {.size = sizeof(content),
                            .kind = MCP_CONTENT_RESOURCE,
                            .role = p->role,
                            .uri = uri ? uri : p->text.ptr,
@@ -136,7 +136,7 @@ static int reply_with_resources(mcp_request *req, getting *g, prompts_embeds *em
 {
     prompts_document *d = g->doc;
     size_t n = 0;
-    g->uris = mcp_request_alloc(req, d->n_resources * sizeof *g->uris);
+    g->uris = mcp_request_alloc(req, d->n_resources * sizeof(*g->uris));
     if (!g->uris)
         return MCP_ENOMEM;
     for (size_t i = 0; i < d->n_pieces; i++)
@@ -151,8 +151,8 @@ static int reply_with_resources(mcp_request *req, getting *g, prompts_embeds *em
 int prompts_get(mcp_request *req, prompts_document *doc, const mcp_json *arguments,
                 prompts_embeds *embeds)
 {
-    getting *g = mcp_request_alloc(req, sizeof *g);
-    mcp_str *values = mcp_request_alloc(req, (doc->n_arguments + 1) * sizeof *values);
+    getting *g = mcp_request_alloc(req, sizeof(*g));
+    mcp_str *values = mcp_request_alloc(req, (doc->n_arguments + 1) * sizeof(*values));
     if (!g || !values)
         return MCP_ENOMEM;
     *g = (getting){.doc = doc, .values = values, .alloc = doc->arena.alloc};

@@ -49,7 +49,7 @@ static void say(const mcp_prompts *p, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     host->log("warning", line, host->user);
 }
@@ -87,13 +87,13 @@ static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
     mcp_prompt_argument arguments[PROMPTS_MAX_ARGUMENTS];
     mcp_icon icons[PROMPTS_MAX_ICONS];
     for (size_t i = 0; i < d->n_arguments; i++)
-        arguments[i] = (mcp_prompt_argument){.size = sizeof *arguments,
+        arguments[i] = (mcp_prompt_argument){.size = sizeof(*arguments),
                                              .name = d->arguments[i].name,
                                              .title = d->arguments[i].title,
                                              .description = d->arguments[i].description,
                                              .required = d->arguments[i].required};
     for (size_t i = 0; i < d->n_icons; i++)
-        icons[i] = (mcp_icon){.size = sizeof *icons, .src = d->icons[i]};
+        icons[i] = (mcp_icon){.size = sizeof(*icons), .src = d->icons[i]};
     return mcp_server_add_prompt(
         p->server,
         MCP_OPTIONS(mcp_prompt, .name = d->name, .title = d->title, .description = d->description,
@@ -106,7 +106,7 @@ static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
 static int add_slot(mcp_prompts *p, prompts_document *doc)
 {
     mcp_error error = {0};
-    slot *s = common_alloc(&p->alloc, sizeof *s);
+    slot *s = common_alloc(&p->alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     *s = (slot){.all = p, .doc = prompts_document_ref(doc)};
@@ -259,7 +259,7 @@ static void reread(mcp_prompts *p)
         return;
     }
     p->again = false;
-    rereading *r = common_alloc(&p->alloc, sizeof *r);
+    rereading *r = common_alloc(&p->alloc, sizeof(*r));
     char *path = common_copy(&p->alloc, p->path, strlen(p->path));
     if (!r || !path) {
         common_release(&p->alloc, r);
@@ -294,7 +294,7 @@ static int refuse(mcp_error *error, int code, const char *folder, const char *wh
     if (error) {
         error->code = code;
         error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.180s: %s", folder, why);
+        snprintf(error->text, sizeof(error->text), "%.180s: %s", folder, why);
     }
     return code;
 }
@@ -333,7 +333,7 @@ int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_
     if (!options->folder || !*options->folder)
         return refuse(error, MCP_EINVAL, "prompts", "no folder is named");
     mcp_allocator alloc = common_allocator(options->allocator);
-    mcp_prompts *p = common_alloc(&alloc, sizeof *p);
+    mcp_prompts *p = common_alloc(&alloc, sizeof(*p));
     if (!p)
         return refuse(error, MCP_ENOMEM, options->folder, "out of memory");
     *p = (mcp_prompts){.alloc = alloc, .server = server};

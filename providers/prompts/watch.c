@@ -97,11 +97,11 @@ static void on_readable(void *arg)
     prompts_watch *w = arg;
     _Alignas(struct inotify_event) char events[4096];
     bool any = false, gone = false;
-    ssize_t n = read(w->fd, events, sizeof events);
+    ssize_t n = read(w->fd, events, sizeof(events));
     for (ssize_t at = 0; at < n;) {
         const struct inotify_event *e = (const void *)(events + at);
         bool its_end;
-        at += (ssize_t)(sizeof *e + e->len);
+        at += (ssize_t)(sizeof(*e) + e->len);
         any = concerns(e, &its_end) || any;
         gone = gone || its_end;
     }
@@ -118,7 +118,7 @@ int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
     if (!host || !host->timer_start || !host->timer_stop)
         return MCP_EUNSUPPORTED;
     mcp_allocator a = common_allocator(alloc);
-    prompts_watch *w = common_alloc(&a, sizeof *w);
+    prompts_watch *w = common_alloc(&a, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
     *w = (prompts_watch){.path = path,

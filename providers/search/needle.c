@@ -42,7 +42,7 @@ static void pcre_free(void *ptr, void *user)
 static int wrong(char why[200], size_t at, int code)
 {
     char text[120] = "";
-    pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
     snprintf(why, 200, "the regular expression is wrong at byte %zu: %s", at, text);
     return code == PCRE2_ERROR_HEAP_FAILED ? MCP_ENOMEM : MCP_EINVAL;
 }
@@ -91,7 +91,7 @@ int search_needle_new(const search_needle_options *o, const mcp_allocator *alloc
     if (memchr(o->text.ptr, '\n', o->text.len) || memchr(o->text.ptr, '\0', o->text.len))
         return snprintf(why, 200, "a match lies on one line: leave line ends and NUL out"),
                MCP_EINVAL;
-    search_needle *n = common_alloc(&a, sizeof *n);
+    search_needle *n = common_alloc(&a, sizeof(*n));
     if (!n)
         return MCP_ENOMEM;
     *n = (search_needle){.alloc = a};

@@ -122,10 +122,10 @@ static int put_line(common_buffer *b, const search_entry *e)
 {
     char size[32] = "-";
     if (e->has_size)
-        snprintf(size, sizeof size, "%llu", (unsigned long long)e->size);
+        snprintf(size, sizeof(size), "%llu", (unsigned long long)e->size);
     const char *parts[] = {kind_name(e->kind), "\t", size, "\t"};
     int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(parts) / sizeof(*parts); i++)
         rc = put(b, parts[i]);
     if (rc == MCP_OK)
         rc = put_str(b, e->uri);
@@ -149,7 +149,7 @@ int search_put_entry(search_results *r, const search_entry *e)
     mcp_json_key(w, "uri"), mcp_json_add_str(w, e->uri);
     if (e->has_size)
         mcp_json_key(w, "size"), mcp_json_add_uint(w, e->size);
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
         if (said[i].text.len)
             mcp_json_key(w, said[i].key), mcp_json_add_str(w, said[i].text);
     mcp_json_end(w);
@@ -176,7 +176,7 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
 {
     char shown[LINE_SHOWN + 16], head[32];
     mcp_str text = show_line(line, match, shown);
-    int n = snprintf(head, sizeof head, "%zu: ", number);
+    int n = snprintf(head, sizeof(head), "%zu: ", number);
     mcp_json_begin_object(r->json);
     mcp_json_key(r->json, "line"), mcp_json_add_uint(r->json, number);
     mcp_json_key(r->json, "text"), mcp_json_add_str(r->json, text);
@@ -192,7 +192,7 @@ static int begin_item(search_results *r, const search_text *t)
 {
     const mcp_str link[] = {t->uri, t->name, t->mime_type};
     int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < sizeof link / sizeof *link; i++)
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(link) / sizeof(*link); i++)
         if ((rc = put_str(&r->links, link[i])) == MCP_OK)
             rc = common_buffer_append(&r->links, "", 1);
     if (rc == MCP_OK)

@@ -123,8 +123,8 @@ static int add_column(sqlite_table *t, sqlite3_stmt *stmt)
     if ((n & (n - 1)) == 0) {
         size_t cap = n ? n * 2 : 1;
         void *grown = t->column
-                          ? t->alloc->resize(t->column, cap * sizeof *t->column, t->alloc->user)
-                          : common_alloc(t->alloc, cap * sizeof *t->column);
+                          ? t->alloc->resize(t->column, cap * sizeof(*t->column), t->alloc->user)
+                          : common_alloc(t->alloc, cap * sizeof(*t->column));
         if (!grown)
             return SQLITE_NOMEM;
         t->column = grown;
@@ -193,7 +193,7 @@ static int find_rowid(sqlite_conn *c, sqlite_table *t)
 bool sqlite_is_plain(const char *sql)
 {
     static const char beginning[] = "CREATE TABLE";
-    int len = (int)sizeof beginning - 1;
+    int len = (int)sizeof(beginning) - 1;
     return sql && sqlite3_strnicmp(sql, beginning, len) == 0 && isspace((unsigned char)sql[len]);
 }
 
@@ -246,7 +246,7 @@ int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, 
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text64(stmt, 1, name.ptr, name.len, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        t = common_alloc(alloc, sizeof *t);
+        t = common_alloc(alloc, sizeof(*t));
         if (t)
             *t = (sqlite_table){.alloc = alloc};
         rc = t ? fill(c, t, stmt) : SQLITE_NOMEM;

@@ -226,7 +226,7 @@ static const char *mime_of_blob(const char *bytes, size_t len)
         {0, {"\x1f\x8b", 2}, "application/gzip"},
         {0, {"SQLite format 3", 16}, "application/vnd.sqlite3"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (len >= known[i].at + known[i].magic.len &&
             memcmp(bytes + known[i].at, known[i].magic.ptr, known[i].magic.len) == 0)
             return known[i].mime;

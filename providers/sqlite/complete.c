@@ -206,10 +206,10 @@ int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
         return common_reply_formats(req, value);
     if (!table && !mcp_str_eq(name, MCP_STR("key")) && !mcp_str_eq(name, MCP_STR("column")))
         return MCP_OK;
-    completion *c = mcp_request_alloc(req, sizeof *c);
+    completion *c = mcp_request_alloc(req, sizeof(*c));
     if (!c)
         return MCP_ENOMEM;
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->s = s;
     c->req = req;
     c->name = name;

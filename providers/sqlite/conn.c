@@ -120,7 +120,7 @@ static void set_limits(sqlite_conn *c)
         {SQLITE_LIMIT_FUNCTION_ARG, 100},     {SQLITE_LIMIT_VDBE_OP, 100000},
         {SQLITE_LIMIT_VARIABLE_NUMBER, 1000},
     };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
         sqlite3_limit(c->db, limits[i].id, limits[i].most);
 }
 
@@ -137,7 +137,7 @@ static bool is_large_here(const sqlite_conn *c, int rc)
 static int set_cache(sqlite_conn *c)
 {
     char sql[60];
-    snprintf(sql, sizeof sql, "PRAGMA cache_size=-%d", CACHE_KIB);
+    snprintf(sql, sizeof(sql), "PRAGMA cache_size=-%d", CACHE_KIB);
     int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
     return (c->near && c->reason == MCP_PENDING) || is_large_here(c, rc) ? SQLITE_OK : rc;
 }
@@ -151,9 +151,9 @@ static int configure(sqlite_conn *c)
     int rc = SQLITE_OK;
     sqlite3_busy_handler(c->db, on_busy, c);
     sqlite3_progress_handler(c->db, TICK_OPS, on_progress, c);
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof on / sizeof *on; i++)
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(on) / sizeof(*on); i++)
         rc = sqlite3_db_config(c->db, on[i], 1, NULL);
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof off / sizeof *off; i++)
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(off) / sizeof(*off); i++)
         rc = sqlite3_db_config(c->db, off[i], 0, NULL);
     set_limits(c);
     sqlite3_hard_heap_limit64(HARD_MEMORY);
@@ -232,7 +232,7 @@ static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **
         *why = errno == ENOENT ? MCP_ENOTFOUND : MCP_EREMOTE;
         return errno == ENOENT ? SQLITE_NOTFOUND : SQLITE_CANTOPEN;
     }
-    sqlite_conn *c = common_alloc(f->alloc, sizeof *c);
+    sqlite_conn *c = common_alloc(f->alloc, sizeof(*c));
     *why = MCP_ENOMEM;
     if (!c)
         return SQLITE_NOMEM;

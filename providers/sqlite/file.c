@@ -48,7 +48,7 @@ bool sqlite_stamp_of(const char *path, sqlite_stamp *ret)
 
 void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
 {
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     sqlite_stamp_of(f->path, &ret->file);
     sqlite_stamp_of(f->wal, &ret->wal);
 }
@@ -92,7 +92,7 @@ static int refuse(mcp_error *error, int code, const char *path, const char *why)
     if (error) {
         error->code = code;
         error->offset = 0;
-        snprintf(error->text, sizeof error->text, "%.180s: %s", path, why);
+        snprintf(error->text, sizeof(error->text), "%.180s: %s", path, why);
     }
     return code;
 }

@@ -154,7 +154,7 @@ static int in_order(const void *a, const void *b)
 
 static bool make_set(set *s, bytes of)
 {
-    memset(s, 0, sizeof *s);
+    memset(s, 0, sizeof(*s));
     for (size_t at = 0, len; at < of.len; at += len) {
         len = length_at(of, at);
         if ((unsigned char)of.ptr[at] < 128) {
@@ -175,7 +175,7 @@ static bool has(const set *s, const char *p, size_t len)
     uint32_t number = number_of(p, len);
     if ((unsigned char)*p < 128)
         return s->byte[(unsigned char)*p];
-    return s->n && bsearch(&number, s->character, s->n, sizeof number, in_order);
+    return s->n && bsearch(&number, s->character, s->n, sizeof(number), in_order);
 }
 
 static bytes trimmed(bytes in, const set *s, int sides)
@@ -389,8 +389,8 @@ int sqlite_functions_install(sqlite3 *db, sqlite_conn *conn)
         {"rtrim", 1, rtrim}, {"rtrim", 2, rtrim},     {"like", 2, like},
         {"like", 3, like},   {"glob", 2, glob},       {"json_patch", 2, refused}};
     static const function of_3_41[] = {{"unhex", 1, unhex}, {"unhex", 2, unhex}};
-    int rc = install(db, conn, functions, sizeof functions / sizeof *functions);
+    int rc = install(db, conn, functions, sizeof(functions) / sizeof(*functions));
     if (rc == SQLITE_OK && sqlite3_libversion_number() >= 3041000)
-        rc = install(db, conn, of_3_41, sizeof of_3_41 / sizeof *of_3_41);
+        rc = install(db, conn, of_3_41, sizeof(of_3_41) / sizeof(*of_3_41));
     return rc;
 }

@@ -27,7 +27,7 @@ static const char *const functions[] = {"load_extension", "fts3_tokenizer", "rea
 
 static bool pragma_allowed(const char *name, const char *argument)
 {
-    for (size_t i = 0; name && i < sizeof pragmas / sizeof *pragmas; i++)
+    for (size_t i = 0; name && i < sizeof(pragmas) / sizeof(*pragmas); i++)
         if (sqlite3_stricmp(name, pragmas[i].name) == 0)
             return pragmas[i].argument || !argument;
     return false;
@@ -35,7 +35,7 @@ static bool pragma_allowed(const char *name, const char *argument)
 
 static bool function_allowed(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof functions / sizeof *functions; i++)
+    for (size_t i = 0; name && i < sizeof(functions) / sizeof(*functions); i++)
         if (sqlite3_stricmp(name, functions[i]) == 0)
             return false;
     return true;
@@ -94,7 +94,7 @@ static int warm_virtual_tables(sqlite_conn *c)
     static const char *const functions_of_tables[] = {"json_each", "json_tree"};
     sqlite3_stmt *tables = NULL;
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof pragmas / sizeof *pragmas; i++)
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof(pragmas) / sizeof(*pragmas); i++)
         rc = warm(c, "SELECT 1 FROM pragma_%s", pragmas[i].name);
     for (size_t i = 0; rc == SQLITE_OK && i < 2; i++)
         rc = warm(c, "SELECT 1 FROM %s", functions_of_tables[i]);

@@ -22,11 +22,11 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
-    sqlite_job *j = mcp_request_alloc(req, sizeof *j + uri.len + SQLITE_URI_ROOM);
+    sqlite_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + SQLITE_URI_ROOM);
     if (!j)
         return NULL;
     memset(j, 0, offsetof(sqlite_job, target));
-    memset(&j->saved, 0, sizeof *j - offsetof(sqlite_job, saved));
+    memset(&j->saved, 0, sizeof(*j) - offsetof(sqlite_job, saved));
     j->s = s;
     j->req = req;
     j->limit = s->max_rows;
@@ -46,7 +46,7 @@ int sqlite_job_fail(sqlite_job *j, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(j->message, sizeof j->message, format, args);
+    vsnprintf(j->message, sizeof(j->message), format, args);
     va_end(args);
     j->code = code;
     j->found = true;
@@ -96,7 +96,7 @@ static void log_failure(const sqlite_job *j)
     const mcp_host *host = mcp_server_host(j->s->server);
     if (!host || !host->log)
         return;
-    snprintf(line, sizeof line, "%.250s: %.250s", j->s->file.path,
+    snprintf(line, sizeof(line), "%.250s: %.250s", j->s->file.path,
              j->far.text[0] ? j->far.text : mcp_error_text(j->far.rc));
     host->log("warning", line, host->user);
 }
@@ -123,7 +123,7 @@ static int failed_in_sqlite(const sqlite_job *j)
     log_failure(j);
     if (j->as_tool)
         return mcp_reply_tool_error(j->req, "%s", j->far.text);
-    snprintf(text, sizeof text, "The database %.100s cannot be read now: %.200s", j->s->name,
+    snprintf(text, sizeof(text), "The database %.100s cannot be read now: %.200s", j->s->name,
              sqlite_words(j->req, j->far.text));
     return fail(j, MCP_CODE_INTERNAL, text);
 }

@@ -41,7 +41,7 @@ static int next_at(const listing *l, char at, mcp_str name)
 static int next_query(const listing *l, size_t i)
 {
     char number[24];
-    int n = snprintf(number, sizeof number, "%zu", i);
+    int n = snprintf(number, sizeof(number), "%zu", i);
     return next_at(l, AT_QUERY, (mcp_str){number, (size_t)n});
 }
 
@@ -110,7 +110,7 @@ static void keep(const listing *l, const sqlite_conn *c, int64_t schema)
     sqlite_kept *k = &l->s->kept;
     k->max = 0;
     k->texts.len = 0;
-    if (l->after.len > sizeof k->after || l->texts.len > SQLITE_MOST_KEPT ||
+    if (l->after.len > sizeof(k->after) || l->texts.len > SQLITE_MOST_KEPT ||
         common_buffer_append(&k->texts, l->texts.ptr, l->texts.len) != MCP_OK)
         return;
     k->max = l->max;
@@ -165,7 +165,7 @@ static int collect(sqlite_conn *c, void *user)
 static int reply_database(const listing *l)
 {
     char title[160];
-    snprintf(title, sizeof title, "Schema of %.100s", l->s->name);
+    snprintf(title, sizeof(title), "Schema of %.100s", l->s->name);
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = l->s->prefix, .name = l->s->name, .title = title,
                             .mime_type = "application/json",
@@ -261,10 +261,10 @@ static int end(void *user)
 int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     sqlite *s = user;
-    listing *l = mcp_request_alloc(req, sizeof *l);
+    listing *l = mcp_request_alloc(req, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
-    memset(l, 0, sizeof *l);
+    memset(l, 0, sizeof(*l));
     l->s = s;
     l->req = req;
     l->max = max;

@@ -10,7 +10,7 @@ static const char names_sql[] =
 static mcp_str name_at(const sqlite_names *names, size_t i)
 {
     size_t at;
-    memcpy(&at, names->at.ptr + i * sizeof at, sizeof at);
+    memcpy(&at, names->at.ptr + i * sizeof(at), sizeof(at));
     return mcp_str_from(names->text.ptr + at);
 }
 
@@ -26,7 +26,7 @@ int sqlite_names_load(sqlite_names *names, sqlite_conn *c, const sqlite_job *j)
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         mcp_str name = sqlite_text(stmt, 0);
         size_t at = names->text.len;
-        bool ok = common_buffer_append(&names->at, &at, sizeof at) == MCP_OK &&
+        bool ok = common_buffer_append(&names->at, &at, sizeof(at)) == MCP_OK &&
                   common_buffer_append(&names->text, name.ptr, strlen(name.ptr) + 1) == MCP_OK;
         names->n += ok;
         rc = ok ? SQLITE_OK : SQLITE_NOMEM;

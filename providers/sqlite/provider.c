@@ -46,7 +46,7 @@ static mcp_str default_name(const char *path)
     static const char *const endings[] = {".db", ".db3", ".sqlite", ".sqlite3"};
     const char *slash = strrchr(path, '/');
     mcp_str name = mcp_str_from(slash ? slash + 1 : path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
         size_t len = strlen(endings[i]);
         if (name.len > len && memcmp(name.ptr + name.len - len, endings[i], len) == 0)
             return (mcp_str){name.ptr, name.len - len};
@@ -77,7 +77,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
     mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "sqlite", "no database is named: sqlite:FILE");
-    sqlite *s = common_alloc(&alloc, sizeof *s);
+    sqlite *s = common_alloc(&alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     *s = (sqlite){.alloc = alloc,
@@ -106,7 +106,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
 
 static int mount(sqlite *s, mcp_error *error)
 {
-    static const mcp_provider provider = {.size = sizeof provider,
+    static const mcp_provider provider = {.size = sizeof(provider),
                                           .name = "sqlite",
                                           .list = sqlite_list,
                                           .read = sqlite_read,
@@ -123,7 +123,7 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
 {
     sqlite *s = NULL;
     mcp_sqlite_options o = {0};
-    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &s, error);
     if (rc != MCP_OK)
         return rc;
@@ -133,7 +133,7 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
                              "another database has its name; give it one: ?name=NAME");
     if (rc == MCP_OK)
         rc = common_templates_add(&(common_templates){templates,
-                                                      sizeof templates / sizeof *templates,
+                                                      sizeof(templates) / sizeof(*templates),
                                                       sqlite_read_template, sqlite_complete},
                                   server, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
@@ -157,7 +157,7 @@ static int read_options(const char *path, const mcp_json *json, const char *name
                         const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
                         mcp_sqlite_options *ret, mcp_error *error)
 {
-    *ret = (mcp_sqlite_options){.size = sizeof *ret,
+    *ret = (mcp_sqlite_options){.size = sizeof(*ret),
                                 .path = path,
                                 .name = name,
                                 .max_rows = common_number(json, "max_rows"),

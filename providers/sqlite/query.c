@@ -219,7 +219,7 @@ static bool bind_saved(sqlite_job *j, sqlite3_stmt *stmt, const common_parameter
 {
     char name[80];
     const mcp_str *given = sqlite_uri_param(&j->target, p->name);
-    snprintf(name, sizeof name, ":%s", p->name);
+    snprintf(name, sizeof(name), ":%s", p->name);
     int at = sqlite3_bind_parameter_index(stmt, name);
     mcp_str text = given ? *given : mcp_str_from(p->value);
     if (!given && !p->value) {

@@ -221,7 +221,7 @@ typedef struct page {
 
 static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
 {
-    memset(ret, 0, sizeof *ret);
+    memset(ret, 0, sizeof(*ret));
     for (size_t i = 0; i < j->target.n_param; i++) {
         mcp_str name = j->target.param[i].name;
         if (is_number_param(name) || mcp_str_eq(name, MCP_STR("format")))
@@ -337,8 +337,8 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
             next.param[n++] = next.param[i];
     if (n + 2 > SQLITE_URI_PARAMS)
         return SQLITE_OK;
-    snprintf(number[0], sizeof number[0], "%llu", (unsigned long long)p->limit);
-    snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)offset);
+    snprintf(number[0], sizeof(number[0]), "%llu", (unsigned long long)p->limit);
+    snprintf(number[1], sizeof(number[1]), "%llu", (unsigned long long)offset);
     next.param[n++] = (mcp_uri_pair){MCP_STR("limit"), mcp_str_from(number[0])};
     next.param[n++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     next.n_param = n;

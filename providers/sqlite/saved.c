@@ -19,14 +19,14 @@ static int check_parameters(check *c, sqlite3_stmt *stmt)
     for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
         const char *name = sqlite3_bind_parameter_name(stmt, i);
         if (!name || *name != ':' || !common_query_parameter(c->q, mcp_str_from(name + 1)))
-            snprintf(c->why, sizeof c->why, "%.60s is not among its parameters, as :NAME",
+            snprintf(c->why, sizeof(c->why), "%.60s is not among its parameters, as :NAME",
                      name ? name : "?");
     }
     for (size_t i = 0; i < c->q->n_parameter; i++) {
         char name[80];
-        snprintf(name, sizeof name, ":%s", c->q->parameter[i].name);
+        snprintf(name, sizeof(name), ":%s", c->q->parameter[i].name);
         if (!sqlite3_bind_parameter_index(stmt, name))
-            snprintf(c->why, sizeof c->why, "the parameter %.60s is not used",
+            snprintf(c->why, sizeof(c->why), "the parameter %.60s is not used",
                      c->q->parameter[i].name);
     }
     return SQLITE_OK;
@@ -38,7 +38,7 @@ static int check_use(sqlite_conn *conn, void *user)
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite_guard_prepare(conn, mcp_str_from(c->q->sql), &stmt, c->why);
     if ((rc & 0xff) == SQLITE_ERROR) {
-        snprintf(c->why, sizeof c->why, "%s", sqlite3_errmsg(conn->db));
+        snprintf(c->why, sizeof(c->why), "%s", sqlite3_errmsg(conn->db));
         rc = SQLITE_OK;
     }
     if (rc == SQLITE_OK && stmt)

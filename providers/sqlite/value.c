@@ -123,7 +123,7 @@ bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t
 bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d)
 {
     char copy[64], *end;
-    if (!text.len || text.len >= sizeof copy || strspn(text.ptr, "+-.0123456789eE") < text.len)
+    if (!text.len || text.len >= sizeof(copy) || strspn(text.ptr, "+-.0123456789eE") < text.len)
         return false;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = 0;

@@ -68,7 +68,7 @@ static int look(sqlite *s, state *now)
     static const sqlite_bounds near = {.near = true};
     int code;
     char text[256];
-    memset(now, 0, sizeof *now);
+    memset(now, 0, sizeof(*now));
     sqlite_look_at(&s->file, &now->look);
     return sqlite_use(&s->file, &s->near, &near, look_use, now, &code, text);
 }
@@ -78,7 +78,7 @@ static bool data_changed(const state *a, const state *b)
 {
     if (a->conn && a->conn == b->conn)
         return a->data != b->data;
-    return memcmp(&a->look, &b->look, sizeof a->look) != 0;
+    return memcmp(&a->look, &b->look, sizeof(a->look)) != 0;
 }
 
 /* ---- telling ---------------------------------------------------------------------------------------------------- */
@@ -149,11 +149,11 @@ static void on_event(void *user)
         char bytes[4096];
     } buffer;
     bool ours = false;
-    ssize_t len = read(w->fd, &buffer, sizeof buffer);
+    ssize_t len = read(w->fd, &buffer, sizeof(buffer));
     for (ssize_t at = 0; at < len;) {
         const struct inotify_event *e = (const void *)(buffer.bytes + at);
         ours = ours || is_of_database(w, e);
-        at += (ssize_t)(sizeof *e + e->len);
+        at += (ssize_t)(sizeof(*e) + e->len);
     }
     if (ours && !w->soon) {
         w->soon = true;
@@ -200,12 +200,12 @@ static int start(sqlite *s)
         return MCP_OK;
     if (!host || !host->timer_start)
         return MCP_EUNSUPPORTED;
-    s->watch = common_alloc(&s->alloc, sizeof *s->watch);
+    s->watch = common_alloc(&s->alloc, sizeof(*s->watch));
     if (!s->watch)
         return MCP_ENOMEM;
     *s->watch = (sqlite_watch){.host = host, .fd = -1};
     if (look(s, &s->watch->last) != MCP_OK)
-        memset(&s->watch->last, 0, sizeof s->watch->last); /* the next look tells too much, once */
+        memset(&s->watch->last, 0, sizeof(s->watch->last)); /* the next look tells too much, once */
     watch_folder(s);
     set_timer(s, LOOK_MS);
     if (s->watch->timer)

@@ -37,7 +37,7 @@ static inline void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
 {
     peer *p = user;
     (void)channel, (void)exchange;
-    assert_true(message.len < sizeof p->reply);
+    assert_true(message.len < sizeof(p->reply));
     if (memmem(message.ptr, message.len, "\"method\":\"notifications/", 24)) {
         p->updates += memmem(message.ptr, message.len, "resources/updated", 17) != NULL;
         p->changes += memmem(message.ptr, message.len, "list_changed", 12) != NULL;
@@ -80,12 +80,12 @@ static inline void peer_close(peer *p)
 static inline void peer_send(peer *p, int id, const char *method, const char *params)
 {
     static char message[256 << 10];
-    int n = snprintf(message, sizeof message,
+    int n = snprintf(message, sizeof(message),
                      "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{\"_meta\":{"
                      "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                      "\"io.modelcontextprotocol/clientCapabilities\":{}}%s%s}}",
                      id, method, *params ? "," : "", params);
-    assert_true(n > 0 && (size_t)n < sizeof message);
+    assert_true(n > 0 && (size_t)n < sizeof(message));
     mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)n}, now());
 }
 

@@ -60,7 +60,7 @@ static inline target *add_target(const char *params, size_t fixed, const char *f
     va_list args;
     *t = (target){.params = params, .fixed = fixed};
     va_start(args, format);
-    vsnprintf(t->uri, sizeof t->uri, format, args);
+    vsnprintf(t->uri, sizeof(t->uri), format, args);
     va_end(args);
     return t;
 }
@@ -69,9 +69,9 @@ static inline void add_shown(target *t, const char *mark, const char *a, const c
 {
     assert_true(t->n < SHOWS);
     shown *s = &t->shows[t->n++];
-    snprintf(s->mark, sizeof s->mark, "%s", mark);
-    snprintf(s->needs[0], sizeof s->needs[0], "%s", a);
-    snprintf(s->needs[1], sizeof s->needs[1], "%s", b);
+    snprintf(s->mark, sizeof(s->mark), "%s", mark);
+    snprintf(s->needs[0], sizeof(s->needs[0]), "%s", a);
+    snprintf(s->needs[1], sizeof(s->needs[1]), "%s", b);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -94,12 +94,12 @@ static inline void add_doc_folder(const char *folder, const char *params, bool d
     t->needed = deep;
     for (size_t i = 0; i < COUNT(doc_files) + 1; i++) {
         const char *path = i < COUNT(doc_files) ? doc_files[i].path : "sub";
-        snprintf(uri, sizeof uri, "file://%s/docs/%s", top, path);
+        snprintf(uri, sizeof(uri), "file://%s/docs/%s", top, path);
         size_t len = strlen(t->uri);
         if (strncmp(uri, t->uri, len) != 0 || uri[len] != '/' ||
             (!deep && strchr(uri + len + 1, '/')))
             continue;
-        snprintf(mark, sizeof mark, "/docs/%s\\n", path);
+        snprintf(mark, sizeof(mark), "/docs/%s\\n", path);
         add_shown(t, mark, uri, "");
     }
 }
@@ -111,7 +111,7 @@ static inline void add_docs(void)
     for (size_t i = 0; i < COUNT(doc_files); i++) {
         for (size_t k = 0; k < COUNT(params); k++) {
             target *t = add_target(params[k], 7, "file://%s/docs/%s", top, doc_files[i].path);
-            snprintf(mark, sizeof mark, "MARK(file:%s)", doc_files[i].name);
+            snprintf(mark, sizeof(mark), "MARK(file:%s)", doc_files[i].name);
             add_shown(t, mark, "", "");
         }
     }
@@ -129,18 +129,18 @@ static const struct {
 } revisions[] = {{"HEAD", 2}, {"main", 2}, {"v1", 1}, {"feature%2Fx", 1}};
 static char commits[2][64]; /* git://app/-/commit/ID */
 
-#define GIT_FIXED (sizeof "git://app/" - 1)
+#define GIT_FIXED (sizeof("git://app/") - 1)
 
 static inline void find_commits(void)
 {
     char command[128], id[64];
     for (size_t i = 0; i < 2; i++) {
-        snprintf(command, sizeof command, "git -C %s/app rev-parse %s", top, i ? "main" : "v1");
+        snprintf(command, sizeof(command), "git -C %s/app rev-parse %s", top, i ? "main" : "v1");
         FILE *f = popen(command, "r");
         assert_non_null(f);
-        assert_non_null(fgets(id, sizeof id, f));
+        assert_non_null(fgets(id, sizeof(id), f));
         pclose(f);
-        snprintf(commits[i], sizeof commits[i], "git://app/-/commit/%.40s", id);
+        snprintf(commits[i], sizeof(commits[i]), "git://app/-/commit/%.40s", id);
     }
 }
 
@@ -154,8 +154,8 @@ static inline void add_git_folder(const char *rev, const char *folder)
         if (strncmp(path, folder, strlen(folder)) != 0 || strlen(path) <= len ||
             strchr(path + len, '/'))
             continue;
-        snprintf(uri, sizeof uri, "git://app/%s/%s", rev, path);
-        snprintf(mark, sizeof mark, "\\\"name\\\":\\\"%s\\\"", path + len);
+        snprintf(uri, sizeof(uri), "git://app/%s/%s", rev, path);
+        snprintf(mark, sizeof(mark), "\\\"name\\\":\\\"%s\\\"", path + len);
         add_shown(t, mark, uri, "");
     }
 }
@@ -166,7 +166,7 @@ static inline void add_history(const char *rev, int version, const char *path)
     target *t = add_target("limit=10 format=text", GIT_FIXED, "git://app/-/log/%s%s%s", rev,
                            *path ? "/" : "", path);
     if (*path)
-        snprintf(file, sizeof file, "git://app/%s/%s", rev, path);
+        snprintf(file, sizeof(file), "git://app/%s/%s", rev, path);
     for (int i = 0; i < version; i++)
         add_shown(t, i ? "second-commit" : "first-commit", commits[i], file);
     if (!*path)
@@ -183,11 +183,11 @@ static inline void add_difference(const char *from, const char *to, const char *
     for (size_t i = 0; i < COUNT(git_files); i++) {
         if (strncmp(git_files[i], below, strlen(below)) != 0)
             continue;
-        snprintf(difference, sizeof difference, "git://app/-/diff/%s/%s/%s", from, to,
+        snprintf(difference, sizeof(difference), "git://app/-/diff/%s/%s/%s", from, to,
                  git_files[i]);
         for (int version = 1; version <= 2; version++) {
-            snprintf(mark, sizeof mark, "MARK(git:%s:%d)", git_files[i], version);
-            snprintf(file, sizeof file, "git://app/%s/%s", version > 1 ? to : from, git_files[i]);
+            snprintf(mark, sizeof(mark), "MARK(git:%s:%d)", git_files[i], version);
+            snprintf(file, sizeof(file), "git://app/%s/%s", version > 1 ? to : from, git_files[i]);
             add_shown(t, mark, file, difference);
         }
     }
@@ -207,8 +207,8 @@ static inline void add_searches(void)
         t->method = "resources/read";
         t->request = requests[i];
         for (size_t k = i == 2 ? 2 : 0; k < COUNT(git_files); k++) {
-            snprintf(mark, sizeof mark, "MARK(git:%s:2)", git_files[k]);
-            snprintf(file, sizeof file, "git://app/HEAD/%s", git_files[k]);
+            snprintf(mark, sizeof(mark), "MARK(git:%s:2)", git_files[k]);
+            snprintf(file, sizeof(file), "git://app/HEAD/%s", git_files[k]);
             add_shown(t, mark, file, "git://app/-/search/HEAD");
         }
     }
@@ -223,7 +223,7 @@ static inline void add_git(void)
         for (size_t i = 0; i < COUNT(git_files); i++) {
             target *t = add_target("offset=0 length=65536 after=x.md limit=9 format=text",
                                    GIT_FIXED, "git://app/%s/%s", rev, git_files[i]);
-            snprintf(mark, sizeof mark, "MARK(git:%s:%d)", git_files[i], revisions[r].version);
+            snprintf(mark, sizeof(mark), "MARK(git:%s:%d)", git_files[i], revisions[r].version);
             add_shown(t, mark, "", "");
             add_history(rev, revisions[r].version, git_files[i]);
         }
@@ -271,7 +271,7 @@ static const struct {
     {"seen_odd", "is_odd", "odd%20%C3%A9", false, true, false},
 };
 
-#define SHOP_FIXED (sizeof "sqlite://shop/" - 1)
+#define SHOP_FIXED (sizeof("sqlite://shop/") - 1)
 
 static inline void add_shop_description(const char *of, bool text)
 {
@@ -282,8 +282,8 @@ static inline void add_shop_description(const char *of, bool text)
         bool here = text ? shop_names[i].text : shop_names[i].json;
         if (!here || (*of ? strcmp(shop_names[i].of, of) != 0 : !shop_names[i].whole))
             continue;
-        snprintf(own, sizeof own, "sqlite://shop/%s", shop_names[i].of);
-        snprintf(other, sizeof other, "sqlite://shop/%s", shop_names[i].other);
+        snprintf(own, sizeof(own), "sqlite://shop/%s", shop_names[i].of);
+        snprintf(other, sizeof(other), "sqlite://shop/%s", shop_names[i].other);
         add_shown(t, shop_names[i].mark, own, *shop_names[i].other ? other : "");
     }
 }
@@ -308,7 +308,7 @@ static inline void add_tables(void)
         for (size_t k = 0; k < COUNT(aspects); k++) {
             target *t = add_target(aspects[k].params, SHOP_FIXED, "sqlite://shop/%s%s",
                                    tables[i][0], aspects[k].rest);
-            snprintf(mark, sizeof mark, "MARK(sql:%s)", tables[i][1]);
+            snprintf(mark, sizeof(mark), "MARK(sql:%s)", tables[i][1]);
             add_shown(t, mark, "", "");
         }
     }
@@ -322,7 +322,7 @@ static inline void add_note_targets(void)
     for (size_t i = 0; i < COUNT(names); i++) {
         target *t =
             add_target("from=1 to=2", strlen(names[i][0]), "%s%s", names[i][0], names[i][1]);
-        snprintf(mark, sizeof mark, "MARK(note:%s)", names[i][1]);
+        snprintf(mark, sizeof(mark), "MARK(note:%s)", names[i][1]);
         add_shown(t, mark, "", "");
     }
 }
@@ -389,10 +389,10 @@ static inline void add_list(const char *method, const char *request)
     t->request = request;
     for (size_t i = 0; i < COUNT(uris) + COUNT(doc_files); i++) {
         if (i < COUNT(uris))
-            snprintf(uri, sizeof uri, "%s", uris[i]);
+            snprintf(uri, sizeof(uri), "%s", uris[i]);
         else
-            snprintf(uri, sizeof uri, "file://%s/docs/%s", top, doc_files[i - COUNT(uris)].path);
-        snprintf(mark, sizeof mark, "\"uri\":\"%s\"", uri);
+            snprintf(uri, sizeof(uri), "file://%s/docs/%s", top, doc_files[i - COUNT(uris)].path);
+        snprintf(mark, sizeof(mark), "\"uri\":\"%s\"", uri);
         add_shown(t, mark, uri, "");
     }
 }
@@ -408,13 +408,13 @@ static inline void add_lists(void)
     t->method = "tools/call";
     t->request = "\"name\":\"search_resources\",\"arguments\":{\"query\":\"MARK(\",\"limit\":500}";
     for (size_t i = 0; i < COUNT(doc_files); i++) {
-        snprintf(mark, sizeof mark, "MARK(file:%s)", doc_files[i].name);
-        snprintf(uri, sizeof uri, "file://%s/docs/%s", top, doc_files[i].path);
+        snprintf(mark, sizeof(mark), "MARK(file:%s)", doc_files[i].name);
+        snprintf(uri, sizeof(uri), "file://%s/docs/%s", top, doc_files[i].path);
         add_shown(t, mark, uri, "");
     }
     for (size_t i = 0; i < COUNT(git_files); i++) {
-        snprintf(mark, sizeof mark, "MARK(git:%s:2)", git_files[i]);
-        snprintf(uri, sizeof uri, "git://app/HEAD/%s", git_files[i]);
+        snprintf(mark, sizeof(mark), "MARK(git:%s:2)", git_files[i]);
+        snprintf(uri, sizeof(uri), "git://app/HEAD/%s", git_files[i]);
         add_shown(t, mark, uri, "");
     }
     add_shown(t, "MARK(sql:sale)", "sqlite://shop/sale/rows", "");

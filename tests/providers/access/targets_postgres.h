@@ -33,7 +33,7 @@ static const char mart_script[] =
     "GRANT SELECT ON ALL TABLES IN SCHEMA public, \"back room\" TO reader;\n";
 
 #define MART          "postgres://mart/"
-#define MART_FIXED    (sizeof MART - 1)
+#define MART_FIXED    (sizeof(MART) - 1)
 #define MART_FUNCTION MART "public/$function/total%28n%20integer%29"
 
 static const struct {
@@ -84,7 +84,7 @@ static const struct {
 static inline void add_mart_name(target *t, size_t i)
 {
     char uri[NAME];
-    snprintf(uri, sizeof uri, MART "%s", mart_names[i].of);
+    snprintf(uri, sizeof(uri), MART "%s", mart_names[i].of);
     add_shown(t, mart_names[i].mark, uri, mart_names[i].needs[0]);
     snprintf(t->shows[t->n - 1].needs[2], NAME, "%s", mart_names[i].needs[1]);
 }
@@ -122,8 +122,8 @@ static inline void add_mart_descriptions(void)
             for (size_t i = 0; i < COUNT(mart_things); i++) {
                 if (strncmp(mart_things[i], wholes[w], strlen(wholes[w])) != 0)
                     continue;
-                snprintf(uri, sizeof uri, MART "%s", mart_things[i]);
-                snprintf(mark, sizeof mark, f ? "%s" : "%s\\\"", uri);
+                snprintf(uri, sizeof(uri), MART "%s", mart_things[i]);
+                snprintf(mark, sizeof(mark), f ? "%s" : "%s\\\"", uri);
                 if (!f)
                     add_shown(t, mark, uri, "");
                 add_mart_names(t, mart_things[i], format);
@@ -154,13 +154,13 @@ static inline void add_mart_tables(void)
         for (size_t k = 0; k < 2; k++) {
             target *t = add_target(k ? "format=text" : "format=json", MART_FIXED, MART "%s",
                                    mart_tables[i].path);
-            snprintf(mark, sizeof mark, "col_%s", mart_tables[i].name);
+            snprintf(mark, sizeof(mark), "col_%s", mart_tables[i].name);
             add_shown(t, mark, "", "");
         }
         for (size_t k = 0; k < COUNT(aspects); k++) {
             target *t = add_target(aspects[k].params, MART_FIXED, MART "%s%s", mart_tables[i].path,
                                    aspects[k].rest);
-            snprintf(mark, sizeof mark, "MARK(mart:%s/%s)", mart_tables[i].schema,
+            snprintf(mark, sizeof(mark), "MARK(mart:%s/%s)", mart_tables[i].schema,
                      mart_tables[i].name);
             add_shown(t, mark, "", "");
         }
@@ -204,18 +204,18 @@ static inline void add_mart_lists(size_t first)
         target *t = &targets[k];
         bool search = strstr(t->request, "search_resources") != NULL;
         for (size_t i = 0; i < COUNT(mart_tables); i++) {
-            snprintf(uri, sizeof uri, MART "%s/rows", mart_tables[i].path);
+            snprintf(uri, sizeof(uri), MART "%s/rows", mart_tables[i].path);
             if (search)
-                snprintf(mark, sizeof mark, "MARK(mart:%s/%s)", mart_tables[i].schema,
+                snprintf(mark, sizeof(mark), "MARK(mart:%s/%s)", mart_tables[i].schema,
                          mart_tables[i].name);
             else
-                snprintf(mark, sizeof mark, "\"uri\":\"%s\"", uri);
+                snprintf(mark, sizeof(mark), "\"uri\":\"%s\"", uri);
             add_shown(t, mark, uri, "");
         }
         for (size_t i = 0; i < COUNT(mart_names) && search; i++)
             if (strstr(mart_names[i].mark, "MARK(") && mart_names[i].where == 'a')
                 add_mart_name(t, i);
-        snprintf(mark, sizeof mark, "\"uri\":\"%s\"", MART_FUNCTION);
+        snprintf(mark, sizeof(mark), "\"uri\":\"%s\"", MART_FUNCTION);
         if (!search)
             add_shown(t, mark, MART_FUNCTION, "");
     }

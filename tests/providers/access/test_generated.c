@@ -66,7 +66,7 @@ static char *put_params(spelled *s, char *to, uint32_t percent)
     char all[256], *words[8], *save = NULL;
     size_t n = 0;
     bool some = s->t->method == NULL;
-    snprintf(all, sizeof all, "%s", s->t->params);
+    snprintf(all, sizeof(all), "%s", s->t->params);
     for (char *w = strtok_r(all, " ", &save); w; w = strtok_r(NULL, " ", &save))
         words[n++] = w;
     for (size_t i = 0; i < n && some; i++) {
@@ -278,7 +278,7 @@ static spelled embedded[PROMPTS];
 static void ask_by_reading(const spelled *s)
 {
     char params[2200];
-    snprintf(params, sizeof params, "\"uri\":\"%s\"", s->uri);
+    snprintf(params, sizeof(params), "\"uri\":\"%s\"", s->uri);
     ask_for(&p, READ, params);
     check_answer(s);
 }
@@ -286,7 +286,7 @@ static void ask_by_reading(const spelled *s)
 static void ask_by_tool(const spelled *s)
 {
     char params[2300];
-    snprintf(params, sizeof params, "\"name\":\"read_resource\",\"arguments\":{\"uri\":\"%s\"}",
+    snprintf(params, sizeof(params), "\"name\":\"read_resource\",\"arguments\":{\"uri\":\"%s\"}",
              s->uri);
     ask_for(&p, CALL, params);
     check_answer(s);
@@ -296,7 +296,7 @@ static void ask_by_prompt(void)
 {
     char params[64];
     uint32_t i = below(PROMPTS);
-    snprintf(params, sizeof params, "\"name\":\"p%u\"", i);
+    snprintf(params, sizeof(params), "\"name\":\"p%u\"", i);
     ask_for(&p, "prompts/get", params);
     check_answer(&embedded[i]);
 }
@@ -306,7 +306,7 @@ static void ask_to_listen(const spelled *s)
 {
     static int id = 100;
     char params[2300];
-    snprintf(params, sizeof params, "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
+    snprintf(params, sizeof(params), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
              s->uri);
     p.reply[0] = 0;
     peer_send(&p, id++, "subscriptions/listen", params);
@@ -349,7 +349,7 @@ static void write_prompts(void)
         do
             spell(&embedded[i], &targets[below((uint32_t)n_targets)]);
         while (embedded[i].t->method || !embedded[i].valid);
-        snprintf(name, sizeof name, "%s/prompts/p%zu.md", top, i);
+        snprintf(name, sizeof(name), "%s/prompts/p%zu.md", top, i);
         FILE *f = fopen(name, "w");
         assert_non_null(f);
         fprintf(f, "{{resource: %s}}\n", embedded[i].uri);

@@ -33,7 +33,7 @@ static const mcp_json *result_of(const char *method, const char *params)
 static const mcp_json *call(const char *tool, const char *arguments)
 {
     char params[4096 + 64];
-    snprintf(params, sizeof params, "\"name\":\"%s\",\"arguments\":{%s}", tool, arguments);
+    snprintf(params, sizeof(params), "\"name\":\"%s\",\"arguments\":{%s}", tool, arguments);
     const mcp_json *result = result_of(CALL, params);
     assert_non_null(result);
     return result;
@@ -71,7 +71,7 @@ static void all_pages(uris *to, bool tool, const char *what, const char *array, 
 {
     char cursor[2000] = "", params[4096];
     do {
-        snprintf(params, sizeof params, "%s%s%s%s%s", arguments, *arguments && *cursor ? "," : "",
+        snprintf(params, sizeof(params), "%s%s%s%s%s", arguments, *arguments && *cursor ? "," : "",
                  *cursor ? "\"cursor\":\"" : "", cursor, *cursor ? "\"" : "");
         const mcp_json *result = tool ? call(what, params) : result_of(what, params);
         assert_non_null(result);
@@ -80,7 +80,7 @@ static void all_pages(uris *to, bool tool, const char *what, const char *array, 
             result = mcp_json_get(result, "structuredContent");
         add_all(to, mcp_json_get(result, array), key);
         mcp_str next = mcp_json_string(mcp_json_get(result, tool ? "cursor" : "nextCursor"));
-        snprintf(cursor, sizeof cursor, "%.*s", (int)next.len, next.ptr ? next.ptr : "");
+        snprintf(cursor, sizeof(cursor), "%.*s", (int)next.len, next.ptr ? next.ptr : "");
     } while (*cursor);
 }
 
@@ -121,7 +121,7 @@ static void check_lists(void)
     all_pages(&listed, false, "resources/templates/list", "resourceTemplates", "uriTemplate", "");
     for (size_t i = 0; i < COUNT(limits); i++) {
         char arguments[80];
-        snprintf(arguments, sizeof arguments, "\"templates\":true,%s", limits[i]);
+        snprintf(arguments, sizeof(arguments), "\"templates\":true,%s", limits[i]);
         all_pages(&shown, true, "list_resources", "templates", "uriTemplate", arguments);
         expect_same(&listed, &shown, arguments);
         forget(&shown);
@@ -151,7 +151,7 @@ static void check_find(void)
 static void check_read(const char *uri)
 {
     char params[2048];
-    snprintf(params, sizeof params, "\"uri\":\"%s\"", uri);
+    snprintf(params, sizeof(params), "\"uri\":\"%s\"", uri);
     const mcp_json *content = mcp_json_at(mcp_json_get(result_of(READ, params), "contents"), 0);
     mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
     mcp_str blob = mcp_json_string(mcp_json_get(content, "blob"));
@@ -200,7 +200,7 @@ static void check_reads(void)
                                         "/docs/open.md?depth=1"};
     for (size_t i = 0; i < COUNT(files); i++) {
         char uri[200];
-        snprintf(uri, sizeof uri, "file://%s%s", top, files[i]);
+        snprintf(uri, sizeof(uri), "file://%s%s", top, files[i]);
         check_read(uri);
     }
 }
@@ -213,7 +213,7 @@ static void check_search(void)
     all_pages(&listed, false, LIST, "resources", "uri", "");
     for (int of_files = 1; of_files >= 0; of_files--)
         for (size_t i = 0; i < listed.n; i++) {
-            snprintf(params, sizeof params, "\"uri\":\"%s\"", listed.items[i]);
+            snprintf(params, sizeof(params), "\"uri\":\"%s\"", listed.items[i]);
             const mcp_json *content =
                 mcp_json_at(mcp_json_get(result_of(READ, params), "contents"), 0);
             mcp_str text = mcp_json_string(mcp_json_get(content, "text"));

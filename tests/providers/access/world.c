@@ -27,8 +27,8 @@ static mcp_bridge *tools;
 static void sh(const char *script)
 {
     static char text[32 << 10];
-    int n = snprintf(text, sizeof text, "set -e; cd %s; %s", top, script);
-    assert_true(n > 0 && (size_t)n < sizeof text);
+    int n = snprintf(text, sizeof(text), "set -e; cd %s; %s", top, script);
+    assert_true(n > 0 && (size_t)n < sizeof(text));
     if (system(text) != 0)
         fail_msg("%s", script);
 }
@@ -37,7 +37,7 @@ static void sh(const char *script)
 static int database_server(const char *verb)
 {
     char command[600];
-    snprintf(command, sizeof command, "'%s/providers/postgres/server' %s %s/pg",
+    snprintf(command, sizeof(command), "'%s/providers/postgres/server' %s %s/pg",
              MCP_TEST_SOURCE_DIR, verb, top);
     int status = system(command);
     return status == -1 ? 1 : status >> 8;
@@ -52,12 +52,12 @@ static void make_database(const char *sql)
     assert_int_equal(rc, 0);
     with_database = true;
     assert_int_equal(database_server("start"), 0);
-    snprintf(path, sizeof path, "%s/mart.sql", top);
+    snprintf(path, sizeof(path), "%s/mart.sql", top);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fprintf(f, "CREATE ROLE reader LOGIN; CREATE DATABASE mart;\n\\connect mart\n%s\n", sql);
     fclose(f);
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "psql -q -v ON_ERROR_STOP=1 -h %s/pg -U postgres -f %s postgres >/dev/null", top,
              path);
     assert_int_equal(system(command), 0);
@@ -99,7 +99,7 @@ void remove_world(void)
     if (with_database)
         database_server("remove");
     with_database = false;
-    snprintf(command, sizeof command, "chmod -R u+w %s && rm -rf %s", top, top);
+    snprintf(command, sizeof(command), "chmod -R u+w %s && rm -rf %s", top, top);
     assert_int_equal(system(command), 0);
 }
 
@@ -153,8 +153,8 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 
 void set_rules(const peer *p, const rule *these, size_t n)
 {
-    memset(rules, 0, sizeof rules);
-    memcpy(rules, these, n * sizeof *these);
+    memset(rules, 0, sizeof(rules));
+    memcpy(rules, these, n * sizeof(*these));
     assert_int_equal(mcp_server_set_access(p->server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
 }
 
@@ -191,13 +191,13 @@ static void add_notes(const peer *p)
 static void add_databases(peer *p)
 {
     char shop[96];
-    snprintf(shop, sizeof shop, "%s/shop.db", top);
+    snprintf(shop, sizeof(shop), "%s/shop.db", top);
     assert_int_equal(
         mcp_sqlite_mount(p->server, MCP_OPTIONS(mcp_sqlite_options, .path = shop), &p->error),
         MCP_OK);
 #ifdef MCP_TEST_POSTGRES
     char mart[160];
-    snprintf(mart, sizeof mart, "host=%s/pg user=reader dbname=mart", top);
+    snprintf(mart, sizeof(mart), "host=%s/pg user=reader dbname=mart", top);
     if (with_database && p->loop)
         assert_int_equal(mcp_postgres_mount(p->server,
                                             MCP_OPTIONS(mcp_postgres_options, .conninfo = mart),
@@ -211,7 +211,7 @@ static void add_files(peer *p)
     char docs[96];
     const char *sources[] = {docs};
     mcp_files *files = NULL;
-    snprintf(docs, sizeof docs, "%s/docs", top);
+    snprintf(docs, sizeof(docs), "%s/docs", top);
     assert_int_equal(mcp_files_mount(p->server,
                                      MCP_OPTIONS(mcp_files_options, .sources = sources,
                                                  .n_sources = 1, .handle = &files),
@@ -235,10 +235,10 @@ mcp_loop *new_loop(void)
 void open_world(peer *p, mcp_loop *loop)
 {
     char app[96], prompts[96];
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
     p->loop = loop;
-    snprintf(app, sizeof app, "%s/app", top);
-    snprintf(prompts, sizeof prompts, "%s/prompts", top);
+    snprintf(app, sizeof(app), "%s/app", top);
+    snprintf(prompts, sizeof(prompts), "%s/prompts", top);
     assert_int_equal(
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
                                    .coalesce_ms = 1, .host = loop ? mcp_loop_host(loop) : NULL,

@@ -31,7 +31,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         w->progress += memmem(message.ptr, message.len, "half way", 8) != NULL;
         return;
     }
-    assert_true(message.len < sizeof w->reply);
+    assert_true(message.len < sizeof(w->reply));
     memcpy(w->reply, message.ptr, message.len);
     w->reply[message.len] = 0;
 }
@@ -67,8 +67,8 @@ static int read_none(mcp_request *req, mcp_str uri, void *user)
 static void open_world(world *w)
 {
     static const mcp_provider slow = {
-        .size = sizeof slow, .name = "slow", .list = list_late, .read = read_none};
-    memset(w, 0, sizeof *w);
+        .size = sizeof(slow), .name = "slow", .list = list_late, .read = read_none};
+    memset(w, 0, sizeof(*w));
     fakehost_init(&w->host);
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
                                                 .host = &w->host.host),
@@ -103,7 +103,7 @@ static void close_world(world *w)
 static void call(world *w, const char *tool, const char *arguments)
 {
     char text[1000];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
              "\"progressToken\":1,\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
              "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"%s\","

@@ -31,7 +31,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         p->notices++;
         return;
     }
-    assert_true(message.len < sizeof p->reply);
+    assert_true(message.len < sizeof(p->reply));
     memcpy(p->reply, message.ptr, message.len);
     p->reply[message.len] = 0;
 }
@@ -59,16 +59,16 @@ static void make_tree(peer *p)
     tree_file(&p->t, "a/src/sub/deep.c", "x\ny needle z");
     tree_bytes(&p->t, "a/binary", "needle\0needle", 13);
     tree_file(&p->t, "a/invalid.txt", "needle \xff");
-    memset(large, 'a', sizeof large);
+    memset(large, 'a', sizeof(large));
     memcpy(large, "needle", 6);
-    tree_bytes(&p->t, "a/large.txt", large, sizeof large);
+    tree_bytes(&p->t, "a/large.txt", large, sizeof(large));
     tree_file(&p->t, "a/.hidden", "needle");
     tree_file(&p->t, "a/.gitignore", "*.o\n");
     tree_file(&p->t, "a/ignored.o", "needle");
     tree_file(&p->t, "a/secret.txt", "needle");
     tree_file(&p->t, "b/other.md", "another needle\n");
     tree_link(&p->t, "a/out.md", "../b/other.md");
-    snprintf(p->second, sizeof p->second, "%s/b", p->t.path);
+    snprintf(p->second, sizeof(p->second), "%s/b", p->t.path);
 }
 
 static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
@@ -78,8 +78,8 @@ static int open_peer(peer *p, bool workers, const mcp_allocator *alloc)
     mcp_files *handle = NULL;
     search_source files;
     mcp_error error;
-    snprintf(first, sizeof first, "%s/a", p->t.path);
-    p->host = (mcp_host){.size = sizeof p->host, .user = p, .now = now, .work = defer};
+    snprintf(first, sizeof(first), "%s/a", p->t.path);
+    p->host = (mcp_host){.size = sizeof(p->host), .user = p, .now = now, .work = defer};
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
                                                 .host = workers ? &p->host : NULL),
                                     &p->server, &error),
@@ -249,7 +249,7 @@ static const struct {
 
 static void all_calls(peer *p)
 {
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
         call(p, calls[i].tool, calls[i].arguments);
         for (size_t j = 0; j < 6 && calls[i].has[j]; j++)
             expect(p, calls[i].has[j]);
@@ -319,7 +319,7 @@ static void test_access(void **state)
     (void)state;
     make_tree(&p);
     assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof restricted / sizeof *restricted; i++) {
+    for (size_t i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
         mcp_server_set_access(p.server, MCP_OPTIONS(mcp_access, .may = restricted[i].may));
         call(&p, restricted[i].tool, restricted[i].arguments);
         for (size_t j = 0; j < 4 && restricted[i].has[j]; j++)
@@ -338,11 +338,11 @@ static void test_long_lines(void **state)
     char text[3000];
     (void)state;
     make_tree(&p);
-    memset(text, 'x', sizeof text);
+    memset(text, 'x', sizeof(text));
     memcpy(text + 1500, "needle", 6);
     for (size_t i = 1; i < 1400; i += 2) /* é, whose halves must stay together */
         memcpy(text + i, "\xc3\xa9", 2);
-    tree_bytes(&p.t, "b/long.txt", text, sizeof text);
+    tree_bytes(&p.t, "b/long.txt", text, sizeof(text));
     assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
     call(&p, SEARCH("\"query\":\"needle\",\"pattern\":\"long.txt\""));
     expect(&p, "\"text\":\"\xe2\x80\xa6xx");
@@ -373,7 +373,7 @@ static void make_slow(peer *p)
     char name[32];
     make_tree(p);
     for (int i = 0; i < SLOW_FILES; i++) {
-        snprintf(name, sizeof name, "b/slow%03d", i);
+        snprintf(name, sizeof(name), "b/slow%03d", i);
         tree_file(&p->t, name, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
     }
 }

@@ -49,7 +49,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
 static int setup(void **state)
 {
     (void)state;
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     w.allocator = failalloc_allocator(&w.memory);
     assert_int_equal(mcp_loop_new(NULL, &w.loop, NULL), MCP_OK);
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
@@ -91,7 +91,7 @@ static int teardown(void **state)
 static void begin(int id, const char *call)
 {
     char text[4096];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"t\","
              "\"arguments\":%s," MODERN "}}",
              id, call);
@@ -249,9 +249,9 @@ static void cannot_be_started(void **state)
 static bool is_alive(int pid)
 {
     char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     FILE *f = fopen(path, "r");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
     text[n] = 0;
     if (f)
         fclose(f);
@@ -288,7 +288,7 @@ static void add_family(char path[64], const char *end)
     char script[256];
     snprintf(path, 64, "/tmp/mcp-command-%d", (int)getpid());
     remove(path);
-    snprintf(script, sizeof script, "sleep 600 & echo $! > %s; %s", path, end);
+    snprintf(script, sizeof(script), "sleep 600 & echo $! > %s; %s", path, end);
     ADD(WORDS("sh", "-c", script), .kill_ms = 100);
 }
 
@@ -395,7 +395,7 @@ static void refused(void **state)
     for (size_t i = 0; i < COUNT(table); i++) {
         mcp_command o = table[i].o;
         mcp_error error = {0};
-        o.size = sizeof o;
+        o.size = sizeof(o);
         o.allocator = &w.allocator;
         assert_int_equal(mcp_command_add(w.server, &o, &error), MCP_EINVAL);
         assert_says(error.text, table[i].why);

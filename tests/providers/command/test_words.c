@@ -55,7 +55,7 @@ static void filled(void **state)
     mcp_json_doc *doc;
     (void)state;
     assert_int_equal(mcp_json_parse(mcp_str_from(arguments), NULL, NULL, &doc, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         command_fill f = {.arguments = mcp_json_root(doc),
                           .allow = allow,
                           .n_allow = 1,

@@ -34,7 +34,7 @@ static void one_turn(common_asking *a)
     w.more = false;
     w.turns++;
     for (size_t i = 0; i < w.things && !w.more; i++) {
-        snprintf(uri, sizeof uri, "x:/%zu", i);
+        snprintf(uri, sizeof(uri), "x:/%zu", i);
         if (!common_asking_may(a, mcp_str_from(uri)))
             continue;
         w.more = w.shown == w.limit;
@@ -61,7 +61,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
 
 static void open_world(const mcp_allocator *alloc, bool rules)
 {
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, sizeof(w));
     w.alloc = alloc;
     assert_int_equal(peer_serve(&w.p, NULL, NULL), MCP_OK);
     assert_int_equal(mcp_server_add_tool(
@@ -101,7 +101,7 @@ static void check_page(void)
 
 static void hide(size_t from, size_t to, unsigned every)
 {
-    memset(w.hidden, 0, sizeof w.hidden);
+    memset(w.hidden, 0, sizeof(w.hidden));
     for (size_t i = from; i < to; i++)
         w.hidden[i] = i % every == 0;
 }
@@ -120,7 +120,7 @@ static void test_pages(void **state)
     };
     (void)state;
     open_world(NULL, true);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         hide(rows[i].from, rows[i].to, rows[i].every);
         page(rows[i].things, rows[i].limit);
         check_page();

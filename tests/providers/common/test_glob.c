@@ -91,7 +91,7 @@ static const struct {
 static void test_table(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         bool match = common_glob_match(mcp_str_from(cases[i].pattern), mcp_str_from(cases[i].path));
         if (match != cases[i].match)
             fail_msg("\"%s\" against \"%s\": %d", cases[i].pattern, cases[i].path, match);
@@ -125,15 +125,15 @@ static void test_brackets(void **state)
     char *pattern = malloc(LEN + 2);
     char path[4000];
     (void)state;
-    memset(path, 'a', sizeof path);
-    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+    memset(path, 'a', sizeof(path));
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
         size_t len = 2, piece = strlen(pieces[i]);
         memcpy(pattern, "*[", 2);
         for (; len + piece < LEN; len += piece)
             memcpy(pattern + len, pieces[i], piece);
         clock_t begin = clock();
         for (int round = 0; round < 5; round++)
-            assert_false(common_glob_match((mcp_str){pattern, len}, (mcp_str){path, sizeof path}));
+            assert_false(common_glob_match((mcp_str){pattern, len}, (mcp_str){path, sizeof(path)}));
         assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
     }
     free(pattern);

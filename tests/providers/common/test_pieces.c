@@ -61,8 +61,8 @@ static void test_only(void **state)
                                   {MCP_STR("offset"), MCP_STR("")},
                                   {MCP_STR("Offset"), MCP_STR("2")}};
     char long_name[5000], why[300];
-    memset(long_name, 'x', sizeof long_name - 1);
-    long_name[sizeof long_name - 1] = 0;
+    memset(long_name, 'x', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = 0;
     const mcp_uri_pair long_pair = {mcp_str_from(long_name), MCP_STR("")};
     (void)state;
     assert_true(common_pieces_only(pairs, 0, none, why));
@@ -72,7 +72,7 @@ static void test_only(void **state)
     assert_false(common_pieces_only(pairs, 1, none, why));
     assert_string_equal(why, "length cannot be asked for here: nothing stands behind this URI");
     assert_false(common_pieces_only(&long_pair, 1, two, why));
-    assert_true(strlen(why) < sizeof why);
+    assert_true(strlen(why) < sizeof(why));
 }
 
 /* What is put is taken again, whatever bytes it is made of. */
@@ -84,15 +84,15 @@ static void test_round_trip(void **state)
     common_buffer b;
     mcp_str back;
     (void)state;
-    for (size_t i = 0; i < sizeof all; i++)
+    for (size_t i = 0; i < sizeof(all); i++)
         all[i] = (char)i;
     common_buffer_init(&b, &a);
-    assert_true(common_pieces_put(&b, (mcp_str){all, sizeof all}));
+    assert_true(common_pieces_put(&b, (mcp_str){all, sizeof(all)}));
     common_pieces p = {.rest = {b.ptr, b.len}, .room = room, .nul = true};
     assert_true(common_pieces_take(&p, "/?#", &back));
     assert_int_equal(p.rest.len, 0);
-    assert_int_equal(back.len, sizeof all);
-    assert_memory_equal(back.ptr, all, sizeof all);
+    assert_int_equal(back.len, sizeof(all));
+    assert_memory_equal(back.ptr, all, sizeof(all));
     p = (common_pieces){.rest = {b.ptr, b.len}, .room = room};
     assert_false(common_pieces_take(&p, "/?#", &back));
     common_buffer_free(&b);

@@ -33,7 +33,7 @@ static const struct {
 static void test_tables(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         mcp_str json = mcp_str_from(tables[i].json);
         common_buffer out;
         common_buffer_init(&out, NULL);
@@ -58,7 +58,7 @@ static void test_unreadable(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         int rc = MCP_ENOMEM;
         for (size_t n = 1; rc != MCP_OK; n++) {
             failalloc memory = {.fail_at = n};

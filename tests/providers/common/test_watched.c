@@ -15,7 +15,7 @@ enum { MANY = 40 };
 static const char *uri_of(size_t i)
 {
     static char uri[32];
-    snprintf(uri, sizeof uri, "mem:%zu", i);
+    snprintf(uri, sizeof(uri), "mem:%zu", i);
     return uri;
 }
 
@@ -24,7 +24,7 @@ static size_t fill(common_watched *w, const mcp_allocator *alloc)
 {
     size_t n = 0;
     for (size_t i = 0; i < MANY; i++) {
-        size_t *own = common_alloc(alloc, sizeof *own);
+        size_t *own = common_alloc(alloc, sizeof(*own));
         if (own)
             *own = i;
         n += common_watched_add(w, alloc, uri_of(i), own) == MCP_OK;

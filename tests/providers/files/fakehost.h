@@ -42,7 +42,7 @@ static mcp_host_timer *fakehost_timer_start(uint64_t ms, void (*fn)(void *arg), 
                                             void *user)
 {
     fakehost *h = user;
-    mcp_host_timer *t = malloc(sizeof *t);
+    mcp_host_timer *t = malloc(sizeof(*t));
     *t = (mcp_host_timer){h->timers, fakehost_now(h) + (int64_t)ms, fn, arg};
     h->timers = t;
     return t;
@@ -63,7 +63,7 @@ static mcp_host_poll *fakehost_poll_start(int fd, void (*fn)(void *arg), void *a
     fakehost *h = user;
     if (h->deaf)
         return NULL;
-    h->poll = malloc(sizeof *h->poll);
+    h->poll = malloc(sizeof(*h->poll));
     *h->poll = (mcp_host_poll){fd, fn, arg};
     return h->poll;
 }

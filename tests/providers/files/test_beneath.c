@@ -45,9 +45,9 @@ static void make(tree *t)
     assert_int_equal(mkfifo(tree_at(t, "inside/fifo"), 0666), 0);
     tree_link(t, "inside/to-fifo", "fifo");
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    snprintf(name.sun_path, sizeof name.sun_path, "%s/inside/socket", t->path);
+    snprintf(name.sun_path, sizeof(name.sun_path), "%s/inside/socket", t->path);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
     close(fd);
 }
 
@@ -101,7 +101,7 @@ static const struct {
 
 static void check_cases(const files_root *root)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct stat st;
         int fd = -1;
         int rc = files_root_open(root, cases[i].rel, &fd, &st);
@@ -140,7 +140,7 @@ static void check_awaited(const files_root *root)
         {"dir/build", false, false},       {"to-build", false, true},
         {"to-build/nothing", false, true},
     };
-    for (size_t i = 0; i < sizeof awaited / sizeof awaited[0]; i++) {
+    for (size_t i = 0; i < sizeof(awaited) / sizeof(awaited[0]); i++) {
         bool yes = awaited[i].yes && !(awaited[i].link && root->at.walk);
         if ((files_root_awaits(root, awaited[i].rel) == MCP_OK) != yes)
             fail_msg("%s (%s)", awaited[i].rel, root->at.walk ? "walk" : "openat2");
@@ -197,7 +197,7 @@ static void test_devices(void **state)
     };
     const files_ignore_options all = {.hidden = true, .no_ignore = true};
     (void)state;
-    for (size_t i = 0; i < 2 * (sizeof refused / sizeof refused[0]); i++) {
+    for (size_t i = 0; i < 2 * (sizeof(refused) / sizeof(refused[0])); i++) {
         files_roots roots;
         struct stat st;
         int fd;
@@ -226,7 +226,7 @@ static void test_not_opened(void **state)
         assert_true(files_root_open(&roots.items[0], "fifo", &fd, &st) < 0);
         assert_true(files_root_open(&roots.items[0], "to-fifo", &fd, &st) < 0);
         assert_true(common_beneath_open_dir(roots.items[0].at, "fifo", &fd) < 0);
-        assert_int_equal(read(notify, event, sizeof event), -1);
+        assert_int_equal(read(notify, event, sizeof(event)), -1);
         assert_int_equal(errno, EAGAIN);
     }
     close(notify);
@@ -246,7 +246,7 @@ static void test_folders(void **state)
     files_roots roots = open_inside(&t);
     for (int walk = 0; walk < 2; walk++) {
         roots.items[0].at.walk |= walk;
-        for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+        for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
             assert_int_not_equal(common_beneath_open_dir(roots.items[0].at, links[i], &fd), MCP_OK);
         assert_int_equal(common_beneath_open_dir(roots.items[0].at, "dir/x", &fd), MCP_OK);
         close(fd);
@@ -266,12 +266,12 @@ static void test_roots(void **state)
     make(&t);
     tree_link(&t, "link-to-root", "inside");
     char slash[100], dots[100], link[100], file[100], plain[100], linked_file[100];
-    snprintf(plain, sizeof plain, "%s/inside", t.path);
-    snprintf(slash, sizeof slash, "%s/inside//", t.path);
-    snprintf(dots, sizeof dots, "%s/out/../inside/.", t.path);
-    snprintf(link, sizeof link, "%s/link-to-root", t.path);
-    snprintf(file, sizeof file, "%s/inside/.hidden", t.path);
-    snprintf(linked_file, sizeof linked_file, "%s/inside/to-outside", t.path);
+    snprintf(plain, sizeof(plain), "%s/inside", t.path);
+    snprintf(slash, sizeof(slash), "%s/inside//", t.path);
+    snprintf(dots, sizeof(dots), "%s/out/../inside/.", t.path);
+    snprintf(link, sizeof(link), "%s/link-to-root", t.path);
+    snprintf(file, sizeof(file), "%s/inside/.hidden", t.path);
+    snprintf(linked_file, sizeof(linked_file), "%s/inside/to-outside", t.path);
     const char *same[] = {plain, slash, dots, link};
     assert_int_equal(files_roots_open(same, 4, NULL, NULL, &roots, NULL), MCP_OK);
     assert_int_equal(roots.count, 1);
@@ -327,10 +327,10 @@ static void *swap(void *user)
 {
     race *r = user;
     char a[100], b[100], c[100], d[100];
-    snprintf(a, sizeof a, "%s/inside/target", r->t.path);
-    snprintf(b, sizeof b, "%s/inside/target.link", r->t.path);
-    snprintf(c, sizeof c, "%s/inside/folder", r->t.path);
-    snprintf(d, sizeof d, "%s/inside/folder.link", r->t.path);
+    snprintf(a, sizeof(a), "%s/inside/target", r->t.path);
+    snprintf(b, sizeof(b), "%s/inside/target.link", r->t.path);
+    snprintf(c, sizeof(c), "%s/inside/folder", r->t.path);
+    snprintf(d, sizeof(d), "%s/inside/folder.link", r->t.path);
     while (!atomic_load(&r->stop)) {
         atomic_fetch_add(&r->swaps, renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0);
         renameat2(AT_FDCWD, c, AT_FDCWD, d, RENAME_EXCHANGE);

@@ -53,7 +53,7 @@ static void keep(fixture *f, const char *rel)
     struct stat st;
     int fd;
     assert_int_equal(files_root_open(&f->roots.items[0], rel, &fd, &st), MCP_OK);
-    ssize_t n = read(fd, bytes, sizeof bytes);
+    ssize_t n = read(fd, bytes, sizeof(bytes));
     assert_true(n >= 0);
     files_cached c = {.bytes = {bytes, (size_t)n}, .text = true, .type = "text/plain"};
     files_cache_put(f->cache, mcp_str_from(rel), fd, &st, &c);
@@ -90,7 +90,7 @@ static void replaced(fixture *f)
 {
     tree_bytes(&f->t, "dir/b.txt", "FIRST", 5);
     char to[256];
-    snprintf(to, sizeof to, "%s", tree_at(&f->t, "dir/a.txt"));
+    snprintf(to, sizeof(to), "%s", tree_at(&f->t, "dir/a.txt"));
     assert_int_equal(rename(tree_at(&f->t, "dir/b.txt"), to), 0);
 }
 static void removed(fixture *f)
@@ -109,7 +109,7 @@ static void forbidden(fixture *f)
 static void renamed(fixture *f)
 {
     char to[256];
-    snprintf(to, sizeof to, "%s", tree_at(&f->t, "dir/c.txt"));
+    snprintf(to, sizeof(to), "%s", tree_at(&f->t, "dir/c.txt"));
     assert_int_equal(rename(tree_at(&f->t, "dir/a.txt"), to), 0);
 }
 static void aged(fixture *f)
@@ -121,7 +121,7 @@ static void aged(fixture *f)
 static void moved_out(fixture *f)
 {
     char outside[256];
-    snprintf(outside, sizeof outside, "%s-outside", f->t.path);
+    snprintf(outside, sizeof(outside), "%s-outside", f->t.path);
     assert_int_equal(rename(tree_at(&f->t, "dir"), outside), 0);
     assert_int_equal(symlink(outside, tree_at(&f->t, "dir")), 0);
     aged(f);
@@ -136,7 +136,7 @@ static void changed_is_not(void **state)
 {
     static void (*const changes[])(fixture * f) = {written, replaced,  renamed, removed,
                                                    linked,  forbidden, aged,    moved_out};
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         fixture *f = *state;
         keep(f, "dir/a.txt");
         assert_true(kept(f, "dir/a.txt", "first"));
@@ -151,7 +151,7 @@ static void not_all_is_kept(void **state)
 {
     fixture *f = *state;
     static char large[FILES_CACHE_FILE + 1];
-    tree_bytes(&f->t, "large", large, sizeof large);
+    tree_bytes(&f->t, "large", large, sizeof(large));
     tree_bytes(&f->t, "new", "new", 3);
     keep(f, "new"); /* could be changed again within the same tick */
     assert_false(kept(f, "new", ""));

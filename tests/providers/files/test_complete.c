@@ -79,7 +79,7 @@ static void test_table(void **state)
     make(&t);
     const char *path = t.path;
     assert_int_equal(files_roots_open(&path, 1, NULL, NULL, &roots, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         values v = {""};
         size_t total = 99;
         const files_complete_options o = {.max = cases[i].max};
@@ -114,7 +114,7 @@ static void test_many(void **state)
     tree_make(&t);
     for (int i = 0; i < 150; i++) {
         char name[16];
-        snprintf(name, sizeof name, "f%03d", (i * 7 + 75) % 150); /* in no order */
+        snprintf(name, sizeof(name), "f%03d", (i * 7 + 75) % 150); /* in no order */
         tree_file(&t, name, "");
     }
     const char *path = t.path;
@@ -124,7 +124,7 @@ static void test_many(void **state)
     assert_int_equal(strlen(v.text), 500);
     assert_memory_equal(v.text, "f000 f001 ", 10);
     assert_memory_equal(v.text + 495, "f099 ", 5);
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         const files_complete_options o = {.max = limits[i].max, .count = limits[i].count};
         v.text[0] = '\0';
         total = 0;
@@ -153,8 +153,8 @@ static void test_absolute(void **state)
     size_t total;
     (void)state;
     make(&t);
-    snprintf(one, sizeof one, "%s/src", t.path);
-    snprintf(two, sizeof two, "%s/a.txt", t.path);
+    snprintf(one, sizeof(one), "%s/src", t.path);
+    snprintf(two, sizeof(two), "%s/a.txt", t.path);
     const char *paths[] = {one, two};
     assert_int_equal(files_roots_open(paths, 2, NULL, NULL, &roots, NULL), MCP_OK);
     const char *ways[] = {"", "/", "/tmp/mcp-f", t.path};
@@ -163,22 +163,22 @@ static void test_absolute(void **state)
         assert_int_equal(
             files_complete_absolute(&roots, mcp_str_from(ways[i]), NULL, collect, &v, &total),
             MCP_OK);
-        snprintf(expected, sizeof expected, "%s/ %s", one, two);
+        snprintf(expected, sizeof(expected), "%s/ %s", one, two);
         assert_values(&v, expected);
         assert_int_equal(total, 2);
     }
     values v = {""};
     char value[200];
-    snprintf(value, sizeof value, "%s/ma", one);
+    snprintf(value, sizeof(value), "%s/ma", one);
     assert_int_equal(
         files_complete_absolute(&roots, mcp_str_from(value), NULL, collect, &v, &total), MCP_OK);
-    snprintf(expected, sizeof expected, "%s/main.c %s/main.h", one, one);
+    snprintf(expected, sizeof(expected), "%s/main.c %s/main.h", one, one);
     assert_values(&v, expected);
     v.text[0] = '\0';
     assert_int_equal(files_complete_absolute(&roots, MCP_STR("/etc/"), NULL, collect, &v, &total),
                      MCP_OK);
     assert_int_equal(total, 0);
-    snprintf(value, sizeof value, "%s_evil/", one);
+    snprintf(value, sizeof(value), "%s_evil/", one);
     assert_int_equal(
         files_complete_absolute(&roots, mcp_str_from(value), NULL, collect, &v, &total), MCP_OK);
     assert_int_equal(total, 0);

@@ -78,7 +78,7 @@ static void test_table(void **state)
     tree t;
     (void)state;
     tree_make(&t);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         common_buffer out;
         tree_file(&t, "f", cases[i].file);
         int fd = open(tree_at(&t, "f"), O_RDONLY);
@@ -100,7 +100,7 @@ static void test_blocks(void **state)
 {
     size_t size = 300000, lines = 0;
     char *text = malloc(size);
-    size_t *begins = malloc((size + 2) * sizeof *begins);
+    size_t *begins = malloc((size + 2) * sizeof(*begins));
     uint32_t seed = 3;
     tree t;
     (void)state;
@@ -316,7 +316,7 @@ static const struct {
 static void test_text(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         mcp_str s = {texts[i].bytes, texts[i].len};
         if (common_text_utf8(s) != texts[i].utf8 || common_text_check(s) != texts[i].text)
             fail_msg("case %zu", i);

@@ -94,7 +94,7 @@ static const struct {
 static void test_parse(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         files_target target;
         common_buffer out;
         mcp_str uri = mcp_str_from(cases[i].uri);
@@ -148,7 +148,7 @@ static void test_bytes(void **state)
     (void)state;
     assert_int_equal(files_uri_parse(&roots, (mcp_str){"file:///a/x\0y", 13}, &target), MCP_EPARSE);
     assert_int_equal(files_uri_parse(&roots, (mcp_str){"file:///a/%41", 12}, &target), MCP_EPARSE);
-    memset(long_uri, 'x', sizeof long_uri);
+    memset(long_uri, 'x', sizeof(long_uri));
     memcpy(long_uri, "file:///a/", 10);
     size_t most = 7 + COMMON_PATH_MAX - 1;
     assert_int_equal(files_uri_parse(&roots, (mcp_str){long_uri, most}, &target), MCP_OK);
@@ -190,7 +190,7 @@ static void test_rel_valid(void **state)
         {"a/..", false}, {"../a", false}, {"a/./b", false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rels / sizeof rels[0]; i++)
+    for (size_t i = 0; i < sizeof(rels) / sizeof(rels[0]); i++)
         assert_int_equal(files_rel_valid(mcp_str_from(rels[i].rel)), rels[i].valid);
     assert_false(files_rel_valid((mcp_str){"a\0b", 3}));
 }

@@ -53,7 +53,7 @@ static const struct {
 static void test_rules(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rule_cases / sizeof rule_cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
         files_rules *rules;
         mcp_str path = mcp_str_from(rule_cases[i].path);
         const char *slash = strrchr(path.ptr, '/');
@@ -138,7 +138,7 @@ static void test_switches(void **state)
     for (int mode = 0; mode < 4; mode++) {
         const files_ignore_options options = {.hidden = mode & 1, .no_ignore = mode & 2};
         files_roots roots = open_one(t.path, &options);
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             bool expected[] = {cases[i].plain, cases[i].hidden, cases[i].no_ignore, cases[i].both};
             if (visible(&roots.items[0], cases[i].rel, cases[i].dir) != expected[mode])
                 fail_msg("%s in mode %d", cases[i].rel, mode);
@@ -170,7 +170,7 @@ static void test_globs(void **state)
     (void)state;
     tree_make(&t);
     files_roots roots = open_one(t.path, &options);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (visible(&roots.items[0], cases[i].rel, cases[i].dir) != cases[i].expected)
             fail_msg("%s", cases[i].rel);
     }
@@ -259,7 +259,7 @@ static void test_cache_bound(void **state)
     files_roots roots = open_one(t.path, &options);
     files_ignore *ig = roots.items[0].ignore;
     for (int i = 0; i < 100; i++) {
-        snprintf(rel, sizeof rel, "d%d/e/x", i % 50);
+        snprintf(rel, sizeof(rel), "d%d/e/x", i % 50);
         assert_int_equal(visible(&roots.items[0], rel, false), i % 50 != 1);
         assert_true(files_ignore_cached(ig) <= 8);
     }
@@ -270,7 +270,7 @@ static void test_cache_bound(void **state)
     files_ignore_dir *held;
     assert_int_equal(files_ignore_enter(ig, "d1/e", 4, &held), MCP_OK);
     for (int i = 10; i < 30; i++) {
-        snprintf(rel, sizeof rel, "d%d/e/x", i);
+        snprintf(rel, sizeof(rel), "d%d/e/x", i);
         visible(&roots.items[0], rel, false);
     }
     assert_false(files_ignore_entry(ig, held, "d1/e/x", 6, 5, false));
@@ -305,16 +305,16 @@ static void write_rules(const tree *t, const char *folder, uint32_t *seed)
     char path[300], text[600] = "";
     size_t count = 1 + tree_random(seed) % 5;
     for (size_t i = 0; i < count; i++) {
-        strcat(text, pick(patterns, sizeof patterns / sizeof patterns[0], seed));
+        strcat(text, pick(patterns, sizeof(patterns) / sizeof(patterns[0]), seed));
         strcat(text, "\n");
     }
-    snprintf(path, sizeof path, "%s%s.gitignore", folder, *folder ? "/" : "");
+    snprintf(path, sizeof(path), "%s%s.gitignore", folder, *folder ? "/" : "");
     tree_file(t, path, text);
 }
 
 static size_t build_random(const tree *t, uint32_t *seed, char paths[][300], bool *dirs)
 {
-    size_t count = 0, n = sizeof names / sizeof names[0];
+    size_t count = 0, n = sizeof(names) / sizeof(names[0]);
     for (int i = 0; i < 60; i++) {
         char path[300] = "";
         int depth = 1 + (int)(tree_random(seed) % 4);
@@ -351,7 +351,7 @@ static void ask_git(const tree *t, char paths[][300], size_t count, bool *ignore
     for (size_t i = 0; i < count; i++)
         fwrite(paths[i], 1, strlen(paths[i]) + 1, in);
     fclose(in);
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "cd '%s' && GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git "
              "-c core.excludesFile=/dev/null check-ignore --stdin -z < .git/ask",
              t->path);
@@ -360,7 +360,7 @@ static void ask_git(const tree *t, char paths[][300], size_t count, bool *ignore
     memset(ignored, 0, count);
     for (size_t i = 0, len = 0;; len = 0) {
         int c;
-        while ((c = getc(out)) > 0 && len + 1 < sizeof line)
+        while ((c = getc(out)) > 0 && len + 1 < sizeof(line))
             line[len++] = (char)c;
         line[len] = '\0';
         if (c < 0)
@@ -389,11 +389,11 @@ static void test_beside_git(void **state)
         char command[200];
         tree t;
         tree_make(&t);
-        snprintf(command, sizeof command, "git init -q '%s' >/dev/null 2>&1", t.path);
+        snprintf(command, sizeof(command), "git init -q '%s' >/dev/null 2>&1", t.path);
         assert_int_equal(system(command), 0);
         write_rules(&t, "", &seed);
         tree_file(&t, ".git/info/exclude",
-                  pick(patterns, sizeof patterns / sizeof patterns[0], &seed));
+                  pick(patterns, sizeof(patterns) / sizeof(patterns[0]), &seed));
         size_t count = build_random(&t, &seed, paths, dirs);
         ask_git(&t, paths, count, ignored);
         files_roots roots = open_one(t.path, &options);
@@ -420,7 +420,7 @@ static void test_no_memory(void **state)
     tree_file(&t, ".gitignore", "y\n");
     tree_file(&t, "root/sub/.gitignore", "z.c\n");
     char path[100];
-    snprintf(path, sizeof path, "%s/root", t.path);
+    snprintf(path, sizeof(path), "%s/root", t.path);
     for (size_t n = 1;; n++) {
         failalloc f = {.fail_at = n};
         mcp_allocator a = failalloc_allocator(&f);

@@ -30,7 +30,7 @@ static void *count(world *w, char *block, size_t size)
 {
     if (!block)
         return NULL;
-    memcpy(block, &size, sizeof size);
+    memcpy(block, &size, sizeof(size));
     w->live += size;
     w->most = w->live > w->most ? w->live : w->most;
     return block + HEAD;
@@ -41,7 +41,7 @@ static char *uncount(world *w, void *ptr)
     size_t size;
     if (!ptr)
         return NULL;
-    memcpy(&size, (char *)ptr - HEAD, sizeof size);
+    memcpy(&size, (char *)ptr - HEAD, sizeof(size));
     w->live -= size;
     return (char *)ptr - HEAD;
 }
@@ -75,7 +75,7 @@ static void run_jobs(world *w)
 {
     size_t n = w->n_jobs;
     job jobs[COUNT];
-    memcpy(jobs, w->jobs, sizeof jobs);
+    memcpy(jobs, w->jobs, sizeof(jobs));
     w->n_jobs = 0;
     for (size_t i = 0; i < n; i++)
         jobs[i].work(jobs[i].arg);
@@ -97,7 +97,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
 static void ask(const tree *t, mcp_channel *channel, int id)
 {
     char message[512];
-    int len = snprintf(message, sizeof message,
+    int len = snprintf(message, sizeof(message),
                        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{"
                        "\"uri\":\"file://%s\",\"_meta\":{"
                        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
@@ -117,8 +117,8 @@ static void test_bytes_at_the_same_time(void **state)
     mcp_channel *channel;
     const mcp_allocator counting = {allocate, resize, release, &w};
     tree_make(&t);
-    memset(bytes, 0xff, sizeof bytes);
-    tree_bytes(&t, "large.bin", bytes, sizeof bytes);
+    memset(bytes, 0xff, sizeof(bytes));
+    tree_bytes(&t, "large.bin", bytes, sizeof(bytes));
     fakehost_init(&w.h);
     w.h.host.work = host_work;
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "s", .version = "1",
@@ -144,7 +144,7 @@ static void test_bytes_at_the_same_time(void **state)
         run_jobs(&w);
     assert_int_equal(w.n_answers, COUNT);
     assert_in_range(w.most - before, SIZE, LIMIT);
-    mcp_work_memory m = {.size = sizeof m};
+    mcp_work_memory m = {.size = sizeof(m)};
     mcp_server_get_work_memory(server, &m);
     assert_int_equal(m.held + m.refused, 0);
     mcp_channel_free(channel);

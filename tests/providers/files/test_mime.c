@@ -96,9 +96,9 @@ static void test_database(void **state)
     char dirs[300];
     (void)state;
     make(&t);
-    snprintf(dirs, sizeof dirs, "/nowhere::%s/system:/nowhere", t.path);
+    snprintf(dirs, sizeof(dirs), "/nowhere::%s/system:/nowhere", t.path);
     assert_int_equal(files_mime_new(tree_at(&t, "home"), dirs, NULL, &mime), MCP_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_type(mime, cases[i].name, cases[i].type);
     files_mime_free(mime);
     tree_remove(&t);
@@ -124,7 +124,7 @@ static void test_table(void **state)
     files_mime *mime;
     (void)state;
     assert_int_equal(files_mime_new(NULL, "/nowhere", NULL, &mime), MCP_OK);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_type(mime, known[i].name, known[i].type);
     files_mime_free(mime);
     assert_string_equal(files_mime_of_content(true), "text/plain");
@@ -136,7 +136,7 @@ static void test_long_name(void **state)
     char name[300];
     files_mime *mime;
     (void)state;
-    memset(name, '.', sizeof name);
+    memset(name, '.', sizeof(name));
     memcpy(name + 251, ".md", 3);
     assert_int_equal(files_mime_new(NULL, "/nowhere", NULL, &mime), MCP_OK);
     assert_string_equal(files_mime_of_name(mime, (mcp_str){name, 254}), "text/markdown");

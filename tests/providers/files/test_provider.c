@@ -81,7 +81,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     peer *p = user;
     (void)channel, (void)exchange;
-    size_t len = message.len < sizeof p->reply ? message.len : sizeof p->reply - 1;
+    size_t len = message.len < sizeof(p->reply) ? message.len : sizeof(p->reply) - 1;
     memcpy(p->reply, message.ptr, len);
     p->reply[len] = 0;
 }
@@ -99,7 +99,7 @@ static int peer_open(peer *p, mcp_files_options *o, const mcp_host *host)
     const char *source = top;
     mcp_files *handle = NULL;
     mcp_error error;
-    o->size = sizeof *o;
+    o->size = sizeof(*o);
     if (!o->sources)
         o->sources = &source, o->n_sources = 1;
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
@@ -292,7 +292,7 @@ static void test_exchanges(void **state)
     mcp_files_options o = {0};
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+    for (size_t i = 0; i < sizeof(exchanges) / sizeof(*exchanges); i++)
         check_exchange(&p, &exchanges[i]);
     peer_close(&p);
 }
@@ -317,7 +317,7 @@ static void test_too_large(void **state)
         {READ, URI("/lines?tail=1"), {"\"text\":\"four\\n\""}},
         {READ, URI(""), {"-32603"}},
     };
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+    for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
         check_exchange(&p, &large[i]);
     peer_close(&p);
 }
@@ -330,7 +330,7 @@ static void test_sources(void **state)
     } cases[] = {{"none", MCP_ENOTFOUND}, {"d/fifo", MCP_EACCESS}, {"", MCP_EINVAL},
                  {"d/../d", MCP_OK},      {"in", MCP_OK},          {"/", MCP_OK}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         peer p = {0};
         mcp_files_options o = {.sources = &cases[i].source, .n_sources = 1};
         assert_int_equal(peer_open(&p, &o, NULL), cases[i].rc);
@@ -399,9 +399,9 @@ static void test_subscribable(void **state)
     assert_int_equal(mkdir("target", 0755), 0);
     fakehost_init(&p.host);
     assert_int_equal(peer_open(&p, &o, &p.host.host), MCP_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char params[200];
-        snprintf(params, sizeof params,
+        snprintf(params, sizeof(params),
                  "\"notifications\":{\"resourceSubscriptions\":[\"file://$T/%s\"]}", cases[i].path);
         if ((strstr(ask(&p, "subscriptions/listen", params), "file:///") != NULL) != cases[i].yes)
             fail_msg("%s: %s", cases[i].path, p.reply);
@@ -427,7 +427,7 @@ static void make_many(void)
     char name[260];
     assert_int_equal(mkdir("many", 0755), 0);
     for (int i = 0; i < MANY; i++) {
-        snprintf(name, sizeof name, "many/%04d%0240d", i, 0);
+        snprintf(name, sizeof(name), "many/%04d%0240d", i, 0);
         put(name, "", 0);
     }
 }
@@ -473,7 +473,7 @@ static void counted_open(counted *c)
     *c = (counted){.worker = {.host = {sizeof(mcp_host), .now = never, .work = defer}}};
     c->worker.host.user = &c->worker;
     c->alloc = failalloc_allocator(&c->memory);
-    snprintf(c->source, sizeof c->source, "%s/many", top);
+    snprintf(c->source, sizeof(c->source), "%s/many", top);
     c->sources[0] = c->source;
     c->peer.tools = true;
     c->options = (mcp_files_options){.allocator = &c->alloc, .sources = c->sources, .n_sources = 1};
@@ -540,21 +540,21 @@ static void test_matched_pages(void **state)
     put("d/e/one.m", "", 0);
     put("d/two.m", "", 0);
     for (int i = 0; i < 2; i++) {
-        snprintf(params, sizeof params,
+        snprintf(params, sizeof(params),
                  "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"*.m\",\"limit\":1,"
                  "\"cursor\":\"%s\"}",
                  cursor);
         ask(&p, "tools/call", params);
-        snprintf(uri, sizeof uri, "%s/%s", top, i ? "d/two.m" : "d/e/one.m");
+        snprintf(uri, sizeof(uri), "%s/%s", top, i ? "d/two.m" : "d/e/one.m");
         assert_non_null(strstr(p.reply, uri));
         const char *more = strstr(p.reply, "cursor: ");
         assert_int_equal(more == NULL, i);
         if (more)
-            snprintf(cursor, sizeof cursor, "%.*s", (int)strcspn(more + 8, "\\"), more + 8);
+            snprintf(cursor, sizeof(cursor), "%.*s", (int)strcspn(more + 8, "\\"), more + 8);
     }
     assert_int_equal(unlink("d/e/one.m") | unlink("d/two.m"), 0);
     for (int len = 256; len <= 257; len++) {
-        snprintf(params, sizeof params,
+        snprintf(params, sizeof(params),
                  "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"%0*d\"}", len, 0);
         assert_int_equal(strstr(ask(&p, "tools/call", params), "isError\":true") != NULL,
                          len > 256);
@@ -572,7 +572,7 @@ static void test_no_memory(void **state)
         peer p = {.tools = true};
         int rc = peer_open(&p, &o, NULL);
         assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
-        for (size_t i = 0; rc == MCP_OK && i < sizeof exchanges / sizeof *exchanges; i++)
+        for (size_t i = 0; rc == MCP_OK && i < sizeof(exchanges) / sizeof(*exchanges); i++)
             assert_non_null(strstr(ask(&p, exchanges[i].method, exchanges[i].params), "\"id\":1"));
         peer_close(&p);
         assert_int_equal(f.live, 0);

@@ -139,7 +139,7 @@ static long call_openat2(int dir, const char *path, const struct open_how *how)
     }
     if (hook.follows)
         given.resolve = 0;
-    long fd = __real_syscall(SYS_openat2, dir, path, &given, sizeof given);
+    long fd = __real_syscall(SYS_openat2, dir, path, &given, sizeof(given));
     hook.openat2 += fd >= 0;
     return fd;
 }
@@ -171,7 +171,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
 {
     peer *p = user;
     (void)channel, (void)exchange;
-    assert_true(message.len < sizeof p->reply);
+    assert_true(message.len < sizeof(p->reply));
     memcpy(p->reply, message.ptr, message.len);
     p->reply[message.len] = '\0';
 }
@@ -214,12 +214,12 @@ static const struct {
     {"/folder/sub/file?tail=1", FOLDER | SUBFOLDER},
     {"/folder/sub", FOLDER | SUBFOLDER},
 };
-enum { READS = sizeof reads / sizeof reads[0] };
+enum { READS = sizeof(reads) / sizeof(reads[0]) };
 
 static void read_one(peer *p, size_t which, void (*between)(void))
 {
     char message[1024];
-    int len = snprintf(message, sizeof message,
+    int len = snprintf(message, sizeof(message),
                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{"
                        "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                        "\"io.modelcontextprotocol/clientCapabilities\":{}},"

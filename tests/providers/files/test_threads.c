@@ -32,12 +32,12 @@ static int look(const files_entry *e, void *user)
 static void *work(void *user)
 {
     shared *s = user;
-    files_cursor *at = calloc(1, sizeof *at);
+    files_cursor *at = calloc(1, sizeof(*at));
     for (int i = 0; i < ROUNDS; i++) {
         files_walk_result result;
         struct stat st;
         int fd;
-        memset(at, 0, sizeof *at);
+        memset(at, 0, sizeof(*at));
         if (files_walk_page(&s->roots, at, NULL, look, s, at, &result) != MCP_OK)
             atomic_fetch_add(&s->wrong, 1);
         if (files_root_open(&s->roots.items[0], "d1/keep.c", &fd, &st) == MCP_OK)
@@ -61,9 +61,9 @@ static void test_workers(void **state)
     tree_file(&s.t, ".gitignore", "never.c\n");
     for (int d = 0; d < 8; d++) {
         char path[32];
-        snprintf(path, sizeof path, "d%d/keep.c", d);
+        snprintf(path, sizeof(path), "d%d/keep.c", d);
         tree_file(&s.t, path, "");
-        snprintf(path, sizeof path, "d%d/never.c", d);
+        snprintf(path, sizeof(path), "d%d/never.c", d);
         tree_file(&s.t, path, "");
     }
     const char *path = s.t.path;

@@ -19,7 +19,7 @@ typedef struct list {
 static void list_add(list *l, const char *text)
 {
     if (l->count == l->cap)
-        l->items = realloc(l->items, (l->cap = 2 * l->cap + 16) * sizeof *l->items);
+        l->items = realloc(l->items, (l->cap = 2 * l->cap + 16) * sizeof(*l->items));
     l->items[l->count++] = strdup(text);
 }
 
@@ -34,7 +34,7 @@ static void list_free(list *l)
 static int collect(const files_entry *e, void *user)
 {
     char text[COMMON_PATH_MAX + 32];
-    snprintf(text, sizeof text, "%zu:%s%s", e->root, e->rel.ptr, e->is_dir ? "/" : "");
+    snprintf(text, sizeof(text), "%zu:%s%s", e->root, e->rel.ptr, e->is_dir ? "/" : "");
     list_add(user, text);
     return MCP_OK;
 }
@@ -60,7 +60,7 @@ static size_t all_pages(const files_roots *roots, size_t max, size_t budget, lis
     files_walk_result result = {.more = true};
     const files_walk_options options = {.max = max, .budget = budget};
     size_t pages = 0;
-    memset(&at, 0, sizeof at);
+    memset(&at, 0, sizeof(at));
     while (result.more) {
         size_t before = l->count;
         assert_int_equal(files_walk_page(roots, &at, &options, collect, l, &at, &result), MCP_OK);
@@ -110,7 +110,7 @@ static void test_order(void **state)
     tree_link(&t, "link-skipped", "skip/x");
     assert_int_equal(mkfifo(tree_at(&t, "fifo"), 0666), 0);
     files_roots roots = open_tree(&t, NULL);
-    size_t count = sizeof expected / sizeof expected[0];
+    size_t count = sizeof(expected) / sizeof(expected[0]);
     for (size_t max = 1; max < 20; max++) {
         for (size_t budget = 1; budget < 2000; budget *= 5) {
             list l = {0};
@@ -166,7 +166,7 @@ static void test_fields(void **state)
     tree_file(&t, "a/b", "12345");
     assert_int_equal(utimensat(AT_FDCWD, tree_at(&t, "a/b"), times, 0), 0);
     files_roots roots = open_tree(&t, NULL);
-    memset(&at, 0, sizeof at);
+    memset(&at, 0, sizeof(at));
     assert_int_equal(files_walk_page(&roots, &at, NULL, check_fields, NULL, &at, &result), 0);
     assert_int_equal(result.given, 3);
     assert_false(result.more);
@@ -183,7 +183,7 @@ static void test_fields(void **state)
         {1, FILES_AFTER_ENTRY, ""},     {0, FILES_BEFORE_ROOT, "a"},   {0, 3, "a"},
         {0, FILES_AFTER_ENTRY, "../x"}, {0, FILES_AFTER_TREE, "a//b"}, {0, FILES_AFTER_ENTRY, "/"},
     };
-    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+    for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
         bad = (files_cursor){.root = forged[i].root, .place = (files_place)forged[i].place};
         bad.len = strlen(strcpy(bad.path, forged[i].path));
         assert_int_equal(files_walk_page(&roots, &bad, NULL, check_fields, NULL, &at, &result),
@@ -221,7 +221,7 @@ static void test_roots(void **state)
     for (size_t max = 1; max < 12; max++) {
         list l = {0};
         all_pages(&roots, max, 0, &l);
-        assert_list(&l, expected, sizeof expected / sizeof expected[0]);
+        assert_list(&l, expected, sizeof(expected) / sizeof(expected[0]));
         list_free(&l);
     }
     assert_int_equal(files_roots_owner(&roots, 0, "sub/nested/x", 12), 2);
@@ -274,16 +274,16 @@ static void test_uris(void **state)
     tree t;
     (void)state;
     tree_make(&t);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[64];
         tree_file(&t, names[i], "x");
-        snprintf(path, sizeof path, "dir/%s.d/%s", names[i], names[i]);
+        snprintf(path, sizeof(path), "dir/%s.d/%s", names[i], names[i]);
         tree_file(&t, path, "x");
     }
     files_roots roots = open_tree(&t, NULL);
     reading r = {.roots = &roots};
     assert_int_equal(files_walk_page(&roots, &at, NULL, read_back, &r, &at, &result), MCP_OK);
-    assert_int_equal(r.count, 2 + 3 * (sizeof names / sizeof names[0]));
+    assert_int_equal(r.count, 2 + 3 * (sizeof(names) / sizeof(names[0])));
     files_roots_close(&roots);
     tree_remove(&t);
 }
@@ -319,18 +319,18 @@ static void test_changes(void **state)
         tree t;
         tree_make(&t);
         for (int i = 0; i < STABLE; i++) {
-            random_path(&seed, stable[i], sizeof stable[i], "stable");
+            random_path(&seed, stable[i], sizeof(stable[i]), "stable");
             tree_file(&t, stable[i], "");
         }
         files_roots roots = open_tree(&t, NULL);
-        memset(&at, 0, sizeof at);
+        memset(&at, 0, sizeof(at));
         while (result.more) {
             const files_walk_options options = {.max = 1 + tree_random(&seed) % 9,
                                                 .budget = 1 + tree_random(&seed) % 100};
             char path[64];
             assert_int_equal(files_walk_page(&roots, &at, &options, collect, &l, &at, &result), 0);
             for (int i = 0; i < 6; i++) {
-                random_path(&seed, path, sizeof path, "moving");
+                random_path(&seed, path, sizeof(path), "moving");
                 if (tree_random(&seed) % 2)
                     tree_file(&t, path, "");
                 else
@@ -369,7 +369,7 @@ static void test_lost_folder(void **state)
     tree_file(&t, "a/c", "");
     tree_file(&t, "d", "");
     files_roots roots = open_tree(&t, &fresh);
-    memset(&at, 0, sizeof at);
+    memset(&at, 0, sizeof(at));
     assert_int_equal(files_walk_page(&roots, &at, &options, collect, &l, &at, &result), MCP_OK);
     assert_string_equal(at.path, "a/b/1");
     copy = at;
@@ -413,12 +413,12 @@ static void test_cost(void **state)
     for (int d = 0; d < 30; d++) {
         for (int f = 0; f < 30; f++) {
             char path[64];
-            snprintf(path, sizeof path, "d%02d/f%02d", d, f);
+            snprintf(path, sizeof(path), "d%02d/f%02d", d, f);
             tree_file(&t, path, "");
         }
     }
     files_roots roots = open_tree(&t, NULL);
-    memset(&at, 0, sizeof at);
+    memset(&at, 0, sizeof(at));
     while (result.more) {
         assert_int_equal(files_walk_page(&roots, &at, &options, count_entry, &total, &at, &result),
                          MCP_OK);
@@ -447,12 +447,12 @@ static void test_budget(void **state)
     for (int d = 0; d < 20; d++) {
         for (int f = 0; f < 50; f++) {
             char path[64];
-            snprintf(path, sizeof path, "d%02d/f%02d", d, f);
+            snprintf(path, sizeof(path), "d%02d/f%02d", d, f);
             tree_file(&t, path, "");
         }
     }
     files_roots roots = open_tree(&t, &ignoring);
-    memset(&at, 0, sizeof at);
+    memset(&at, 0, sizeof(at));
     while (result.more) {
         assert_int_equal(files_walk_page(&roots, &at, &options, collect, &l, &at, &result), MCP_OK);
         assert_true(result.examined <= 100 + 50);
@@ -477,7 +477,7 @@ static void test_deep(void **state)
         char file[420];
         strcat(path, i ? "/m" : "m");
         tree_dir(&t, path);
-        snprintf(file, sizeof file, "%.*sa", (int)strlen(path) - 1, path);
+        snprintf(file, sizeof(file), "%.*sa", (int)strlen(path) - 1, path);
         tree_file(&t, file, "");
         file[strlen(file) - 1] = 'z';
         tree_file(&t, file, "");
@@ -505,7 +505,7 @@ static void test_dead_links(void **state)
     tree_make(&t);
     for (int i = 0; i < 100; i++) {
         char name[32];
-        snprintf(name, sizeof name, "l%02d", i);
+        snprintf(name, sizeof(name), "l%02d", i);
         tree_link(&t, name, i % 25 == 24 ? "zfile" : "nowhere");
     }
     tree_file(&t, "zfile", "");
@@ -577,7 +577,7 @@ static void test_no_memory(void **state)
     tree_file(&t, "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r", "");
     for (int i = 0; i < 70; i++) {
         char name[32];
-        snprintf(name, sizeof name, "a/b/f%02d", i);
+        snprintf(name, sizeof(name), "a/b/f%02d", i);
         tree_file(&t, name, "");
     }
     files_roots roots = open_tree(&t, NULL);

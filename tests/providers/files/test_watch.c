@@ -264,7 +264,7 @@ static void run_change(const struct change *c, const struct mode *m)
     assert_int_equal(symlink("a.txt", "link"), 0);
     bench_open(&b, ".", m->budget, m->deaf);
     if (c->sub) {
-        snprintf(path, sizeof path, "%s%s%s", top, *c->sub ? "/" : "", c->sub);
+        snprintf(path, sizeof(path), "%s%s%s", top, *c->sub ? "/" : "", c->sub);
         b.expected = path;
         assert_int_equal(files_watch_add(b.watch, path), MCP_OK);
     }
@@ -281,8 +281,8 @@ static void run_change(const struct change *c, const struct mode *m)
 
 static void test_changes(void **state)
 {
-    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
-        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t m = 0; m < sizeof(modes) / sizeof(*modes); m++) {
+        for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
             run_change(&changes[i], &modes[m]);
             assert_int_equal(teardown(state), 0);
             assert_int_equal(setup(state), 0);
@@ -296,7 +296,7 @@ static void test_again_and_again(void **state)
     bench b;
     char path[128];
     (void)state;
-    snprintf(path, sizeof path, "%s/f", top);
+    snprintf(path, sizeof(path), "%s/f", top);
     bench_open(&b, top, 0, false);
     b.expected = path;
     assert_int_equal(files_watch_add(b.watch, path), MCP_OK);
@@ -328,18 +328,18 @@ static void test_again_and_again(void **state)
 static void test_only_what_is_subscribed(void **state)
 {
     static const char *const subs[] = {"f07/x", "f07/y", "f07", "f07/not/yet"};
-    enum { N = sizeof subs / sizeof *subs };
+    enum { N = sizeof(subs) / sizeof(*subs) };
     char path[N][128], name[32];
     bench b;
     (void)state;
     for (int i = 0; i < 30; i++) {
-        snprintf(name, sizeof name, "f%02d", i);
+        snprintf(name, sizeof(name), "f%02d", i);
         make_folder(name);
     }
     bench_open(&b, top, 0, false);
     assert_int_equal(files_watch_count(b.watch).watched, 0);
     for (int i = 0; i < N; i++) {
-        snprintf(path[i], sizeof path[i], "%s/%s", top, subs[i]);
+        snprintf(path[i], sizeof(path[i]), "%s/%s", top, subs[i]);
         assert_int_equal(files_watch_add(b.watch, path[i]), MCP_OK);
         settle(&b);
         assert_int_equal(files_watch_count(b.watch).watched, 2);
@@ -400,7 +400,7 @@ static void test_a_single_file_is_a_root(void **state)
     char path[128];
     (void)state;
     put("only", "x"), put("other", "x");
-    snprintf(path, sizeof path, "%s/only", top);
+    snprintf(path, sizeof(path), "%s/only", top);
     bench_open(&b, path, 0, false);
     b.expected = path;
     assert_int_equal(files_watch_add(b.watch, path), MCP_OK);
@@ -425,7 +425,7 @@ static void test_budget(void **state)
     char name[32];
     (void)state;
     for (int i = 0; i < FOLDERS; i++) {
-        snprintf(name, sizeof name, "f%02d", i);
+        snprintf(name, sizeof(name), "f%02d", i);
         make_folder(name);
     }
     bench_open(&b, top, BUDGET, false);
@@ -440,7 +440,7 @@ static void test_budget(void **state)
     assert_false(n.scanning);
     for (int i = 0; i < FOLDERS; i++) { /* wherever it is, it is noticed */
         b.lists = 0;
-        snprintf(name, sizeof name, "f%02d/x", i);
+        snprintf(name, sizeof(name), "f%02d/x", i);
         put(name, "x");
         for (int64_t end = fakehost_now(NULL) + 500; !b.lists && fakehost_now(NULL) < end;)
             fakehost_run(&b.host, 2);
@@ -493,7 +493,7 @@ static void test_queue_overflow(void **state)
     char path[128];
     (void)state;
     put("a.txt", "x");
-    snprintf(path, sizeof path, "%s/a.txt", top);
+    snprintf(path, sizeof(path), "%s/a.txt", top);
     bench_open(&b, top, 0, false);
     b.expected = path;
     assert_int_equal(files_watch_add(b.watch, path), MCP_OK);
@@ -518,7 +518,7 @@ static void test_no_memory(void **state)
     (void)state;
     make_folder("d"), make_folder("d/e");
     put("d/e/f", "x");
-    snprintf(path, sizeof path, "%s/d/e/f", top);
+    snprintf(path, sizeof(path), "%s/d/e/f", top);
     for (size_t n = 1;; n++) {
         failalloc f = {.fail_at = n};
         mcp_allocator alloc = failalloc_allocator(&f);
@@ -553,7 +553,7 @@ static void test_no_host(void **state)
     (void)state;
     o.host = NULL;
     assert_int_equal(files_watch_new(&o, &b.watch), MCP_EUNSUPPORTED);
-    mcp_host empty = {.size = sizeof empty};
+    mcp_host empty = {.size = sizeof(empty)};
     o.host = &empty;
     assert_int_equal(files_watch_new(&o, &b.watch), MCP_EUNSUPPORTED);
 }

@@ -45,7 +45,7 @@ static inline const char *tree_at(const tree *t, const char *rel)
     static char paths[2][8192];
     static unsigned turn;
     char *path = paths[turn++ % 2];
-    snprintf(path, sizeof paths[0], "%s%s%s", t->path, *rel ? "/" : "", rel);
+    snprintf(path, sizeof(paths[0]), "%s%s%s", t->path, *rel ? "/" : "", rel);
     return path;
 }
 
@@ -55,7 +55,7 @@ static inline void tree_dirs(const tree *t, const char *rel, size_t len)
     for (size_t i = 1; i <= len; i++) {
         if (i < len && rel[i] != '/')
             continue;
-        snprintf(path, sizeof path, "%s/%.*s", t->path, (int)i, rel);
+        snprintf(path, sizeof(path), "%s/%.*s", t->path, (int)i, rel);
         if (mkdir(path, 0777) < 0)
             assert_int_equal(errno, EEXIST);
     }

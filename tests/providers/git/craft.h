@@ -71,14 +71,14 @@ static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, 
     for (int rc = Z_OK; rc != Z_STREAM_END;) {
         if (!z.avail_in && zeros) {
             z.next_in = nothing;
-            z.avail_in = zeros < sizeof nothing ? (uInt)zeros : sizeof nothing;
+            z.avail_in = zeros < sizeof(nothing) ? (uInt)zeros : sizeof(nothing);
             zeros -= z.avail_in;
         }
         z.next_out = out;
-        z.avail_out = sizeof out;
+        z.avail_out = sizeof(out);
         rc = deflate(&z, zeros || z.avail_in ? Z_NO_FLUSH : Z_FINISH);
         craft_need(rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR);
-        craft_put(to, out, sizeof out - z.avail_out);
+        craft_put(to, out, sizeof(out) - z.avail_out);
     }
     deflateEnd(&z);
 }
@@ -89,10 +89,10 @@ static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, 
 static inline void craft_loose(const char *git, const git_oid *id, const void *file, size_t len)
 {
     char hex[GIT_OID_HEXSZ + 1], path[PATH_MAX + 64];
-    git_oid_tostr(hex, sizeof hex, id);
-    snprintf(path, sizeof path, "%s/objects/%.2s", git, hex);
+    git_oid_tostr(hex, sizeof(hex), id);
+    snprintf(path, sizeof(path), "%s/objects/%.2s", git, hex);
     (void)mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/objects/%.2s/%s", git, hex, hex + 2);
+    snprintf(path, sizeof(path), "%s/objects/%.2s/%s", git, hex, hex + 2);
     craft_file(path, file, len);
 }
 
@@ -102,7 +102,7 @@ static inline git_oid craft_object(const char *git, git_object_t type, const voi
     git_oid id;
     craft_bytes raw = {0}, file = {0};
     char head[64];
-    int n = snprintf(head, sizeof head, "%s %zu", git_object_type2string(type), len);
+    int n = snprintf(head, sizeof(head), "%s %zu", git_object_type2string(type), len);
     craft_put(&raw, head, (size_t)n + 1);
     craft_put(&raw, text, len);
     craft_need(git_odb_hash(&id, text, len, type) == 0);
@@ -120,14 +120,14 @@ static inline void craft_commit(const char *git, const git_oid *file)
     unsigned char tree[9 + GIT_OID_RAWSZ];
     memcpy(tree, "100644 f", 9);
     memcpy(tree + 9, file->id, GIT_OID_RAWSZ);
-    git_oid id = craft_object(git, GIT_OBJECT_TREE, tree, sizeof tree);
-    int n = snprintf(text, sizeof text,
+    git_oid id = craft_object(git, GIT_OBJECT_TREE, tree, sizeof(tree));
+    int n = snprintf(text, sizeof(text),
                      "tree %s\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 "
                      "+0000\n\nm\n",
-                     git_oid_tostr(hex, sizeof hex, &id));
+                     git_oid_tostr(hex, sizeof(hex), &id));
     id = craft_object(git, GIT_OBJECT_COMMIT, text, (size_t)n);
-    snprintf(path, sizeof path, "%s/refs/heads/main", git);
-    n = snprintf(text, sizeof text, "%s\n", git_oid_tostr(hex, sizeof hex, &id));
+    snprintf(path, sizeof(path), "%s/refs/heads/main", git);
+    n = snprintf(text, sizeof(text), "%s\n", git_oid_tostr(hex, sizeof(hex), &id));
     craft_file(path, text, (size_t)n);
 }
 
@@ -154,7 +154,7 @@ static inline void craft_entry(craft_pack *p, const git_oid *id, unsigned type, 
                                uint64_t distance, const git_oid *base)
 {
     unsigned char head[32];
-    size_t n = 0, at = sizeof head;
+    size_t n = 0, at = sizeof(head);
     p->id[p->n] = *id;
     p->at[p->n++] = p->bytes.len;
     head[n] = (unsigned char)(type << 4 | (size & 15));
@@ -170,7 +170,7 @@ static inline void craft_entry(craft_pack *p, const git_oid *id, unsigned type, 
     head[--at] = (unsigned char)(distance & 0x7f);
     while (distance >>= 7)
         head[--at] = (unsigned char)(0x80 | (--distance & 0x7f));
-    craft_put(&p->bytes, head + at, sizeof head - at);
+    craft_put(&p->bytes, head + at, sizeof(head) - at);
 }
 
 static inline int craft_by_id(const void *a, const void *b)
@@ -190,7 +190,7 @@ static inline craft_bytes craft_index(const craft_pack *p)
     craft_bytes x = {0};
     for (size_t i = 0; i < p->n; i++)
         row[i] = (craft_row){p->id[i], p->at[i]};
-    qsort(row, p->n, sizeof *row, craft_by_id);
+    qsort(row, p->n, sizeof(*row), craft_by_id);
     craft_put(&x, "\377tOc\0\0\0\2", 8);
     for (uint32_t byte = 0, n = 0; byte < 256; byte++) {
         while (n < p->n && row[n].id.id[0] <= byte)
@@ -213,9 +213,9 @@ static inline void craft_pack_end(craft_pack *p, const char *git)
     char path[PATH_MAX + 64];
     craft_bytes x = craft_index(p);
     craft_put(&p->bytes, (char[20]){0}, 20);
-    snprintf(path, sizeof path, "%s/objects/pack/pack-1.pack", git);
+    snprintf(path, sizeof(path), "%s/objects/pack/pack-1.pack", git);
     craft_file(path, p->bytes.ptr, p->bytes.len);
-    snprintf(path, sizeof path, "%s/objects/pack/pack-1.idx", git);
+    snprintf(path, sizeof(path), "%s/objects/pack/pack-1.idx", git);
     craft_file(path, x.ptr, x.len);
     craft_free(&x);
 }
@@ -236,7 +236,7 @@ static inline void craft_copy(craft_bytes *b, uint32_t offset, uint32_t size)
         code[1 + i] = (unsigned char)(offset >> 8 * i);
     for (unsigned i = 0; i < 3; i++)
         code[5 + i] = (unsigned char)(size >> 8 * i);
-    craft_put(b, code, sizeof code);
+    craft_put(b, code, sizeof(code));
 }
 
 #endif

@@ -13,8 +13,8 @@ static char top[64];
 static inline void sh(const char *script)
 {
     static char text[16 << 10];
-    int n = snprintf(text, sizeof text, "set -e; cd %s; %s", top, script);
-    assert_true(n > 0 && (size_t)n < sizeof text);
+    int n = snprintf(text, sizeof(text), "set -e; cd %s; %s", top, script);
+    assert_true(n > 0 && (size_t)n < sizeof(text));
     if (system(text) != 0)
         fail_msg("%s", script);
 }
@@ -33,7 +33,7 @@ static inline void make_top(void)
         {"GIT_COMMITTER_DATE", "1700000000 +0000"},
         {"ASAN_OPTIONS", ""},
     };
-    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
+    for (size_t i = 0; i < sizeof(environment) / sizeof(*environment); i++)
         setenv(environment[i][0], environment[i][1], 1);
     strcpy(top, "/tmp/mcp-git-XXXXXX");
     assert_non_null(mkdtemp(top));
@@ -42,7 +42,7 @@ static inline void make_top(void)
 static inline void remove_top(void)
 {
     char command[192];
-    snprintf(command, sizeof command, "chmod -R u+w %s && rm -rf %s", top, top);
+    snprintf(command, sizeof(command), "chmod -R u+w %s && rm -rf %s", top, top);
     assert_int_equal(system(command), 0);
 }
 
@@ -51,10 +51,10 @@ static inline const char *output_of(const char *script)
 {
     static char line[4096];
     char text[4096 + 96];
-    snprintf(text, sizeof text, "cd %s && %s", top, script);
+    snprintf(text, sizeof(text), "cd %s && %s", top, script);
     FILE *f = popen(text, "r");
     assert_non_null(f);
-    if (!fgets(line, sizeof line, f))
+    if (!fgets(line, sizeof(line), f))
         line[0] = 0;
     pclose(f);
     line[strcspn(line, "\n")] = 0;
@@ -69,8 +69,8 @@ static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const
     char path[256];
     p->page_size = p->page_size ? p->page_size : 5;
     int rc = peer_serve(p, host, alloc);
-    o->size = sizeof *o;
-    snprintf(path, sizeof path, "%s/%s", top, name);
+    o->size = sizeof(*o);
+    snprintf(path, sizeof(path), "%s/%s", top, name);
     o->path = path;
     o->allocator = alloc;
     if (rc == MCP_OK)
@@ -81,7 +81,7 @@ static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const
 static inline const char *read_uri(peer *p, const char *rest)
 {
     char params[8 << 10];
-    snprintf(params, sizeof params, "\"uri\":\"git://%s\"", rest);
+    snprintf(params, sizeof(params), "\"uri\":\"git://%s\"", rest);
     return ask(p, "resources/read", params);
 }
 

@@ -61,7 +61,7 @@ static const mcp_allocator alloc = {ours_allocate, ours_resize, ours_release, NU
 static void new_repository(void)
 {
     sh("rm -rf h; git init -q -b main h");
-    snprintf(git, sizeof git, "%s/h/.git", top);
+    snprintf(git, sizeof(git), "%s/h/.git", top);
 }
 
 static void open_peer(const mcp_host *host)
@@ -135,7 +135,7 @@ static void test_loose_sizes(void **state)
         {"blob 1", "0", 0, DAMAGED}, /* it has another id */
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         new_repository();
         put_loose(cases[i].head, cases[i].text, cases[i].zeros);
         size_t memory = strstr(cases[i].head, "9000000") ? 10 * (size_t)MIB : MOST;
@@ -153,12 +153,12 @@ static void test_loose_length(void **state)
     git_oid id;
     (void)state;
     new_repository();
-    for (size_t i = 0; i < sizeof text; i++)
+    for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (char)(' ' + (i * i * 31 + i / 7) % 90);
     craft_put(&raw, "blob 600", 9);
-    craft_put(&raw, text, sizeof text);
+    craft_put(&raw, text, sizeof(text));
     craft_deflate(&file, raw.ptr, raw.len, 0);
-    assert_int_equal(git_odb_hash(&id, text, sizeof text, GIT_OBJECT_BLOB), 0);
+    assert_int_equal(git_odb_hash(&id, text, sizeof(text), GIT_OBJECT_BLOB), 0);
     craft_commit(git, &id);
     for (size_t len = 0; len < file.len; len += 1 + len / 40) {
         craft_loose(git, &id, file.ptr, len);
@@ -216,7 +216,7 @@ static void test_cycles(void **state)
     craft_pack_end(&pack, git);
     check("each other", &x, DAMAGED);
     static const uint64_t distances[] = {0, 1, 12, 13, 5000, UINT64_MAX / 2};
-    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
+    for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++) {
         begin_pack();
         craft_entry(&pack, &x, CRAFT_OFS, d.len, distances[i], NULL);
         put_stream(d.ptr, d.len, 0);
@@ -238,7 +238,7 @@ static void put_chain(size_t links)
     put_stream("0123456789", 10, 0);
     for (size_t i = 1; i <= links; i++) {
         git_oid id = {{0}};
-        memcpy(id.id, &i, sizeof i);
+        memcpy(id.id, &i, sizeof(i));
         uint64_t distance = pack.bytes.len - pack.at[pack.n - 1];
         craft_entry(&pack, i == links ? &good : &id, CRAFT_OFS, d.len, distance, NULL);
         put_stream(d.ptr, d.len, 0);
@@ -252,7 +252,7 @@ static void test_chains(void **state)
 {
     static const size_t links[] = {0, 1, 2, 50, REPO_CHAIN, REPO_CHAIN + 1, CRAFT_ENTRIES - 1};
     (void)state;
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+    for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
         put_chain(links[i]);
 }
 
@@ -287,7 +287,7 @@ static void test_instructions(void **state)
         {10, UINT64_MAX >> 1, "\x90\x0a", 2},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         craft_bytes d = delta_of(cases[i].base, cases[i].result);
         craft_put(&d, cases[i].bytes, cases[i].len);
         begin_pack();
@@ -306,7 +306,7 @@ static void test_sizes_of_deltas(void **state)
 {
     static const char endless[40] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
     (void)state;
-    for (size_t len = 0; len < sizeof endless; len += 3) {
+    for (size_t len = 0; len < sizeof(endless); len += 3) {
         craft_bytes d = {0};
         craft_put(&d, endless, len);
         begin_pack();
@@ -326,7 +326,7 @@ static void test_large_base(void **state)
 {
     static const uint64_t sizes[] = {6ULL << 30, REPO_OBJECT_MAX + 1, UINT64_MAX >> 4};
     (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         craft_bytes d = delta_of(sizes[i], 10);
         craft_copy(&d, 0, 10);
         begin_pack();
@@ -383,7 +383,7 @@ static void test_indexes(void **state)
     }
     craft_bytes good = craft_index(&pack);
     craft_pack_end(&pack, git);
-    snprintf(path, sizeof path, "%s/objects/pack/pack-1.idx", git);
+    snprintf(path, sizeof(path), "%s/objects/pack/pack-1.idx", git);
     for (size_t round = 0; round < 150; round++) {
         craft_bytes bad = {0};
         craft_put(&bad, good.ptr, good.len);
@@ -405,7 +405,7 @@ static void test_indexes(void **state)
 static const char *const read_all[] = {"h/HEAD/a",        "h/HEAD/d/b",   "h/v1/a",
                                        "h/HEAD/",         "h/-/log/HEAD", "h/-/diff/v1/HEAD",
                                        "h/-/blame/HEAD/a"};
-enum { ALL = sizeof read_all / sizeof *read_all };
+enum { ALL = sizeof(read_all) / sizeof(*read_all) };
 
 static void check_mutations(const char *files, size_t rounds)
 {
@@ -415,19 +415,19 @@ static void check_mutations(const char *files, size_t rounds)
     uint32_t seed = 7;
     open_peer(NULL);
     for (size_t i = 0; i < ALL; i++)
-        snprintf(good[i], sizeof good[i], "%s", read_uri(&p, read_all[i]));
+        snprintf(good[i], sizeof(good[i]), "%s", read_uri(&p, read_all[i]));
     peer_close(&p);
     for (size_t round = 0; round < rounds; round++) {
         seed = seed * 1664525U + 1013904223U;
-        snprintf(command, sizeof command, "find h/.git/objects %s | sort | sed -n '%zup'", files,
+        snprintf(command, sizeof(command), "find h/.git/objects %s | sort | sed -n '%zup'", files,
                  1 + round % 12);
         const char *name = output_of(command);
         if (!*name)
             continue;
-        snprintf(path, sizeof path, "%s/%s", top, name);
+        snprintf(path, sizeof(path), "%s/%s", top, name);
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
-        size_t len = fread(bytes, 1, sizeof bytes, f);
+        size_t len = fread(bytes, 1, sizeof(bytes), f);
         fclose(f);
         size_t at = (seed >> 5) % len;
         unsigned char was = bytes[at];
@@ -475,7 +475,7 @@ static int hold(void (*work)(void *), void (*done)(void *), void *arg, void *use
 /* What takes long waits for a worker, and the server answers. */
 static void test_meanwhile(void **state)
 {
-    static const mcp_host host = {.size = sizeof host, .work = hold};
+    static const mcp_host host = {.size = sizeof(host), .work = hold};
     craft_bytes d = delta_of(30 * MIB, 10);
     git_oid id;
     (void)state;

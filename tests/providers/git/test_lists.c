@@ -11,7 +11,7 @@ static const char *const names[] = {
     "x ",        "\xFF",      "caf\xC3\xA9", "\x1b[31m",    "\x7f", "~",
     "@{1}",      "a:b",       "{rev}",       "*",           "HEAD",
 };
-enum { NAMES = sizeof names / sizeof *names };
+enum { NAMES = sizeof(names) / sizeof(*names) };
 
 /* The reply as JSON; the caller's. */
 static mcp_json_doc *asked(const char *method, const char *params)
@@ -33,7 +33,7 @@ static const mcp_json *result(const mcp_json_doc *doc, const char *key)
 static mcp_json_doc *read_it(const char *uri, mcp_str *text)
 {
     char params[4096];
-    snprintf(params, sizeof params, "\"uri\":\"%s\"",
+    snprintf(params, sizeof(params), "\"uri\":\"%s\"",
              uri); /* a URI has nothing that JSON escapes */
     mcp_json_doc *doc = asked("resources/read", params);
     *text = mcp_json_string(mcp_json_get(mcp_json_at(result(doc, "contents"), 0), "text"));
@@ -52,8 +52,8 @@ static void make_names(void)
 {
     char path[512], text[32];
     for (int i = 0; i < NAMES; i++) {
-        snprintf(path, sizeof path, "%s/r/names/%s", top, names[i]);
-        snprintf(text, sizeof text, "name %d", i);
+        snprintf(path, sizeof(path), "%s/r/names/%s", top, names[i]);
+        snprintf(text, sizeof(text), "name %d", i);
         FILE *f = fopen(path, "we");
         assert_non_null(f);
         fputs(text, f);
@@ -67,7 +67,7 @@ static void check_names(const mcp_json *entries, bool seen[NAMES])
     for (size_t i = 0; i < mcp_json_count(entries); i++) {
         char uri[1024];
         mcp_str text, given = mcp_json_string(mcp_json_get(mcp_json_at(entries, i), "uri"));
-        snprintf(uri, sizeof uri, "%.*s", (int)given.len, given.ptr);
+        snprintf(uri, sizeof(uri), "%.*s", (int)given.len, given.ptr);
         if (!strstr(uri, "/names/"))
             continue;
         mcp_json_doc *doc = read_it(uri, &text);
@@ -84,7 +84,7 @@ static void check_all_seen(bool seen[NAMES])
     for (int i = 0; i < NAMES; i++)
         if (!seen[i])
             fail_msg("%s was not listed", names[i]);
-    memset(seen, 0, NAMES * sizeof *seen);
+    memset(seen, 0, NAMES * sizeof(*seen));
 }
 
 static bool next_page(const mcp_json_doc *page, char cursor[2048])
@@ -141,15 +141,15 @@ static void test_moving(void **state)
     p.page_size = 2;
     open_peer("m");
     for (size_t page = 0; more; page++) {
-        assert_true(page < sizeof changes / sizeof *changes);
-        snprintf(command, sizeof command,
+        assert_true(page < sizeof(changes) / sizeof(*changes));
+        snprintf(command, sizeof(command),
                  "cd m; %s; git add .; git commit -q --allow-empty -m change", changes[page]);
         sh(command);
         mcp_json_doc *doc = asked("resources/list", cursor);
         for (size_t i = 0; i < mcp_json_count(result(doc, "resources")); i++) {
             mcp_str uri =
                 mcp_json_string(mcp_json_get(mcp_json_at(result(doc, "resources"), i), "uri"));
-            strncat(seen, uri.ptr + sizeof "git://m" - 1, uri.len - sizeof "git://m" + 1);
+            strncat(seen, uri.ptr + sizeof("git://m") - 1, uri.len - sizeof("git://m") + 1);
             strcat(seen, " ");
         }
         more = next_page(doc, cursor);
@@ -185,10 +185,10 @@ static void check_completion(const char *text)
     static const char *const variables[] = {"rev", "from", "to", "path"};
     for (size_t i = 0; i < 4; i++) {
         char params[512], name[32];
-        snprintf(name, sizeof name, "%s}", variables[i]);
+        snprintf(name, sizeof(name), "%s}", variables[i]);
         if (!strstr(text, name))
             continue;
-        snprintf(params, sizeof params,
+        snprintf(params, sizeof(params),
                  "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"%s\"},\"argument\":{\"name\":\"%s\","
                  "\"value\":\"\"},\"context\":{\"arguments\":{\"rev\":\"feature/one\"}}",
                  text, variables[i]);
@@ -220,8 +220,8 @@ static void test_templates(void **state)
     for (size_t i = 0; i < mcp_json_count(all); i++) {
         mcp_str given = mcp_json_string(mcp_json_get(mcp_json_at(all, i), "uriTemplate"));
         char text[256];
-        snprintf(text, sizeof text, "%.*s", (int)given.len, given.ptr);
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+        snprintf(text, sizeof(text), "%.*s", (int)given.len, given.ptr);
+        for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)
             check_template(text, values[k]);
         if (!strstr(text, "blame")) /* which is of a file */
             check_template(text, "{\"rev\":\"HEAD\",\"from\":\"v1\",\"to\":\"HEAD\",\"path\":\"\","
@@ -247,10 +247,10 @@ static void test_spellings(void **state)
                  {"b.git", "b"},   {"b.git/", "b"},   {"gitlink", "gitlink"}};
     (void)state;
     sh("mkdir names; ln -s r link; git clone -q --bare r b.git; ln -s r/.git gitlink");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char rest[64];
         open_peer(cases[i].path);
-        snprintf(rest, sizeof rest, "%s/HEAD/a.txt", cases[i].name);
+        snprintf(rest, sizeof(rest), "%s/HEAD/a.txt", cases[i].name);
         check_reply(cases[i].path, read_uri(&p, rest), (const char *const[5]){"\"text\":\"one"});
         peer_close(&p);
     }

@@ -71,7 +71,7 @@ static size_t private_bytes(void)
         return 0;
     FILE *f = fopen("/proc/self/smaps_rollup", "re");
     assert_non_null(f);
-    while (fgets(line, sizeof line, f) && sscanf(line, "Anonymous: %lu kB", &kib) != 1)
+    while (fgets(line, sizeof(line), f) && sscanf(line, "Anonymous: %lu kB", &kib) != 1)
         ;
     fclose(f);
     assert_true(kib > 0);
@@ -119,7 +119,7 @@ static void put_commit(FILE *f, int i)
 static void make(const char *name, int files, bool loose)
 {
     char command[512];
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "cd %s && git init -q --bare -b main %s && cd %s && git -c core.fsync=none -c "
              "fastimport.unpackLimit=%d fast-import --quiet",
              top, name, name, loose ? 1 << 30 : 1);
@@ -170,12 +170,12 @@ static void check_blobs(const char *name, int files, size_t kept)
 {
     char file[64], rest[64];
     use warm = {0};
-    snprintf(file, sizeof file, "%s.git", name);
+    snprintf(file, sizeof(file), "%s.git", name);
     open_peer(file);
     for (int i = 0; i < files; i++) {
         if (i == files / 10)
             warm = used();
-        snprintf(rest, sizeof rest, "%s/HEAD/d%02d/f%04d", name, i % FOLDERS, i);
+        snprintf(rest, sizeof(rest), "%s/HEAD/d%02d/f%04d", name, i % FOLDERS, i);
         if (strlen(read_uri(&p, rest)) < 4000)
             fail_msg("%s: %s", rest, p.reply);
     }
@@ -209,7 +209,7 @@ static void test_log(void **state)
             warm = used();
         const char *next = strstr(read_uri(&p, rest), "\\\"next\\\":\\\"git://");
         size_t len = next ? strcspn(next + 17, "\\") : 0;
-        snprintf(rest, sizeof rest, "%.*s", (int)len, next ? next + 17 : "");
+        snprintf(rest, sizeof(rest), "%.*s", (int)len, next ? next + 17 : "");
     }
     assert_int_equal(pages, BLOBS / 100);
     check_flat("log", warm, BASES);
@@ -229,7 +229,7 @@ static void test_list(void **state)
         const char *next = strstr(ask(&p, "resources/list", cursor), "\"nextCursor\":\"");
         cursor[0] = 0;
         if (next)
-            snprintf(cursor, sizeof cursor, "\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
+            snprintf(cursor, sizeof(cursor), "\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
                      next + 14);
         pages++;
     } while (*cursor);

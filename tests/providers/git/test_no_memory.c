@@ -44,7 +44,7 @@ static void timer_stop(mcp_host_timer *t, void *user)
 }
 
 static const mcp_host host = {
-    .size = sizeof host, .timer_start = timer_start, .timer_stop = timer_stop};
+    .size = sizeof(host), .timer_start = timer_start, .timer_stop = timer_stop};
 
 /* ---- what is tried ------------------------------------------------------------------------------------------ */
 
@@ -149,7 +149,7 @@ static bool try_one(size_t i, bool theirs, size_t at)
 /* What opening takes is tried once, with the first request; with the others what they take themselves. */
 static void try_all(bool theirs)
 {
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)
         for (size_t at = i ? opening[theirs] : 1; !try_one(i, theirs, at); at++)
             ;
 }
@@ -177,7 +177,7 @@ static int setup(void **state)
        "printf 'one\\n2\\nthree\\n' >a.txt; git add a.txt; git commit -q -m second; git branch "
        "loose; echo four >>a.txt; echo x >staged; git add staged");
     ours = (failalloc){0};
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) /* what libgit2 makes once */
+    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++) /* what libgit2 makes once */
         try_one(i, true, SIZE_MAX);
     return 0;
 }

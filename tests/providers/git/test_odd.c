@@ -49,7 +49,7 @@ static void reads(const char *rest, const char *const has[5])
 static void read_at_head(const char *name, const char *kind, const char *const has[5])
 {
     char rest[160];
-    snprintf(rest, sizeof rest, "%s/-/%s/%.40s/a.txt", name, kind,
+    snprintf(rest, sizeof(rest), "%s/-/%s/%.40s/a.txt", name, kind,
              output_of("git -C r rev-parse HEAD"));
     reads(rest, has);
 }
@@ -88,12 +88,12 @@ static void test_old_modes(void **state)
                                              {"40755 folder", "HEAD^{tree}"}};
     char path[96], command[256];
     (void)state;
-    snprintf(path, sizeof path, "%s/tree", top);
+    snprintf(path, sizeof(path), "%s/tree", top);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     for (size_t i = 0; i < 2; i++) {
         unsigned byte;
-        snprintf(command, sizeof command, "git -C r rev-parse '%s'", entries[i][1]);
+        snprintf(command, sizeof(command), "git -C r rev-parse '%s'", entries[i][1]);
         const char *hex = output_of(command);
         fwrite(entries[i][0], 1, strlen(entries[i][0]) + 1, f);
         for (size_t n = 0; n < 20 && sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
@@ -151,7 +151,7 @@ static void test_deep(void **state)
     size_t n = 0;
     for (const char *at = reply; (at = strstr(at, "\"uri\":\"git://")); n++) {
         at += 13;
-        snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
+        snprintf(rest, sizeof(rest), "%.*s", (int)strcspn(at, "\""), at);
     }
     assert_int_equal(n, 5 + 256);
     READS(rest, "\\\"folder\\\"");
@@ -242,9 +242,9 @@ static void test_no_descriptors(void **state)
     sh("git clone -q r files; cd files; git branch packed; git pack-refs --all; git gc -q; "
        "echo 9 >a.txt; git commit -q -a -m c9; git branch loose");
     p.page_size = 50; /* beyond what is in the list of each repository */
-    snprintf(id, sizeof id, "\"uri\":\"git://files/%.10s/a.txt\"",
+    snprintf(id, sizeof(id), "\"uri\":\"git://files/%.10s/a.txt\"",
              output_of("git -C files rev-parse HEAD"));
-    for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i <= sizeof(rows) / sizeof(*rows); i++) {
         const char *method = i ? rows[i - 1].method : READ, *params = i ? rows[i - 1].params : id;
         int left = 0;
         for (; left < 12; left++) {

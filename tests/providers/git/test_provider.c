@@ -45,7 +45,7 @@ static void check_reads(const char *repository, const char *within, const readin
 {
     char folder[128];
     mcp_git_options o = {0};
-    snprintf(folder, sizeof folder, "%s%s", top, within ? within : "");
+    snprintf(folder, sizeof(folder), "%s%s", top, within ? within : "");
     o.within = within ? folder : NULL;
     if (peer_open(&p, repository, &o, NULL, NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
@@ -96,7 +96,7 @@ static const reading files[] = {
 static void test_files(void **state)
 {
     (void)state;
-    check_reads("r", NULL, files, sizeof files / sizeof *files);
+    check_reads("r", NULL, files, sizeof(files) / sizeof(*files));
 }
 
 /* What is found by a whole id never changes; everybody may keep it. */
@@ -107,11 +107,11 @@ static void test_fixed(void **state)
                                        "one\\n2"};
     (void)state;
     assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
-    snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse HEAD"));
+    snprintf(rest, sizeof(rest), "r/%s/a.txt", output_of("git -C r rev-parse HEAD"));
     check_reply(rest, read_uri(&p, rest), has);
-    snprintf(rest, sizeof rest, "r/%s", output_of("git -C r rev-parse HEAD:a.txt"));
+    snprintf(rest, sizeof(rest), "r/%s", output_of("git -C r rev-parse HEAD:a.txt"));
     check_reply(rest, read_uri(&p, rest), has);
-    snprintf(rest, sizeof rest, "r/%s/a.txt", output_of("git -C r rev-parse --short=10 HEAD"));
+    snprintf(rest, sizeof(rest), "r/%s/a.txt", output_of("git -C r rev-parse --short=10 HEAD"));
     check_reply(rest, read_uri(&p, rest), (const char *const[5]){"one\\n2", "\"ttlMs\":1000,"});
     peer_close(&p);
 }
@@ -161,24 +161,24 @@ static void test_list(void **state)
     do {
         static char page[64 << 10];
         const char *reply = ask(&p, "resources/list", cursor);
-        assert_true(strlen(reply) < sizeof page);
+        assert_true(strlen(reply) < sizeof(page));
         strcpy(page, reply);
         for (const char *at = page; (at = strstr(at, "\"uri\":\"git://"));) {
             char rest[256];
             at += 13;
-            snprintf(rest, sizeof rest, "%.*s", (int)strcspn(at, "\""), at);
-            assert_true(n < sizeof expected / sizeof *expected);
+            snprintf(rest, sizeof(rest), "%.*s", (int)strcspn(at, "\""), at);
+            assert_true(n < sizeof(expected) / sizeof(*expected));
             assert_string_equal(rest, expected[n++]);
             check_reply(rest, read_uri(&p, rest), (const char *const[5]){"contents"});
         }
         const char *next = strstr(page, "\"nextCursor\":\"");
         cursor[0] = 0;
         if (next)
-            snprintf(cursor, sizeof cursor, "\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
+            snprintf(cursor, sizeof(cursor), "\"cursor\":\"%.*s\"", (int)strcspn(next + 14, "\""),
                      next + 14);
         pages++;
     } while (*cursor);
-    assert_int_equal(n, sizeof expected / sizeof *expected);
+    assert_int_equal(n, sizeof(expected) / sizeof(*expected));
     assert_int_equal(pages, 4);
     check_reply("cursor", ask(&p, "resources/list", "\"cursor\":\"x\""),
                 (const char *const[5]){"-32602"});
@@ -243,7 +243,7 @@ static const reading history[] = {
 static void test_history(void **state)
 {
     (void)state;
-    check_reads("r", NULL, history, sizeof history / sizeof *history);
+    check_reads("r", NULL, history, sizeof(history) / sizeof(*history));
 }
 
 /* The union of all pages of the log is the history, each once. */
@@ -260,7 +260,7 @@ static void test_log_pages(void **state)
         strcat(subjects, " ");
         next = strstr(reply, "\\\"next\\\":\\\"git://");
         if (next)
-            snprintf(rest, sizeof rest, "%.*s", (int)strcspn(next + 17, "\\"), next + 17);
+            snprintf(rest, sizeof(rest), "%.*s", (int)strcspn(next + 17, "\\"), next + 17);
         else
             *rest = 0;
     }
@@ -290,7 +290,7 @@ static void test_completion(void **state)
     };
     (void)state;
     assert_int_equal(peer_open(&p, "r", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         check_reply(cases[i].rest, ask(&p, "completion/complete", cases[i].rest), cases[i].has);
     peer_close(&p);
 }

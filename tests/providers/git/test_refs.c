@@ -12,7 +12,7 @@ static peer p;
 static void make(const char *lines)
 {
     char script[2000];
-    snprintf(script, sizeof script,
+    snprintf(script, sizeof(script),
              "rm -rf r; git init -q -b main r; cd r; echo one >a.txt; git add .; git commit -q -m "
              "first; ID=$(git rev-parse HEAD); { %s; } >.git/packed-refs",
              lines);
@@ -21,7 +21,7 @@ static void make(const char *lines)
 
 static void begin(uint64_t timeout_ms)
 {
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     assert_int_equal(mcp_loop_new(NULL, &p.loop, NULL), MCP_OK);
     if (peer_open(&p, "r", &(mcp_git_options){.timeout_ms = timeout_ms}, mcp_loop_host(p.loop),
                   NULL) != MCP_OK)
@@ -46,7 +46,7 @@ static const struct {
 static void test_where(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         make(files[i].lines);
         begin(0);
         size_t before = p.replies;
@@ -77,7 +77,7 @@ static void listen(const char *uri)
 {
     char params[200];
     size_t never = 0;
-    snprintf(params, sizeof params, "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}", uri);
+    snprintf(params, sizeof(params), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}", uri);
     peer_send(&p, 7, "subscriptions/listen", params);
     run_until(&p, &never, 1, 100);
     p.updates = 0;

@@ -73,7 +73,7 @@ static void test_found(void **state)
     assert_true(p.len < 2000);
     /* by a whole id it never changes */
     char rest[160];
-    snprintf(rest, sizeof rest, "s/-/search/%.40s?text=needle",
+    snprintf(rest, sizeof(rest), "s/-/search/%.40s?text=needle",
              output_of("git -C s rev-parse HEAD"));
     READS(rest, "\"ttlMs\":2592000000,");
 }
@@ -98,18 +98,18 @@ static void check_pages(const char *uri, const char *want)
 {
     char rest[4096], got[8192] = "";
     size_t len = 0;
-    for (snprintf(rest, sizeof rest, "%s", uri); *rest;) {
+    for (snprintf(rest, sizeof(rest), "%s", uri); *rest;) {
         const char *reply = read_uri(&p, rest), *at = reply;
         if (!strstr(reply, "matches"))
             fail_msg("%s: %s", rest, reply);
         while ((at = strstr(at, "\\\"at\\\":\\\""))) {
             at += 9;
             len +=
-                (size_t)snprintf(got + len, sizeof got - len, "%.*s,", (int)strcspn(at, "\\"), at);
+                (size_t)snprintf(got + len, sizeof(got) - len, "%.*s,", (int)strcspn(at, "\\"), at);
         }
         const char *next = strstr(reply, "\\\"next\\\":\\\"git://");
         size_t n = next ? strcspn(next + 17, "\\") : 0;
-        snprintf(rest, sizeof rest, "%.*s", (int)n, next ? next + 17 : "");
+        snprintf(rest, sizeof(rest), "%.*s", (int)n, next ? next + 17 : "");
     }
     assert_string_equal(got, want);
 }
@@ -119,15 +119,15 @@ static void test_pages(void **state)
     char want[4096], uri[128];
     (void)state;
     snprintf(
-        want, sizeof want, "%s",
+        want, sizeof(want), "%s",
         output_of("git -C s -c core.quotePath=false grep -I -n --full-name -e needle -e 'line .*7' "
                   "-e 1.2 HEAD -- . ':!latin1' | cut -d: -f2,3 | tr '\\n' ,"));
     for (int limit = 1; limit < 20; limit += 2) {
-        snprintf(uri, sizeof uri, "s/-/search/HEAD?regex=needle%%7Cline%%20.*7%%7C1.2&limit=%d",
+        snprintf(uri, sizeof(uri), "s/-/search/HEAD?regex=needle%%7Cline%%20.*7%%7C1.2&limit=%d",
                  limit);
         check_pages(uri, want);
     }
-    snprintf(want, sizeof want, "%s",
+    snprintf(want, sizeof(want), "%s",
              output_of("git -C s grep -n line HEAD -- a.txt | cut -d: -f2,3 | tr '\\n' ,"));
     check_pages("s/-/search/HEAD?text=line&path=a.txt&limit=7", want);
 }
@@ -156,7 +156,7 @@ static void test_text(void **state)
     READS("s/HEAD/link?format=text", "\"mimeType\":\"text/plain\"", "\"text\":\"needle\"");
     READS("s/HEAD/src/x.c?format=json", "\"mimeType\":\"text/x-csrc\"");
     READS("s/-/tags?format=json", "\"mimeType\":\"application/json\"");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         READS(wrong[i], "-32602", "format");
 }
 

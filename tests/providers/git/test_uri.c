@@ -99,7 +99,7 @@ static const char *const bad[] = {
 static void test_good(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         mcp_str rest = mcp_str_from(good[i].rest);
         char room[256], made[512];
         repo_target t;
@@ -122,7 +122,7 @@ static void test_good(void **state)
 static void test_bad(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         char room[256];
         repo_target t;
         if (repo_uri_parse(mcp_str_from(bad[i]), room, &t) != MCP_ENOTFOUND)
@@ -160,9 +160,9 @@ static void test_revisions(void **state)
                                           "a.lock", "a.lock/b", "a\nb",
                                           "a\x7f",  "../a",     "refs/../../etc/passwd"};
     (void)state;
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+    for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++)
         assert_null(repo_rev_refused(mcp_str_from(fine[i])));
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
         if (!repo_rev_refused(mcp_str_from(refused[i])))
             fail_msg("%s: taken", refused[i]);
     assert_true(repo_rev_is_id(MCP_STR("0123456789abcdef0123456789abcdef01234567")));
@@ -208,10 +208,10 @@ static void test_expressions(void **state)
     char room[256];
     repo_target t;
     (void)state;
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+    for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++)
         if (repo_uri_parse(mcp_str_from(fine[i]), room, &t) != MCP_OK || repo_target_refused(&t))
             fail_msg("%s: refused", fine[i]);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
         if (repo_uri_parse(mcp_str_from(refused[i]), room, &t) == MCP_OK &&
             !repo_target_refused(&t))
             fail_msg("%s: taken", refused[i]);

@@ -13,7 +13,7 @@ static peer p;
 static void begin(const char *subscriptions)
 {
     char params[512];
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     sh("rm -rf r away; git init -q -b main r; cd r; mkdir d; echo one >a.txt; echo x >d/x; git add "
        ".; "
        "git commit -q -m first; git branch feature/one");
@@ -21,7 +21,7 @@ static void begin(const char *subscriptions)
     mcp_loop *loop = p.loop;
     if (peer_open(&p, "r", &(mcp_git_options){0}, mcp_loop_host(loop), NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
-    snprintf(params, sizeof params,
+    snprintf(params, sizeof(params),
              "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":[%s]}",
              subscriptions);
     peer_send(&p, 1, "subscriptions/listen", params);

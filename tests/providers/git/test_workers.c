@@ -33,7 +33,7 @@ static const struct {
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://t/{rev}/{+path}"
      "{?offset,length,format}\"},\"argument\":{\"name\":\"path\",\"value\":\"f\"}"},
 };
-enum { KINDS = sizeof asked / sizeof *asked };
+enum { KINDS = sizeof(asked) / sizeof(*asked) };
 
 /* ---- the repository ---------------------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static void put_commit(FILE *f, int i, bool goes_on)
 static void import(int from, int to, bool loose)
 {
     char command[256];
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "cd %s/t && git -c core.fsync=none -c fastimport.unpackLimit=%d fast-import --quiet",
              top, loose ? 1 << 30 : 1);
     FILE *f = popen(command, "w");
@@ -77,7 +77,7 @@ static void on_answer(mcp_channel *channel, mcp_exchange number, mcp_str message
 {
     static char text[MAX_REPLY];
     (void)channel, (void)number;
-    assert_true(message.len < sizeof text);
+    assert_true(message.len < sizeof(text));
     memcpy(text, message.ptr, message.len);
     text[message.len] = 0;
     const char *id = strstr(text, "\"id\":"), *result = strstr(text, "\"result\":");
@@ -103,7 +103,7 @@ static void send_request(int id)
 static void cancel(int id)
 {
     char message[512];
-    int n = snprintf(message, sizeof message,
+    int n = snprintf(message, sizeof(message),
                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                      "\"requestId\":%d,\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
                      "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
@@ -114,7 +114,7 @@ static void cancel(int id)
 /* `changing`: other answers than the expected ones are no failures. */
 static void open_peer(const mcp_host *host, bool changing)
 {
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     if (peer_open(&p, "t", &(mcp_git_options){.timeout_ms = 60000}, host, NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
     mcp_channel_free(p.channel);
@@ -198,7 +198,7 @@ enum { BEFORE, DURING, AFTER, NEVER };
 
 static void check_cancelled(int when)
 {
-    static const mcp_host host = {.size = sizeof host, .work = hold};
+    static const mcp_host host = {.size = sizeof(host), .work = hold};
     pthread_t thread[AT_ONCE];
     open_peer(&host, false);
     n_waiting = 0;
@@ -233,7 +233,7 @@ static void test_cancelled(void **state)
 /* The peer goes before, and while, its requests are worked at. */
 static void test_peer_gone(void **state)
 {
-    static const mcp_host host = {.size = sizeof host, .work = hold};
+    static const mcp_host host = {.size = sizeof(host), .work = hold};
     pthread_t thread[AT_ONCE];
     (void)state;
     for (int early = 0; early < 2; early++) {

@@ -61,12 +61,12 @@ static void check_patch(const char *rest, const char *command)
     static char want[8192], got[32768];
     size_t len = 0;
     char text[512];
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "cd %s/w && git -c core.quotePath=false diff --no-renames --abbrev=7 %s", top,
              command);
     FILE *f = popen(text, "r");
     assert_non_null(f);
-    len = fread(want, 1, sizeof want - 1, f);
+    len = fread(want, 1, sizeof(want) - 1, f);
     want[len] = 0;
     pclose(f);
     assert_true(len > 0);
@@ -75,7 +75,7 @@ static void check_patch(const char *rest, const char *command)
     assert_int_equal(mcp_json_parse(mcp_str_from(reply), NULL, NULL, &doc, NULL), MCP_OK);
     const mcp_json *contents = mcp_json_get(mcp_json_get(mcp_json_root(doc), "result"), "contents");
     mcp_str found = mcp_json_string(mcp_json_get(mcp_json_at(contents, 0), "text"));
-    snprintf(got, sizeof got, "%.*s", (int)found.len, found.ptr ? found.ptr : reply);
+    snprintf(got, sizeof(got), "%.*s", (int)found.len, found.ptr ? found.ptr : reply);
     mcp_json_free(doc);
     assert_string_equal(got, want);
 }
@@ -152,15 +152,15 @@ static void test_mutations(void **state)
     char path[256];
     uint32_t seed = 3;
     (void)state;
-    snprintf(path, sizeof path, "%s/w/.git/index", top);
+    snprintf(path, sizeof(path), "%s/w/.git/index", top);
     open_repository("w");
     for (int version = 2; version <= 4; version += 2) {
         char command[128];
-        snprintf(command, sizeof command, "cd w; git update-index --index-version %d", version);
+        snprintf(command, sizeof(command), "cd w; git update-index --index-version %d", version);
         sh(command);
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
-        size_t len = fread(good, 1, sizeof good, f);
+        size_t len = fread(good, 1, sizeof(good), f);
         fclose(f);
         for (size_t round = 0; round < 400; round++) {
             seed = seed * 1664525U + 1013904223U;

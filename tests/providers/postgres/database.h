@@ -17,7 +17,7 @@ static mcp_loop *loop;
 static inline int server(const char *verb)
 {
     char command[600];
-    snprintf(command, sizeof command, "'%s/providers/postgres/server' %s %s", MCP_TEST_SOURCE_DIR,
+    snprintf(command, sizeof(command), "'%s/providers/postgres/server' %s %s", MCP_TEST_SOURCE_DIR,
              verb, top);
     int status = system(command);
     return status == -1 ? 1 : status >> 8;
@@ -33,11 +33,11 @@ static inline int make_database(void)
     int rc = server("make");
     if (rc == 0)
         rc = server("start");
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "psql -q -v ON_ERROR_STOP=1 -h %s -U postgres -f '%s/providers/postgres/shop.sql' "
              "postgres >/dev/null",
              top, MCP_TEST_SOURCE_DIR);
-    snprintf(conninfo, sizeof conninfo, "host=%s user=reader dbname=shop", top);
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=reader dbname=shop", top);
     return rc ? rc : system(command) >> 8;
 }
 
@@ -45,7 +45,7 @@ static inline int make_database(void)
 static inline void run_sql(const char *sql)
 {
     char text[160];
-    snprintf(text, sizeof text, "host=%s user=postgres dbname=shop", top);
+    snprintf(text, sizeof(text), "host=%s user=postgres dbname=shop", top);
     PGconn *c = PQconnectdb(text);
     PGresult *r = PQexec(c, sql);
     if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
@@ -56,11 +56,11 @@ static inline void run_sql(const char *sql)
 
 static inline int peer_open(peer *p, mcp_postgres_options *o)
 {
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof(*p));
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
     p->loop = loop;
     int rc = peer_serve(p, mcp_loop_host(loop), NULL);
-    o->size = sizeof *o;
+    o->size = sizeof(*o);
     if (!o->conninfo)
         o->conninfo = conninfo;
     if (rc == MCP_OK)

@@ -11,7 +11,7 @@ static char port[16];
 static inline int read_port(void)
 {
     char path[100];
-    snprintf(path, sizeof path, "%s/port", top);
+    snprintf(path, sizeof(path), "%s/port", top);
     FILE *f = fopen(path, "r");
     int ok = f && fscanf(f, "%15s", port) == 1;
     if (f)
@@ -23,7 +23,7 @@ static inline int read_port(void)
 static inline int write_passwords(void)
 {
     static char path[100];
-    snprintf(path, sizeof path, "%s/passwords", top);
+    snprintf(path, sizeof(path), "%s/passwords", top);
     FILE *f = fopen(path, "w");
     if (!f)
         return 1;
@@ -52,11 +52,11 @@ static inline int make_listening_database(void)
     if (rc)
         return rc;
     setenv("PGPORT", port, 1); /* of the Unix socket too */
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "psql -q -v ON_ERROR_STOP=1 -h %s -U postgres -f '%s/providers/postgres/shop.sql' "
              "postgres >/dev/null",
              top, MCP_TEST_SOURCE_DIR);
-    snprintf(conninfo, sizeof conninfo, "host=%s user=reader dbname=shop", top);
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=reader dbname=shop", top);
     return server("start") || system(command) || write_passwords();
 }
 

@@ -63,7 +63,7 @@ static inline void proxy_accept(proxy *x)
     int fd = accept(x->listener, NULL, NULL);
     int far = socket(AF_INET, SOCK_STREAM, 0);
     x->accepted++;
-    if (x->slam || x->n == PROXY_PAIRS || connect(far, (struct sockaddr *)&to, sizeof to) != 0) {
+    if (x->slam || x->n == PROXY_PAIRS || connect(far, (struct sockaddr *)&to, sizeof(to)) != 0) {
         close(fd);
         close(far);
         return;
@@ -153,7 +153,7 @@ static void *proxy_run(void *arg)
         pthread_mutex_unlock(&x->lock);
         poll(fds, 2 + 2 * n, -1);
         pthread_mutex_lock(&x->lock);
-        if (fds[1].revents && read(x->wake[0], told, sizeof told) < 0)
+        if (fds[1].revents && read(x->wake[0], told, sizeof(told)) < 0)
             break;
         for (size_t i = n; i-- > 0;)
             if (x->cut || !proxy_work(x, &x->pair[i], &fds[2 + 2 * i]))
@@ -171,7 +171,7 @@ static void *proxy_run(void *arg)
 static inline void proxy_start(proxy *x, unsigned short to)
 {
     struct sockaddr_in here = proxy_address(0);
-    socklen_t size = sizeof here;
+    socklen_t size = sizeof(here);
     *x = (proxy){.listener = socket(AF_INET, SOCK_STREAM, 0), .to = to};
     pthread_mutex_init(&x->lock, NULL);
     if (pipe(x->wake) != 0 || bind(x->listener, (struct sockaddr *)&here, size) != 0 ||

@@ -245,19 +245,19 @@ static void check(const exchange *all, size_t n, uint64_t timeout_ms)
 static void test_traps(void **state)
 {
     (void)state;
-    check(trapped, sizeof trapped / sizeof *trapped, 2000);
+    check(trapped, sizeof(trapped) / sizeof(*trapped), 2000);
 }
 
 static void test_values(void **state)
 {
     (void)state;
-    check(kinds_of_values, sizeof kinds_of_values / sizeof *kinds_of_values, 2000);
+    check(kinds_of_values, sizeof(kinds_of_values) / sizeof(*kinds_of_values), 2000);
 }
 
 static void test_beginnings(void **state)
 {
     (void)state;
-    check(beginnings, sizeof beginnings / sizeof *beginnings, 2000);
+    check(beginnings, sizeof(beginnings) / sizeof(*beginnings), 2000);
 }
 
 /* One who may do harm that no rollback undoes runs nothing of strangers'. */
@@ -269,8 +269,8 @@ static void test_mighty_roles(void **state)
         "CREATE ROLE mighty LOGIN IN ROLE pg_execute_server_program"};
     char text[160];
     (void)state;
-    snprintf(text, sizeof text, "host=%s user=mighty dbname=shop", top);
-    for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+    snprintf(text, sizeof(text), "host=%s user=mighty dbname=shop", top);
+    for (size_t i = 0; i < sizeof(makes) / sizeof(*makes); i++) {
         run_sql(makes[i]);
         open_shop((mcp_postgres_options){.conninfo = text});
         check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "Queries are not run"}});
@@ -286,9 +286,9 @@ static void test_torn_passwords(void **state)
         "//reader:s3cret/x@localhost/shop", "//reader:12/s3cret@localhost/shop",
         "//reader:x@s3cret@localhost/shop", "postgresql://reader:s3cret/x@localhost/shop"};
     (void)state;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
         mcp_postgres_options o = {.conninfo = sources[i]};
-        memset(&p, 0, sizeof p);
+        memset(&p, 0, sizeof(p));
         assert_int_equal(peer_open(&p, &o), MCP_EINVAL);
         if (strstr(p.error.text, "s3cret"))
             fail_msg("%s", p.error.text);
@@ -312,15 +312,15 @@ static void test_latin1(void **state)
     (void)state;
     run_sql(
         "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
-    snprintf(text, sizeof text, "host=%s user=postgres dbname=latin client_encoding=UTF8", top);
+    snprintf(text, sizeof(text), "host=%s user=postgres dbname=latin client_encoding=UTF8", top);
     PGconn *c = PQconnectdb(text);
     PQclear(PQexec(c,
                    "CREATE TABLE \"é\"(\"ü\" text PRIMARY KEY, v text); INSERT INTO \"é\" VALUES "
                    "('ß', 'ö'); GRANT SELECT ON \"é\" TO reader"));
     PQfinish(c);
-    snprintf(text, sizeof text, "host=%s user=reader dbname=latin", top);
+    snprintf(text, sizeof(text), "host=%s user=reader dbname=latin", top);
     open_shop((mcp_postgres_options){.conninfo = text});
-    for (size_t i = 0; i < sizeof latin1 / sizeof *latin1; i++)
+    for (size_t i = 0; i < sizeof(latin1) / sizeof(*latin1); i++)
         check_exchange(&p, &latin1[i]);
     peer_close(&p);
 }
@@ -328,7 +328,7 @@ static void test_latin1(void **state)
 static void test_attempts(void **state)
 {
     (void)state;
-    check(attempts, sizeof attempts / sizeof *attempts, 1000);
+    check(attempts, sizeof(attempts) / sizeof(*attempts), 1000);
 }
 
 /* The next `"uri":"..."` of a text in which quotes are escaped or not, from `at` on. */
@@ -352,14 +352,14 @@ static void test_uris(void **state)
     (void)state;
     open_shop((mcp_postgres_options){.timeout_ms = 2000});
     strcpy(list, ask_and_wait(&p, LIST, ""));
-    for (const char *at = list; (at = next_uri(at, uri, sizeof uri)); n++) {
+    for (const char *at = list; (at = next_uri(at, uri, sizeof(uri))); n++) {
         if (strstr(uri, "public/failing/rows") || strstr(uri, "public/breaking/rows"))
             continue;
         strcpy(page, ask_and_wait(&p, READ, uri));
         if (strstr(page, "\"error\""))
             fail_msg("%s: %.500s", uri, page);
         for (const char *in = page;
-             strstr(uri, "/rows\"") && (in = next_uri(in, inner, sizeof inner));) {
+             strstr(uri, "/rows\"") && (in = next_uri(in, inner, sizeof(inner)));) {
             const char *reply = ask_and_wait(&p, READ, inner);
             if (strstr(reply, "\"error\""))
                 fail_msg("%s: %.500s", inner, reply);
@@ -399,13 +399,13 @@ static void test_vanishing(void **state)
     char text[160];
     pthread_t thread;
     (void)state;
-    snprintf(text, sizeof text, "host=%s user=postgres dbname=shop", top);
+    snprintf(text, sizeof(text), "host=%s user=postgres dbname=shop", top);
     PGconn *c = PQconnectdb(text);
     open_shop((mcp_postgres_options){0});
     atomic_store(&stop, false);
     assert_int_equal(pthread_create(&thread, NULL, come_and_go, c), 0);
     for (int round = 0; round < 60; round++)
-        for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++)
             check_exchange(&p, &reads[i]);
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
@@ -438,9 +438,9 @@ static void test_news(void **state)
               "\"notifications\":{\"resourcesListChanged\":true,\"resourceSubscriptions\":["
               "\"postgres://shop/public/open_sales\"]}");
     settle();
-    snprintf(text, sizeof text, "host=%s user=postgres dbname=shop", top);
+    snprintf(text, sizeof(text), "host=%s user=postgres dbname=shop", top);
     PGconn *c = PQconnectdb(text); /* whose table of its own stays while it is looked */
-    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
+    for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++) {
         PGresult *r = PQexec(c, silent[i]);
         if (PQresultStatus(r) != PGRES_COMMAND_OK)
             fail_msg("%s: %s", silent[i], PQerrorMessage(c));
@@ -451,7 +451,7 @@ static void test_news(void **state)
             fail_msg("%s: told", silent[i]);
     }
     PQfinish(c);
-    for (size_t i = 0; i < sizeof loud / sizeof *loud; i++) {
+    for (size_t i = 0; i < sizeof(loud) / sizeof(*loud); i++) {
         run_sql(loud[i]);
         if (!run_until(&p, &p.updates, 1, 5000) || !run_until(&p, &p.changes, 1, 5000))
             fail_msg("%s: not told", loud[i]);

@@ -59,15 +59,15 @@ static void test_shares(void **state)
     (void)state;
     run_sql("CREATE VIEW slow AS SELECT pg_sleep(60)::text AS t, 1 AS x");
     run_sql("GRANT SELECT ON slow TO reader");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         open_shop((mcp_postgres_options){.timeout_ms = 60000, .connections = cases[i].connections});
         for (int k = 0; k < 12; k++)
             peer_send(&p, 10 + k, CALL, SQL("SELECT pg_sleep(60)"));
         for (int k = 0; cases[i].views && k < 12; k++)
             peer_send(&p, 30 + k, READ, URI("public/slow/rows"));
-        all_answered(by_key, sizeof by_key / sizeof *by_key);
+        all_answered(by_key, sizeof(by_key) / sizeof(*by_key));
         if (!cases[i].views)
-            all_answered(pages, sizeof pages / sizeof *pages);
+            all_answered(pages, sizeof(pages) / sizeof(*pages));
         assert_int_equal(p.replies, 0);
         close_shop();
     }
@@ -125,7 +125,7 @@ static void test_large(void **state)
     assert_true(peak_of(READ, URI("public/larger/rows?limit=1000"), "next") < base + ROOM);
     size_t first = 0;
     for (int offset = 0; offset < 100000; offset += 1000) {
-        snprintf(params, sizeof params, URI("public/large/rows?limit=1000&offset=%d"), offset);
+        snprintf(params, sizeof(params), URI("public/large/rows?limit=1000&offset=%d"), offset);
         size_t peak = peak_of(READ, params, "\\\"rows\\\":[[");
         if (!first)
             first = peak;
@@ -146,7 +146,7 @@ static void test_many(void **state)
             "many_%s TO reader', i); END LOOP; END $$");
     open_shop((mcp_postgres_options){.timeout_ms = 60000});
     for (int i = 0; i < 3000; i++) {
-        snprintf(params, sizeof params, URI("public/many_%d/row/%d"), 1 + i % 300, 1 + i / 300);
+        snprintf(params, sizeof(params), URI("public/many_%d/row/%d"), 1 + i % 300, 1 + i / 300);
         check_exchange(&p, &(exchange){READ, params, {"\\\"t\\\":"}});
         if (i == 1000)
             first = heap();

@@ -43,7 +43,7 @@ static mcp_json_doc *saved;
 static int open_all(void)
 {
     mcp_allocator a = failalloc_allocator(&ours);
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
     p.loop = loop;
     int rc = peer_serve(&p, mcp_loop_host(loop), &a);
@@ -116,7 +116,7 @@ static bool try_one(const exchange *e, size_t at, bool lost)
 static void test_asking(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)
         for (size_t at = 1; try_one(&tried[i], at, false); at++)
             ;
 }

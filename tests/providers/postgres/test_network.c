@@ -17,7 +17,7 @@ static void open_both(const char *words, mcp_postgres_options o)
     char text[200];
     mcp_error error = {0};
     proxy_freeze(&net, false);
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "host=127.0.0.1 port=%u dbname=shop user=reader connect_timeout=2 %s", net.port,
              words);
     o.conninfo = text;
@@ -96,7 +96,7 @@ static void set_trap(const phase *ph)
 static void test_phases(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+    for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
         const phase *ph = &phases[i];
         print_message("# %s\n", ph->name);
         open_both(ph->words, (mcp_postgres_options){.timeout_ms = 300});
@@ -124,11 +124,11 @@ static void test_mounting(void **state)
     mcp_json_doc *doc = NULL;
     (void)state;
     mcp_json_parse(mcp_str_from("[{\"name\":\"q\",\"sql\":\"SELECT 1\"}]"), NULL, NULL, &doc, NULL);
-    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
         char text[160];
         mcp_postgres_options o = {
             .conninfo = text, .name = "shop", .timeout_ms = 300, .queries = mcp_json_root(doc)};
-        snprintf(text, sizeof text,
+        snprintf(text, sizeof(text),
                  "host=127.0.0.1 port=%u dbname=shop user=reader connect_timeout=2 sslmode=disable",
                  net.port);
         proxy_freeze(&net, false);
@@ -254,7 +254,7 @@ static void test_cancel(void **state)
     for (int i = 0; i < 10; i++)
         mcp_loop_step(loop, 10);
     for (int i = 0; i < 6; i++) {
-        int n = snprintf(cancel, sizeof cancel,
+        int n = snprintf(cancel, sizeof(cancel),
                          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                          "\"requestId\":%d}}",
                          70 + i);
@@ -269,9 +269,9 @@ static void test_cancel(void **state)
 static void test_close(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+    for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
         char words[100];
-        snprintf(words, sizeof words, "%s connect_timeout=60", phases[i].words);
+        snprintf(words, sizeof(words), "%s connect_timeout=60", phases[i].words);
         open_both(words, (mcp_postgres_options){.timeout_ms = 60000});
         if (phases[i].begun)
             works_again();

@@ -256,7 +256,7 @@ static void test_exchanges(void **state)
 {
     (void)state;
     open_shop((mcp_postgres_options){0});
-    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+    for (size_t i = 0; i < sizeof(exchanges) / sizeof(*exchanges); i++)
         check_exchange(&p, &exchanges[i]);
     peer_close(&p);
 }
@@ -265,7 +265,7 @@ static void test_attacks(void **state)
 {
     (void)state;
     open_shop((mcp_postgres_options){.timeout_ms = 1000});
-    for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+    for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
         check_exchange(&p, &attacks[i]);
     peer_close(&p);
 }
@@ -275,7 +275,7 @@ static void test_superuser(void **state)
 {
     char text[160];
     (void)state;
-    snprintf(text, sizeof text, "host=%s user=postgres dbname=shop", top);
+    snprintf(text, sizeof(text), "host=%s user=postgres dbname=shop", top);
     open_shop((mcp_postgres_options){.conninfo = text});
     check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "superuser"}});
     check_exchange(&p, &(exchange){READ, URI("public/hidden/row/1"), {"\\\"x\\\":1"}});
@@ -429,10 +429,10 @@ static void test_refused(void **state)
                  {"host=%s password=s3cret user", "cannot be read"},
                  {"//reader:s3cret@%s:x:y/shop", "cannot be read"}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[200];
         mcp_postgres_options o = {.conninfo = text};
-        snprintf(text, sizeof text, cases[i].conninfo, i < 3 ? top : "[::1");
+        snprintf(text, sizeof(text), cases[i].conninfo, i < 3 ? top : "[::1");
         assert_true(peer_open(&p, &o) < 0);
         if (!strstr(p.error.text, cases[i].says) || strstr(p.error.text, "s3cret"))
             fail_msg("%s: %s", text, p.error.text);
@@ -463,7 +463,7 @@ static void test_memory(void **state)
     run_sql("GRANT SELECT ON many TO reader");
     open_shop((mcp_postgres_options){0});
     for (int i = 1; i <= 10000; i++) {
-        snprintf(uri, sizeof uri, URI("public/many/row/%d"), i);
+        snprintf(uri, sizeof(uri), URI("public/many/row/%d"), i);
         assert_null(strstr(ask_and_wait(&p, READ, uri), "\"error\""));
         if (i == 2000)
             first = resident_kib();

@@ -41,7 +41,7 @@ static int open_way(const way *w)
 {
     char words[300];
     mcp_postgres_options o = {.conninfo = words, .name = "shop"};
-    snprintf(words, sizeof words, w->words, top);
+    snprintf(words, sizeof(words), w->words, top);
     if (w->password)
         setenv("PGPASSWORD", w->password, 1);
     int rc = peer_open(&p, &o);
@@ -69,7 +69,7 @@ static void check_way(const way *w)
 static void test_ways(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         check_way(&ways[i]);
 }
 
@@ -80,8 +80,8 @@ static void test_sizes(void **state)
     (void)state;
     assert_int_equal(open_way(&ways[0]), MCP_OK);
     for (size_t size = 1; size < 60000; size = size * 2 + size % 3) {
-        snprintf(sql, sizeof sql, SQL("SELECT repeat('x', %zu), 'end of %zu'"), size, size);
-        snprintf(wanted, sizeof wanted, "x\",\"end of %zu\"]]", size);
+        snprintf(sql, sizeof(sql), SQL("SELECT repeat('x', %zu), 'end of %zu'"), size, size);
+        snprintf(wanted, sizeof(wanted), "x\",\"end of %zu\"]]", size);
         check_exchange(&p, &(exchange){CALL, sql, {wanted}});
     }
     check_exchange(&p, &(exchange){READ,

@@ -56,7 +56,7 @@ static void test_spellings(void **state)
     postgres_target t;
     char room[1000];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int rc = postgres_uri_parse(mcp_str_from(cases[i].rest), room, &t);
         if ((rc == MCP_OK) != (cases[i].canonical != NULL))
             fail_msg("%s: %d", cases[i].rest, rc);

@@ -80,14 +80,14 @@ static const struct {
 static void bodies_are_taken_apart(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
         char shown[1024];
         prompts_document *d = NULL;
         prompts_fault fault = {0};
         int rc = prompts_parse(mcp_str_from(bodies[i].text), "f.md", NULL, &d, &fault);
         if (rc != MCP_OK)
             fail_msg("%s: %zu: %s", bodies[i].text, fault.line, fault.text);
-        show_pieces(d, shown, sizeof shown);
+        show_pieces(d, shown, sizeof(shown));
         assert_string_equal(shown, bodies[i].pieces);
         prompts_document_unref(d);
     }
@@ -141,15 +141,15 @@ static const struct {
 static void front_matter_is_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++) {
+    for (size_t i = 0; i < sizeof(fronts) / sizeof(*fronts); i++) {
         char text[2048], shown[2048];
         prompts_document *d = NULL;
         prompts_fault fault = {0};
-        snprintf(text, sizeof text, "---\n%s---\nText\n", fronts[i].front);
+        snprintf(text, sizeof(text), "---\n%s---\nText\n", fronts[i].front);
         int rc = prompts_parse(mcp_str_from(text), "file.md", NULL, &d, &fault);
         if (rc != MCP_OK)
             fail_msg("%s: %zu: %s", fronts[i].front, fault.line, fault.text);
-        show_front(d, shown, sizeof shown);
+        show_front(d, shown, sizeof(shown));
         assert_string_equal(shown, fronts[i].shown);
         prompts_document_unref(d);
     }
@@ -233,7 +233,7 @@ static const struct {
 static void faults_have_their_line(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
         prompts_document *d = NULL;
         prompts_fault fault = {0};
         int rc = prompts_parse(mcp_str_from(faults[i].text), "f.md", NULL, &d, &fault);
@@ -333,7 +333,7 @@ static void what_looks_the_same(void **state)
     prompts_document *a, *b;
     prompts_fault fault;
     assert_int_equal(prompts_parse(mcp_str_from(everything), "f.md", NULL, &a, &fault), MCP_OK);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         assert_int_equal(prompts_parse(mcp_str_from(others[i].text), "f.md", NULL, &b, &fault), 0);
         assert_int_equal(prompts_document_same_entry(a, b), others[i].same);
         prompts_document_unref(b);
@@ -345,7 +345,7 @@ static void what_looks_the_same(void **state)
 static void every_prefix(void **state)
 {
     (void)state;
-    for (size_t len = 0; len < sizeof everything; len++) {
+    for (size_t len = 0; len < sizeof(everything); len++) {
         char *exact = malloc(len ? len : 1);
         memcpy(exact, everything, len);
         prompts_document *d = NULL;

@@ -24,7 +24,7 @@ static void expect(const prompts_folder *f, const char *files)
     for (size_t i = 0; i < f->count; i++) {
         const prompts_entry *e = &f->entries[i];
         const char *form = !e->wrong ? "%s " : e->doc ? "(%s) " : "%s! ";
-        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), form, e->file);
+        snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), form, e->file);
     }
     assert_string_equal(shown, files);
 }
@@ -133,7 +133,7 @@ static void the_first_thousand(void **state)
     (void)state;
     tree_make(&t);
     for (unsigned i = 0; i < PROMPTS_MAX_FILES + 5; i++) {
-        snprintf(name, sizeof name, "p%04u.md", (i * 7919u) % (PROMPTS_MAX_FILES + 5));
+        snprintf(name, sizeof(name), "p%04u.md", (i * 7919u) % (PROMPTS_MAX_FILES + 5));
         tree_file(&t, name, "x");
     }
     prompts_folder *f = read_folder(&t, NULL);

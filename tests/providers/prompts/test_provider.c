@@ -28,7 +28,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         p->notices += memmem(message.ptr, message.len, "prompts/list_changed", 20) != NULL;
         return;
     }
-    size_t len = message.len < sizeof p->reply ? message.len : sizeof p->reply - 1;
+    size_t len = message.len < sizeof(p->reply) ? message.len : sizeof(p->reply) - 1;
     memcpy(p->reply, message.ptr, len);
     p->reply[len] = 0;
 }
@@ -67,8 +67,8 @@ static int read_large(mcp_request *req, mcp_str uri, const mcp_uri_match *match,
 {
     (void)uri, (void)match, (void)user;
     static char large[9 << 20];
-    memset(large, 'a', sizeof large);
-    return mcp_reply_str(req, (mcp_str){large, sizeof large}, NULL);
+    memset(large, 'a', sizeof(large));
+    return mcp_reply_str(req, (mcp_str){large, sizeof(large)}, NULL);
 }
 
 static const struct {
@@ -93,7 +93,7 @@ static void make_server(peer *p, const mcp_host *host, const mcp_allocator *allo
                                                 .host = host, .allocator = alloc),
                                     &p->server, &error),
                      MCP_OK);
-    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+    for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++)
         assert_int_equal(mcp_server_add_resource(
                              p->server,
                              MCP_OPTIONS(mcp_resource, .uri = resources[i].uri, .name = "r",
@@ -133,7 +133,7 @@ static void close_peer(peer *p)
 
 static peer *new_peer(void)
 {
-    peer *p = calloc(1, sizeof *p);
+    peer *p = calloc(1, sizeof(*p));
     tree_make(&p->folder);
     return p;
 }
@@ -148,7 +148,7 @@ static const char *send_text(peer *p, const char *message)
 static const char *ask(peer *p, const char *method, const char *params)
 {
     char message[4096];
-    snprintf(message, sizeof message,
+    snprintf(message, sizeof(message),
              "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{\"_meta\":{"
              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
              "\"io.modelcontextprotocol/clientCapabilities\":{}}%s%s}}",
@@ -160,7 +160,7 @@ static const char *ask(peer *p, const char *method, const char *params)
 static const char *get(peer *p, const char *name, const char *arguments)
 {
     char params[2048];
-    snprintf(params, sizeof params, "\"name\":\"%s\",\"arguments\":{%s}", name, arguments);
+    snprintf(params, sizeof(params), "\"name\":\"%s\",\"arguments\":{%s}", name, arguments);
     return ask(p, "prompts/get", params);
 }
 
@@ -254,11 +254,11 @@ static const struct {
 static void what_is_got(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof gets / sizeof *gets; i++) {
+    for (size_t i = 0; i < sizeof(gets) / sizeof(*gets); i++) {
         char text[1024];
         peer *p = new_peer();
         bool front = strncmp(gets[i].file, "---", 3) == 0;
-        snprintf(text, sizeof text, "%s%s",
+        snprintf(text, sizeof(text), "%s%s",
                  front ? "" : "---\narguments:\n  - name: x\n  - name: y\n---\n", gets[i].file);
         tree_file(&p->folder, "p.md", text);
         open_peer(p);
@@ -529,7 +529,7 @@ static void a_folder_that_is_replaced(void **state)
     (void)state;
     tree_file(&p->folder, "a.md", "a");
     open_peer(p);
-    snprintf(old, sizeof old, "%s-old", p->folder.path);
+    snprintf(old, sizeof(old), "%s-old", p->folder.path);
     assert_int_equal(rename(p->folder.path, old), 0);
     wait_a_little(p, 120);
     assert_int_equal(p->host.warnings, 1);

@@ -21,7 +21,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
     int rc = search_needle_new(&o, NULL, &n, why);
     size_t begin, end, from = 0, len = 0;
     if (rc != MCP_OK) {
-        snprintf(found, sizeof found, "%d %s", rc, why);
+        snprintf(found, sizeof(found), "%d %s", rc, why);
         return found;
     }
     *found = 0;
@@ -32,7 +32,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
     s.ptr = exact;
     while ((rc = search_needle_find(n, s, from, NULL, NULL, &begin, &end)) == MCP_OK) {
         assert_true(from <= begin && begin <= end && end <= s.len);
-        len += (size_t)snprintf(found + len, sizeof found - len, "%s%zu[%.*s]", len ? "," : "",
+        len += (size_t)snprintf(found + len, sizeof(found) - len, "%s%zu[%.*s]", len ? "," : "",
                                 begin, (int)(end - begin), exact + begin);
         const char *lf = memchr(exact + begin, '\n', s.len - begin);
         from = lf ? (size_t)(lf - exact) + 1 : s.len;
@@ -40,7 +40,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
     free(exact);
     search_needle_free(n);
     if (rc != MCP_ENOTFOUND)
-        snprintf(found, sizeof found, "%d", rc);
+        snprintf(found, sizeof(found), "%d", rc);
     return found;
 }
 
@@ -86,7 +86,7 @@ static const struct {
 static void test_finds(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof finds / sizeof *finds; i++) {
+    for (size_t i = 0; i < sizeof(finds) / sizeof(*finds); i++) {
         const char *found =
             find_all(finds[i].needle, finds[i].regex, finds[i].ignore_case, finds[i].text);
         if (strcmp(found, finds[i].found) != 0)
@@ -98,7 +98,7 @@ static void test_limits(void **state)
 {
     char text[SEARCH_NEEDLE_MAX + 2];
     (void)state;
-    memset(text, 'a', sizeof text);
+    memset(text, 'a', sizeof(text));
     text[SEARCH_NEEDLE_MAX] = 0;
     assert_string_equal(find_all(text, true, false, "b"), "");
     text[SEARCH_NEEDLE_MAX] = 'a';
@@ -124,14 +124,14 @@ static void test_stop(void **state)
     char why[200], text[2000];
     size_t begin, end, left = 3;
     (void)state;
-    memset(text, '\n', sizeof text);
+    memset(text, '\n', sizeof(text));
     assert_int_equal(search_needle_new(&o, NULL, &n, why), MCP_OK);
     assert_int_equal(
-        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof(text)}, 0, count_down, &left, &begin, &end),
         MCP_ECANCELLED);
     left = 1000;
     assert_int_equal(
-        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof(text)}, 0, count_down, &left, &begin, &end),
         MCP_ENOTFOUND);
     search_needle_free(n);
 }
@@ -146,10 +146,10 @@ static void test_long_line(void **state)
     char why[200];
     size_t begin, end, left = 1;
     (void)state;
-    memset(text, 'a', sizeof text);
+    memset(text, 'a', sizeof(text));
     assert_int_equal(search_needle_new(&slow, NULL, &n, why), MCP_OK);
     assert_int_equal(
-        search_needle_find(n, (mcp_str){text, sizeof text}, 0, count_down, &left, &begin, &end),
+        search_needle_find(n, (mcp_str){text, sizeof(text)}, 0, count_down, &left, &begin, &end),
         MCP_ECANCELLED);
     search_needle_free(n);
     assert_int_equal(search_needle_new(&end_of_line, NULL, &n, why), MCP_OK);

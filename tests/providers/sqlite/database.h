@@ -26,7 +26,7 @@ static inline void make_database(const char *sql)
 {
     strcpy(top, "/tmp/mcp-sqlite-XXXXXX");
     assert_non_null(mkdtemp(top));
-    snprintf(path, sizeof path, "%s/shop.db", top);
+    snprintf(path, sizeof(path), "%s/shop.db", top);
     run_sql(sql);
 }
 
@@ -35,7 +35,7 @@ static inline void remove_database(void)
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     char name[128];
     for (size_t i = 0; i < 4; i++) {
-        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        snprintf(name, sizeof(name), "%s%s", path, endings[i]);
         unlink(name);
     }
     rmdir(top);
@@ -45,7 +45,7 @@ static inline int peer_open(peer *p, mcp_sqlite_options *o, const mcp_host *host
                             const mcp_allocator *alloc)
 {
     int rc = peer_serve(p, host, alloc);
-    o->size = sizeof *o;
+    o->size = sizeof(*o);
     if (!o->path)
         o->path = path;
     if (rc == MCP_OK)

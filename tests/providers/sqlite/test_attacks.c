@@ -11,7 +11,7 @@ static peer p;
 
 static void open_shop(mcp_sqlite_options o)
 {
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     if (peer_open(&p, &o, NULL, NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
 }
@@ -24,7 +24,7 @@ static void check(const exchange *all, size_t n, mcp_sqlite_options o)
     peer_close(&p);
 }
 
-#define CHECK(all, ...) check(all, sizeof(all) / sizeof *(all), (mcp_sqlite_options){__VA_ARGS__})
+#define CHECK(all, ...) check(all, sizeof(all) / sizeof(*(all)), (mcp_sqlite_options){__VA_ARGS__})
 
 static const char schema[] =
     "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'Ada');"
@@ -147,16 +147,16 @@ static void test_functions(void **state)
                                         "replace(?1, ?2, NULL)",
                                         "trim(NULL, ?2)",
                                         "instr(12345, 34)"};
-    enum { PIECES = sizeof pieces / sizeof *pieces, ALL = PIECES * PIECES * PIECES };
+    enum { PIECES = sizeof(pieces) / sizeof(*pieces), ALL = PIECES * PIECES * PIECES };
     sqlite3 *db[2];
     (void)state;
     for (int i = 0; i < 2; i++)
         assert_int_equal(sqlite3_open(":memory:", &db[i]), SQLITE_OK);
     assert_int_equal(sqlite_functions_install(db[1], NULL), SQLITE_OK);
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < sizeof(calls) / sizeof(*calls); c++) {
         char sql[100];
         sqlite3_stmt *stmt[2];
-        snprintf(sql, sizeof sql, "SELECT quote(%s)", calls[c]);
+        snprintf(sql, sizeof(sql), "SELECT quote(%s)", calls[c]);
         for (int i = 0; i < 2; i++)
             assert_int_equal(sqlite3_prepare_v2(db[i], sql, -1, &stmt[i], NULL), SQLITE_OK);
         for (int n = 0; n < ALL; n++) {
@@ -210,8 +210,8 @@ static void test_fifos(void **state)
     open_shop((mcp_sqlite_options){.timeout_ms = 500});
     check_exchange(&p, &row);
     for (size_t i = 0; i < 3; i++) {
-        snprintf(name, sizeof name, "%s%s", path, endings[i]);
-        snprintf(aside, sizeof aside, "%s.aside", path);
+        snprintf(name, sizeof(name), "%s%s", path, endings[i]);
+        snprintf(aside, sizeof(aside), "%s.aside", path);
         if (!*endings[i])
             assert_int_equal(rename(name, aside), 0);
         assert_int_equal(mkfifo(name, 0600), 0);
@@ -230,8 +230,8 @@ static void test_fifos(void **state)
 static void run(const char *command)
 {
     char line[600];
-    int n = snprintf(line, sizeof line, "cd %s && %s", top, command);
-    assert_true(n > 0 && (size_t)n < sizeof line);
+    int n = snprintf(line, sizeof(line), "cd %s && %s", top, command);
+    assert_true(n > 0 && (size_t)n < sizeof(line));
     if (system(line) != 0)
         fail_msg("%s", line);
 }
@@ -240,7 +240,7 @@ static void run(const char *command)
 static void try_row(const exchange *row)
 {
     mcp_sqlite_options o = {.timeout_ms = 500};
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     if (peer_open(&p, &o, NULL, NULL) == MCP_OK)
         check_exchange(&p, row);
     peer_close(&p);
@@ -345,9 +345,9 @@ static void test_tampered(void **state)
         }
         store(bad, n % 10 == 9 ? size - 4096 * (size_t)(n % 7) - 100 : size);
         mcp_sqlite_options o = {.timeout_ms = 200};
-        memset(&p, 0, sizeof p);
+        memset(&p, 0, sizeof(p));
         if (peer_open(&p, &o, NULL, NULL) == MCP_OK)
-            for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+            for (size_t i = 0; i < sizeof(any) / sizeof(*any); i++)
                 check_exchange(&p, &any[i]);
         peer_close(&p);
     }

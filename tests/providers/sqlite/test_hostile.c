@@ -11,7 +11,7 @@ static peer p;
 
 static void begin(mcp_sqlite_options o)
 {
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     assert_int_equal(mcp_loop_new(NULL, &p.loop, NULL), MCP_OK);
     if (peer_open(&p, &o, mcp_loop_host(p.loop), NULL) != MCP_OK)
         fail_msg("%s", p.error.text);
@@ -76,7 +76,7 @@ static void test_slow_columns(void **state)
     (void)state;
     make_slow();
     begin((mcp_sqlite_options){.timeout_ms = 150});
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
         int64_t from = now();
         assert_false(answered_here(READ, asked[i]));
         peer_send(&p, 2, READ, URI("item/row/1"));
@@ -102,7 +102,7 @@ static void test_slow_calls(void **state)
     (void)state;
     make_slow();
     begin((mcp_sqlite_options){.timeout_ms = 100});
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
         int64_t from = now();
         assert_false(answered_here(CALL, asked[i]));
         wait_for_it(asked[i], "took too long");
@@ -265,7 +265,7 @@ static void test_long_log(void **state)
     run_sql("PRAGMA journal_mode = WAL");
     begin((mcp_sqlite_options){0});
     check_here(READ, URI("item/row/1"), "Ada");
-    snprintf(name, sizeof name, "%s-wal", path);
+    snprintf(name, sizeof(name), "%s-wal", path);
     fclose(fopen(name, "w"));
     assert_int_equal(truncate(name, 64 << 20), 0);
     check_far(READ, URI("item/row/1"), "Ada");
@@ -277,7 +277,7 @@ static void test_long_log(void **state)
 static void rename_over(void)
 {
     char command[500];
-    snprintf(command, sizeof command, "cp %s %s.new && mv %s.new %s", path, path, path, path);
+    snprintf(command, sizeof(command), "cp %s %s.new && mv %s.new %s", path, path, path, path);
     assert_int_equal(system(command), 0);
 }
 
@@ -290,7 +290,7 @@ static void test_no_descriptors(void **state)
         int left = -3; /* the connection of the mount is closed first */
         run_sql(modes[i]);
         for (bool read = false; !read && left < 8; left++) {
-            memset(&p, 0, sizeof p);
+            memset(&p, 0, sizeof(p));
             assert_int_equal(peer_open(&p, &(mcp_sqlite_options){0}, NULL, NULL), MCP_OK);
             rename_over(); /* what is open already is another file */
             nofiles_begin(left);

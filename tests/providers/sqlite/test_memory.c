@@ -116,7 +116,7 @@ static bool try_one(const exchange *e, failalloc *which, size_t at)
 /* What opening takes is tried once, with the first request; with the others what they take themselves. */
 static void try_all(failalloc *which, size_t step)
 {
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)
         for (size_t at = i ? opening : 1; !try_one(&tried[i], which, at); at += step)
             ;
 }

@@ -71,7 +71,7 @@ static void make_text(unsigned *seed, char *to, bool plain)
     while (n--)
         strcat(to, plain && next_number(seed) % 4
                        ? pieces[next_number(seed) % 5]
-                       : pieces[next_number(seed) % (sizeof pieces / sizeof *pieces)]);
+                       : pieces[next_number(seed) % (sizeof(pieces) / sizeof(*pieces))]);
 }
 
 typedef struct both {
@@ -135,13 +135,13 @@ static void test_same(void **state)
     char text[2][10 * LONGEST];
     (void)state;
     open_both(&b);
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < sizeof(calls) / sizeof(*calls); c++) {
         prepare(&b, calls[c]);
         int n = sqlite3_bind_parameter_count(b.stmt[0]);
         for (int k = 0; k < PAIRS / 5; k++) {
             make_text(&seed, text[0], false);
             make_text(&seed, text[1], true);
-            const char *escape = pieces[next_number(&seed) % (sizeof pieces / sizeof *pieces)];
+            const char *escape = pieces[next_number(&seed) % (sizeof(pieces) / sizeof(*pieces))];
             compare(&b, calls[c], (const char *const[]){text[0], text[1], escape}, n);
             matched +=
                 sqlite3_column_text(b.stmt[1], 0) && *sqlite3_column_text(b.stmt[1], 0) == '1';
@@ -162,14 +162,14 @@ static void test_values(void **state)
     static const char *const calls[] = {"SELECT quote(%s LIKE %s)", "SELECT quote(%s GLOB %s)",
                                         "SELECT quote(%s LIKE %s ESCAPE '\\')",
                                         "SELECT quote('a%%' LIKE %s ESCAPE %s)"};
-    enum { VALUES = sizeof values / sizeof *values };
+    enum { VALUES = sizeof(values) / sizeof(*values) };
     both b;
     (void)state;
     open_both(&b);
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+    for (size_t c = 0; c < sizeof(calls) / sizeof(*calls); c++)
         for (int k = 0; k < VALUES * VALUES; k++) {
             char sql[200];
-            snprintf(sql, sizeof sql, calls[c], values[k % VALUES], values[k / VALUES]);
+            snprintf(sql, sizeof(sql), calls[c], values[k % VALUES], values[k / VALUES]);
             prepare(&b, sql);
             compare(&b, sql, (const char *const[]){"", "", ""}, 0);
             for (int i = 0; i < 2; i++)
@@ -204,7 +204,7 @@ static void test_ends(void **state)
     static const char *const beginnings[] = {"*", "*?", "*[a-b]", "*[^b]*"};
     (void)state;
     memset(text, 'a', LONG);
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++) {
         size_t len = strlen(beginnings[i]);
         int left = 3;
         memset(pattern, 'a', HARD);
@@ -236,7 +236,7 @@ static void test_others(void **state)
     both b;
     (void)state;
     open_both(&b);
-    for (size_t i = 0; sqlite3_libversion_number() >= 3041000 && i < sizeof calls / sizeof *calls;
+    for (size_t i = 0; sqlite3_libversion_number() >= 3041000 && i < sizeof(calls) / sizeof(*calls);
          i++) {
         prepare(&b, calls[i]);
         compare(&b, calls[i], (const char *const[]){"", "", ""}, 0);

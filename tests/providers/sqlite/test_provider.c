@@ -293,7 +293,7 @@ static void test_exchanges(void **state)
     mcp_sqlite_options o = {0};
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+    for (size_t i = 0; i < sizeof(exchanges) / sizeof(*exchanges); i++)
         check_exchange(&p, &exchanges[i]);
     peer_close(&p);
 }
@@ -373,7 +373,7 @@ static void test_attacks(void **state)
                             .max_bytes = 64 << 10}; /* large texts are slow with ASan */
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+    for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
         check_exchange(&p, &attacks[i]);
     assert_non_null(strstr(ask(&p, CALL, SQL("SELECT count(*) FROM customer")), "[[5]]"));
     assert_non_null(strstr(ask(&p, CALL, SQL("PRAGMA user_version")), "[[0]]"));
@@ -418,7 +418,7 @@ static void test_large(void **state)
             "INTO many "
             "SELECT i, printf('%.*c', 1000, 'y') FROM n;");
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+    for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
         check_exchange(&p, &large[i]);
     peer_close(&p);
 }
@@ -439,7 +439,7 @@ static void test_pages(void **state)
     static peer p;
     (void)state;
     for (size_t page = 1; page < 8; page++) {
-        mcp_sqlite_options o = {.path = path, .size = sizeof o};
+        mcp_sqlite_options o = {.path = path, .size = sizeof(o)};
         char cursor[1200] = "", seen[200] = "";
         int entries = 0, pages = 0;
         assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
@@ -463,7 +463,7 @@ static void test_pages(void **state)
             const char *next = strstr(reply, "\"nextCursor\":\"");
             cursor[0] = 0;
             if (next)
-                snprintf(cursor, sizeof cursor, "\"cursor\":\"%.*s\"",
+                snprintf(cursor, sizeof(cursor), "\"cursor\":\"%.*s\"",
                          (int)strcspn(next + 14, "\""), next + 14);
             assert_true(pages < 100);
         } while (cursor[0]);
@@ -544,7 +544,7 @@ static void test_saved(void **state)
     };
     (void)state;
     assert_int_equal(open_json(&p, queries), MCP_OK);
-    for (size_t i = 0; i < sizeof saved / sizeof *saved; i++)
+    for (size_t i = 0; i < sizeof(saved) / sizeof(*saved); i++)
         check_exchange(&p, &saved[i]);
     run_sql("ALTER TABLE customer RENAME TO guest");
     check_exchange(&p, &(exchange){READ,
@@ -576,7 +576,7 @@ static void test_wrong_queries(void **state)
         {"{\"queries\":[{\"sql\":\"SELECT 1\"}]}", "required"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         assert_int_equal(open_json(&p, wrong[i].json), MCP_EINVAL);
         if (!strstr(p.error.text, wrong[i].why))
             fail_msg("%s: %s", wrong[i].json, p.error.text);
@@ -599,27 +599,27 @@ static void test_sources(void **state)
                  {"empty.db", MCP_OK}};
     char file[300];
     (void)state;
-    snprintf(file, sizeof file,
+    snprintf(file, sizeof(file),
              "cd %s && mkdir folder && echo 'no database, but long enough to look like "
              "one at first sight, with a header of 100 bytes' >text.db && : >empty.db",
              top);
     assert_int_equal(system(file), 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        snprintf(file, sizeof file, "%s/%s", top, cases[i].file);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        snprintf(file, sizeof(file), "%s/%s", top, cases[i].file);
         mcp_sqlite_options o = {.path = file};
         assert_int_equal(peer_open(&p, &o, NULL, NULL), cases[i].rc);
         if (cases[i].rc != MCP_OK)
             assert_non_null(strstr(p.error.text, cases[i].file));
         peer_close(&p);
     }
-    snprintf(file, sizeof file, "cd %s && rm -r folder text.db empty.db", top);
+    snprintf(file, sizeof(file), "cd %s && rm -r folder text.db empty.db", top);
     assert_int_equal(system(file), 0);
 }
 
 static void test_two_databases(void **state)
 {
     static peer p;
-    mcp_sqlite_options o = {0}, other = {.size = sizeof other, .path = path};
+    mcp_sqlite_options o = {0}, other = {.size = sizeof(other), .path = path};
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
     assert_int_equal(mcp_sqlite_mount(p.server, &other, &p.error), MCP_EEXIST);
@@ -647,7 +647,7 @@ static void test_tool_names(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         mcp_sqlite_options o = {.name = sources[i].name[0], .tool = sources[i].tool[0]};
-        mcp_sqlite_options other = {.size = sizeof other,
+        mcp_sqlite_options other = {.size = sizeof(other),
                                     .path = path,
                                     .name = sources[i].name[1],
                                     .tool = sources[i].tool[1]};
@@ -680,9 +680,9 @@ static void test_flat(void **state)
     run_sql(sql);
     assert_int_equal(peer_open(&p, &o, NULL, &a), MCP_OK);
     for (int i = 0; i < 10000; i++) {
-        snprintf(params, sizeof params, URI("f%d/row/%d"), i % 11, i / 11 + 1);
+        snprintf(params, sizeof(params), URI("f%d/row/%d"), i % 11, i / 11 + 1);
         const char *reply = ask(&p, READ, params);
-        snprintf(params, sizeof params, "row %d\\\"", i / 11 + 1);
+        snprintf(params, sizeof(params), "row %d\\\"", i / 11 + 1);
         if (!strstr(reply, params))
             fail_msg("%d: %s", i, reply);
         if (i == 100)

@@ -71,7 +71,7 @@ static const struct {
 static void test_cases(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         sqlite_target t;
         char shown[500];
         mcp_str rest = mcp_str_from(cases[i].rest);
@@ -146,7 +146,7 @@ static void test_numbers(void **state)
                    {"1e", false, false},
                    {"-", false, false}};
     (void)state;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         bool is_int = false;
         sqlite3_int64 n;
         double d;

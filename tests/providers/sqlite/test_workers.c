@@ -10,7 +10,7 @@ static peer p;
 
 static void begin(mcp_sqlite_options *o)
 {
-    memset(&p, 0, sizeof p);
+    memset(&p, 0, sizeof(p));
     assert_int_equal(mcp_loop_new(NULL, &p.loop, NULL), MCP_OK);
     assert_int_equal(peer_open(&p, o, mcp_loop_host(p.loop), NULL), MCP_OK);
 }
@@ -25,7 +25,7 @@ static void expect(const char *method, const char *params, const char *has)
 static bool exists(const char *ending)
 {
     char name[128];
-    snprintf(name, sizeof name, "%s%s", path, ending);
+    snprintf(name, sizeof(name), "%s%s", path, ending);
     return access(name, F_OK) == 0;
 }
 
@@ -91,7 +91,7 @@ static void *write_pairs(void *user)
     sqlite3 *db = user;
     for (int i = 0; !atomic_load(&stop); i++) {
         char sql[200];
-        snprintf(sql, sizeof sql, "BEGIN; UPDATE pair SET a = %d; UPDATE pair SET b = %d; COMMIT",
+        snprintf(sql, sizeof(sql), "BEGIN; UPDATE pair SET a = %d; UPDATE pair SET b = %d; COMMIT",
                  i, i);
         if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
             return NULL;
@@ -152,14 +152,14 @@ static void test_empty_log(void **state)
     char name[128], sql[100], has[100];
     (void)state;
     run_sql("PRAGMA journal_mode = WAL");
-    snprintf(name, sizeof name, "%s-wal", path);
+    snprintf(name, sizeof(name), "%s-wal", path);
     fclose(fopen(name, "w"));
     begin(&o);
     expect(READ, URI("pair/row/1"), "\\\"a\\\":1");
     assert_false(exists("-shm"));
     for (int i = 0; i < 20; i++) {
-        snprintf(sql, sizeof sql, "UPDATE pair SET a = %d", i);
-        snprintf(has, sizeof has, "\\\"a\\\":%d,", i);
+        snprintf(sql, sizeof(sql), "UPDATE pair SET a = %d", i);
+        snprintf(has, sizeof(has), "\\\"a\\\":%d,", i);
         run_sql(sql); /* its close checkpoints, and removes the log */
         expect(READ, URI("pair/row/1"), has);
         expect(READ, URI("pair/rows"), "columns");
@@ -176,7 +176,7 @@ static void test_replaced(void **state)
     begin(&o);
     expect(READ, URI("pair/row/1"), "\\\"a\\\":1");
     strcpy(kept, path);
-    snprintf(other, sizeof other, "%s.new", kept);
+    snprintf(other, sizeof(other), "%s.new", kept);
     strcpy(path, other);
     run_sql("CREATE TABLE pair(id INTEGER PRIMARY KEY, z); INSERT INTO pair VALUES (1, 'other')");
     strcpy(path, kept);
@@ -224,7 +224,7 @@ static void test_cancelled(void **state)
 static void listen_to(const char *what)
 {
     char params[300];
-    snprintf(params, sizeof params, "\"notifications\":{%s}", what);
+    snprintf(params, sizeof(params), "\"notifications\":{%s}", what);
     ask(&p, "subscriptions/listen", params);
     p.updates = p.changes = 0;
 }
