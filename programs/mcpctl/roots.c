@@ -140,7 +140,8 @@ static int tell(session *s)
     for (size_t i = 0; rc == MCP_OK && i < paths->count; i++) {
         rc = words_add(&uris, uri_of(paths->items[i])) ? MCP_OK : MCP_ENOMEM;
         if (rc == MCP_OK)
-            list[i] = (mcp_root){.uri = uris.items[i], .name = name_of(paths->items[i])};
+            list[i] = (mcp_root){
+                .size = sizeof(*list), .uri = uris.items[i], .name = name_of(paths->items[i])};
     }
     if (rc == MCP_OK)
         rc = mcp_client_set_roots(s->client, list, paths->count);
