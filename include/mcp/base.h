@@ -1,10 +1,10 @@
-/* mcp/base.h: what every other public header stands on: strings, memory, errors, version.
+/* mcp/base.h: the basis of all other public headers: strings, memory, errors, version.
  *
- * Nothing in libmcp logs, prints, reads the environment, installs signal handlers or keeps globals.
+ * libmcp never logs, prints, reads the environment, installs signal handlers or keeps global state.
  * A function that can fail returns an int: MCP_OK (or a positive outcome that its comment names) or
- * a negative MCP_E* code. An out parameter named `ret` is written only on success. An `mcp_error` says
- * why a call failed, and is empty after one that did not; it lives in the caller's memory, nothing is
- * thread-local. NULL where something is required is MCP_EINVAL.
+ * a negative MCP_E* code. An out parameter named `ret` is written only on success. An `mcp_error`
+ * says why a call failed and is empty after a call that succeeded. It lives in the caller's memory;
+ * nothing is thread-local. NULL for a required argument is MCP_EINVAL.
  */
 #ifndef MCP_BASE_H
 #define MCP_BASE_H
@@ -34,26 +34,27 @@ extern "C" {
 
 /* The version of the library that is running, "0.1.0"; static storage. */
 MCP_API const char *mcp_version(void);
-/* The revisions of the protocol that it speaks, the newest first: "2026-07-28"; NULL: no more. Static storage. */
+/* The i-th protocol revision that the library supports, newest first, for example "2026-07-28";
+ * NULL past the end. Static storage. */
 MCP_API const char *mcp_revision(size_t i);
 
-/* ---- strings ---------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* A borrowed run of bytes; not NUL-terminated unless its origin says so. `ptr` may be NULL only when
- * `len` is 0. Passed by value. */
+/* A borrowed run of bytes, not NUL-terminated unless the function that returns it says so. `ptr`
+ * may be NULL only if `len` is 0. Passed by value. */
 typedef struct mcp_str {
     const char *ptr;
     size_t len;
 } mcp_str;
 
-/* A mcp_str of a string literal, at compile time. */
+/* Makes a mcp_str of a string literal, at compile time. */
 #ifdef __cplusplus
 #define MCP_STR(literal) (mcp_str{"" literal, sizeof(literal) - 1})
 #else
 #define MCP_STR(literal) ((mcp_str){"" literal, sizeof(literal) - 1})
 #endif
 
-/* A mcp_str over a NUL-terminated string; NULL gives the empty string. */
+/* Makes a mcp_str that points to a NUL-terminated string; NULL gives the empty string. */
 static inline mcp_str mcp_str_from(const char *s)
 {
     mcp_str r = {s, s ? strlen(s) : 0};
@@ -65,12 +66,13 @@ static inline bool mcp_str_eq(mcp_str a, mcp_str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Where an object takes its memory. All three are required. They follow malloc, realloc and free:
- * NULL means that there is none, and is reported as MCP_ENOMEM, never with abort(). `release` gets
- * NULL too. The struct is copied; `user` must outlive every object made with it. With worker threads, and
- * where other threads post (mcp/provider.h), they are called from any thread, also at the same time. */
+/* The memory functions of an object. All three are required and behave like malloc, realloc and
+ * free. NULL means out of memory, which is reported as MCP_ENOMEM and never with abort(). `release`
+ * must accept NULL. The struct is copied; `user` must outlive every object that uses it. If the
+ * program uses worker threads or posts from other threads (mcp/provider.h), the functions are
+ * called from any thread, possibly concurrently. */
 typedef struct mcp_allocator {
     void *(*allocate)(size_t size, void *user);
     void *(*resize)(void *ptr, size_t size, void *user);
@@ -78,10 +80,10 @@ typedef struct mcp_allocator {
     void *user;
 } mcp_allocator;
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* The one list of our own failures; names and texts are made from it. What the peer is told is a
- * different matter: see mcp_reply_fail() in mcp/request.h. */
+/* All error codes of the library, from which their names and texts are generated. The errors that a
+ * peer receives are separate: see mcp_reply_fail() in mcp/request.h. */
 #define MCP_ERROR_MAP(X)                              \
     X(ENOMEM, 1, "out of memory")                     \
     X(EINVAL, 2, "invalid argument")                  \
@@ -102,7 +104,7 @@ typedef struct mcp_allocator {
 
 /* What functions return, as an int. */
 typedef enum mcp_outcome {
-    /* Not failures; each function names those that it can return. */
+    /* Positive outcomes. Each function documents the ones that it can return. */
     MCP_OK = 0,
     MCP_PENDING = 1,
     MCP_INPUT_REQUIRED = 2,
@@ -117,22 +119,23 @@ typedef enum mcp_outcome {
 MCP_API const char *mcp_error_name(int code);
 MCP_API const char *mcp_error_text(int code);
 
-/* Why a call failed, for a person. Owned by the caller, who may pass NULL where he does not care.
- * `offset` is a byte offset into the input that was bad, where one makes sense, else 0. `text` is
- * one sentence without a full stop, NUL-terminated, cut at a UTF-8 boundary when it is too long. After a
- * call that succeeds `code` is MCP_OK and `text` is empty. */
+/* Describes why a call failed, in words for a person. It belongs to the caller, who may pass NULL
+ * if it is not needed. `offset` is the byte offset of the error in the input where that makes
+ * sense, else 0. `text` is one sentence without a full stop, NUL-terminated; a text that is too
+ * long is cut at a UTF-8 boundary. After a successful call `code` is MCP_OK and `text` is empty. */
 typedef struct mcp_error {
     int code;
     size_t offset;
     char text[256];
 } mcp_error;
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
-/* Every option or descriptor struct begins with `size`; zero in any other field is its default, and
- * fields are only ever appended, so that a program built against an older header keeps working. A `size`
- * that is not set is MCP_EINVAL. In an array each element has the same `size`. In a struct that the library
- * hands out `size` says which fields it knows. docs/api-stability.md has the whole promise.
+/* Every option or descriptor struct begins with `size`. Zero in any other field selects its
+ * default. Fields are only ever appended, so that a program built against an older header keeps
+ * working. An unset `size` is MCP_EINVAL. All elements of an array have the same `size`. In a
+ * struct that the library hands out, `size` tells which fields the library knows.
+ * docs/api-stability.md has the complete guarantees.
  *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
 #ifndef __cplusplus
 #define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
@@ -143,11 +146,11 @@ typedef struct mcp_error {
 
 /* ---- C++ -------------------------------------------------------------------------------------- */
 
-/* No exception may leave a function that is called by the library: what lies in between is C. */
+/* A callback must not throw: the library that calls it is C. */
 
 namespace mcp
 {
-/* The same in C++: a struct that knows its size and is zero otherwise.
+/* MCP_OPTIONS() for C++: a struct that has its `size` set and is zero otherwise.
  *     mcp::sized<mcp_server_options> options;
  *     options.name = "hello";
  *     mcp_server_new(&options, &server, &err); */
