@@ -54,7 +54,7 @@ extern "C" {
  * "elicitation.form", "elicitation.url", "sampling", "sampling.tools", "roots". */
 MCP_API bool mcp_request_can(const mcp_request *req, const char *capability);
 
-/* ---- elicitation -------------------------------------------------------------------------------------- */
+/* ---- elicitation ----------------------------------------------------------------------------- */
 
 typedef enum mcp_action {
     MCP_ACTION_ACCEPT = 0,
@@ -96,7 +96,7 @@ MCP_API int mcp_request_elicit_first(mcp_request *req, const char *key, const mc
  * 2025-11-25 and still there. Nothing happens for an id that was never asked with, or is complete. */
 MCP_API void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation_id);
 
-/* ---- sampling ------------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* Asks the client's model. Texts named JSON are the text of a value as the schema of CreateMessageRequestParams
  * has it. */
@@ -126,12 +126,12 @@ MCP_API int mcp_request_sample(mcp_request *req, const char *key, const mcp_samp
 /* The first text of a CreateMessageResult, or the empty string. */
 MCP_API mcp_str mcp_sampled_text(const mcp_json *result);
 
-/* ---- roots ------------------------------------------------------------------------------------------------ */
+/* ---- roots ----------------------------------------------------------------------------------- */
 
 /* *ret is the array of roots, objects with `uri` (a string) and perhaps `name`. */
 MCP_API int mcp_request_roots(mcp_request *req, const char *key, const mcp_json **ret);
 
-/* ---- over the rounds ---------------------------------------------------------------------------------------- */
+/* ---- over the rounds ------------------------------------------------------------------------- */
 
 /* A small state of the handler's own: what it last set in an earlier round, empty at first. Up to 8 KiB
  * (MCP_ELIMIT); any bytes. MCP_ENOMEM. Set it before returning MCP_INPUT_REQUIRED. */
@@ -147,7 +147,7 @@ MCP_API bool mcp_request_once(mcp_request *req, const char *name);
  * no randomness or no memory. */
 MCP_API const char *mcp_request_series(mcp_request *req);
 
-/* ---- the seal -------------------------------------------------------------------------------------------- */
+/* ---- the seal -------------------------------------------------------------------------------- */
 
 /* How what modern peers keep for us is sealed: AES-256-GCM of OpenSSL 3, which is loaded when it is needed first.
  * Without a key of yours one is made that dies with the server; give one where several instances serve the same

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- loop --------------------------------------------------------------------------------------------- */
+/* ---- loop ------------------------------------------------------------------------------------ */
 
 /* An event loop (a uv_loop_t) with a mcp_host on it. Everything that uses it belongs to the thread that
  * runs it. It does not run within itself: none of these calls but mcp_loop_stop(), _now(), _host() and
@@ -62,7 +62,7 @@ MCP_API int mcp_loop_set_log_level(mcp_loop *loop, const char *level);
 /* The uv_loop_t behind it, for who uses libuv himself. */
 MCP_API void *mcp_loop_uv(mcp_loop *loop);
 
-/* ---- stdio server --------------------------------------------------------------------------------------- */
+/* ---- stdio server ---------------------------------------------------------------------------- */
 
 typedef struct mcp_stdio_options {
     size_t size;
@@ -93,7 +93,7 @@ MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server,
  * leave the server as it is. */
 MCP_API int mcp_serve_stdio(mcp_server *server, mcp_error *error);
 
-/* ---- HTTP server ---------------------------------------------------------------------------------------- */
+/* ---- HTTP server ----------------------------------------------------------------------------- */
 
 typedef struct mcp_listener mcp_listener;
 
@@ -157,7 +157,7 @@ MCP_API int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options
 MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_options *options,
                            mcp_error *error);
 
-/* ---- child process client --------------------------------------------------------------------------------- */
+/* ---- child process client -------------------------------------------------------------------- */
 
 typedef struct mcp_child_options {
     size_t size;
@@ -190,7 +190,7 @@ MCP_API mcp_str mcp_child_stderr(const mcp_child *child);
  * is freed. Returns its status as on_exit has it. NULL is allowed. */
 MCP_API int mcp_child_close(mcp_child *child);
 
-/* ---- HTTP client --------------------------------------------------------------------------------------- */
+/* ---- HTTP client ----------------------------------------------------------------------------- */
 
 /* Reaches a server by Streamable HTTP of every revision, or by HTTP+SSE of 2024-11-05, which the client falls
  * back to (2026-07-28, basic/transports/streamable-http; "Backward Compatibility" there). libcurl is loaded
@@ -267,7 +267,7 @@ MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
  * NULL is allowed. */
 MCP_API void mcp_http_client_close(mcp_http_client *http);
 
-/* ---- fetching -------------------------------------------------------------------------------------------- */
+/* ---- fetching -------------------------------------------------------------------------------- */
 
 /* A plain GET, for resources with https:// URIs, which a client may read by itself (2026-07-28,
  * server/resources, "Common URI Schemes"). Such URIs come from strangers: unless it is allowed, nothing is

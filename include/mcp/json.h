@@ -70,7 +70,7 @@ MCP_API int64_t mcp_json_int(const mcp_json *value, int64_t fallback);
 MCP_API double mcp_json_number(const mcp_json *value, double fallback);
 MCP_API bool mcp_json_bool(const mcp_json *value, bool fallback);
 
-/* ---- documents -------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 typedef struct mcp_json_doc mcp_json_doc;
 
@@ -89,7 +89,7 @@ MCP_API int mcp_json_parse(mcp_str text, const mcp_json_limits *limits,
 MCP_API void mcp_json_free(mcp_json_doc *doc);
 MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes one JSON text into a growing buffer. Commas and colons are the writer's business. The first
  * failure (memory, the limit, a string that is not UTF-8, unbalanced containers) is remembered, every

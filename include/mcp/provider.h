@@ -75,7 +75,7 @@ MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
  * the engine seals into the cursor that the peer sees. */
 MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
 
-/* ---- the host: what the program around the server lends it --------------------------------------------- */
+/* ---- the host: what the program around the server lends it ----------------------------------- */
 
 typedef struct mcp_host_timer mcp_host_timer;
 typedef struct mcp_host_poll mcp_host_poll;

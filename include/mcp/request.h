@@ -31,7 +31,7 @@ extern "C" {
 
 typedef struct mcp_request mcp_request;
 
-/* ---- asking the request ------------------------------------------------------------------------- */
+/* ---- asking the request ---------------------------------------------------------------------- */
 
 /* The protocol revision that this request is answered in, "2026-07-28"; static storage. */
 MCP_API const char *mcp_request_revision(const mcp_request *req);
@@ -59,7 +59,7 @@ MCP_API void *mcp_request_alloc(mcp_request *req, size_t size);
 /* A NUL-terminated copy in that memory. */
 MCP_API char *mcp_request_strdup(mcp_request *req, mcp_str s);
 
-/* ---- hints that several things carry -------------------------------------------------------------- */
+/* ---- hints that several things carry --------------------------------------------------------- */
 
 typedef enum mcp_audience {
     MCP_AUDIENCE_USER = 1,
@@ -84,7 +84,7 @@ typedef struct mcp_icon {
     const char *theme; /* "light" or "dark" */
 } mcp_icon;
 
-/* ---- replying: contents of resources, tools and prompts -------------------------------------------- */
+/* ---- replying: contents of resources, tools and prompts -------------------------------------- */
 
 typedef enum mcp_content_kind {
     MCP_CONTENT_TEXT = 0,
@@ -160,7 +160,7 @@ MCP_API int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str ur
 /* How many there are in all, when the handler does not add them all. */
 MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
 
-/* ---- replying: errors ------------------------------------------------------------------------------- */
+/* ---- replying: errors ------------------------------------------------------------------------ */
 
 /* JSON-RPC codes for mcp_reply_fail(). A code of your own lies outside of -32768 … -32000. */
 typedef enum mcp_code {
@@ -184,7 +184,7 @@ MCP_API int mcp_reply_fail_data(mcp_request *req, int code, const char *data, co
  * MCP_ENOMEM. */
 MCP_API int mcp_request_require(mcp_request *req, const char *capability);
 
-/* ---- progress, later answers -------------------------------------------------------------------------- */
+/* ---- progress, later answers ----------------------------------------------------------------- */
 
 /* Says that the handler is at work: its time (handler_timeout_ms) begins anew. Sends
  * notifications/progress, when the peer asked for it with a token; total 0: unknown; message may be

@@ -49,7 +49,7 @@
 extern "C" {
 #endif
 
-/* ---- documents by URI ------------------------------------------------------------------------- */
+/* ---- documents by URI ------------------------------------------------------------------------ */
 
 /* What a $ref or a $schema may lead to, beside the built-in metaschemas. */
 typedef struct mcp_schema_set mcp_schema_set;
@@ -70,7 +70,7 @@ MCP_API int mcp_schema_set_add(mcp_schema_set *set, mcp_str uri, mcp_str text, m
 /* Compiled schemas do not need their set. Accepts NULL. */
 MCP_API void mcp_schema_set_free(mcp_schema_set *set);
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef enum mcp_schema_dialect {
     MCP_SCHEMA_2020_12 = 0,
@@ -122,7 +122,7 @@ MCP_API int mcp_schema_compile_text(const mcp_schema_set *set, mcp_str text,
 /* Accepts NULL. No validation may be under way. */
 MCP_API void mcp_schema_free(mcp_schema *schema);
 
-/* ---- validating ------------------------------------------------------------------------------- */
+/* ---- validating ------------------------------------------------------------------------------ */
 
 /* One reason why a value does not conform. Everything is borrowed until the callback returns. */
 typedef struct mcp_schema_issue {

@@ -112,7 +112,7 @@ MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memor
 MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
 
-/* ---- resources ------------------------------------------------------------------------------------ */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 /* Answers resources/read. `uri` is what was asked for, NUL-terminated, as it was spelled. `match` holds
  * the variables of the template that matched, NULL for a resource registered by its URI. Reply with
@@ -174,7 +174,7 @@ MCP_API int mcp_server_add_template(mcp_server *server, const mcp_resource_templ
                                     void *user, mcp_error *error);
 MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_template);
 
-/* ---- prompts ---------------------------------------------------------------------------------------- */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 typedef struct mcp_prompt_argument {
     size_t size;
@@ -207,7 +207,7 @@ MCP_API int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, 
                                   mcp_error *error);
 MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
 
-/* ---- tools -------------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 /* Hints for people; three states each. 2026-07-28, schema, ToolAnnotations. */
 typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
@@ -256,7 +256,7 @@ MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
-/* ---- all at once, and anew ------------------------------------------------------------------------------- */
+/* ---- all at once, and anew ------------------------------------------------------------------- */
 
 /* Calls build(server, user), and what that registers and mounts takes the place of what the build before it did,
  * at once: for a configuration that is read again. What was registered outside of a build stays. A build that
@@ -292,7 +292,7 @@ MCP_API void mcp_server_set_resource_hook(mcp_server *server,
                                           void (*change)(mcp_resource *resource, void *user),
                                           void *user);
 
-/* ---- how it is used ------------------------------------------------------------------------------------- */
+/* ---- how it is used -------------------------------------------------------------------------- */
 
 typedef enum mcp_usage_kind {
     MCP_USAGE_TOOL = 0, /* tools/call, by the tool's name */
@@ -337,7 +337,7 @@ typedef struct mcp_usage {
 MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
                               void (*each)(const mcp_usage *usage, void *user), void *user);
 
-/* ---- other threads ---------------------------------------------------------------------------------------- */
+/* ---- other threads --------------------------------------------------------------------------- */
 
 /* Runs fn(server, user) on the server's thread, soon, in the order of the calls. This and mcp_request_post()
  * are the two calls that may come from any thread: a change is told, and a registry changed, from within fn.
@@ -352,7 +352,7 @@ MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, m
 MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
                             void *user);
 
-/* ---- changes -------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 /* The contents of a resource changed: tells those who are subscribed to it, coalesced. For a provider's
  * resource the URI is the provider's canonical one. Cheap when nobody is. */

@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* ---- for handlers ------------------------------------------------------------------------------------- */
+/* ---- for handlers ---------------------------------------------------------------------------- */
 
 typedef struct mcp_task_options {
     size_t size;
@@ -62,7 +62,7 @@ MCP_API const char *mcp_request_task_id(const mcp_request *req);
  * UTF-8), MCP_ENOMEM, or what the store says. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
-/* ---- where tasks are kept ------------------------------------------------------------------------------ */
+/* ---- where tasks are kept -------------------------------------------------------------------- */
 
 typedef enum mcp_task_status {
     MCP_TASK_WORKING = 0,

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- RFC 3986 ----------------------------------------------------------------------------------- */
+/* ---- RFC 3986 -------------------------------------------------------------------------------- */
 
 /* The longest URI that mcp_uri_parse() takes, in bytes. */
 #define MCP_URI_MAX_LENGTH 8192
@@ -70,7 +70,7 @@ MCP_API size_t mcp_uri_encode_segment(mcp_str bytes, char *to);
 /* The same for a path of several segments: "/" stays. */
 MCP_API size_t mcp_uri_encode_path(mcp_str bytes, char *to);
 
-/* ---- RFC 6570: templates ------------------------------------------------------------------------ */
+/* ---- RFC 6570: templates --------------------------------------------------------------------- */
 
 typedef struct mcp_uri_template mcp_uri_template;
 
@@ -122,7 +122,7 @@ MCP_API bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str 
  * segments ({+var}, {#var}, {var*}). Usable with any sort. */
 MCP_API int mcp_uri_template_compare(const mcp_uri_template *a, const mcp_uri_template *b);
 
-/* ---- expanding ---------------------------------------------------------------------------------- */
+/* ---- expanding ------------------------------------------------------------------------------- */
 
 /* What a variable can hold (RFC 6570 section 2.3). */
 typedef enum mcp_uri_value_type {
@@ -185,7 +185,7 @@ MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_js
                                          const mcp_allocator *allocator, char **ret,
                                          mcp_error *error);
 
-/* ---- matching ----------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* The way back: which values would make the template expand to this URI. RFC 6570 (section 1.4) leaves
  * it open; here it is a fixed procedure, without regular expressions, recursion or backtracking, whose
