@@ -94,7 +94,7 @@ typedef struct mcp_client_options {
     /* NULL: the roots of mcp_client_set_roots() are sent, if it was called before the start. */
     mcp_question_fn *roots;
 
-    /* Any notification of the server that neither the functions below nor a subscription receive.
+    /* Every notification of the server, in addition to the functions below and to subscriptions.
      * params may be NULL. */
     void (*notification)(mcp_client *client, mcp_str method, const mcp_json *params, void *user);
     /* notifications/message, at the level of mcp_client_set_log_level(). logger may be empty. */

@@ -204,6 +204,8 @@ MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void 
  * before the first connection. */
 MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
                                        int64_t (*clock)(void *user), void *user);
+/* Sets a function that gets warnings for the operator: which limit was reached and how often, at
+ * most one line in ten seconds for each limit. NULL, the default: none. */
 MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user),
                                void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
@@ -252,8 +254,7 @@ typedef struct mcp_http_connection_options {
      * address, like trusted_host, means that the caller is on this machine
      * (mcp_channel_options.local). */
     const char *address;
-    bool
-        trusted_host; /* a Unix socket, which browsers cannot reach: Host and Origin are not checked */
+    bool trusted_host; /* a Unix socket, which no browser reaches: do not check Host and Origin */
     /* The transport performs a handshake first and then calls mcp_http_handshake_done(). */
     bool handshake;
     bool no_files; /* descriptors run short: refuse it with 503 */
