@@ -1,10 +1,11 @@
 /* transcript.c: runs the files of tests/transcripts against a server channel, in this process.
  *
- *     transcript_runner [--plain] [--dump FILE] TRANSCRIPT...
+ *     transcript_runner [--plain] [--newest REVISION] [--dump FILE] TRANSCRIPT...
  *
  * Each section of a file runs plainly, and then again once for every allocation that it makes, with that
  * one failing: then only this is asked of the server, that what it says is JSON, that it gives everything
- * back, and that it serves the next request. --plain leaves that out. --dump writes every message with its
+ * back, and that it serves the next request. --plain leaves that out. --newest runs modern sections in that revision. --dump
+ * writes every message with its
  * revision and method, to be held against the schema of that revision.
  */
 #include "transcript.h"
@@ -18,7 +19,7 @@
 #include "failalloc.h"
 #include "fixture.h"
 
-enum { MAX_OUTPUTS = 512, MAX_REVISIONS = 8 };
+enum { MAX_OUTPUTS = 512 };
 
 typedef struct settings {
     fixture_options server;
@@ -51,9 +52,6 @@ typedef struct run {
     size_t n_asked;
     FILE *dump;
 } run;
-
-static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26",
-                                        "2024-11-05"};
 
 static void complain(run *r, const char *what, const char *detail)
 {
@@ -517,29 +515,6 @@ static bool read_settings(char *words, settings *ret)
     return true;
 }
 
-/* "era modern", "era legacy 2025-06-18", "era both", "era all", "era none": the revisions to run in. */
-static size_t read_era(char *words, const char **ret)
-{
-    size_t n = 0;
-    for (char *word = strtok(words, " \t"); word && n < MAX_REVISIONS; word = strtok(NULL, " \t")) {
-        bool all = strcmp(word, "all") == 0, both = strcmp(word, "both") == 0;
-        bool modern = strcmp(word, "modern") == 0;
-        bool legacy = strcmp(word, "legacy") == 0 && (ret[n] = revisions[1]);
-        if (strcmp(word, "none") == 0)
-            ret[n++] = "none";
-        for (size_t i = 0; i < 5 && n < MAX_REVISIONS; i++) {
-            if (all || (both && i < 2) || (modern && i == 0) || strcmp(word, revisions[i]) == 0)
-                ret[n++] = revisions[i];
-        }
-        if (legacy) {
-            char *rest = strtok(NULL, "");
-            size_t more = rest ? read_era(rest, ret + n) : 0;
-            return n + (more ? more : 1);
-        }
-    }
-    return n;
-}
-
 static bool is_header(const char *line, const char *name)
 {
     size_t len = strlen(name);
@@ -615,6 +590,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
             p.plain = true;
+        } else if (strcmp(argv[i], "--newest") == 0 && i + 1 < argc) {
+            revisions[0] = argv[++i];
         } else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) {
             p.dump = fopen(argv[++i], "w");
         } else {

@@ -1,6 +1,6 @@
 /* transcript.h: the parts of the runner of tests/transcripts (see the README there).
  *
- * transcript.c reads files and drives a channel, transcript_text.c expands {{macros}}, transcript_match.c
+ * transcript.c reads files and drives a channel, transcript_text.c reads eras and expands {{macros}}, transcript_match.c
  * compares messages.
  */
 #ifndef MCP_TESTS_TRANSCRIPT_H
@@ -27,6 +27,14 @@ typedef struct scene {
     text state;  /* the requestState seen last */
     text task;   /* the taskId seen last */
 } scene;
+
+/* The revisions that are served, newest first. The first one may be another than transcripts mention. */
+enum { MAX_REVISIONS = 8 };
+extern const char *revisions[];
+
+/* "era modern", "era legacy 2025-06-18", "era both", "era all", "era none": the revisions to run in, at most
+ * MAX_REVISIONS. `words` is taken apart. */
+size_t read_era(char *words, const char **ret);
 
 /* Expands the macros of one line. False: *problem says what is wrong. */
 bool expand(const scene *at, const char *line, text *ret, const char **problem);

@@ -1,8 +1,9 @@
-/* transcript_text.c: {{macros}} of transcripts. */
+/* transcript_text.c: eras and {{macros}} of transcripts. */
 #include "transcript.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void text_add(text *t, const char *bytes, size_t len)
 {
@@ -35,6 +36,35 @@ static void add(text *t, const char *s)
     text_add(t, s, strlen(s));
 }
 
+/* ---- eras ---------------------------------------------------------------------------------------------- */
+
+#define NEWEST "2026-07-28" /* as transcripts write it */
+const char *revisions[] = {NEWEST, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+size_t read_era(char *words, const char **ret)
+{
+    size_t n = 0;
+    for (char *word = strtok(words, " \t"); word && n < MAX_REVISIONS; word = strtok(NULL, " \t")) {
+        bool all = strcmp(word, "all") == 0, both = strcmp(word, "both") == 0;
+        bool modern = strcmp(word, "modern") == 0;
+        bool legacy = strcmp(word, "legacy") == 0 && (ret[n] = revisions[1]);
+        if (strcmp(word, "none") == 0)
+            ret[n++] = "none";
+        for (size_t i = 0; i < 5 && n < MAX_REVISIONS; i++) {
+            if (all || (both && i < 2) || (modern && i == 0) || strcmp(word, revisions[i]) == 0)
+                ret[n++] = revisions[i];
+        }
+        if (legacy) {
+            char *rest = strtok(NULL, "");
+            size_t more = rest ? read_era(rest, ret + n) : 0;
+            return n + (more ? more : 1);
+        }
+    }
+    return n;
+}
+
+/* ---- macros -------------------------------------------------------------------------------------------- */
+
 #define META(name) "io.modelcontextprotocol/" name
 #define META_WITH(revision, capabilities)                        \
     "{\"" META("protocolVersion") "\":\"" revision "\",\"" META( \
@@ -50,10 +80,10 @@ static void add(text *t, const char *s)
 static const struct {
     const char *name, *modern, *legacy;
 } macros[] = {
-    {"meta", META_WITH("2026-07-28", "{}"), "{}"},
-    {"all", META_WITH("2026-07-28", ALL), ALL},
+    {"meta", META_WITH(NEWEST, "{}"), "{}"},
+    {"all", META_WITH(NEWEST, ALL), ALL},
     {"caps", ALL, ALL},
-    {"tasks", META_WITH("2026-07-28", TASKS), "{}"},
+    {"tasks", META_WITH(NEWEST, TASKS), "{}"},
     {"end", END, ""},
     {"list", ",\"ttlMs\":5000,\"cacheScope\":\"private\"" END, ""},
     {"read", ",\"ttlMs\":0,\"cacheScope\":\"private\"" END, ""},
@@ -114,6 +144,16 @@ static bool expand_choice(const scene *at, const char *body, size_t len, text *r
     return true;
 }
 
+/* Writes the newest revision's own name for the one that transcripts use. */
+static void rename_newest(text *line)
+{
+    size_t len = strlen(NEWEST);
+    if (strlen(revisions[0]) != len)
+        return;
+    for (char *at = line->ptr; (at = strstr(at, NEWEST)) != NULL; at += len)
+        memcpy(at, revisions[0], len);
+}
+
 bool expand(const scene *at, const char *line, text *ret, const char **problem)
 {
     text_set(ret, "", 0);
@@ -131,5 +171,6 @@ bool expand(const scene *at, const char *line, text *ret, const char **problem)
         }
         line = end + 2;
     }
+    rename_newest(ret);
     return true;
 }
