@@ -19,26 +19,24 @@ static const option table[] = {
      .argument = "FILE",
      .unkept = true,
      .line_only = true,
-     .help =
-         "Read the configuration from FILE, JSON with comments: sources, access rules, tools and "
-         "every option below. What the command line says wins. SIGHUP reads it again."},
+     .help = "Read the configuration from FILE, JSON with comments: sources, access rules, "
+             "tools and every option below. The command line takes precedence. SIGHUP "
+             "reloads the file."},
     {.name = "check-config",
      .kind = OPTION_FLAG,
      .at = AT(check_config),
      .unkept = true,
      .line_only = true,
-     .help =
-         "Say what is wrong with the configuration, with line and column, and end. It does what "
-         "the start does, opens every source and address for a moment, and serves nobody: what "
-         "passes starts."},
+     .help = "Report errors in the configuration, with line and column, and exit. It "
+             "performs the whole start, opening every source and address briefly, but "
+             "serves nothing: a configuration that passes starts."},
     {.name = "doctor",
      .kind = OPTION_FLAG,
      .at = AT(doctor),
      .unkept = true,
      .line_only = true,
-     .help =
-         "Look at the whole set-up, say what works, what does not and what a host would see, and "
-         "end."},
+     .help = "Check the whole setup, report what works, what does not and what a host would "
+             "see, and exit."},
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = AT(json),
@@ -48,44 +46,45 @@ static const option table[] = {
     {.name = "hidden",
      .kind = OPTION_FLAG,
      .at = AT(hidden),
-     .help = "Serve hidden files and folders too (names that begin with a dot). .git stays out."},
+     .help = "Also serve hidden files and folders (names that begin with a dot), except "
+             ".git."},
     {.name = "no-ignore",
      .kind = OPTION_FLAG,
      .at = AT(no_ignore),
-     .help = "Serve what .gitignore files and .git/info/exclude leave out, too."},
+     .help = "Also serve files that .gitignore files and .git/info/exclude leave out."},
     {.name = "include",
      .kind = OPTION_LIST,
      .at = AT(include),
      .argument = "GLOB",
-     .help =
-         "Serve only files that match GLOB, as a line of a .gitignore would (may be repeated)."},
+     .help = "Serve only files that match GLOB, in the syntax of .gitignore (may be "
+             "repeated)."},
     {.name = "exclude",
      .kind = OPTION_LIST,
      .at = AT(exclude),
      .argument = "GLOB",
-     .help = "Leave out files and folders that match GLOB; wins over --include (may be repeated)."},
+     .help = "Leave out files and folders that match GLOB; takes precedence over --include "
+             "(may be repeated)."},
     {.name = "page-size",
      .kind = OPTION_COUNT,
      .at = AT(page_size),
      .argument = "N",
      .min = 1,
      .max = 100000,
-     .help = "Entries in one page of a list. Default 1000; many hosts read only the first page."},
+     .help = "Number of entries on one page of a list. Default 1000; many hosts read only "
+             "the first page."},
     {.name = "max-read",
      .kind = OPTION_SIZE,
      .at = AT(max_read),
      .argument = "SIZE",
      .min = 1,
      .max = (uint64_t)1 << 30,
-     .help = "The largest piece that one read returns, in bytes or as 64K, 10M, 1G. Default 10M."},
+     .help = "The most that one read returns, in bytes or as 64K, 10M, 1G. Default 10M."},
     {.name = "resource-tools",
      .kind = OPTION_FLAG,
      .at = AT(resource_tools),
-     .help = "Offer the resources of all sources as the tools list_resources, find_resources (by "
-             "name), "
-             "search_resources (by content) and read_resource to every host. Default: to those "
-             "that are "
-             "known to show tools alone."},
+     .help = "Offer the resources of all sources to every host as the tools list_resources, "
+             "find_resources (by name), search_resources (by content) and read_resource. By "
+             "default only hosts that are known to show nothing but tools get them."},
     {.name = "no-resource-tools",
      .kind = OPTION_FLAG,
      .at = AT(no_resource_tools),
@@ -93,7 +92,7 @@ static const option table[] = {
     {.name = "no-watch",
      .kind = OPTION_FLAG,
      .at = AT(no_watch),
-     .help = "Watch nothing: the same as --no-subscribe and --no-list-changed."},
+     .help = "Do not watch for changes: the same as --no-subscribe and --no-list-changed."},
     {.name = "no-subscribe",
      .kind = OPTION_FLAG,
      .at = AT(no_subscribe),
@@ -101,112 +100,114 @@ static const option table[] = {
     {.name = "no-list-changed",
      .kind = OPTION_FLAG,
      .at = AT(no_list_changed),
-     .help = "Do not announce that files appeared or disappeared."},
+     .help = "Do not announce files that appear or disappear."},
     {.name = "watch-budget",
      .kind = OPTION_COUNT,
      .at = AT(watch_budget),
      .argument = "N",
      .min = 1,
      .max = 1u << 24,
-     .help = "Folders to watch with inotify at the most; what is beyond is looked at every two "
-             "seconds. Default 8192, or a quarter of what the system allows if that is less."},
+     .help = "Maximum number of folders to watch with inotify; the others are polled every "
+             "two seconds. Default 8192, or a quarter of the system's limit if that is less."},
     {.name = "prompts",
      .kind = OPTION_TEXT,
      .at = AT(prompts),
      .argument = "DIR",
      .unkept = true,
      .is_path = true,
-     .help = "Offer the Markdown files (*.md) in DIR as prompts, and read them again when they "
-             "change."},
+     .help = "Offer the Markdown files (*.md) in DIR as prompts, and read them again when "
+             "they change."},
     {.name = "module",
      .kind = OPTION_LIST,
      .at = AT(modules),
      .argument = "FILE",
      .unkept = true,
      .is_path = true,
-     .help = "Load a module from FILE, for sources NAME:... with the name that it has (may be "
-             "repeated)."},
+     .help = "Load a module from FILE, for sources NAME:..., where NAME is the name of the "
+             "module (may be repeated)."},
     {.name = "list-modules",
      .kind = OPTION_FLAG,
      .at = AT(list_modules),
      .unkept = true,
      .line_only = true,
-     .help = "Say which modules there are, what their sources and options are, and what is missing "
-             "where one cannot be loaded, and end."},
+     .help = "List the modules, their sources and their options, with the reason if a "
+             "module cannot be loaded, and exit."},
     {.name = "name",
      .kind = OPTION_TEXT,
      .at = AT(name),
      .argument = "NAME",
-     .help = "The server's name, for hosts and for --print-config. Default mcpd."},
+     .help = "The server's name, shown by hosts and used by --print-config. Default mcpd."},
     {.name = "instructions",
      .kind = OPTION_TEXT,
      .at = AT(instructions),
      .argument = "TEXT",
-     .help = "What to tell the model about these files, instead of a list of the sources."},
+     .help = "Instructions for the model about the served files. Default: a list of the "
+             "sources."},
     {.name = "http",
      .kind = OPTION_LIST,
      .at = AT(http),
      .argument = "ADDR",
      .unkept = true,
-     .help =
-         "Serve over HTTP at ADDR, path /mcp, instead of standard input and output: "
-         "127.0.0.1:8642, [::1]:8642 (port 0: any), unix:PATH (may be repeated). Other machines "
-         "get in only at an address that is not of the loopback."},
+     .help = "Serve over HTTP at ADDR, path /mcp, instead of standard input and output: "
+             "127.0.0.1:8642, [::1]:8642 (port 0: any free port), unix:PATH (may be "
+             "repeated). Other machines can connect only if the address is not a loopback "
+             "address."},
     {.name = "http-sse",
      .kind = OPTION_FLAG,
      .at = AT(http_sse),
      .unkept = true,
-     .help = "With --http: serve HTTP+SSE, the transport of 2024-11-05, at the path /sse too, for "
-             "clients that know no other."},
+     .help = "With --http: also serve HTTP+SSE, the transport of revision 2024-11-05, at "
+             "the path /sse, for clients that support no other."},
     {.name = "stdio",
      .kind = OPTION_FLAG,
      .at = AT(stdio),
      .unkept = true,
-     .help = "With --http: serve standard input and output too; their end is the end of both."},
+     .help = "With --http: also serve standard input and output. When standard input ends, "
+             "so does the whole server."},
     {.name = "allow-host",
      .kind = OPTION_LIST,
      .at = AT(allow_host),
      .argument = "HOST",
      .unkept = true,
-     .help = "Answer requests for this host name (without port) besides those for localhost; * is "
-             "any (may be repeated)."},
+     .help = "Also answer requests for this host name (without port), besides those for "
+             "localhost; * is any host (may be repeated)."},
     {.name = "allow-origin",
      .kind = OPTION_LIST,
      .at = AT(allow_origin),
      .argument = "ORIGIN",
      .unkept = true,
-     .help = "Let web pages from this origin, as https://app.example, use the server; * is any "
-             "(may be repeated)."},
+     .help = "Allow web pages from this origin, such as https://app.example, to use the "
+             "server; * is any origin (may be repeated)."},
     {.name = "trusted-proxy",
      .kind = OPTION_LIST,
      .at = AT(trusted_proxy),
      .argument = "ADDRESS[/BITS]",
      .unkept = true,
-     .help = "Behind this proxy the client is the one that X-Forwarded-For names, for limits per "
-             "address and the log; unix is whoever connects to a Unix socket (may be repeated)."},
+     .help = "Trust X-Forwarded-For from this proxy: the client that it names counts for "
+             "limits per address and in the log. unix is every client of a Unix socket (may "
+             "be repeated)."},
     {.name = "token-file",
      .kind = OPTION_TEXT,
      .at = AT(token_file),
      .argument = "FILE",
      .unkept = true,
      .is_path = true,
-     .help =
-         "Over HTTP, serve only who sends one of the bearer tokens in FILE: one in each line, or "
-         "NAME:TOKEN."},
+     .help = "Over HTTP, serve only clients that send one of the bearer tokens in FILE. "
+             "Each line is TOKEN or NAME:TOKEN."},
     {.name = "tls-cert",
      .kind = OPTION_TEXT,
      .at = AT(tls_cert),
      .argument = "FILE",
      .unkept = true,
      .is_path = true,
-     .help = "Speak HTTPS with this certificate (PEM, with its chain); needs --tls-key."},
+     .help = "Serve HTTPS with this certificate (PEM, with its chain); needs --tls-key."},
     {.name = "tls-key",
      .kind = OPTION_TEXT,
      .at = AT(tls_key),
      .argument = "FILE",
      .unkept = true,
      .is_path = true,
-     .help = "The key of --tls-cert (PEM)."},
+     .help = "The private key of --tls-cert (PEM)."},
     {.name = "max-connections",
      .kind = OPTION_COUNT,
      .at = AT(max_connections),
@@ -214,7 +215,7 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "HTTP connections at the same time. Default 20000."},
+     .help = "Maximum number of HTTP connections. Default 20000."},
     {.name = "max-per-address",
      .kind = OPTION_COUNT,
      .at = AT(max_per_address),
@@ -222,8 +223,8 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "HTTP connections from one address (of IPv6 from one /64) at the same time. Default "
-             "1000, and for this machine --max-connections."},
+     .help = "Maximum number of HTTP connections from one address (for IPv6, from one /64). "
+             "Default 1000; for addresses of this machine, --max-connections."},
     {.name = "max-memory",
      .kind = OPTION_SIZE,
      .at = AT(max_memory),
@@ -231,9 +232,9 @@ static const option table[] = {
      .min = 1 << 20,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help =
-         "Memory for requests and answers of all HTTP clients together: what is being received, "
-         "answered, not yet read or kept for replay. Default 512M."},
+     .help = "Memory for the requests and answers of all HTTP clients together: those that "
+             "are being received, answered, waiting to be read, or kept for replay. Default "
+             "512M."},
     {.name = "max-share",
      .kind = OPTION_SIZE,
      .at = AT(max_share),
@@ -241,8 +242,8 @@ static const option table[] = {
      .min = 1 << 16,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help = "How much of --max-memory one client may hold: who sends a token, or else an address. "
-             "Default a quarter of it."},
+     .help = "The part of --max-memory that one client may use; a client is a token, or "
+             "else an address. Default a quarter."},
     {.name = "max-work-memory",
      .kind = OPTION_SIZE,
      .at = AT(max_work_memory),
@@ -250,9 +251,9 @@ static const option table[] = {
      .min = 1 << 20,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help = "Memory for contents of 64K and more while they are read and made into answers, for "
-             "all clients together: files, values of databases, objects of repositories. What does "
-             "not fit waits for its turn. Default 128M."},
+     .help = "Memory for contents of 64K and more while they are read and made into "
+             "answers, for all clients together: files, database values, repository "
+             "objects. Reads that do not fit wait for their turn. Default 128M."},
     {.name = "keep-files",
      .kind = OPTION_COUNT,
      .at = AT(keep_files),
@@ -260,9 +261,8 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help =
-         "File descriptors that HTTP connections leave to everything else. Default a quarter of "
-         "the limit of open files, 512 at the most."},
+     .help = "File descriptors that HTTP connections leave free for everything else. "
+             "Default a quarter of the limit of open files, at most 512."},
     {.name = "max-body",
      .kind = OPTION_SIZE,
      .at = AT(max_body),
@@ -270,7 +270,7 @@ static const option table[] = {
      .min = 1024,
      .max = (uint64_t)1 << 30,
      .unkept = true,
-     .help = "The largest body of an HTTP request. Default 4M."},
+     .help = "Maximum size of the body of an HTTP request. Default 4M."},
     {.name = "calls-per-second",
      .kind = OPTION_COUNT,
      .at = AT(calls_per_second),
@@ -278,9 +278,9 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help =
-         "Tool calls of one caller in a second, and four times as many at once; a caller is a "
-         "token, or else an address. Default 500, without a limit for callers on this machine."},
+     .help = "Tool calls per second and caller, with bursts of four times as many; a caller "
+             "is a token, or else an address. Default 500, and no limit for callers on this "
+             "machine."},
     {.name = "completions-per-second",
      .kind = OPTION_COUNT,
      .at = AT(completions_per_second),
@@ -288,7 +288,8 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "The same for completions. Default 200, without a limit for callers on this machine."},
+     .help = "The same for completions. Default 200, and no limit for callers on this "
+             "machine."},
     {.name = "polls-per-second",
      .kind = OPTION_COUNT,
      .at = AT(polls_per_second),
@@ -296,14 +297,13 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help =
-         "The same for questions about tasks (tasks/get, tasks/result, tasks/list). Default 500, "
-         "without a limit for callers on this machine."},
+     .help = "The same for requests about tasks (tasks/get, tasks/result, tasks/list). "
+             "Default 500, and no limit for callers on this machine."},
     {.name = "no-rate-limits",
      .kind = OPTION_FLAG,
      .at = AT(no_rate_limits),
      .unkept = true,
-     .help = "Limit nobody's calls, completions and questions about tasks."},
+     .help = "Do not limit the rates of tool calls, completions and requests about tasks."},
     {.name = "drain-time",
      .kind = OPTION_COUNT,
      .at = AT(drain_time),
@@ -311,8 +311,8 @@ static const option table[] = {
      .min = 1,
      .max = 86400,
      .unkept = true,
-     .help = "How long requests over HTTP may still take after SIGTERM or SIGINT; what is not "
-             "answered then gets an error, and the exit status is 1. Default 10."},
+     .help = "Time that HTTP requests in flight get to finish after SIGTERM or SIGINT. The "
+             "rest get an error, and the exit status is 1. Default 10."},
     {.name = "heartbeat",
      .kind = OPTION_COUNT,
      .at = AT(heartbeat),
@@ -320,23 +320,23 @@ static const option table[] = {
      .min = 1,
      .max = 86400,
      .unkept = true,
-     .help = "How often a quiet event stream gets a comment, so that no proxy takes it for dead. "
-             "Default 15."},
+     .help = "Interval between comments on a quiet event stream, which keep proxies from "
+             "closing it. Default 15."},
     {.name = "log-level",
      .kind = OPTION_CHOICE,
      .at = AT(log_level),
      .argument = "LEVEL",
      .choices = "debug|info|warning|error|none",
-     .help = "What is written to stderr: debug, info, warning, error or none. Default warning."},
+     .help = "Least level of messages that are logged to stderr: debug, info, warning, "
+             "error or none. Default warning."},
     {.name = "log-format",
      .kind = OPTION_CHOICE,
      .at = AT(log_format),
      .argument = "FORMAT",
      .choices = "text|json",
      .unkept = true,
-     .help =
-         "Write one line for every HTTP request too (as --log-level info does), and all lines as "
-         "text or json."},
+     .help = "Format of the log: text or json. Also logs one line for every HTTP request, "
+             "as --log-level info does."},
     {.name = "print-config",
      .kind = OPTION_CHOICE,
      .at = AT(print_config),
@@ -344,12 +344,12 @@ static const option table[] = {
      .choices = HOST_NAMES "|mcpd",
      .unkept = true,
      .line_only = true,
-     .help =
-         "Print the entry for the configuration file of HOST, made of the other options and the "
-         "sources, and end. HOST is one of claude, claude-code, claude-desktop, codex, copilot, "
-         "cursor, gemini, kiro, lmstudio, opencode, vscode, windsurf and zed. The entry has "
-         "--resource-tools unless --no-resource-tools is given. mcpd: print all that is in force "
-         "as a file for --config, without secrets."},
+     .help = "Print the entry for the configuration file of HOST, made from the other "
+             "options and the sources, and exit. HOST is one of claude, claude-code, "
+             "claude-desktop, codex, copilot, cursor, gemini, kiro, lmstudio, opencode, "
+             "vscode, windsurf and zed. The entry has --resource-tools unless "
+             "--no-resource-tools is given. mcpd: print all settings in force as a file for "
+             "--config, without secrets."},
     {.name = "install",
      .kind = OPTION_CHOICE,
      .at = AT(install),
@@ -357,17 +357,17 @@ static const option table[] = {
      .choices = HOST_NAMES,
      .unkept = true,
      .line_only = true,
-     .help =
-         "Put that entry into the configuration file of HOST, and end: shows the change, asks, "
-         "and keeps a copy of the file beside it. Of claude-code it is .mcp.json in the present "
-         "folder, of the others the user's own file."},
+     .help = "Add that entry to the configuration file of HOST, and exit. It shows the "
+             "change, asks for confirmation, and keeps a copy of the file beside it. For "
+             "claude-code the file is .mcp.json in the current folder, for the others the "
+             "user's own file."},
     {.name = "install-file",
      .kind = OPTION_TEXT,
      .at = AT(install_file),
      .argument = "FILE",
      .unkept = true,
      .line_only = true,
-     .help = "With --install: put it into FILE, for example that of a project."},
+     .help = "With --install: change FILE instead, for example that of a project."},
     {.name = "yes",
      .kind = OPTION_FLAG,
      .at = AT(yes),
@@ -380,14 +380,14 @@ static const option table[] = {
      .at = AT(version),
      .unkept = true,
      .line_only = true,
-     .help = "Print the version, and the revisions of the protocol, and end."},
+     .help = "Print the version and the protocol revisions, and exit."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,
      .at = AT(help),
      .unkept = true,
      .line_only = true,
-     .help = "Print this help and end."},
+     .help = "Print this help and exit."},
     {.name = "completion",
      .kind = OPTION_CHOICE,
      .at = AT(completion),
@@ -395,20 +395,20 @@ static const option table[] = {
      .choices = COMPLETION_SHELLS,
      .unkept = true,
      .line_only = true,
-     .help = "Print the completion script for bash, zsh or fish, as for: source <(mcpd "
-             "--completion bash)."},
+     .help = "Print the completion script for bash, zsh or fish, and exit. For bash, use: "
+             "source <(mcpd --completion bash)."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
      .unkept = true,
      .line_only = true,
-     .help = "Print the manual page as roff and end."},
+     .help = "Print the manual page as roff and exit."},
     {.name = "help-schema",
      .kind = OPTION_FLAG,
      .at = AT(help_schema),
      .unkept = true,
      .line_only = true,
-     .help = "Print the JSON Schema of the configuration file and end."},
+     .help = "Print the JSON Schema of the configuration file and exit."},
 };
 
 const option *options_table(size_t *count)
