@@ -515,6 +515,19 @@ static void discard(mcp__incoming *in)
     mcp__release(in->allocator, in);
 }
 
+static void read_envelope(mcp__incoming *in, const mcp_json *root)
+{
+    mcp_channel *channel = in->channel;
+    const mcp_channel_options *o = &channel->options;
+    mcp_str named = {0};
+    mcp__message_read(root, &in->message);
+    if (in->message.kind != MCP__REQUEST)
+        return;
+    if (o->header && !o->header(channel, in->exchange, "MCP-Protocol-Version", &named, o->user))
+        named = (mcp_str){0};
+    in->modern = mcp__is_modern(&in->message, named);
+}
+
 static void receive_element(mcp__batch *batch, const mcp_json *element)
 {
     char *text;
@@ -524,7 +537,7 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
         return;
     }
     in->batch = batch;
-    mcp__message_read(element, &in->message);
+    read_envelope(in, element);
     bool handshake =
         in->message.kind == MCP__REQUEST && mcp_str_eq(in->message.method, MCP_STR("initialize"));
     if (handshake) {
@@ -542,33 +555,16 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
     }
 }
 
-/* Refuses a text of which no message could be made. tail: its end, where `text` is only its beginning. */
-static void refuse_text(mcp_channel *channel, mcp_exchange exchange, mcp_str text, mcp_str tail,
-                        int code, mcp_str why)
-{
-    mcp__buf id = mcp__channel_take_buf(channel);
-    if (code == MCP__INVALID_REQUEST && !mcp__scan_id(text, channel->allocator, &id))
-        mcp__scan_id_back(tail, channel->allocator, &id);
-    send_error(channel, exchange, id.failed ? (mcp_str){0} : mcp__buf_view(&id), code, why);
-    mcp__channel_give_buf(channel, &id);
-}
-
 static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str text,
                            const mcp_error *error)
 {
-    if (error->code == MCP_ENOMEM) {
-        refuse_text(channel, exchange, (mcp_str){0}, (mcp_str){0}, MCP__INTERNAL_ERROR,
-                    MCP_STR("out of memory"));
-        return MCP_ENOMEM;
-    }
-    mcp__buf why = mcp__channel_take_buf(channel);
-    bool limit = error->code == MCP_ELIMIT;
-    mcp__buf_printf(&why, limit ? "%s" : "not a JSON message: %s", error->text);
-    refuse_text(channel, exchange, text, (mcp_str){0},
-                limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR,
-                why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
+    mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
+    int code = mcp__explain_unparsed(text, error, &id, &why);
+    send_error(channel, exchange, mcp__buf_view(&id), code,
+               why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
-    return MCP_OK;
+    mcp__channel_give_buf(channel, &id);
+    return error->code == MCP_ENOMEM ? MCP_ENOMEM : MCP_OK;
 }
 
 static mcp_json_limits limits_of(const mcp_channel *channel)
@@ -634,7 +630,7 @@ static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str m
         discard(in);
         return refuse_unparsed(channel, exchange, message, &error);
     }
-    mcp__message_read(mcp_json_root(in->doc), &in->message);
+    read_envelope(in, mcp_json_root(in->doc));
     if (!act_on(channel, in))
         discard(in);
     return MCP_OK;
@@ -668,24 +664,25 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
     return rc;
 }
 
-int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc,
-                             int64_t now)
+int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
+                              const mcp__received *received, int64_t now)
 {
     int rc = channel->closed ? MCP_ECLOSED : MCP_OK;
     char *text;
     mcp__incoming *in = NULL;
     channel->now = now;
     channel->in_use = true;
-    if (rc == MCP_OK && mcp_json_is(mcp_json_root(doc), MCP_JSON_ARRAY)) {
-        rc = run_batch(channel, exchange, doc);
+    if (rc == MCP_OK && received->batch) {
+        rc = run_batch(channel, exchange, received->doc);
     } else if (rc == MCP_OK && (in = incoming_new(channel, exchange, 0, &text)) != NULL) {
-        in->doc = doc;
-        in->bytes = mcp__json_doc_bytes(doc);
-        mcp__message_read(mcp_json_root(doc), &in->message);
+        in->doc = received->doc;
+        in->bytes = mcp__json_doc_bytes(received->doc);
+        in->message = received->message;
+        in->modern = received->modern;
         if (!act_on(channel, in))
             discard(in);
     } else {
-        mcp_json_free(doc);
+        mcp_json_free(received->doc);
         rc = rc == MCP_OK ? MCP_ENOMEM : rc;
     }
     channel->in_use = false;
@@ -698,11 +695,15 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
     if (channel->closed)
         return MCP_ECLOSED;
     channel->now = now;
-    mcp__buf why = mcp__channel_take_buf(channel);
+    mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
+    if (!mcp__scan_id(head, channel->allocator, &id))
+        mcp__scan_id_back(tail, channel->allocator, &id);
     mcp__buf_printf(&why, "the message is longer than %zu bytes (max_message)",
                     channel->options.max_message);
-    refuse_text(channel, exchange, head, tail, MCP__INVALID_REQUEST, mcp__buf_view(&why));
+    send_error(channel, exchange, id.failed ? (mcp_str){0} : mcp__buf_view(&id),
+               MCP__INVALID_REQUEST, mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
+    mcp__channel_give_buf(channel, &id);
     return MCP_OK;
 }
 

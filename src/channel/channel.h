@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "json/json.h"
 #include "jsonrpc/envelope.h"
+#include "protocol/revision.h"
 
 typedef struct mcp__batch mcp__batch;
 
@@ -26,6 +27,7 @@ typedef struct mcp__incoming {
     mcp__batch *batch;
     size_t bytes;    /* of its message, counted in channel->bytes_in_flight */
     bool long_lived; /* not counted as in flight: a subscription */
+    bool modern;     /* a request's era */
     bool malformed;  /* see mcp_output_info */
     bool abandoned;  /* answered already: only its handler still has it */
     char *long_key;  /* where the key is when it does not fit here */
@@ -102,10 +104,29 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
 /* Hands a whole message to the transport. */
 void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                        mcp_output_info info);
-/* As mcp_channel_receive(), for a transport that had to look at the message itself: one message or batch,
- * parsed within the channel's limits with the channel's allocator. Takes the document over. */
-MCP__SHARED int mcp__channel_receive_doc(mcp_channel *channel, mcp_exchange exchange,
-                                         mcp_json_doc *doc, int64_t now);
+
+/* A message that its transport had to read itself, to know where it goes. */
+typedef struct mcp__received {
+    mcp_json_doc *doc;    /* parsed within the channel's limits with the channel's allocator */
+    mcp__message message; /* of a single message */
+    bool batch;
+    bool modern; /* mcp__is_modern() of a single message */
+} mcp__received;
+/* As mcp_channel_receive(). Takes the document over. */
+MCP__SHARED int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
+                                          const mcp__received *received, int64_t now);
+
+/* The era of a message, decided once by whoever reads it: modern is what names a revision in its _meta, and else what
+ * the transport's metadata MCP-Protocol-Version, which may be empty, says. */
+static inline bool mcp__is_modern(const mcp__message *message, mcp_str named)
+{
+    const mcp_json *meta = mcp_json_get(message->params, "_meta");
+    if (mcp_json_get(meta, MCP__META_REVISION))
+        return true;
+    const mcp__revision *r = named.len ? mcp__revision_find(named) : NULL;
+    return r && r->modern;
+}
+
 /* The transport should call mcp_channel_tick() soon. */
 void mcp__channel_wake(mcp_channel *channel);
 
@@ -136,6 +157,51 @@ mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
 MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
 /* The request in flight with that id (JSON value), in whatever exchange; NULL: none. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
+
+/* ---- what a transport may ask --------------------------------------------------------------------------- */
+
+static inline const char *mcp__channel_principal(const mcp_channel *channel)
+{
+    return channel->options.principal;
+}
+static inline const char *mcp__channel_caller(const mcp_channel *channel)
+{
+    return channel->options.caller;
+}
+static inline bool mcp__channel_is_local(const mcp_channel *channel)
+{
+    return channel->options.local;
+}
+static inline bool mcp__channel_is_closed(const mcp_channel *channel)
+{
+    return channel->closed;
+}
+/* Whether it is being called: it must not be called from within. */
+static inline bool mcp__channel_is_in_use(const mcp_channel *channel)
+{
+    return channel->in_use;
+}
+/* Its messages are to be understood by a legacy revision, without initialize. */
+static inline void mcp__channel_assume(mcp_channel *channel, const mcp__revision *legacy)
+{
+    channel->role->assume(channel, mcp_str_from(legacy->name));
+}
+/* The request in flight behind that one, NULL: the first; NULL when there is none. */
+static inline const mcp__incoming *mcp__channel_next_request(const mcp_channel *channel,
+                                                             const mcp__incoming *in)
+{
+    mcp__link *next = in ? in->link.next : channel->in_flight.next;
+    return next == &channel->in_flight ? NULL : mcp__container(next, mcp__incoming, link);
+}
+/* The request in flight of that exchange, NULL: there is none. */
+static inline const mcp__incoming *mcp__channel_request_of(const mcp_channel *channel,
+                                                           mcp_exchange exchange)
+{
+    const mcp__incoming *in = mcp__channel_next_request(channel, NULL);
+    while (in && in->exchange != exchange)
+        in = mcp__channel_next_request(channel, in);
+    return in;
+}
 
 /* ---- outgoing.c --------------------------------------------------------------------------------- */
 

@@ -266,6 +266,19 @@ bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *i
     return false;
 }
 
+int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id, mcp__buf *why)
+{
+    if (error->code == MCP_ENOMEM) {
+        mcp__buf_lit(why, "out of memory");
+        return MCP__INTERNAL_ERROR;
+    }
+    bool limit = error->code == MCP_ELIMIT;
+    if (limit && !mcp__scan_id(text, id->allocator, id))
+        id->len = 0;
+    mcp__buf_printf(why, limit ? "%s" : "not a JSON message: %s", error->text);
+    return limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR;
+}
+
 /* ---- writing --------------------------------------------------------------------------------------- */
 
 void mcp__put_result_head(mcp__buf *b, mcp_str id)

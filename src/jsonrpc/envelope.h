@@ -50,6 +50,11 @@ MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp_
 /* The same for the end of such a message: looks at the members behind its last array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
+/* What to say of a text that could not be parsed: `error` is the parser's. Appends the id, where the text is too long or
+ * too deep and shows one, and the reason; returns the code of the error. */
+MCP__SHARED int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id,
+                                      mcp__buf *why);
+
 /* The parts of messages. `id` is JSON text; an empty one is written as null, or left out. */
 void mcp__put_result_head(mcp__buf *b, mcp_str id); /* {"jsonrpc":"2.0","id":…,"result": */
 typedef enum mcp__no_id { MCP__NO_ID_NULL = 0, MCP__NO_ID_ABSENT } mcp__no_id;

@@ -64,7 +64,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .http_method = mcp_str_from(llhttp_method_name((llhttp_method_t)c->http_method)),
         .path = mcp__http_text(&c->head, c->head.path),
         .status = status,
-        .method = mcp__http_metric_name(c->metric),
+        .method = mcp__http_method_name(c->method),
         .code = code,
         .duration_ms = duration,
         .bytes_in = c->bytes_in,
@@ -84,7 +84,7 @@ static void count(const mcp_http_connection *c, int status, int code, int64_t du
     size_t bucket = 0;
     while (bucket < MCP__HTTP_BUCKETS && (uint64_t)duration > mcp__http_buckets[bucket])
         bucket++;
-    m->answered[c->metric][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
+    m->answered[c->method][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
     if (status)
         m->by_status[c->status_row]++;
     m->duration[bucket]++;

@@ -50,7 +50,7 @@ struct mcp_http_connection {
     uint8_t target;  /* mcp__http_target */
     uint8_t refusal; /* mcp__http_refusal that waits for the end of the body */
     uint8_t http_method;
-    uint8_t metric;     /* which JSON-RPC method, for the counters */
+    uint8_t method;     /* of JSON-RPC: a row of the counters */
     uint8_t status_row; /* of the answer, in mcp__http_statuses */
     bool complete;      /* the parser saw the end of a request */
     bool whole;         /* all of the body is there */

@@ -96,9 +96,8 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
     int code = 0;
     if (!c->session || !c->session->duplex || c->phase != MCP__HTTP_STREAMING)
         return 0;
-    mcp__link *all = &c->session->peer->channel->in_flight;
-    for (mcp__link *l = all->next; l != all; l = l->next) {
-        const mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+    const mcp_channel *channel = c->session->peer->channel;
+    for (const mcp__incoming *in = NULL; (in = mcp__channel_next_request(channel, in)) != NULL;) {
         mcp__buf error;
         if (in->abandoned)
             continue; /* answered already */
@@ -141,7 +140,7 @@ static mcp__http_refusal find(const mcp_http_connection *c, mcp__http_session **
         return MCP__HTTP_GET_FIRST;
     /* Somebody else's is as good as none. */
     if (!s || !s->duplex || !stream_of(s) ||
-        !mcp__http_same_principal(s->peer->channel->options.principal, c->principal))
+        !mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal))
         return MCP__HTTP_NO_STREAM;
     *ret = s;
     return stream_of(s)->congested ? MCP__HTTP_UNREAD : MCP__HTTP_FINE;
@@ -155,16 +154,16 @@ void mcp__http_duplex_post(mcp_http_connection *c)
     mcp__http_refusal why = find(c, &s);
     if (!why && !mcp__http_read_message(c, &m))
         return;
-    if (!why && m.modern)
+    if (!why && m.in.modern)
         why = MCP__HTTP_NOT_MODERN;
-    else if (!why && m.invalid && !m.batch)
+    else if (!why && m.has_invalid && !m.in.batch)
         why = MCP__HTTP_BAD_MESSAGE;
     if (why) {
-        mcp_json_free(m.doc);
+        mcp_json_free(m.in.doc);
         mcp__http_refuse(c, why);
         return;
     }
-    int rc = mcp__channel_receive_doc(s->peer->channel, 0, m.doc, c->http->now);
+    int rc = mcp__channel_receive_read(s->peer->channel, 0, &m.in, c->http->now);
     mcp__http_peer_arm(s->peer);
     if (!s->revision) {
         s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));

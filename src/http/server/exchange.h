@@ -1,4 +1,4 @@
-/* exchange.h: a message in a POST and its answer (post.c), and channels without a session (modern.c). */
+/* exchange.h: the message in a POST and its answer (exchange.c), and the channels that take it (peer.c). */
 #ifndef MCP_SRC_HTTP_SERVER_EXCHANGE_H
 #define MCP_SRC_HTTP_SERVER_EXCHANGE_H
 
@@ -10,24 +10,31 @@ void mcp__http_post(mcp_http_connection *c);
 
 /* What a body is, as far as HTTP has to know. */
 typedef struct mcp__http_message {
-    mcp_json_doc *doc;
-    mcp_str method;   /* of a single request or notification */
+    mcp__received in;
+    unsigned method;  /* of a single request or notification, see mcp__http_method_of() */
     bool has_request; /* an answer is to come */
-    bool batch, modern, initialize, listen, response, invalid;
+    bool has_response, has_invalid;
 } mcp__http_message;
 
 /* Reads the body; false: it was refused. The document is the caller's. */
 bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m);
 
-/* ---- modern.c: exchanges without a session ------------------------------------------------------------------------- */
+/* Gives the message to a channel, and answers what it says nothing to. */
+int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m);
+
+/* The status of an answer. */
+int mcp__http_status_of(mcp_output_info info, bool modern);
+
+/* ---- peer.c ---------------------------------------------------------------------------------------- */
 
 /* A channel that is looked after. */
 struct mcp__http_peer {
     mcp_http *http;
     mcp_channel *channel;
     mcp__http_timer timer;
-    mcp__link link;                  /* in http->orphans, else alone */
-    mcp_http_connection *connection; /* whose requests these are; NULL: it went */
+    mcp__link link; /* in http->orphans, else alone */
+    /* Whose requests these are; NULL: it went. Of a session: while it is given a message. */
+    mcp_http_connection *connection;
     mcp__http_session *session;
     const mcp__revision *legacy; /* a legacy channel without a session */
     mcp__http_charge charge;     /* of an orphan's request */
@@ -38,19 +45,34 @@ struct mcp__http_peer {
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret);
 void mcp__http_peer_free(mcp__http_peer *peer);
-void mcp__http_peer_arm(mcp__http_peer *peer);
 void mcp__http_peer_due(mcp__http_peer *peer);
+static inline void mcp__http_peer_arm(mcp__http_peer *peer)
+{
+    int64_t due = mcp_channel_deadline(peer->channel);
+    if (due != INT64_MAX)
+        mcp__http_timer_hasten(&peer->http->timers, &peer->timer, due);
+}
 
-/* Takes the document over. legacy: NULL is modern. */
-void mcp__http_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy);
-/* Gives the message to a channel, and answers what it says nothing to. */
-int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m);
+/* Whether the connection's channel takes such a request of who makes it now. Behind a proxy one connection has
+ * requests of several clients. */
+static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_http_connection *c,
+                                         const mcp__revision *legacy)
+{
+    const mcp_channel *channel = peer->channel;
+    if (peer->legacy != legacy || mcp__channel_is_closed(channel) ||
+        !mcp__http_same_principal(mcp__channel_principal(channel), c->principal))
+        return false;
+    return !c->proxy ||
+           (mcp__http_same_principal(mcp__channel_caller(channel), mcp__http_caller(c)) &&
+            mcp__channel_is_local(channel) == mcp__http_is_local(c));
+}
+/* Another one, in its place; NULL: no memory. legacy: NULL is modern. */
+mcp__http_peer *mcp__http_peer_replace(mcp_http_connection *c, const mcp__revision *legacy,
+                                       const mcp_channel_options *how);
 /* The connection or its answer ended. */
 void mcp__http_exchange_end(mcp_http_connection *c);
-int mcp__http_status(mcp_output_info info, bool modern);
 /* Ends an answer that will not come: the request was cancelled, or memory ran out. */
 void mcp__http_end_silently(mcp_http_connection *c);
-bool mcp__http_in_flight(mcp_channel *channel, mcp_exchange exchange);
 /* Whether the request of c is still being answered. */
 bool mcp__http_exchange_alive(const mcp_http_connection *c);
 /* Whether an event stream may be the answer. */

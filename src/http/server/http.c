@@ -333,13 +333,7 @@ static const mcp__incoming *request_of(const mcp_http_connection *c)
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
     if (!peer || !c->exchange)
         return NULL;
-    for (mcp__link *l = peer->channel->in_flight.next; l != &peer->channel->in_flight;
-         l = l->next) {
-        const mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        if (in->exchange == c->exchange)
-            return in;
-    }
-    return NULL;
+    return mcp__channel_request_of(peer->channel, c->exchange);
 }
 
 size_t mcp_http_cut(mcp_http *http, int64_t now)
@@ -367,7 +361,7 @@ static void end_sessions(mcp__link *sessions, const char *principal)
     for (mcp__link *l = sessions->next, *next; l != sessions; l = next) {
         mcp__http_session *s = mcp__container(l, mcp__http_session, link);
         next = l->next;
-        if (mcp__http_same_principal(s->peer->channel->options.principal, principal))
+        if (mcp__http_same_principal(mcp__channel_principal(s->peer->channel), principal))
             mcp__http_session_free(s);
     }
 }
@@ -376,7 +370,7 @@ static void end_sessions(mcp__link *sessions, const char *principal)
 static const char *owner(const mcp_http_connection *c)
 {
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
-    return c->principal || !peer ? c->principal : peer->channel->options.principal;
+    return c->principal || !peer ? c->principal : mcp__channel_principal(peer->channel);
 }
 
 /* A connection that waits for its next request says again who it is. */

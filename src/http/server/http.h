@@ -7,8 +7,8 @@
  *   mcp_http_budget       what all of them may hold in memory, shared by endpoints
  *
  * http.c life and time, parse.c bytes to requests, connection.c a connection's life; headers.c forwarded.c what a
- * request says of itself, route.c what is refused before its body, post.c which era a message is in; modern.c
- * legacy.c session.c stream.c duplex.c the rules of each; respond.c sse.c what is written, store.c events kept for
+ * request says of itself, route.c what is refused before its body, exchange.c the message and its answer, peer.c
+ * the channels; legacy.c session.c stream.c duplex.c sessions; respond.c sse.c what is written, store.c events kept for
  * replay, budget.c memory, metrics.c counters, timer.c what is due.
  */
 #ifndef MCP_SRC_HTTP_SERVER_HTTP_H
@@ -56,8 +56,7 @@ struct mcp_http {
     mcp__http_complaint complaint; /* connections that were refused */
     mcp_http_budget *budget;
     bool own_budget;
-    mcp__link in_budget;            /* budget->endpoints */
-    mcp_http_connection *receiving; /* whose message the channel is being given */
+    mcp__link in_budget; /* budget->endpoints */
     int64_t now;
     unsigned depth; /* calls of ours on the stack */
     bool draining, woken;

@@ -12,7 +12,7 @@ void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
     mcp__http_session *s = NULL;
     mcp__http_refusal why = mcp__http_session_begin(c, &options, &s);
     if (why) {
-        mcp_json_free(m->doc);
+        mcp_json_free(m->in.doc);
         mcp__http_refuse(c, why);
         return;
     }
@@ -28,17 +28,14 @@ void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__ht
     c->exchange = ++c->http->exchanges;
     mcp__http_session_attach(s, c);
     if (m->has_request && !mcp__http_stream_new(s, c)) {
-        mcp_json_free(m->doc);
+        mcp_json_free(m->in.doc);
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
         return;
     }
     if (c->stream)
         mcp__http_charge_like(c->http->budget, &c->stream->charge, &c->charge,
-                              mcp__json_doc_memory(m->doc));
-    bool cancels = mcp_str_eq(m->method, MCP_STR("notifications/cancelled"));
+                              mcp__json_doc_memory(m->in.doc));
     mcp__http_hand_over(c, s->peer, m);
-    if (cancels)
-        mcp__http_stream_reap(s);
 }
 
 /* The session of a GET or DELETE; NULL after it was refused. */

@@ -7,47 +7,10 @@
 
 #include <inttypes.h>
 
-static const mcp_str methods[MCP__HTTP_METHODS] = {
-    {"", 0},
-    {"other", 5},
-    {"initialize", 10},
-    {"notifications/initialized", 25},
-    {"notifications/cancelled", 23},
-    {"ping", 4},
-    {"server/discover", 15},
-    {"subscriptions/listen", 20},
-    {"resources/list", 14},
-    {"resources/templates/list", 24},
-    {"resources/read", 14},
-    {"resources/subscribe", 19},
-    {"resources/unsubscribe", 21},
-    {"prompts/list", 12},
-    {"prompts/get", 11},
-    {"tools/list", 10},
-    {"tools/call", 10},
-    {"completion/complete", 19},
-    {"logging/setLevel", 16},
-    {"batch", 5},
-};
-
 static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
 
 const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {1,   2,   5,    10,   25,
                                                        100, 250, 1000, 5000, 30000};
-
-unsigned mcp__http_metric_of(mcp_str method)
-{
-    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
-        if (mcp_str_eq(method, methods[i]))
-            return i;
-    }
-    return 1;
-}
-
-mcp_str mcp__http_metric_name(unsigned metric)
-{
-    return methods[metric < MCP__HTTP_METHODS ? metric : 1];
-}
 
 /* ---- what there is ------------------------------------------------------------------------------------------ */
 
@@ -263,7 +226,7 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
         for (unsigned k = 0; k < MCP__HTTP_RESULTS; k++) {
             if (m->answered[i][k])
                 mcp__buf_printf(b, "%s{method=\"%s\",result=\"%s\"} %" PRIu64 "\n",
-                                metrics[REQUESTS].name, methods[i].ptr, results[k],
+                                metrics[REQUESTS].name, mcp__http_method_name(i).ptr, results[k],
                                 m->answered[i][k]);
         }
     }

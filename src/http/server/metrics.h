@@ -34,9 +34,9 @@ typedef struct mcp__http_metrics {
     size_t streams;
 } mcp__http_metrics;
 
-/* The row of a method; 0 for none, and one for all that are unknown. */
-unsigned mcp__http_metric_of(mcp_str method);
-mcp_str mcp__http_metric_name(unsigned metric);
+/* The row of a method; 0 for none, and one for all that are unknown (exchange.c). */
+unsigned mcp__http_method_of(mcp_str name);
+mcp_str mcp__http_method_name(unsigned method);
 /* Of the histogram of durations: milliseconds, ascending. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* What access rules hide from the principal is not named. */

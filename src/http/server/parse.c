@@ -49,7 +49,7 @@ static int on_message_begin(llhttp_t *parser)
     c->cors = c->stream_only = c->whole = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
-    c->metric = 0;
+    c->method = 0;
     c->traceparent[0] = 0;
     mcp__release(c->http->allocator, c->name);
     c->name = NULL;

@@ -139,7 +139,8 @@ mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
     if (!s || !s->revision || s->duplex)
         return NULL;
     /* Somebody else's is as good as none. */
-    return mcp__http_same_principal(s->peer->channel->options.principal, c->principal) ? s : NULL;
+    return mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal) ? s
+                                                                                            : NULL;
 }
 
 void mcp__http_session_attach(mcp__http_session *s, mcp_http_connection *c)
@@ -182,7 +183,7 @@ void mcp__http_session_writable(mcp__http_session *s)
         writable = !c->congested;
     }
     /* That may make notices, and they a call of ours: not from within one of the channel's. */
-    if (writable && s->peer->channel->in_use)
+    if (writable && mcp__channel_is_in_use(s->peer->channel))
         return;
     mcp_channel_set_writable(s->peer->channel, writable, s->http->now);
     mcp__http_peer_arm(s->peer);

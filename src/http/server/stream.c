@@ -61,7 +61,7 @@ void mcp__http_stream_reap(mcp__http_session *s)
          looked_at++) {
         mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
         l = l->next;
-        if (mcp__http_in_flight(s->peer->channel, stream->exchange))
+        if (mcp__channel_request_of(s->peer->channel, stream->exchange))
             continue;
         if (stream->connection)
             mcp__http_end_silently(stream->connection);
@@ -131,7 +131,7 @@ static void send_general(mcp__http_session *s, mcp_str message)
 static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str message)
 {
     mcp__http_session *s = c->session;
-    mcp__http_answer a = {.status = mcp__http_status(info, false),
+    mcp__http_answer a = {.status = mcp__http_status_of(info, false),
                           .type = "application/json",
                           .body = message,
                           .code = info.code};
@@ -145,7 +145,7 @@ static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str mes
 void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                             void *user)
 {
-    mcp__http_peer *peer = user;
+    const mcp__http_peer *peer = user;
     mcp__http_session *s = peer->session;
     mcp_output_info info = *mcp_channel_output_info(channel);
     if (!s)
@@ -155,8 +155,8 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     if (!stream) {
         /* What answers a batch without requests, or an envelope that is none. */
-        if (s->http->receiving && s->http->receiving->exchange == exchange)
-            send_alone(s->http->receiving, info, message);
+        if (peer->connection && peer->connection->exchange == exchange)
+            send_alone(peer->connection, info, message);
         return;
     }
     mcp_http_connection *c = stream->connection;

@@ -107,19 +107,6 @@ static const mcp__revision *early_revision(mcp_request *req)
     return NULL;
 }
 
-/* Whether the transport's own metadata says that the request is a modern one. */
-static bool says_modern(mcp_request *req)
-{
-    mcp_channel *channel = req->in.channel;
-    mcp_str value;
-    if (!channel->options.header ||
-        !channel->options.header(channel, req->in.exchange, "MCP-Protocol-Version", &value,
-                                 channel->options.user))
-        return false;
-    const mcp__revision *r = mcp__revision_find(value);
-    return r && r->modern;
-}
-
 static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *meta)
 {
     const mcp__session *session = req->in.channel->state;
@@ -139,7 +126,7 @@ static const mcp__revision *find_revision(mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
     const mcp_json *meta = mcp_json_get(params, "_meta");
-    if (mcp_json_get(meta, MCP__META_REVISION) == NULL && !says_modern(req))
+    if (!req->in.modern)
         return legacy_revision(req, meta);
     if (req->in.batch) {
         req->revision = mcp__revision_newest(true);

@@ -246,11 +246,11 @@ static void test_store(void **state)
 static void test_metric_names(void **state)
 {
     (void)state;
-    assert_true(mcp_str_eq(mcp__http_metric_name(mcp__http_metric_of(MCP_STR("tools/call"))),
+    assert_true(mcp_str_eq(mcp__http_method_name(mcp__http_method_of(MCP_STR("tools/call"))),
                            MCP_STR("tools/call")));
-    assert_true(mcp_str_eq(mcp__http_metric_name(mcp__http_metric_of(MCP_STR("x\"} 1\n"))),
+    assert_true(mcp_str_eq(mcp__http_method_name(mcp__http_method_of(MCP_STR("x\"} 1\n"))),
                            MCP_STR("other")));
-    assert_int_equal(mcp__http_metric_of((mcp_str){0}), 0);
+    assert_int_equal(mcp__http_method_of((mcp_str){0}), 0);
 }
 
 int main(void)

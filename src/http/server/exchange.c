@@ -1,0 +1,374 @@
+/* exchange.c: the message in a POST, which era it is in, and its answer on the same connection.
+ *
+ * The body is parsed and its envelope read here, once; the channel gets both. What _meta says comes before what
+ * headers say, a session's revision before the header's. Without a session a request goes to the connection's own
+ * channel (peer.c). The answer is JSON when it is the first thing that the server says, an event stream when notices
+ * come before it.
+ */
+#include "http/server/session.h"
+
+/* ---- methods, as far as HTTP has to know them ---------------------------------------------------------------- */
+
+enum {
+    INITIALIZE = 1 << 0,
+    LISTEN = 1 << 1, /* the answer is an event stream */
+    CANCELS = 1 << 2,
+    IN_SESSION = 1 << 3, /* means nothing without a session */
+};
+
+/* The rows of the counters, see mcp__http_metrics. */
+static const struct {
+    mcp_str name;
+    unsigned traits;
+} methods[MCP__HTTP_METHODS] = {
+    {{"", 0}, 0},
+    {{"other", 5}, 0},
+    {{"initialize", 10}, INITIALIZE},
+    {{"notifications/initialized", 25}, 0},
+    {{"notifications/cancelled", 23}, CANCELS},
+    {{"ping", 4}, 0},
+    {{"server/discover", 15}, 0},
+    {{"subscriptions/listen", 20}, LISTEN},
+    {{"resources/list", 14}, 0},
+    {{"resources/templates/list", 24}, 0},
+    {{"resources/read", 14}, 0},
+    {{"resources/subscribe", 19}, IN_SESSION},
+    {{"resources/unsubscribe", 21}, IN_SESSION},
+    {{"prompts/list", 12}, 0},
+    {{"prompts/get", 11}, 0},
+    {{"tools/list", 10}, 0},
+    {{"tools/call", 10}, 0},
+    {{"completion/complete", 19}, 0},
+    {{"logging/setLevel", 16}, IN_SESSION},
+    {{"batch", 5}, 0},
+};
+
+unsigned mcp__http_method_of(mcp_str name)
+{
+    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
+        if (mcp_str_eq(name, methods[i].name))
+            return i;
+    }
+    return 1;
+}
+
+mcp_str mcp__http_method_name(unsigned method)
+{
+    return methods[method < MCP__HTTP_METHODS ? method : 1].name;
+}
+
+/* ---- reading the message ------------------------------------------------------------------------------------- */
+
+static void note_kind(mcp__http_message *m, mcp__message_kind kind)
+{
+    m->has_request |= kind == MCP__REQUEST;
+    m->has_response |= kind == MCP__RESULT || kind == MCP__ERROR;
+    m->has_invalid |= kind == MCP__INVALID;
+}
+
+/* The channel reads the messages of a batch itself; a batch has no era of its own. */
+static void read_batch(mcp__http_message *m)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *e; (e = mcp_json_next(mcp_json_root(m->in.doc), &it, NULL)) != NULL;) {
+        mcp__message element;
+        mcp__message_read(e, &element);
+        note_kind(m, element.kind);
+    }
+}
+
+static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
+{
+    const mcp_json *root = mcp_json_root(m->in.doc);
+    mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);
+    m->in.batch = mcp_json_is(root, MCP_JSON_ARRAY);
+    if (m->in.batch) {
+        read_batch(m);
+    } else {
+        mcp__message_read(root, &m->in.message);
+        note_kind(m, m->in.message.kind);
+    }
+    m->method = mcp__http_method_of(m->in.message.method);
+    m->in.modern = mcp__is_modern(&m->in.message, named);
+}
+
+/* ---- what is kept of it for the log ---------------------------------------------------------------------------- */
+
+static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
+{
+    const mcp_json *meta = mcp_json_get(m->in.message.params, "_meta");
+    mcp_str trace = mcp_json_string(mcp_json_get(meta, "traceparent"));
+    if (!trace.len)
+        trace = mcp__http_header(&c->head, MCP__HTTP_TRACEPARENT);
+    bool plain = trace.len > 0 && trace.len < sizeof(c->traceparent);
+    for (size_t i = 0; i < trace.len && plain; i++) {
+        char ch = trace.ptr[i];
+        plain = (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'f') || ch == '-';
+    }
+    if (!plain)
+        return;
+    memcpy(c->traceparent, trace.ptr, trace.len);
+    c->traceparent[trace.len] = 0;
+}
+
+/* Without memory the log has no name. */
+static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
+{
+    enum { MAX_NAME = 256 };
+    static const char *const members[] = {"name", "uri", "taskId"};
+    const mcp_json *params = m->in.message.params;
+    const mcp_json *ref = mcp_json_get(params, "ref"); /* of completion/complete */
+    mcp_str name = {0};
+    for (size_t i = 0; i < MCP__COUNT(members) && !name.len; i++)
+        name = mcp_json_string(mcp_json_get(ref ? ref : params, members[i]));
+    name.len = MCP__MIN(name.len, (size_t)MAX_NAME);
+    mcp__release(c->http->allocator, c->name);
+    c->name = name.len ? mcp__strdup(c->http->allocator, name) : NULL;
+}
+
+/* ---- what cannot be read ------------------------------------------------------------------------------ */
+
+static void refuse_unparsed(mcp_http_connection *c, const mcp_error *error)
+{
+    mcp__buf id, why, body;
+    mcp__buf_init(&id, c->http->allocator, 0);
+    mcp__buf_init(&why, c->http->allocator, 0);
+    mcp__buf_init(&body, c->http->allocator, 0);
+    int code = mcp__explain_unparsed(mcp__http_body(c), error, &id, &why);
+    mcp__put_error(&body, mcp__buf_view(&id), MCP__NO_ID_ABSENT, code, mcp__buf_view(&why),
+                   (mcp_str){0});
+    if (error->code == MCP_ENOMEM || why.failed || body.failed)
+        mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
+    else
+        mcp__http_reply(c, 400, code, mcp__buf_view(&body));
+    mcp__buf_free(&id);
+    mcp__buf_free(&why);
+    mcp__buf_free(&body);
+}
+
+bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
+{
+    mcp_http *http = c->http;
+    mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = http->options.max_body};
+    mcp_error error = {0};
+    if (mcp_json_parse(mcp__http_body(c), &limits, http->allocator, &m->in.doc, &error) != MCP_OK) {
+        refuse_unparsed(c, &error);
+        return false;
+    }
+    if (!mcp__http_fits(http->budget, &c->charge, mcp__json_doc_memory(m->in.doc))) {
+        mcp__http_refusal why = mcp__http_no_room(c, mcp__json_doc_memory(m->in.doc));
+        mcp_json_free(m->in.doc);
+        mcp__http_refuse(c, why);
+        return false;
+    }
+    read_envelope(c, m);
+    c->method = (uint8_t)m->method;
+    if (http->options.log) {
+        keep_traceparent(c, m);
+        keep_name(c, m);
+    }
+    return true;
+}
+
+/* ---- output ----------------------------------------------------------------------------------------------- */
+
+int mcp__http_status_of(mcp_output_info info, bool modern)
+{
+    if (info.code == 0)
+        return 200;
+    if (info.malformed && info.code == MCP__INTERNAL_ERROR)
+        return modern ? 503 : 429; /* out of memory, or too many requests in flight */
+    if (info.malformed && !(modern && info.code == MCP__METHOD_NOT_FOUND))
+        return 400;
+    if (!modern)
+        return 200;
+    switch (info.code) {
+    case MCP__HEADER_MISMATCH:
+    case MCP__MISSING_CAPABILITY:
+    case MCP__UNSUPPORTED_REVISION: return 400;
+    case MCP__METHOD_NOT_FOUND: return 404;
+    default: return 200;
+    }
+}
+
+/* An answer that nobody waits for any more. */
+static void unheard(mcp__http_peer *peer, mcp_output_info info)
+{
+    if (peer->connection || info.kind != MCP_OUTPUT_RESPONSE)
+        return;
+    peer->done = true;
+    mcp__http_wake(peer->http, &peer->timer);
+}
+
+static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    mcp__http_peer *peer = user;
+    mcp_http_connection *c = peer->connection;
+    mcp_output_info info = *mcp_channel_output_info(channel);
+    bool last = info.kind == MCP_OUTPUT_RESPONSE;
+    mcp__http_touch(peer->http);
+    if (!c || exchange == 0 || c->exchange != exchange) {
+        unheard(peer, info);
+        return;
+    }
+    if (c->phase == MCP__HTTP_WAITING && last) {
+        mcp__http_reply(c, mcp__http_status_of(info, !peer->legacy), info.code, message);
+        return;
+    }
+    if (c->phase == MCP__HTTP_WAITING && mcp__http_may_stream(c))
+        mcp__http_sse_begin(c);
+    if (c->phase != MCP__HTTP_STREAMING)
+        return; /* a notice that cannot be told */
+    if (!last && ((c->congested && !c->stream_only) || !mcp__http_has_room(c, message)))
+        return; /* the next one will tell more */
+    mcp__buf instead;
+    mcp__http_sse_message(c, mcp__http_fitting(c, message, &instead, &info.code));
+    mcp__buf_free(&instead);
+    if (last)
+        mcp__http_sse_end(c, info.code);
+    else
+        mcp__http_flush(c);
+}
+
+/* A header of the request that a modern channel is given. */
+static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
+                   void *user)
+{
+    (void)channel;
+    const mcp__http_peer *peer = user;
+    const mcp_http_connection *c = peer->connection;
+    return c && c->exchange == exchange && mcp__http_find(&c->head, name, value);
+}
+
+/* ---- to the channel ------------------------------------------------------------------------------------------ */
+
+static const mcp__http_answer accepted = {.status = 202};
+
+/* What to say when the channel took the message and said nothing. */
+static void settle(mcp_http_connection *c, const mcp__http_message *m, int rc)
+{
+    if (rc != MCP_OK || (m->has_request && !mcp__http_exchange_alive(c))) {
+        if (c->stream)
+            mcp__http_stream_free(c->stream);
+        mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
+    } else if (!m->has_request && m->has_invalid) {
+        mcp__http_refuse(c, MCP__HTTP_BAD_MESSAGE);
+    } else if (!m->has_request) {
+        mcp__http_respond(c, &accepted);
+    }
+}
+
+int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m)
+{
+    mcp_exchange exchange = c->exchange;
+    peer->connection = c;
+    int rc = mcp__channel_receive_read(peer->channel, exchange, &m->in, c->http->now);
+    if (peer->session)
+        peer->connection = NULL;
+    mcp__http_peer_arm(peer);
+    if (c->exchange == exchange && c->phase == MCP__HTTP_WAITING)
+        settle(c, m, rc);
+    return rc;
+}
+
+/* Takes the document over. legacy: NULL is modern. */
+static void exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
+{
+    static const mcp_channel_options modern_channel = {
+        .size = sizeof(modern_channel), .send = send, .header = header};
+    static const mcp_channel_options legacy_channel = {.size = sizeof(legacy_channel),
+                                                       .send = send};
+    mcp__http_peer *peer = c->peer;
+    if (!peer || !mcp__http_peer_serves(peer, c, legacy))
+        peer = mcp__http_peer_replace(c, legacy, legacy ? &legacy_channel : &modern_channel);
+    if (!peer) {
+        mcp_json_free(m->in.doc);
+        mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
+        return;
+    }
+    c->exchange = ++c->http->exchanges;
+    c->message = mcp__json_doc_memory(m->in.doc);
+    mcp__http_connection_charge(c);
+    mcp__http_hand_over(c, peer, m);
+    if (c->phase == MCP__HTTP_STREAMING && mcp_channel_in_flight(peer->channel) == 0) {
+        c->stream_only = true;
+        mcp__http_slim(c);
+    }
+}
+
+/* ---- which era ------------------------------------------------------------------------------------------------ */
+
+/* A message that no channel is given: a refusal, or nothing to say. */
+static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__http_refusal why)
+{
+    mcp_json_free(m->in.doc);
+    if (why)
+        mcp__http_refuse(c, why);
+    else
+        mcp__http_respond(c, &accepted);
+}
+
+/* A legacy message of a client that has no session. */
+static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *revision)
+{
+    bool in_session = methods[m->method].traits & IN_SESSION;
+    if (in_session || (m->has_response && !m->has_request))
+        answer_without(c, m, MCP__HTTP_NEEDS_SESSION);
+    else if (m->has_request || m->has_invalid)
+        exchange(c, m, revision);
+    else
+        answer_without(c, m,
+                       MCP__HTTP_FINE); /* a notification: there is nothing that it could change */
+}
+
+static void modern(mcp_http_connection *c, mcp__http_message *m)
+{
+    bool listens = m->has_request && methods[m->method].traits & LISTEN;
+    if (m->has_response && !m->in.batch)
+        answer_without(c, m, MCP__HTTP_UNEXPECTED);
+    else if (listens && !(c->head.accepts & MCP__HTTP_SSE))
+        answer_without(c, m, MCP__HTTP_NEEDS_STREAM);
+    else if (m->has_request || m->has_invalid || m->in.batch)
+        exchange(c, m, NULL);
+    else
+        answer_without(c, m, MCP__HTTP_FINE); /* no notification is for servers over HTTP */
+}
+
+static void in_session(mcp_http_connection *c, mcp__http_session *session, mcp__http_message *m)
+{
+    bool cancels = methods[m->method].traits & CANCELS;
+    mcp__http_legacy_post(c, session, m);
+    if (cancels)
+        mcp__http_stream_reap(session);
+}
+
+static void legacy(mcp_http_connection *c, mcp__http_message *m)
+{
+    mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);
+    mcp_str id = mcp__http_header(&c->head, MCP__HTTP_SESSION);
+    const mcp__revision *revision = mcp__revision_find(named.ptr ? named : MCP_STR("2025-03-26"));
+    mcp__http_session *session = NULL;
+    if (c->head.repeated)
+        answer_without(c, m, MCP__HTTP_DUPLICATE);
+    else if (m->has_request && methods[m->method].traits & INITIALIZE)
+        mcp__http_initialize(c, m);
+    else if (id.ptr && !(session = mcp__http_session_find(c)))
+        answer_without(c, m, MCP__HTTP_NO_SESSION);
+    else if (!revision)
+        answer_without(c, m, MCP__HTTP_BAD_REVISION);
+    else if (session)
+        in_session(c, session, m);
+    else
+        stateless(c, m, revision);
+}
+
+void mcp__http_post(mcp_http_connection *c)
+{
+    mcp__http_message m = {0};
+    if (!mcp__http_read_message(c, &m))
+        return;
+    if (m.in.modern)
+        modern(c, &m);
+    else
+        legacy(c, &m);
+}
