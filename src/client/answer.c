@@ -44,15 +44,15 @@ static int judge_error(const mcp_json *e, mcp_error *error)
 int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t ms, int rc,
                       const mcp_json *result, mcp_error *error)
 {
-    const char *why = client->why ? client->why : mcp_error_text(rc);
+    const char *why = client->failure.why ? client->failure.why : mcp_error_text(rc);
     switch (rc) {
     case MCP_OK: return judge_result(r, result, error);
     case MCP_EREMOTE: return judge_error(result, error);
     case MCP_ETIMEOUT:
         return mcp__fail(error, rc, 0, "no answer within %llu.%03u s%s%s",
                          (unsigned long long)(ms / 1000), (unsigned)(ms % 1000),
-                         *client->unread.text ? "; what came could not be read: " : "",
-                         client->unread.text);
+                         *client->connection.unread.text ? "; what came could not be read: " : "",
+                         client->connection.unread.text);
     case MCP_EPROTOCOL: return mcp__fail(error, rc, 0, "the answer is malformed: %s", why);
     default: return mcp__fail(error, rc, 0, "%s", why);
     }
@@ -113,7 +113,7 @@ static bool tried_again(mcp__call *call, const mcp_json *object)
 static bool renewed(mcp__call *call)
 {
     mcp_client *client = call->client;
-    bool gone = mcp__end_lost_session(client->end) && !client->revision->modern;
+    bool gone = mcp__end_lost_session(client->failure.end) && !client->revision->modern;
     if (!gone || call->renewed || call->cancelled)
         return false;
     call->renewed = true;

@@ -23,7 +23,7 @@ static void reply_result(mcp__incoming *in, mcp_str result)
 
 static void set_timeouts(mcp_client *client, bool run)
 {
-    for (mcp__link *l = client->sent.next; l != &client->sent; l = l->next) {
+    for (mcp__link *l = client->calls.sent.next; l != &client->calls.sent; l = l->next) {
         const mcp__call *call = mcp__container(l, mcp__call, link);
         uint64_t ms = call->options.timeout_ms;
         int64_t at = INT64_MAX;
@@ -36,28 +36,29 @@ static void set_timeouts(mcp_client *client, bool run)
 /* Nobody says for which call a server asks, so all wait while a person thinks. */
 static void hold_calls(mcp_client *client)
 {
-    client->held = true;
+    client->calls.held = true;
     set_timeouts(client, false);
 }
 
 static void release_calls(mcp_client *client)
 {
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->asked)
             return;
     }
-    if (client->held && client->channel)
+    if (client->calls.held && client->channel)
         set_timeouts(client, true);
-    client->held = false;
+    client->calls.held = false;
 }
 
 /* The call on whose exchange the server asks; 0: it cannot be known. */
 static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
 {
-    for (mcp__link *l = client->sent.next; exchange && l != &client->sent; l = l->next) {
+    for (mcp__link *l = client->calls.sent.next; exchange && l != &client->calls.sent;
+         l = l->next) {
         const mcp__call *call = mcp__container(l, mcp__call, link);
-        if (client->transport.exchanges && (mcp_exchange)call->id == exchange)
+        if (client->connection.transport.exchanges && (mcp_exchange)call->id == exchange)
             return call->handle;
     }
     return 0;
@@ -86,9 +87,9 @@ static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error
 static void tell_misbehaviour(mcp_client *client, mcp_str method)
 {
     mcp_error what;
-    if (client->misbehaved || !client->options.misbehaved)
+    if (client->connection.misbehaved || !client->options.misbehaved)
         return;
-    client->misbehaved = true;
+    client->connection.misbehaved = true;
     mcp__fail(&what, MCP_EPROTOCOL, 0,
               "the server sent the request %.*s, which a server of revision %s must not; it is not "
               "answered",
@@ -150,7 +151,7 @@ static void reply(mcp_question *q)
 
 void mcp__client_answer(mcp_client *client)
 {
-    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list;) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         l = l->next;
         if (!q->answered || q->call)

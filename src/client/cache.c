@@ -80,7 +80,7 @@ static bool is_cacheable(const mcp__call *call)
 /* `own`: what only this authorization may see. */
 static void put_key(mcp__buf *b, const mcp__call *call, bool own)
 {
-    const char *who = call->client->who;
+    const char *who = call->client->connection.principal;
     mcp__buf_str(b, call->method);
     mcp__buf_char(b, 0);
     mcp__buf_str(b, mcp__buf_view(&call->params));
@@ -176,7 +176,7 @@ void mcp__cache_put(mcp__call *call, const mcp_json *result)
     mcp_client *client = call->client;
     int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
     mcp_str scope = mcp_json_string(mcp_json_get(result, "cacheScope"));
-    if (ttl <= 0 || !is_cacheable(call) || call->changes != client->changes)
+    if (ttl <= 0 || !is_cacheable(call) || call->changes != client->learnt.changes)
         return;
     mcp__buf key, text;
     mcp__buf_init(&key, client->allocator, 0);
@@ -207,7 +207,7 @@ static bool is_stale(const entry *e, mcp_change change, mcp_str uri)
 
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri)
 {
-    client->changes++;
+    client->learnt.changes++;
     for (mcp__link *l = client->cache.recent.next; l != &client->cache.recent;) {
         entry *e = entry_of(l);
         l = l->next;

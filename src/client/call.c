@@ -27,10 +27,10 @@ void mcp__call_free(mcp__call *call)
 void mcp__call_move(mcp__call *call, mcp__call_phase phase)
 {
     mcp_client *client = call->client;
-    mcp__link *const lists[] = {[MCP__CALL_QUEUED] = &client->queue,
-                                [MCP__CALL_SENT] = &client->sent,
-                                [MCP__CALL_PARKED] = &client->parked,
-                                [MCP__CALL_KEPT] = &client->kept};
+    mcp__link *const lists[] = {[MCP__CALL_QUEUED] = &client->calls.queue,
+                                [MCP__CALL_SENT] = &client->calls.sent,
+                                [MCP__CALL_PARKED] = &client->calls.parked,
+                                [MCP__CALL_KEPT] = &client->calls.kept};
     mcp__list_remove(&call->link);
     mcp__list_append(lists[phase], &call->link);
     call->phase = phase;
@@ -48,15 +48,15 @@ static mcp__call *find_in(mcp__link *list, mcp_call_id handle)
 
 mcp__call *mcp__call_find(mcp_client *client, mcp_call_id handle)
 {
-    mcp__call *call = find_in(&client->sent, handle);
+    mcp__call *call = find_in(&client->calls.sent, handle);
     if (!call)
-        call = find_in(&client->queue, handle);
-    return call ? call : find_in(&client->parked, handle);
+        call = find_in(&client->calls.queue, handle);
+    return call ? call : find_in(&client->calls.parked, handle);
 }
 
 mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle)
 {
-    return find_in(&client->kept, handle);
+    return find_in(&client->calls.kept, handle);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp
     mcp_error why = {0}; /* ours, because the given one may be part of the call */
     mcp__round_drop(call);
     if (call->cancelled) {
-        client->cancelled--;
+        client->calls.cancelled--;
         call->cancelled = false;
         rc = mcp__fail(&why, MCP_ECANCELLED, 0, "%s",
                        call->reason ? call->reason : mcp_error_text(MCP_ECANCELLED));
@@ -133,14 +133,14 @@ static int send(mcp__call *call)
                             .mirror = tool ? &tool->mirror : NULL,
                             .timeout_ms = mcp__call_time(call)};
     call->sent_at = mcp__client_now(client);
-    if (mcp__list_empty(&client->sent))
-        client->unread =
+    if (mcp__list_empty(&client->calls.sent))
+        client->connection.unread =
             (mcp_error){0}; /* what came before, such as a banner, is no answer to it */
     if (!call->repeats) {
         call->began_at = call->sent_at;
         call->deadline = 0;
     }
-    call->changes = client->changes;
+    call->changes = client->learnt.changes;
     if (rc == MCP_OK && call->notification)
         rc = mcp__client_say(client, call->method, mcp__buf_view(&b));
     else if (rc == MCP_OK)
@@ -191,10 +191,10 @@ void mcp__client_flush(mcp_client *client)
 {
     /* Only what waits now: what is answered at once from what was kept may lead to more of it. */
     size_t n = 0;
-    for (mcp__link *l = client->queue.next; l != &client->queue; l = l->next)
+    for (mcp__link *l = client->calls.queue.next; l != &client->calls.queue; l = l->next)
         n++;
-    for (; n && !mcp__list_empty(&client->queue); n--) {
-        mcp__call *call = mcp__container(client->queue.next, mcp__call, link);
+    for (; n && !mcp__list_empty(&client->calls.queue); n--) {
+        mcp__call *call = mcp__container(client->calls.queue.next, mcp__call, link);
         if (client->state != MCP__CLIENT_READY)
             return;
         if (call->due > mcp__client_now(client) || call->cancelled)
@@ -207,9 +207,9 @@ void mcp__client_flush(mcp_client *client)
 int64_t mcp__client_calls_due(const mcp_client *client)
 {
     int64_t due = INT64_MAX;
-    for (mcp__link *l = client->queue.next; l != &client->queue; l = l->next)
+    for (mcp__link *l = client->calls.queue.next; l != &client->calls.queue; l = l->next)
         due = MCP__MIN(due, mcp__container(l, mcp__call, link)->due);
-    for (mcp__link *l = client->parked.next; l != &client->parked; l = l->next)
+    for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked; l = l->next)
         due = MCP__MIN(due, mcp__container(l, mcp__call, link)->due);
     return due;
 }
@@ -218,7 +218,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
                               const mcp_error *error)
 {
     /* Only what waits now: a callback may ask again. */
-    mcp__link *const lists[] = {&client->parked, &client->queue};
+    mcp__link *const lists[] = {&client->calls.parked, &client->calls.queue};
     for (size_t i = 0; i < MCP__COUNT(lists); i++) {
         mcp__link failing;
         take_all(lists[i], &failing);
@@ -231,7 +231,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
 
 static mcp__call *first_cancelled(mcp_client *client)
 {
-    mcp__link *const lists[] = {&client->sent, &client->parked, &client->queue};
+    mcp__link *const lists[] = {&client->calls.sent, &client->calls.parked, &client->calls.queue};
     for (size_t i = 0; i < MCP__COUNT(lists); i++) {
         for (mcp__link *l = lists[i]->next; l != lists[i]; l = l->next) {
             mcp__call *call = mcp__container(l, mcp__call, link);
@@ -244,7 +244,7 @@ static mcp__call *first_cancelled(mcp_client *client)
 
 static void end_cancelled(mcp_client *client)
 {
-    while (client->cancelled) {
+    while (client->calls.cancelled) {
         mcp__call *call = first_cancelled(client);
         if (!call)
             return; /* it is on its way to its outcome */
@@ -257,7 +257,7 @@ static void end_cancelled(mcp_client *client)
 void mcp__client_sweep(mcp_client *client)
 {
     end_cancelled(client);
-    for (mcp__link *l = client->parked.next; l != &client->parked;) {
+    for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;
         if (call->due <= mcp__client_now(client))
@@ -286,7 +286,7 @@ int mcp_client_cancel(mcp_client *client, mcp_call_id handle, const char *reason
     if (!call || call->cancelled)
         return MCP_ENOTFOUND;
     call->cancelled = true;
-    client->cancelled++;
+    client->calls.cancelled++;
     if (reason) /* without memory: no reason */
         call->reason = mcp__strdup(client->allocator, mcp_str_from(reason));
     mcp__client_attend(client);
@@ -307,7 +307,7 @@ static bool goes_at_once(const mcp__call *call)
 {
     const mcp_client *client = call->client;
     return mcp__client_is_ready(client) && client->channel->in_use &&
-           mcp__list_empty(&client->queue) && !mcp__cache_has(call) &&
+           mcp__list_empty(&client->calls.queue) && !mcp__cache_has(call) &&
            !(call->name.len && mcp__client_mirrors(client));
 }
 

@@ -30,15 +30,15 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
     mcp_client *client = client_of(channel);
     int64_t number;
     if (!read_id(id, &number)) {
-        mcp__fail(&client->unread, rc, 0, "%.*s",
-                  (int)MCP__MIN(why.len, sizeof(client->unread.text)), why.ptr);
+        mcp__fail(&client->connection.unread, rc, 0, "%.*s",
+                  (int)MCP__MIN(why.len, sizeof(client->connection.unread.text)), why.ptr);
         return;
     }
     mcp_error error; /* keeps a copy that ends with NUL */
     mcp__fail(&error, rc, 0, "%.*s", (int)MCP__MIN(why.len, sizeof(error.text)), why.ptr);
-    client->why = error.text;
+    client->failure.why = error.text;
     mcp__channel_fail(channel, number, rc, NULL);
-    client->why = NULL;
+    client->failure.why = NULL;
 }
 
 static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
@@ -51,9 +51,9 @@ static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str messag
 /* Roots that changed (2025-11-25, client/roots, "Root List Changes"). */
 static void tell_roots(mcp_client *client)
 {
-    if (client->roots_changed && client->roots_declared && !client->revision->modern)
+    if (client->roots.changed && client->roots.declared && !client->revision->modern)
         (void)mcp__client_say(client, MCP_STR("notifications/roots/list_changed"), MCP_STR("{}"));
-    client->roots_changed = false;
+    client->roots.changed = false;
 }
 
 static void on_tick(mcp_channel *channel, int64_t now)
@@ -75,8 +75,8 @@ static void on_tick(mcp_channel *channel, int64_t now)
 
 static bool wants_start(const mcp_client *client)
 {
-    return client->wanted || !mcp__list_empty(&client->queue) ||
-           !mcp__list_empty(&client->subscriptions);
+    return client->start.wanted || !mcp__list_empty(&client->calls.queue) ||
+           !mcp__list_empty(&client->subscriptions.list);
 }
 
 static int64_t on_deadline(const mcp_channel *channel)
@@ -85,7 +85,7 @@ static int64_t on_deadline(const mcp_channel *channel)
     if (client->attention || (client->state == MCP__CLIENT_IDLE && wants_start(client)))
         return channel->now;
     if (client->state == MCP__CLIENT_STARTING)
-        return client->fall_back_at;
+        return client->start.fall_back_at;
     if (client->state != MCP__CLIENT_READY)
         return INT64_MAX;
     int64_t calls = mcp__client_calls_due(client), listen = mcp__listen_due(client);
@@ -101,7 +101,8 @@ static void on_close(mcp_channel *channel)
 static bool takes_batches(const mcp_channel *channel)
 {
     const mcp_client *client = client_of(channel);
-    const mcp__revision *r = client->state == MCP__CLIENT_READY ? client->revision : client->trying;
+    const mcp__revision *r =
+        client->state == MCP__CLIENT_READY ? client->revision : client->start.trying;
     return r && r->batches;
 }
 
@@ -152,18 +153,19 @@ int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_d
 
 static void init(mcp_client *client)
 {
-    mcp__link *const lists[] = {&client->queue, &client->sent,      &client->parked,
-                                &client->kept,  &client->questions, &client->subscriptions};
-    mcp__buf *const bufs[] = {&client->info, &client->extensions, &client->experimental,
-                              &client->header, &client->roots};
+    mcp__link *const lists[] = {&client->calls.queue,    &client->calls.sent,
+                                &client->calls.parked,   &client->calls.kept,
+                                &client->questions.list, &client->subscriptions.list};
+    mcp__buf *const bufs[] = {&client->self.info, &client->self.extensions,
+                              &client->self.experimental, &client->out.header, &client->roots.json};
     for (size_t i = 0; i < MCP__COUNT(lists); i++)
         mcp__list_init(lists[i]);
     for (size_t i = 0; i < MCP__COUNT(bufs); i++)
         mcp__buf_init(bufs[i], client->allocator, 0);
-    mcp__map_init(&client->tools, client->allocator, (uintptr_t)client, 0);
-    mcp__map_init(&client->watched, client->allocator, (uintptr_t)client, 1);
+    mcp__map_init(&client->learnt.tools, client->allocator, (uintptr_t)client, 0);
+    mcp__map_init(&client->subscriptions.watched, client->allocator, (uintptr_t)client, 1);
     mcp__ping_end(client);
-    client->listen.ack_by = client->listen.retry_at = client->fall_back_at = INT64_MAX;
+    client->listen.ack_by = client->listen.retry_at = client->start.fall_back_at = INT64_MAX;
 }
 
 int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_error *error)
@@ -187,7 +189,7 @@ int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_erro
     init(client);
     rc = mcp__client_read_options(client, error);
     mcp__cache_init(client, client->options.no_cache ? 0 : client->options.max_cache);
-    client->bucket.per_minute = client->options.questions_per_minute;
+    client->questions.bucket.per_minute = client->options.questions_per_minute;
     if (rc != MCP_OK) {
         mcp_client_free(client);
         return rc;
@@ -198,32 +200,32 @@ int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_erro
 
 static void free_questions(mcp_client *client)
 {
-    while (!mcp__list_empty(&client->questions))
-        mcp__question_free(mcp__container(client->questions.next, mcp_question, link));
+    while (!mcp__list_empty(&client->questions.list))
+        mcp__question_free(mcp__container(client->questions.list.next, mcp_question, link));
 }
 
 void mcp_client_free(mcp_client *client)
 {
     if (!client)
         return;
-    while (!mcp__list_empty(&client->subscriptions))
-        mcp_subscription_end(mcp__subscription_of(client->subscriptions.next));
+    while (!mcp__list_empty(&client->subscriptions.list))
+        mcp_subscription_end(mcp__subscription_of(client->subscriptions.list.next));
     mcp_client_disconnected(client, "the client is at its end");
-    while (!mcp__list_empty(&client->kept))
-        mcp__call_free(mcp__container(client->kept.next, mcp__call, link));
+    while (!mcp__list_empty(&client->calls.kept))
+        mcp__call_free(mcp__container(client->calls.kept.next, mcp__call, link));
     free_questions(client);
-    for (size_t i = 0; i < MCP__COUNT(client->completing); i++)
-        mcp__release(client->allocator, client->completing[i]);
+    for (size_t i = 0; i < MCP__COUNT(client->questions.completing); i++)
+        mcp__release(client->allocator, client->questions.completing[i]);
     mcp__cache_free(client);
     mcp__tools_free(client);
-    mcp__map_free(&client->watched);
+    mcp__map_free(&client->subscriptions.watched);
     mcp_json_free(client->about);
-    mcp__release(client->allocator, client->who);
-    mcp__buf_free(&client->info);
-    mcp__buf_free(&client->extensions);
-    mcp__buf_free(&client->experimental);
-    mcp__buf_free(&client->header);
-    mcp__buf_free(&client->roots);
+    mcp__release(client->allocator, client->connection.principal);
+    mcp__buf_free(&client->self.info);
+    mcp__buf_free(&client->self.extensions);
+    mcp__buf_free(&client->self.experimental);
+    mcp__buf_free(&client->out.header);
+    mcp__buf_free(&client->roots.json);
     mcp_allocator allocator = client->own_allocator;
     mcp__release(&allocator, client);
 }
@@ -234,7 +236,7 @@ static void send_and_trace(mcp_channel *channel, mcp_exchange exchange, mcp_str 
 {
     mcp_client *client = client_of(channel);
     client->options.trace(client, true, exchange, message, client->options.user);
-    client->send(channel, exchange, message, user);
+    client->connection.send(channel, exchange, message, user);
 }
 
 int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *options,
@@ -263,11 +265,11 @@ int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *
     rc = mcp__channel_new(&client_role, client, &o, client->allocator, &client->channel, error);
     if (rc != MCP_OK)
         return rc;
-    client->transport = t;
-    client->send = o.send;
+    client->connection.transport = t;
+    client->connection.send = o.send;
     if (client->options.trace)
         client->channel->options.send = send_and_trace;
-    client->fell_back = client->handshake_only = false;
+    client->start.fell_back = client->start.handshake_only = false;
     if (client->state == MCP__CLIENT_LOST)
         client->state = MCP__CLIENT_IDLE;
     *ret = client->channel;
@@ -282,7 +284,7 @@ int mcp_client_connect(mcp_client *client, const mcp_channel_options *options, m
 
 static void withdraw_questions(mcp_client *client)
 {
-    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list;) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         l = l->next;
         mcp__question_withdraw(q);
@@ -296,20 +298,20 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     mcp__listen_forget(client);
     mcp__watch_forget(client);
     mcp__ping_end(client);
-    client->why = why ? why : mcp_error_text(MCP_ECLOSED);
+    client->failure.why = why ? why : mcp_error_text(MCP_ECLOSED);
     client->channel = NULL;
     client->state = MCP__CLIENT_LOST;
-    client->probes = 0;
-    client->unread = (mcp_error){0};
+    client->start.probes = 0;
+    client->connection.unread = (mcp_error){0};
     mcp_channel_free(channel); /* fails what is out, the start's request too */
     mcp_error error;
-    mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->why);
-    if (client->wanted && !starting)
+    mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->failure.why);
+    if (client->start.wanted && !starting)
         mcp__client_start_failed(client, MCP_ECLOSED, NULL, &error);
     withdraw_questions(client);
     mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);
     mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, &error);
-    client->why = NULL;
+    client->failure.why = NULL;
 }
 
 /* ---- what was found out ---------------------------------------------------------------------- */

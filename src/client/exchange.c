@@ -8,16 +8,16 @@
 
 static const mcp__revision *revision_of(const mcp_client *client)
 {
-    if (client->sending)
-        return client->sending->revision;
-    return client->state == MCP__CLIENT_READY ? client->revision : client->trying;
+    if (client->out.sending)
+        return client->out.sending->revision;
+    return client->state == MCP__CLIENT_READY ? client->revision : client->start.trying;
 }
 
 const mcp_client_output *mcp_client_sending(mcp_client *client)
 {
-    const mcp__sending *s = client->sending;
+    const mcp__sending *s = client->out.sending;
     const mcp__revision *r = revision_of(client);
-    mcp_client_output *output = &client->output;
+    mcp_client_output *output = &client->out.output;
     *output = (mcp_client_output){
         .size = sizeof(*output), .kind = MCP_OUTPUT_RESPONSE, .modern = r && r->modern};
     if (client->channel)
@@ -73,7 +73,7 @@ static bool find_parameter(const mcp__sending *s, const mcp_json *arguments, siz
 
 static bool put_parameter(mcp_client *client, size_t index, mcp_str *name, mcp__buf *b)
 {
-    const mcp__sending *s = client->sending;
+    const mcp__sending *s = client->out.sending;
     mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
     mcp_json_doc *doc = NULL;
     if (!s->mirror || !s->mirror->count ||
@@ -87,7 +87,7 @@ static bool put_parameter(mcp_client *client, size_t index, mcp_str *name, mcp__
 
 static bool put_header(mcp_client *client, size_t index, mcp_str *name, mcp__buf *b)
 {
-    const mcp__sending *s = client->sending;
+    const mcp__sending *s = client->out.sending;
     const char *version = s && s->handshake ? NULL : mcp_client_version_header(client);
     mcp__buf_reset(b, SIZE_MAX);
     if (version && index-- == 0) {
@@ -112,7 +112,7 @@ static bool put_header(mcp_client *client, size_t index, mcp_str *name, mcp__buf
 
 bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str *value)
 {
-    mcp__buf *b = &client->header;
+    mcp__buf *b = &client->out.header;
     if (!put_header(client, index, name, b))
         return false;
     mcp__buf_char(b, 0);
@@ -199,8 +199,8 @@ static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_
         mcp__client_renew(client);
         return;
     }
-    client->deaf = true;
-    client->resync = true;
+    client->connection.deaf = true;
+    client->subscriptions.resync = true;
     mcp__client_attend(client);
 }
 
@@ -225,21 +225,21 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     bool ended = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;
-    client->end = ended || mcp__end_lost_session(&e) ? &e : NULL;
-    client->refused_with = e.status;
-    client->why = text_of(&e, &room);
+    client->failure.end = ended || mcp__end_lost_session(&e) ? &e : NULL;
+    client->failure.status = e.status;
+    client->failure.why = text_of(&e, &room);
     mcp__channel_fail(channel, (int64_t)exchange, ended ? code_of(&e) : MCP_EREMOTE,
                       ended ? NULL : error);
-    client->why = NULL;
-    client->end = NULL;
-    client->refused_with = 0;
+    client->failure.why = NULL;
+    client->failure.end = NULL;
+    client->failure.status = 0;
     channel->in_use = false;
     mcp_json_free(doc);
 }
 
 bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange)
 {
-    return client && client->channel && client->transport.exchanges && exchange &&
+    return client && client->channel && client->connection.transport.exchanges && exchange &&
            exchange <= INT64_MAX && mcp__channel_awaits(client->channel, (int64_t)exchange);
 }
 
@@ -250,7 +250,7 @@ int mcp_client_set_authorization(mcp_client *client, const char *who)
         mcp__cache_free(client);
         return MCP_ENOMEM;
     }
-    mcp__release(client->allocator, client->who);
-    client->who = copy;
+    mcp__release(client->allocator, client->connection.principal);
+    client->connection.principal = copy;
     return MCP_OK;
 }

@@ -20,7 +20,8 @@ static const char *const filters[] = {
 
 static bool anybody_wants(const mcp_client *client, mcp_change change)
 {
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         const mcp_subscription *s = mcp__subscription_of(l);
         if (!s->dead && mcp__subscription_wants(s, change))
             return true;
@@ -35,7 +36,8 @@ static int put_uris(const mcp_client *client, mcp__buf *b)
     mcp__json_list array = mcp__json_begin_array(b);
     int rc = MCP_OK;
     mcp__map_init(&seen, client->allocator, (uintptr_t)client, 2);
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         for (size_t i = 0; !s->dead && i < s->n_uris; i++) {
             mcp_str uri = mcp_str_from(s->uris[i]);
@@ -83,7 +85,7 @@ static int64_t back_off(const mcp_client *client)
         wait *= 2;
     wait = MCP__MIN(MCP__MIN(wait, most), (uint64_t)INT32_MAX);
     const uint64_t seed[2] = {(uintptr_t)client, client->listen.failures};
-    uint64_t asked = client->end ? client->end->retry_after_ms : 0;
+    uint64_t asked = client->failure.end ? client->failure.end->retry_after_ms : 0;
     wait = MCP__MAX(wait, MCP__MIN(asked, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
     uint64_t dice = mcp__siphash("retry", 5, seed) % 512;
     return (int64_t)(wait * 3 / 4 + wait * dice / 1024 + 1);
@@ -224,9 +226,9 @@ void mcp__listen_resync(mcp_client *client)
         mcp__fail(&error, MCP_ETIMEOUT, 0, "the server does not acknowledge the subscription");
         lost(client, &error);
     }
-    if (!client->resync && listen->retry_at > now)
+    if (!client->subscriptions.resync && listen->retry_at > now)
         return;
-    client->resync = false;
+    client->subscriptions.resync = false;
     open_stream(client);
 }
 
@@ -245,7 +247,8 @@ static void tell_acknowledged(mcp_client *client)
     mcp_error error;
     mcp__fail(&error, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
     mcp__subscriptions_hold(client);
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         if (mcp__subscription_is_served(s))
             mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);

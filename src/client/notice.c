@@ -19,7 +19,7 @@ static void prolong(const mcp__call *call)
     const mcp_client *client = call->client;
     uint64_t ms = call->options.timeout_ms, most = call->options.max_timeout_ms;
     int64_t now = mcp__client_now(client);
-    if (ms >= INT64_MAX / 2 || client->held || call->phase != MCP__CALL_SENT)
+    if (ms >= INT64_MAX / 2 || client->calls.held || call->phase != MCP__CALL_SENT)
         return;
     int64_t at = now + (int64_t)ms;
     if (most < INT64_MAX / 2)

@@ -69,8 +69,8 @@ uint64_t mcp__client_probe_ms(const mcp_client *client)
 {
     uint64_t ms = client->options.probe_ms, most = client->options.timeout_ms;
     if (!ms)
-        ms = client->transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
-    if (!client->transport.exchanges)
+        ms = client->connection.transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
+    if (!client->connection.transport.exchanges)
         most /= 2; /* all requests of a start share the time */
     return MCP__MIN(ms, most);
 }
@@ -99,13 +99,13 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
 /* `{"name":…,"version":…,"title":…`, and then what only newer revisions have. */
 static int put_own_info(mcp_client *client, const mcp_client_options *o, mcp_error *error)
 {
-    mcp__buf *b = &client->info;
+    mcp__buf *b = &client->self.info;
     mcp__object info = mcp__object_begin(b, mcp__revision_newest(true));
     mcp__object_str(&info, "name", o->name);
     mcp__object_str(&info, "version", o->version);
-    client->oldest_info = b->len;
+    client->self.oldest_info = b->len;
     mcp__object_str(&info, "title", o->title);
-    client->short_info = b->len;
+    client->self.short_info = b->len;
     mcp__object_str(&info, "description", o->description);
     mcp__object_str(&info, "websiteUrl", o->website_url);
     mcp__object_icons(&info, o->icons, o->n_icons);
@@ -131,7 +131,7 @@ static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error
 /* Declares the extension, unless the program did. */
 static int add_tasks(mcp_client *client, mcp_error *error)
 {
-    mcp__buf *b = &client->extensions;
+    mcp__buf *b = &client->self.extensions;
     mcp_json_doc *doc = NULL;
     mcp_json_limits limits = {
         .size = sizeof(limits), .max_bytes = b->len, .max_depth = MCP__JSON_DEEPEST};
@@ -158,13 +158,13 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
     mcp_client_options *o = &client->options;
     if (!o->name || !o->version)
         return mcp__fail(error, MCP_EINVAL, 0, "a client needs a name and a version");
-    int rc = find_revision(o->revision, &client->only, error);
+    int rc = find_revision(o->revision, &client->start.only, error);
     if (rc == MCP_OK)
         rc = put_own_info(client, o, error);
     if (rc == MCP_OK)
-        rc = put_object(&client->extensions, o->extensions, "extensions", error);
+        rc = put_object(&client->self.extensions, o->extensions, "extensions", error);
     if (rc == MCP_OK)
-        rc = put_object(&client->experimental, o->experimental, "experimental", error);
+        rc = put_object(&client->self.experimental, o->experimental, "experimental", error);
     if (rc == MCP_OK && o->tasks)
         rc = add_tasks(client, error);
     set_defaults(o);
@@ -180,9 +180,9 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
 
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
 {
-    mcp_str info = mcp__buf_view(&client->info);
+    mcp_str info = mcp__buf_view(&client->self.info);
     if (!r->implementation_extras)
-        info.len = r->title ? client->short_info : client->oldest_info;
+        info.len = r->title ? client->self.short_info : client->self.oldest_info;
     mcp__buf_str(b, info);
     mcp__buf_char(b, '}');
 }
@@ -223,13 +223,13 @@ void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision 
         put_capability(&o, "elicitation", modes, has_modes);
     if (c->sample)
         put_capability(&o, "sampling", sampling, has_sampling);
-    if (c->roots || client->roots.len) {
+    if (c->roots || client->roots.json.len) {
         mcp__object_key(&o, "roots");
         mcp__buf_str(b, r->modern ? MCP_STR("{}") : MCP_STR("{\"listChanged\":true}"));
     }
-    put_raw(&o, "experimental", &client->experimental);
+    put_raw(&o, "experimental", &client->self.experimental);
     if (r->extensions)
-        put_raw(&o, "extensions", &client->extensions);
+        put_raw(&o, "extensions", &client->self.extensions);
     mcp__object_end(&o);
 }
 

@@ -130,7 +130,7 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
         mcp__call_free(call);
         return rc;
     }
-    call->handle = ++client->last_handle;
+    call->handle = ++client->calls.last_handle;
     *ret = call;
     return MCP_OK;
 }
@@ -157,7 +157,7 @@ static meta_kind meta_of(const mcp__call *call)
 
 static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp__buf *b)
 {
-    const char *level = call->log_level ? call->log_level : call->client->log_level;
+    const char *level = call->log_level ? call->log_level : call->client->self.log_level;
     mcp__json_list meta = mcp__json_begin_object(b);
     if (kind == WHOLE_META) {
         mcp__json_next(&meta);

@@ -35,8 +35,8 @@ void mcp__ping_end(mcp_client *client)
 
 static void fail_sent(mcp_client *client, const mcp_error *error)
 {
-    while (!mcp__list_empty(&client->sent)) {
-        mcp__call *call = mcp__container(client->sent.next, mcp__call, link);
+    while (!mcp__list_empty(&client->calls.sent)) {
+        mcp__call *call = mcp__container(client->calls.sent.next, mcp__call, link);
         mcp__channel_forget(client->channel, call->id);
         mcp__client_give_up(client, call->id, NULL);
         mcp__call_finish(call, MCP_ECLOSED, NULL, error);
@@ -52,8 +52,8 @@ static void lost(mcp_client *client)
     mcp__ping_end(client);
     mcp__watch_forget(client);
     client->state = MCP__CLIENT_FAILED; /* so that no call is begun, and nothing more is sent */
-    client->start_rc = MCP_ECLOSED;
-    client->start_error = error;
+    client->start.rc = MCP_ECLOSED;
+    client->start.error = error;
     fail_sent(client, &error);
     mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);
     mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, &error);
@@ -73,9 +73,9 @@ static void unanswered(mcp_client *client)
     int64_t for_ms = mcp__client_now(client) - client->ping.unanswered_since;
     int64_t most = (int64_t)client->options.ping_timeout_ms;
     bool late = mcp__client_now(client) - client->ping.sent_at > most + LATE_MS;
-    if (late || client->held) { /* a person is asked: the server may wait for that */
+    if (late || client->calls.held) { /* a person is asked: the server may wait for that */
         client->ping.unanswered_since = INT64_MAX;
-        ask_later(client, client->held ? client->options.ping_ms : 0);
+        ask_later(client, client->calls.held ? client->options.ping_ms : 0);
     } else if (for_ms >= most) {
         lost(client);
     } else {
@@ -86,14 +86,15 @@ static void unanswered(mcp_client *client)
 static void on_ping(mcp_channel *channel, int rc, const mcp_json *result, void *user)
 {
     mcp_client *client = user;
-    const mcp_exchange_end *end = client->end;
+    const mcp_exchange_end *end = client->failure.end;
     int64_t id = client->ping.id;
     (void)channel, (void)result;
     client->ping.id = 0;
     if (client->state != MCP__CLIENT_READY)
         return;
-    if (rc == MCP_ETIMEOUT && client->transport.exchanges)
-        client->transport.abandon(client->channel, (mcp_exchange)id, client->channel->options.user);
+    if (rc == MCP_ETIMEOUT && client->connection.transport.exchanges)
+        client->connection.transport.abandon(client->channel, (mcp_exchange)id,
+                                             client->channel->options.user);
     if (end && end->status == 404 && end->session) {
         mcp__client_renew(client);
     } else if (rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ECLOSED || rc == MCP_EACCESS) {

@@ -33,14 +33,14 @@ static bool take_token(mcp__token_bucket *b, int64_t now, uint64_t *retry_ms)
 static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error)
 {
     *retry_ms = 1000;
-    if (client->open_questions >= client->options.max_questions)
+    if (client->questions.open >= client->options.max_questions)
         return mcp__fail(error, MCP_ELIMIT, 0,
                          "%zu questions are waiting for an answer already (max_questions)",
-                         client->open_questions);
-    if (!take_token(&client->bucket, mcp__client_now(client), retry_ms))
+                         client->questions.open);
+    if (!take_token(&client->questions.bucket, mcp__client_now(client), retry_ms))
         return mcp__fail(error, MCP_ELIMIT, 0,
                          "more questions than %zu in a minute (questions_per_minute)",
-                         client->bucket.per_minute);
+                         client->questions.bucket.per_minute);
     return MCP_OK;
 }
 
@@ -54,7 +54,8 @@ static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *p
         *ret = MCP_QUESTION_SAMPLE;
         return MCP_OK;
     }
-    if (mcp_str_eq(method, MCP_STR("roots/list")) && (client->options.roots || client->roots.len)) {
+    if (mcp_str_eq(method, MCP_STR("roots/list")) &&
+        (client->options.roots || client->roots.json.len)) {
         *ret = MCP_QUESTION_ROOTS;
         return MCP_OK;
     }
@@ -125,8 +126,8 @@ int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params
     q->client = client;
     q->kind = kind;
     mcp__buf_init(&q->answer, client->allocator, 0);
-    mcp__list_append(&client->questions, &q->link);
-    client->open_questions++;
+    mcp__list_append(&client->questions.list, &q->link);
+    client->questions.open++;
     rc = copy_params(client, params, &q->doc);
     if (rc != MCP_OK) {
         mcp__question_free(q);
@@ -142,7 +143,7 @@ void mcp__question_free(mcp_question *q)
         return;
     const mcp_allocator *a = q->client->allocator;
     if (!q->answered)
-        q->client->open_questions--;
+        q->client->questions.open--;
     mcp__list_remove(&q->link);
     mcp_json_free(q->doc);
     mcp__release(a, q->key);
@@ -157,14 +158,14 @@ void mcp__question_free(mcp_question *q)
 static void answered(mcp_question *q)
 {
     q->answered = true;
-    q->client->open_questions--;
+    q->client->questions.open--;
     mcp__client_attend(q->client);
 }
 
 static void answer_roots(mcp_question *q)
 {
     mcp__buf_lit(&q->answer, "{\"roots\":");
-    mcp__buf_str(&q->answer, mcp__buf_view(&q->client->roots));
+    mcp__buf_str(&q->answer, mcp__buf_view(&q->client->roots.json));
     mcp__buf_char(&q->answer, '}');
     if (q->answer.failed) {
         mcp__buf_reset(&q->answer, 0);
@@ -420,9 +421,9 @@ int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)
         mcp__buf_free(&b);
         return rc;
     }
-    mcp__buf_free(&client->roots);
-    client->roots = b;
-    client->roots_changed = true;
+    mcp__buf_free(&client->roots.json);
+    client->roots.json = b;
+    client->roots.changed = true;
     mcp__client_attend(client);
     return MCP_OK;
 }

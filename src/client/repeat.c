@@ -48,7 +48,7 @@ static void explain(mcp_error *error, const char *why, mcp_str method)
 bool mcp__call_repeat(mcp__call *call, mcp_error *error)
 {
     mcp_client *client = call->client;
-    const mcp_exchange_end *end = client->end;
+    const mcp_exchange_end *end = client->failure.end;
     if (!end || !end->broke_off || !client->revision->modern || call->task || call->cancelled)
         return false;
     int64_t pause = (int64_t)FIRST_PAUSE_MS << call->repeats, now = mcp__client_now(client);

@@ -39,7 +39,7 @@ static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_
 static void ask_all(mcp__call *call)
 {
     mcp_client *client = call->client;
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call == call && !q->told && !q->answered)
             mcp__question_ask(q);
@@ -131,7 +131,7 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
 static bool has_questions(const mcp__call *call)
 {
     const mcp_client *client = call->client;
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         if (mcp__container(l, mcp_question, link)->call == call)
             return true;
     }
@@ -177,7 +177,7 @@ static int put_responses(mcp__call *call)
         mcp__buf_char(b, ',');
     mcp__buf_lit(b, "\"inputResponses\":");
     mcp__json_list responses = mcp__json_begin_object(b);
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call != call)
             continue;
@@ -196,7 +196,7 @@ static bool all_questions(const mcp__call *call, bool (*is)(const mcp_question *
 {
     const mcp_client *client = call->client;
     bool all = true;
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         all &= q->call != call || is(q);
     }
@@ -276,7 +276,8 @@ void mcp__client_expect(mcp_client *client, mcp_str id)
 {
     if (!id.len || id.len > MAX_ID)
         return;
-    char **place = &client->completing[client->n_completing++ % MCP__COUNT(client->completing)];
+    char **place = &client->questions.completing[client->questions.n_completing++ %
+                                                 MCP__COUNT(client->questions.completing)];
     mcp__release(client->allocator, *place);
     *place = mcp__strdup(client->allocator, id); /* without memory: its end is not told */
 }
@@ -284,8 +285,8 @@ void mcp__client_expect(mcp_client *client, mcp_str id)
 /* Whether somebody was sent there; once. */
 static bool was_expected(mcp_client *client, mcp_str id)
 {
-    for (size_t i = 0; i < MCP__COUNT(client->completing); i++) {
-        char **place = &client->completing[i];
+    for (size_t i = 0; i < MCP__COUNT(client->questions.completing); i++) {
+        char **place = &client->questions.completing[i];
         if (!*place || !mcp_str_eq(mcp_str_from(*place), id))
             continue;
         mcp__release(client->allocator, *place);
@@ -298,7 +299,7 @@ static bool was_expected(mcp_client *client, mcp_str id)
 void mcp__round_completed(mcp_client *client, mcp_str id)
 {
     bool known = was_expected(client, id);
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         if (!q->call || q->kind != MCP_QUESTION_URL || !q->accepted ||
             !mcp_str_eq(mcp_question_elicitation_id(q), id))
@@ -306,7 +307,7 @@ void mcp__round_completed(mcp_client *client, mcp_str id)
         known |= !q->completed;
         q->completed = true;
     }
-    for (mcp__link *l = client->parked.next; l != &client->parked;) {
+    for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;
         if (call->awaits_urls && all_questions(call, is_over))
@@ -322,7 +323,7 @@ void mcp__round_completed(mcp_client *client, mcp_str id)
 static void end_round(mcp__call *call)
 {
     mcp_client *client = call->client;
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call == call && q->code) {
             finish_failed(call, q);
@@ -347,7 +348,7 @@ void mcp__round_drop(mcp__call *call)
 {
     mcp_client *client = call->client;
     call->awaits_urls = false;
-    for (mcp__link *l = client->questions.next; l != &client->questions;) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list;) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         l = l->next;
         if (q->call == call)
@@ -359,7 +360,7 @@ void mcp__round_drop(mcp__call *call)
 static bool is_complete(mcp_client *client, const mcp__call *call)
 {
     bool any = false;
-    for (mcp__link *l = client->questions.next; l != &client->questions; l = l->next) {
+    for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call != call)
             continue;
@@ -375,12 +376,12 @@ static bool is_complete(mcp_client *client, const mcp__call *call)
 void mcp__rounds_end(mcp_client *client)
 {
     /* What ends may lead to anything, so begin anew after each. */
-    for (mcp__link *l = client->parked.next; l != &client->parked;) {
+    for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;
         if (!is_complete(client, call))
             continue;
         end_round(call);
-        l = client->parked.next;
+        l = client->calls.parked.next;
     }
 }

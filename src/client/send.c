@@ -9,13 +9,14 @@ int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, 
     mcp_channel *channel = client->channel;
     int64_t ours = 0;
     /* An exchange has the number that the request's id will have. */
-    mcp_exchange exchange = client->transport.exchanges ? (mcp_exchange)channel->next_id + 1 : 0;
+    mcp_exchange exchange =
+        client->connection.transport.exchanges ? (mcp_exchange)channel->next_id + 1 : 0;
     uint64_t ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
     mcp__sending sending = *s;
     sending.params = params;
-    client->sending = &sending;
+    client->out.sending = &sending;
     int rc = mcp__channel_request(channel, exchange, s->method, params, ms, fn, user, &ours);
-    client->sending = NULL;
+    client->out.sending = NULL;
     if (rc == MCP_OK && id)
         *id = ours;
     return rc;
@@ -24,11 +25,11 @@ int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, 
 int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params)
 {
     const mcp__revision *r =
-        client->state == MCP__CLIENT_STARTING ? client->trying : client->revision;
+        client->state == MCP__CLIENT_STARTING ? client->start.trying : client->revision;
     const mcp__sending sending = {.revision = r, .method = method};
-    client->sending = &sending;
+    client->out.sending = &sending;
     int rc = mcp__channel_notify(client->channel, 0, method, params);
-    client->sending = NULL;
+    client->out.sending = NULL;
     return rc;
 }
 
@@ -50,7 +51,7 @@ static void say_cancelled(mcp_client *client, int64_t id, const char *reason)
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
 {
     mcp_channel *channel = client->channel;
-    bool exchanges = client->transport.exchanges;
+    bool exchanges = client->connection.transport.exchanges;
     if (!channel || channel->closed)
         return;
     /* Where each request has a stream of its own, its end says it to a modern server (2026-07-28,
@@ -58,5 +59,5 @@ void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
     if (client->state == MCP__CLIENT_READY && !(exchanges && client->revision->modern))
         say_cancelled(client, id, reason);
     if (exchanges)
-        client->transport.abandon(channel, (mcp_exchange)id, channel->options.user);
+        client->connection.transport.abandon(channel, (mcp_exchange)id, channel->options.user);
 }

@@ -24,27 +24,27 @@ static void fall_back(mcp_client *client);
 /* Nobody waits for the answers to what is still out. */
 static void forget_requests(mcp_client *client)
 {
-    if (client->channel && client->probe)
-        mcp__channel_forget(client->channel, client->probe);
-    if (client->channel && client->handshake)
-        mcp__channel_forget(client->channel, client->handshake);
-    client->probe = client->handshake = 0;
-    client->fall_back_at = INT64_MAX;
+    if (client->channel && client->start.probe)
+        mcp__channel_forget(client->channel, client->start.probe);
+    if (client->channel && client->start.handshake)
+        mcp__channel_forget(client->channel, client->start.handshake);
+    client->start.probe = client->start.handshake = 0;
+    client->start.fall_back_at = INT64_MAX;
 }
 
 static void report(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error)
 {
-    mcp_result_fn *fn = client->start_fn;
-    client->start_fn = NULL;
+    mcp_result_fn *fn = client->start.fn;
+    client->start.fn = NULL;
     forget_requests(client);
-    client->wanted = false;
-    client->probes = 0;
-    client->probe_repeated = false;
-    client->start_rc = rc;
+    client->start.wanted = false;
+    client->start.probes = 0;
+    client->start.probe_repeated = false;
+    client->start.rc = rc;
     if (error)
-        client->start_error = *error;
+        client->start.error = *error;
     if (fn)
-        fn(client, rc, result, error, client->start_user);
+        fn(client, rc, result, error, client->start.user);
 }
 
 void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result,
@@ -68,9 +68,9 @@ static void ready(mcp_client *client, const mcp__revision *r)
 {
     client->revision = r;
     client->state = MCP__CLIENT_READY;
-    client->resync = true;
+    client->subscriptions.resync = true;
     mcp__ping_begin(client);
-    if (client->log_level)
+    if (client->self.log_level)
         (void)mcp__client_say_level(client); /* without memory it is as if nobody had asked */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
@@ -151,7 +151,7 @@ static void on_unsupported(mcp_client *client, const mcp_json *object)
         rc = send_initialize(client, mcp__version_first_legacy(client));
     else if (!r)
         rc = mcp__version_none_in_common(client, list, &error);
-    else if (client->probes >= MAX_PROBES)
+    else if (client->start.probes >= MAX_PROBES)
         rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
                        "the server refuses revision %s although it says that it supports it",
                        r->name);
@@ -186,13 +186,13 @@ static bool is_foreign(const mcp_client *client, int rc, const mcp_json *result)
     case MCP_EREMOTE: return !is_modern_error(result);
     case MCP_ETIMEOUT:
     case MCP_EPROTOCOL: return true;
-    default: return mcp__end_is_foreign(client->end);
+    default: return mcp__end_is_foreign(client->failure.end);
     }
 }
 
 static uint64_t probe_ms(const mcp_client *client)
 {
-    return client->only ? client->options.timeout_ms : mcp__client_probe_ms(client);
+    return client->start.only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
 /* Whether what came after initialize was sent shows all the same that the server is modern, and one that we can speak with. */
@@ -206,11 +206,11 @@ static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *resu
 /* An event stream that broke off says nothing of the era. Once. */
 static bool probed_again(mcp_client *client)
 {
-    if (!client->end || !client->end->broke_off || client->probe_repeated)
+    if (!client->failure.end || !client->failure.end->broke_off || client->start.probe_repeated)
         return false;
-    client->probe_repeated = true;
-    client->probes--;
-    int rc = send_probe(client, client->trying);
+    client->start.probe_repeated = true;
+    client->start.probes--;
+    int rc = send_probe(client, client->start.trying);
     if (rc != MCP_OK)
         fail(client, rc);
     return true;
@@ -220,24 +220,25 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
 {
     mcp_client *client = user;
     mcp_error error = {0};
-    int64_t id = client->probe;
+    int64_t id = client->start.probe;
     (void)channel;
-    client->probe = 0;
-    client->fall_back_at = INT64_MAX;
-    if (client->handshake) {
+    client->start.probe = 0;
+    client->start.fall_back_at = INT64_MAX;
+    if (client->start.handshake) {
         if (!is_late_proof(client, rc, result))
             return; /* initialize decides */
         forget_requests(client);
-        client->trying = mcp__revision_newest(true);
+        client->start.trying = mcp__revision_newest(true);
     }
     if (probed_again(client))
         return;
-    int judged = mcp__client_judge(client, client->trying, probe_ms(client), rc, result, &error);
+    int judged =
+        mcp__client_judge(client, client->start.trying, probe_ms(client), rc, result, &error);
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, id, NULL);
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
         on_unsupported(client, result);
-    else if (!client->only && is_foreign(client, rc, result))
+    else if (!client->start.only && is_foreign(client, rc, result))
         fall_back(client);
     else if (judged >= MCP_OK)
         on_discovered(client, result);
@@ -248,9 +249,9 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
 /* A silent server on a stream: it may be a legacy one. The probe stays out. */
 void mcp__client_start_tick(mcp_client *client)
 {
-    if (client->state != MCP__CLIENT_STARTING || client->channel->now < client->fall_back_at)
+    if (client->state != MCP__CLIENT_STARTING || client->channel->now < client->start.fall_back_at)
         return;
-    client->fall_back_at = INT64_MAX;
+    client->start.fall_back_at = INT64_MAX;
     fall_back(client);
 }
 
@@ -258,18 +259,18 @@ void mcp__client_start_tick(mcp_client *client)
 static uint64_t time_left(const mcp_client *client)
 {
     uint64_t ms = client->options.timeout_ms;
-    int64_t spent = mcp__client_now(client) - client->start_began;
-    if (client->transport.exchanges || ms == MCP_NO_TIMEOUT)
+    int64_t spent = mcp__client_now(client) - client->start.began;
+    if (client->connection.transport.exchanges || ms == MCP_NO_TIMEOUT)
         return ms;
     return ms > (uint64_t)spent ? ms - (uint64_t)spent : 1;
 }
 
 static int send_probe(mcp_client *client, const mcp__revision *r)
 {
-    bool alone = client->only || client->transport.exchanges;
+    bool alone = client->start.only || client->connection.transport.exchanges;
     forget_requests(client);
-    client->trying = r;
-    client->probes++;
+    client->start.trying = r;
+    client->start.probes++;
     const mcp__sending s = {.revision = r,
                             .method = MCP_STR("server/discover"),
                             .timeout_ms = alone ? probe_ms(client) : time_left(client)};
@@ -279,10 +280,11 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
     mcp__buf_lit(&b, "}}");
     int rc = b.failed;
     if (rc == MCP_OK)
-        rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_probe, client, &client->probe);
+        rc =
+            mcp__client_send(client, &s, mcp__buf_view(&b), on_probe, client, &client->start.probe);
     mcp__channel_give_buf(client->channel, &b);
     if (rc == MCP_OK && !alone && probe_ms(client) < s.timeout_ms)
-        client->fall_back_at = mcp__client_now(client) + (int64_t)probe_ms(client);
+        client->start.fall_back_at = mcp__client_now(client) + (int64_t)probe_ms(client);
     return rc;
 }
 
@@ -292,15 +294,15 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
  * basic/transports/streamable-http, "HTTP+SSE Transport"). */
 static bool try_older_transport(mcp_client *client, int rc, const mcp_json *result)
 {
-    int status = client->refused_with;
-    bool foreign = rc != MCP_EREMOTE && mcp__end_is_foreign(client->end);
+    int status = client->failure.status;
+    bool foreign = rc != MCP_EREMOTE && mcp__end_is_foreign(client->failure.end);
     /* Whatever such a refusal carries, unless it is an error that only modern servers have. */
     if (rc == MCP_EREMOTE && (status == 400 || status == 404 || status == 405))
         foreign = !is_modern_error(result);
-    if (!foreign || client->fell_back || !client->transport.fall_back)
+    if (!foreign || client->start.fell_back || !client->connection.transport.fall_back)
         return false;
-    client->fell_back = true;
-    return client->transport.fall_back(client->channel, client->channel->options.user);
+    client->start.fell_back = true;
+    return client->connection.transport.fall_back(client->channel, client->channel->options.user);
 }
 
 static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, void *user)
@@ -308,23 +310,24 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     mcp_client *client = user;
     mcp_error error = {0};
     const mcp__revision *r = NULL;
-    int64_t id = client->handshake;
+    int64_t id = client->start.handshake;
     (void)channel;
-    client->handshake = 0;
+    client->start.handshake = 0;
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, id, NULL);
     if (rc == MCP_EREMOTE && is_late_proof(client, rc, result)) {
-        client->handshake_only = false;
+        client->start.handshake_only = false;
         on_unsupported(client, result);
         return;
     }
     if (try_older_transport(client, rc, result)) {
         client->state = MCP__CLIENT_IDLE; /* at the next tick */
-        client->wanted = client->handshake_only = true;
+        client->start.wanted = client->start.handshake_only = true;
         mcp__client_attend(client);
         return;
     }
-    rc = mcp__client_judge(client, client->trying, client->options.timeout_ms, rc, result, &error);
+    rc = mcp__client_judge(client, client->start.trying, client->options.timeout_ms, rc, result,
+                           &error);
     if (rc == MCP_OK)
         rc = mcp__version_agreed(client, result, &r, &error);
     if (rc == MCP_OK)
@@ -333,7 +336,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
         mcp__client_start_failed(client, rc, result, &error);
         return;
     }
-    client->trying = r;
+    client->start.trying = r;
     rc = keep(client, result);
     if (rc == MCP_OK)
         rc = mcp__client_say(client, MCP_STR("notifications/initialized"), MCP_STR("{}"));
@@ -345,10 +348,10 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
 
 static int send_initialize(mcp_client *client, const mcp__revision *r)
 {
-    client->trying = r;
-    client->handshake_only = false;
-    client->roots_changed = false;
-    client->roots_declared = client->options.roots || client->roots.len;
+    client->start.trying = r;
+    client->start.handshake_only = false;
+    client->roots.changed = false;
+    client->roots.declared = client->options.roots || client->roots.json.len;
     const mcp__sending s = {.revision = r,
                             .method = MCP_STR("initialize"),
                             .handshake = true,
@@ -364,7 +367,7 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
     int rc = b.failed;
     if (rc == MCP_OK)
         rc = mcp__client_send(client, &s, mcp__buf_view(&b), on_initialize, client,
-                              &client->handshake);
+                              &client->start.handshake);
     mcp__channel_give_buf(client->channel, &b);
     return rc;
 }
@@ -373,14 +376,16 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
 
 void mcp__client_begin(mcp_client *client)
 {
-    bool asked = client->wanted || !mcp__list_empty(&client->queue) ||
-                 !mcp__list_empty(&client->subscriptions);
+    bool asked = client->start.wanted || !mcp__list_empty(&client->calls.queue) ||
+                 !mcp__list_empty(&client->subscriptions.list);
     if (client->state != MCP__CLIENT_IDLE || !asked)
         return;
-    bool modern = !client->handshake_only && (!client->only || client->only->modern);
-    const mcp__revision *newest = client->only ? client->only : mcp__revision_newest(true);
+    bool modern =
+        !client->start.handshake_only && (!client->start.only || client->start.only->modern);
+    const mcp__revision *newest =
+        client->start.only ? client->start.only : mcp__revision_newest(true);
     client->state = MCP__CLIENT_STARTING;
-    client->start_began = mcp__client_now(client);
+    client->start.began = mcp__client_now(client);
     int rc = modern ? send_probe(client, newest)
                     : send_initialize(client, mcp__version_first_legacy(client));
     if (rc != MCP_OK)
@@ -394,7 +399,7 @@ void mcp__client_renew(mcp_client *client)
     mcp__ping_end(client);
     mcp__watch_forget(client); /* the session took its subscriptions with it */
     client->state = MCP__CLIENT_IDLE;
-    client->wanted = client->handshake_only = true;
+    client->start.wanted = client->start.handshake_only = true;
     mcp__client_attend(client);
 }
 
@@ -404,13 +409,13 @@ int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user)
         return MCP_EINVAL;
     if (client->state == MCP__CLIENT_LOST)
         return MCP_ECLOSED;
-    if (client->state == MCP__CLIENT_READY || client->wanted)
+    if (client->state == MCP__CLIENT_READY || client->start.wanted)
         return MCP_ESTATE;
     if (client->state == MCP__CLIENT_FAILED)
         client->state = MCP__CLIENT_IDLE;
-    client->wanted = true;
-    client->start_fn = fn;
-    client->start_user = user;
+    client->start.wanted = true;
+    client->start.fn = fn;
+    client->start.user = user;
     mcp__client_attend(client);
     return MCP_OK;
 }

@@ -82,14 +82,14 @@ static void subscription_free(mcp_subscription *s)
 
 void mcp__subscriptions_hold(mcp_client *client)
 {
-    client->telling++;
+    client->subscriptions.telling++;
 }
 
 void mcp__subscriptions_release(mcp_client *client)
 {
-    if (--client->telling)
+    if (--client->subscriptions.telling)
         return;
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions;) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;) {
         mcp_subscription *s = mcp__subscription_of(l);
         l = l->next;
         if (s->dead)
@@ -114,7 +114,8 @@ void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
                              const mcp_error *error)
 {
     mcp__subscriptions_hold(client);
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next)
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next)
         mcp__subscription_tell(mcp__subscription_of(l), state, error);
     mcp__subscriptions_release(client);
 }
@@ -122,7 +123,8 @@ void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
 static void tell_change(mcp_client *client, mcp_change change, mcp_str uri,
                         bool (*is)(const mcp_subscription *s, mcp_str uri))
 {
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         if (!s->dead && mcp__subscription_wants(s, change) && is(s, uri))
             s->options.changed(client, s, change, uri, s->options.user);
@@ -137,7 +139,8 @@ static bool any(const mcp_subscription *s, mcp_str uri)
 
 static bool somebody_has(const mcp_client *client, mcp_str uri)
 {
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         if (has_exactly(mcp__subscription_of(l), uri))
             return true;
     }
@@ -166,7 +169,7 @@ void mcp__client_resync(mcp_client *client)
 
 static void resync(mcp_client *client)
 {
-    client->resync = true;
+    client->subscriptions.resync = true;
     mcp__client_attend(client);
 }
 
@@ -191,7 +194,7 @@ int mcp_client_subscribe(mcp_client *client, const mcp_subscription_options *opt
     }
     s->n_uris = s->options.n_uris;
     s->options.uris = NULL;
-    mcp__list_append(&client->subscriptions, &s->link);
+    mcp__list_append(&client->subscriptions.list, &s->link);
     resync(client);
     *ret = s;
     return MCP_OK;
@@ -252,7 +255,7 @@ void mcp_subscription_end(mcp_subscription *subscription)
     if (!subscription || subscription->dead)
         return;
     mcp_client *client = subscription->client;
-    if (client->telling)
+    if (client->subscriptions.telling)
         subscription->dead = true;
     else
         subscription_free(subscription);

@@ -102,7 +102,7 @@ static void poll_later(mcp__call *call)
     mcp__call_task *task = call->task;
     int64_t now = mcp__client_now(call->client);
     mcp_error error;
-    if (now >= task->deadline && !call->client->held) {
+    if (now >= task->deadline && !call->client->calls.held) {
         mcp__fail(&error, MCP_ETIMEOUT, 0, "the task did not end within %llu s",
                   (unsigned long long)(call->options.max_timeout_ms / 1000));
         mcp__call_finish(call, MCP_ETIMEOUT, NULL, &error);

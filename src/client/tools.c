@@ -11,7 +11,7 @@ enum { MAX_TOOLS = 16384 }; /* that are remembered */
 
 bool mcp__client_mirrors(const mcp_client *client)
 {
-    return client->channel && client->transport.exchanges && client->revision &&
+    return client->channel && client->connection.transport.exchanges && client->revision &&
            client->revision->modern;
 }
 
@@ -29,14 +29,14 @@ static void tool_free(mcp_client *client, mcp__tool *tool)
 void mcp__tools_free(mcp_client *client)
 {
     size_t at = 0;
-    for (mcp__tool *t; (t = mcp__map_next(&client->tools, &at)) != NULL;)
+    for (mcp__tool *t; (t = mcp__map_next(&client->learnt.tools, &at)) != NULL;)
         tool_free(client, t);
-    mcp__map_free(&client->tools);
+    mcp__map_free(&client->learnt.tools);
 }
 
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name)
 {
-    return mcp__map_get(&client->tools, name);
+    return mcp__map_get(&client->learnt.tools, name);
 }
 
 static mcp_str name_of(const mcp_json *tool)
@@ -59,11 +59,11 @@ static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *to
 
 static int remember(mcp_client *client, mcp__tool *tool)
 {
-    tool_free(client, mcp__map_remove(&client->tools, mcp_str_from(tool->name)));
+    tool_free(client, mcp__map_remove(&client->learnt.tools, mcp_str_from(tool->name)));
     bool worth = tool->refused || tool->mirror.count || tool->needs_task || tool->repeatable;
     int rc = MCP_ELIMIT;
-    if (worth && client->tools.count < MAX_TOOLS)
-        rc = mcp__map_add(&client->tools, mcp_str_from(tool->name), tool);
+    if (worth && client->learnt.tools.count < MAX_TOOLS)
+        rc = mcp__map_add(&client->learnt.tools, mcp_str_from(tool->name), tool);
     if (rc != MCP_OK)
         tool_free(client, tool);
     return rc == MCP_ENOMEM ? rc : MCP_OK;

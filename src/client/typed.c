@@ -127,17 +127,18 @@ int mcp_client_set_log_level(mcp_client *client, const char *level)
     const char *known = mcp__client_log_level(level);
     if (level && !known)
         return MCP_EINVAL;
-    client->log_level = known;
+    client->self.log_level = known;
     return mcp__client_is_ready(client) ? mcp__client_say_level(client) : MCP_OK;
 }
 
 int mcp__client_say_level(mcp_client *client)
 {
     const mcp_json *capabilities = mcp_client_server_capabilities(client);
-    if (!client->log_level || client->revision->modern || !mcp_json_get(capabilities, "logging"))
+    if (!client->self.log_level || client->revision->modern ||
+        !mcp_json_get(capabilities, "logging"))
         return MCP_OK;
     params p = params_begin(client);
     p.object = mcp__object_begin(&p.buf, NULL);
-    mcp__object_str(&p.object, "level", client->log_level);
+    mcp__object_str(&p.object, "level", client->self.log_level);
     return params_send(&p, client, "logging/setLevel", NULL, NULL);
 }

@@ -11,7 +11,7 @@ const mcp__revision *mcp__version_choose(const mcp_client *client, const mcp_jso
     mcp_json_iter it = {0};
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
         const mcp__revision *r = mcp__revision_find(mcp_json_string(v));
-        bool allowed = r && r->modern && (!client->only || client->only == r);
+        bool allowed = r && r->modern && (!client->start.only || client->start.only == r);
         if (allowed && (!best || r < best)) /* the table is newest first */
             best = r;
     }
@@ -28,7 +28,7 @@ bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list)
             return false;
         legacy |= r != NULL;
     }
-    return legacy && !client->only;
+    return legacy && !client->start.only;
 }
 
 /* "a, b, c" of what a server lists, cut. */
@@ -53,10 +53,10 @@ int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, 
 {
     char theirs[128];
     put_list(theirs, sizeof(theirs), list);
-    if (client->only)
+    if (client->start.only)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
                          "the server does not speak revision %s that was asked for, but: %s",
-                         client->only->name, *theirs ? theirs : "none that it names");
+                         client->start.only->name, *theirs ? theirs : "none that it names");
     return mcp__fail(error, MCP_EPROTOCOL, 0,
                      "the server speaks no modern revision that we know, but: %s",
                      *theirs ? theirs : "none that it names");
@@ -77,15 +77,16 @@ int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const 
         return mcp__fail(error, MCP_EPROTOCOL, 0,
                          "the server wants to speak revision \"%.*s\", which is not one of ours", n,
                          name.ptr);
-    if (client->only && r != client->only)
+    if (client->start.only && r != client->start.only)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
                          "the server wants to speak revision %s, not %s that was asked for",
-                         r->name, client->only->name);
+                         r->name, client->start.only->name);
     *ret = r;
     return MCP_OK;
 }
 
 const mcp__revision *mcp__version_first_legacy(const mcp_client *client)
 {
-    return client->only && !client->only->modern ? client->only : mcp__revision_newest(false);
+    return client->start.only && !client->start.only->modern ? client->start.only
+                                                             : mcp__revision_newest(false);
 }

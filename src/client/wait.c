@@ -18,15 +18,15 @@ static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
 /* One step. A transport that failed leaves us nothing to wait for. */
 static int step(mcp_client *client, mcp_error *error)
 {
-    if (!client->channel || !client->transport.step)
+    if (!client->channel || !client->connection.transport.step)
         return mcp__fail(error, MCP_ESTATE, 0, "%s",
                          client->channel ? "this transport cannot be waited for"
                                          : "the client is not connected");
     mcp_channel *channel = client->channel;
     enum { LONGEST_MS = 60000 };
-    client->waiting = true;
-    int rc = client->transport.step(LONGEST_MS, channel->options.user);
-    client->waiting = false;
+    client->calls.waiting = true;
+    int rc = client->connection.transport.step(LONGEST_MS, channel->options.user);
+    client->calls.waiting = false;
     return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
 }
 
@@ -40,7 +40,7 @@ static bool start_is_over(const mcp_client *client)
 static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
 {
     int rc = MCP_OK;
-    if (client->state == MCP__CLIENT_IDLE && !client->wanted)
+    if (client->state == MCP__CLIENT_IDLE && !client->start.wanted)
         rc = mcp_client_start(client, NULL, NULL);
     while (rc == MCP_OK && client->channel && !start_is_over(client))
         rc = step(client, error);
@@ -48,9 +48,9 @@ static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
         return rc;
     if (client->state != MCP__CLIENT_READY) {
         if (error)
-            *error = client->start_error;
-        return client->start_rc != MCP_OK
-                   ? client->start_rc
+            *error = client->start.error;
+        return client->start.rc != MCP_OK
+                   ? client->start.rc
                    : mcp__fail(error, MCP_ECLOSED, 0, "%s", mcp_error_text(MCP_ECLOSED));
     }
     if (!ret)
@@ -63,7 +63,7 @@ static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
 
 static bool can_wait(const mcp_client *client)
 {
-    return !client->waiting && !(client->channel && client->channel->in_use);
+    return !client->calls.waiting && !(client->channel && client->channel->in_use);
 }
 
 int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, mcp_error *error)

@@ -32,7 +32,7 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
                                         [MCP_CHANGE_TOOLS] = "tools"};
     if (change != MCP_CHANGE_RESOURCE)
         return mcp_json_bool(mcp_json_get(capability(client, lists[change]), "listChanged"), false);
-    const watched *w = mcp__map_get(&client->watched, uri);
+    const watched *w = mcp__map_get(&client->subscriptions.watched, uri);
     return w && w->phase == WATCHED;
 }
 
@@ -40,7 +40,8 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
 static bool is_settled(const mcp_subscription *s, const mcp_error **why)
 {
     for (size_t i = 0; i < s->n_uris; i++) {
-        const watched *w = mcp__map_get(&s->client->watched, mcp_str_from(s->uris[i]));
+        const watched *w =
+            mcp__map_get(&s->client->subscriptions.watched, mcp_str_from(s->uris[i]));
         if (!w || w->phase == ASKED)
             return false;
         if (w->phase == REFUSED)
@@ -53,16 +54,17 @@ static void tell_settled(mcp_client *client)
 {
     mcp_error none;
     mcp__fail(&none, MCP_EUNSUPPORTED, 0, "%s",
-              client->deaf
+              client->connection.deaf
                   ? "the server has no stream for notices (it refuses GET), so that none can come"
                   : "the server does not tell of such changes");
     mcp__subscriptions_hold(client);
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         const mcp_error *why = &none;
         if (s->dead || !is_settled(s, &why))
             continue;
-        if (!client->deaf && mcp__subscription_is_served(s))
+        if (!client->connection.deaf && mcp__subscription_is_served(s))
             mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
         else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
             mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, why);
@@ -94,7 +96,7 @@ static void let_go(watched *w)
     mcp_client *client = w->client;
     if (w->phase == WATCHED && mcp__client_is_ready(client))
         (void)ask(client, "resources/unsubscribe", w->uri, NULL, NULL);
-    mcp__map_remove(&client->watched, w->uri);
+    mcp__map_remove(&client->subscriptions.watched, w->uri);
     mcp__release(client->allocator, w);
 }
 
@@ -137,7 +139,7 @@ static void subscribe(watched *w)
 
 static int add(mcp_client *client, mcp_str uri)
 {
-    watched *w = mcp__map_get(&client->watched, uri);
+    watched *w = mcp__map_get(&client->subscriptions.watched, uri);
     if (w) {
         w->wanted = true;
         return MCP_OK;
@@ -150,7 +152,7 @@ static int add(mcp_client *client, mcp_str uri)
     w->uri = (mcp_str){(char *)(w + 1), uri.len};
     if (uri.len)
         memcpy(w + 1, uri.ptr, uri.len);
-    int rc = mcp__map_add(&client->watched, w->uri, w);
+    int rc = mcp__map_add(&client->subscriptions.watched, w->uri, w);
     if (rc == MCP_OK)
         subscribe(w);
     else
@@ -161,7 +163,8 @@ static int add(mcp_client *client, mcp_str uri)
 static int add_all(mcp_client *client)
 {
     int rc = MCP_OK;
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next) {
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         for (size_t i = 0; rc == MCP_OK && !s->dead && i < s->n_uris; i++)
             rc = add(client, mcp_str_from(s->uris[i]));
@@ -172,17 +175,18 @@ static int add_all(mcp_client *client)
 void mcp__watch_resync(mcp_client *client)
 {
     size_t at = 0;
-    if (!client->resync)
+    if (!client->subscriptions.resync)
         return;
-    client->resync = false;
-    for (watched *w; (w = mcp__map_next(&client->watched, &at)) != NULL;) {
+    client->subscriptions.resync = false;
+    for (watched *w; (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         w->wanted = false;
         if (w->phase == REFUSED)
             let_go(w); /* it may think better of it */
     }
     int rc = add_all(client);
     at = 0;
-    for (watched *w; rc == MCP_OK && (w = mcp__map_next(&client->watched, &at)) != NULL;) {
+    for (watched *w;
+         rc == MCP_OK && (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         if (!w->wanted && w->phase != ASKED)
             let_go(w);
     }
@@ -198,14 +202,15 @@ void mcp__watch_resync(mcp_client *client)
 void mcp__watch_forget(mcp_client *client)
 {
     size_t at = 0;
-    client->deaf = false;
-    for (watched *w; (w = mcp__map_next(&client->watched, &at)) != NULL;) {
-        mcp__map_remove(&client->watched, w->uri);
+    client->connection.deaf = false;
+    for (watched *w; (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
+        mcp__map_remove(&client->subscriptions.watched, w->uri);
         if (w->phase == ASKED)
             w->orphan = true; /* its callback frees it */
         else
             mcp__release(client->allocator, w);
     }
-    for (mcp__link *l = client->subscriptions.next; l != &client->subscriptions; l = l->next)
+    for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
+         l = l->next)
         mcp__subscription_of(l)->told = false;
 }

@@ -1,0 +1,71 @@
+/* subscribe.h: who wants to hear what (subscribe.c); how modern servers are asked for it (listen.c)
+ * and how legacy ones are (watch.c). */
+#ifndef MCP_SRC_CLIENT_SUBSCRIBE_H
+#define MCP_SRC_CLIENT_SUBSCRIBE_H
+
+#include <mcp/client.h>
+
+#include "base/base.h"
+
+/* One subscriptions/listen that is out. */
+typedef struct mcp__stream {
+    mcp_client *client;
+    int64_t id;
+} mcp__stream;
+
+/* What a modern server is asked to tell of. */
+typedef struct mcp__listen {
+    mcp__stream *stream;   /* NULL: none is out */
+    mcp__stream *replaced; /* the one before, which goes on until the new one is acknowledged */
+    int64_t since;         /* when it was acknowledged */
+    int64_t ack_by;        /* INT64_MAX: it was, or none is out */
+    int64_t retry_at;
+    unsigned failures;
+    mcp_json_doc *honoured; /* the filter of the acknowledgement; NULL: none */
+} mcp__listen;
+
+struct mcp_subscription {
+    mcp__link link;
+    mcp_client *client;
+    mcp_subscription_options options;
+    char **uris; /* ours */
+    size_t n_uris;
+    bool dead; /* ended while callbacks run */
+    bool told; /* its state is known to the program */
+    mcp_subscription_state state;
+};
+
+static inline mcp_subscription *mcp__subscription_of(mcp__link *l)
+{
+    return mcp__container(l, mcp_subscription, link);
+}
+/* Whether it is about such changes of lists. */
+bool mcp__subscription_wants(const mcp_subscription *s, mcp_change change);
+/* Whether the server tells of anything that it wants. */
+bool mcp__subscription_is_served(const mcp_subscription *s);
+/* Callbacks run between these two: what ends meanwhile is freed afterwards. */
+void mcp__subscriptions_hold(mcp_client *client);
+void mcp__subscriptions_release(mcp_client *client);
+void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
+                            const mcp_error *error);
+/* Tells all of them that they are lost, or refused. */
+void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
+                             const mcp_error *error);
+void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str uri);
+/* Does what a change of the set, a new session or a time makes necessary. */
+void mcp__client_resync(mcp_client *client);
+
+void mcp__listen_resync(mcp_client *client);
+int64_t mcp__listen_due(const mcp_client *client);
+void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params);
+void mcp__listen_cancelled(mcp_client *client, const mcp_json *params);
+bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri);
+/* The connection is gone. */
+void mcp__listen_forget(mcp_client *client);
+
+void mcp__watch_resync(mcp_client *client);
+bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri);
+/* The connection or the session is gone. */
+void mcp__watch_forget(mcp_client *client);
+
+#endif
