@@ -1,28 +1,29 @@
-/* mcp/input.h: asking the client for something while one of its requests is being answered: the user's
- * input (elicitation), a model's answer (sampling), the folders that it works in (roots).
+/* mcp/input.h: ask the client for input while answering one of its requests: the user's input
+ * (elicitation), a model's answer (sampling), or the folders that the client works in (roots).
  *
  *     mcp_elicited name;
  *     int rc = mcp_request_elicit(req, "name", &ask_for_name, &name);
  *     if (rc != MCP_OK)
- *         return rc;                        // MCP_INPUT_REQUIRED, or an error that is made already
+ *         return rc;                    // MCP_INPUT_REQUIRED, or an error that is set already
  *     if (name.action != MCP_ACTION_ACCEPT)
  *         return mcp_reply_text(req, "As you like.");
  *     … mcp_json_string(mcp_json_get(name.content, "name")) …
  *
- * While an answer is not there, these calls return MCP_INPUT_REQUIRED, and the handler returns that too (or
- * passes it to mcp_reply_finish()); it may ask several things first. The engine then asks as the peer's
- * revision wants it: a modern peer gets an InputRequiredResult and repeats its request with the answers, a
- * legacy one gets requests from the server. When the answers are there the handler runs AGAIN FROM ITS START
- * and finds them under their keys. So a handler is written once, for every revision, and needs no state of
- * its own; what must happen in one of these rounds only is guarded by mcp_request_once().
+ * Until the answer arrives, these calls return MCP_INPUT_REQUIRED. The handler may ask several
+ * questions and then returns MCP_INPUT_REQUIRED too (or passes it to mcp_reply_finish()). The
+ * engine asks in the form of the peer's revision: a modern peer gets an InputRequiredResult and
+ * repeats its request with the answers, a legacy one gets requests from the server. When the
+ * answers have arrived, the handler RUNS AGAIN FROM ITS START and finds them under their keys. So
+ * one handler serves every revision and needs no state of its own. Use mcp_request_once() for
+ * anything that must happen in one of these rounds only.
  *
- * Between the rounds a modern peer keeps everything, in `requestState`: the answers so far, and the handler's
- * own state. It is encrypted and authenticated, and good only for the same principal, the same request and a
- * limited time (mcp_server_set_seal()); what was tampered with is refused. It can be presented more than once:
- * where that matters, remember mcp_request_series().
+ * Between the rounds a modern peer keeps all state in `requestState`: the answers so far and the
+ * handler's own state. It is encrypted and authenticated, and valid only for the same principal and
+ * the same request, for a limited time (mcp_server_set_seal()); a modified state is refused. A
+ * client can present it more than once: if that matters, remember mcp_request_series().
  *
- * Only tools/call, prompts/get and resources/read may ask. 2026-07-28, basic/patterns/mrtr, client/elicitation,
- * client/sampling, client/roots; 2025-11-25, the same pages of client.
+ * Only tools/call, prompts/get and resources/read may ask. 2026-07-28, basic/patterns/mrtr,
+ * client/elicitation, client/sampling, client/roots; 2025-11-25, the same pages of client.
  */
 #ifndef MCP_INPUT_H
 #define MCP_INPUT_H
@@ -37,74 +38,82 @@ extern "C" {
 #endif
 
 /* What all calls that ask return:
- *   MCP_OK              the answer is there
- *   MCP_INPUT_REQUIRED  not yet: ask what else is needed, then return this
- *   MCP_EREMOTE         the client did not declare the capability, and the reply is the error that says so; or
- *                       it answered with an error (legacy only; a user who refused a sampling request, say),
- *                       and the reply will be one unless the handler makes another: return it, or go on
- *   MCP_EINVAL          what is asked is not well-formed (the reply names it), or the key is empty or too long
+ *   MCP_OK              the answer has arrived
+ *   MCP_INPUT_REQUIRED  not yet: ask whatever else is needed, then return this
+ *   MCP_EREMOTE         the client did not declare the capability, and the reply is the error that
+ *                       says so; or the client answered with an error (legacy only; for example a
+ *                       user who refused a sampling request), and the reply is an error unless the
+ *                       handler makes another one: return the code, or continue
+ *   MCP_EINVAL          the question is malformed (the reply says where), or the key is empty or
+ *                       too long
  *   MCP_ELIMIT          more questions, or larger ones, than the limits allow
  *   MCP_ESTATE          this request's method may not ask
  *   MCP_ENOMEM
- * `key` names the question within this request, in every round the same; up to 128 bytes. An answer of the
- * wrong shape, or one that does not conform to the question's schema, is asked for again. What is handed out
- * lives as long as the request. */
+ *
+ * `key` identifies the question within this request, up to 128 bytes; use the same key in every
+ * round. An answer that is malformed or does not conform to the question's schema is asked for
+ * again. Everything that is returned lives as long as the request. */
 
-/* Whether the client declared a capability, without making an error of it as mcp_request_require() does:
- * "elicitation.form", "elicitation.url", "sampling", "sampling.tools", "roots". */
+/* Returns whether the client declared a capability: "elicitation.form", "elicitation.url",
+ * "sampling", "sampling.tools", "roots". Unlike mcp_request_require() it does not make the reply an
+ * error. */
 MCP_API bool mcp_request_can(const mcp_request *req, const char *capability);
 
 /* ---- elicitation ----------------------------------------------------------------------------- */
 
 typedef enum mcp_action {
     MCP_ACTION_ACCEPT = 0,
-    MCP_ACTION_DECLINE, /* the user said no */
-    MCP_ACTION_CANCEL,  /* the user went away */
+    MCP_ACTION_DECLINE, /* the user declined */
+    MCP_ACTION_CANCEL,  /* the user dismissed the question without a choice */
 } mcp_action;
 
-/* Form mode has a schema, URL mode a url. */
+/* One question: form mode has a schema, URL mode a url. */
 typedef struct mcp_elicit {
     size_t size;
     const char *message; /* for the user; required */
-    /* JSON text of a flat object schema: properties of type string (format, length, enum, or oneOf of const
-     * and title), number, integer, boolean, or array of such strings (minItems, maxItems); each may have
-     * title, description and default. Never for secrets. What 2025-06-18 has not (titles by oneOf, defaults
-     * but of booleans) is rewritten for it; arrays cannot be, and are MCP_EREMOTE there. */
+    /* JSON text of a flat object schema: properties of type string (format, length, enum, or oneOf
+     * of const and title), number, integer, boolean, or array of such strings (minItems, maxItems);
+     * each may have title, description and default. Never ask for secrets. For 2025-06-18, which
+     * lacks titles by oneOf and defaults other than of booleans, the schema is rewritten. Arrays
+     * cannot be rewritten and are MCP_EREMOTE there. */
     const char *schema;
-    const char *url; /* where the user is to go; https:. Never prefilled with secrets */
-    /* URL mode, 2025-11-25 only: what mcp_server_elicitation_complete() will name; NULL: made here. */
+    const char *url; /* the page that the user should open; https:. Must not contain secrets */
+    /* URL mode, 2025-11-25 only: the id for mcp_server_elicitation_complete(); NULL: generated. */
     const char *elicitation_id;
 } mcp_elicit;
 
 typedef struct mcp_elicited {
     mcp_action action;
-    const mcp_json
-        *content; /* form mode, accepted: an object that conforms to the schema; else NULL */
+    /* Form mode, accepted: an object that conforms to the schema; else NULL. */
+    const mcp_json *content;
     const void *reserved[2]; /* NULL */
 } mcp_elicited;
 
 MCP_API int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what,
                                mcp_elicited *ret);
 
-/* For a handler that cannot go on before the user has done something at a URL: does not wait for it to be
- * confirmed. 2025-11-25 gets the error -32042 and repeats the request when it is done; later revisions are asked
- * in URL mode and repeat the request; which then finds in the program's own records whether it is done. Returns
- * what the handler is to return; never MCP_OK. */
+/* For a handler that cannot continue before the user has done something at a URL. It does not wait
+ * for a confirmation: a client of 2025-11-25 gets error -32042 and repeats the request when the
+ * user is done; a client of a later revision is asked in URL mode and repeats the request. The
+ * handler then checks the program's own records to see whether the user is done. Returns the value
+ * that the handler must return, never MCP_OK. */
 MCP_API int mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit *what);
 
-/* What an elicitation in URL mode was about is done: tells the client that was asked, if it is one of
- * 2025-11-25 and still there. Nothing happens for an id that was never asked with, or is complete. */
+/* Reports that the interaction of a URL-mode elicitation is complete: notifies the client that was
+ * asked, if it speaks 2025-11-25 and is still connected. An id that is unknown or already complete
+ * is ignored. */
 MCP_API void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation_id);
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
-/* Asks the client's model. Texts named JSON are the text of a value as the schema of CreateMessageRequestParams
- * has it. */
+/* A request to the client's model. The JSON texts are values as in the schema of
+ * CreateMessageRequestParams. */
 typedef struct mcp_sample {
     size_t size;
-    const char *text; /* one message of the user; or */
-    /* JSON array of SamplingMessage. An assistant's message with tool_use is followed by a user's message of
-     * tool_results alone, one for each; such messages need "sampling.tools" too. */
+    const char *text; /* one user message; or: */
+    /* JSON array of SamplingMessage. An assistant message with tool_use must be followed by a user
+     * message that contains only tool_results, one for each. Such messages need "sampling.tools"
+     * too. */
     const char *messages;
     int64_t max_tokens; /* required, above 0 */
     const char *system_prompt;
@@ -117,10 +126,10 @@ typedef struct mcp_sample {
     const char *tool_choice;       /* JSON object; the same */
 } mcp_sample;
 
-/* What is not well-formed is the server's own mistake: a negative code, and the request's error (-32603) says which message
- * and why; nothing is sent then.
- * *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from 2025-11-25 on),
- * `model`, `stopReason`. */
+/* *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from
+ * 2025-11-25 on), `model`, `stopReason`. Malformed messages are the server's own mistake: nothing
+ * is sent, the call returns a negative code, and the request's error (-32603) says which message is
+ * wrong and why. */
 MCP_API int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what,
                                const mcp_json **ret);
 /* The first text of a CreateMessageResult, or the empty string. */
@@ -131,39 +140,42 @@ MCP_API mcp_str mcp_sampled_text(const mcp_json *result);
 /* *ret is the array of roots, objects with `uri` (a string) and perhaps `name`. */
 MCP_API int mcp_request_roots(mcp_request *req, const char *key, const mcp_json **ret);
 
-/* ---- over the rounds ------------------------------------------------------------------------- */
+/* ---- state across rounds
+ * ------------------------------------------------------------------------- */
 
-/* A small state of the handler's own: what it last set in an earlier round, empty at first. Up to 8 KiB
- * (MCP_ELIMIT); any bytes. MCP_ENOMEM. Set it before returning MCP_INPUT_REQUIRED. */
+/* The handler's own state: any bytes, up to 8 KiB (MCP_ELIMIT). mcp_request_state() returns what
+ * was last set in an earlier round, at first the empty string. Set the state before returning
+ * MCP_INPUT_REQUIRED. MCP_ENOMEM. */
 MCP_API mcp_str mcp_request_state(const mcp_request *req);
 MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
 
-/* True in one round only: the first that asks with this name; for what must not be repeated when the handler
- * runs again. Up to 64 names of up to 128 bytes; with more, or without memory, it is false and the
- * request fails. */
+/* Returns true only in the first round that calls it with this name: for actions that must not be
+ * repeated when the handler runs again. Up to 64 names of up to 128 bytes. Beyond these limits, or
+ * out of memory, it returns false and the request fails. */
 MCP_API bool mcp_request_once(mcp_request *req, const char *name);
 
-/* 32 hexadecimal digits, the same in all rounds of this request and no other; NUL-terminated. NULL: there is
- * no randomness or no memory. */
+/* An idempotency key: 32 hexadecimal digits, the same in all rounds of this request and unique to
+ * it; NUL-terminated. NULL: no randomness, or out of memory. */
 MCP_API const char *mcp_request_series(mcp_request *req);
 
 /* ---- the seal -------------------------------------------------------------------------------- */
 
-/* How what modern peers keep for us is sealed: AES-256-GCM of OpenSSL 3, which is loaded when it is needed first.
- * Without a key of yours one is made that dies with the server; give one where several instances serve the same
- * peers, or restarts should not be noticed. */
+/* How the state that modern peers keep for the server is sealed: with AES-256-GCM of OpenSSL 3,
+ * which is loaded when it is first needed. By default the server generates a key, which is lost
+ * when it ends. Set a key if several instances serve the same peers, or if state should survive a
+ * restart. */
 typedef struct mcp_seal_options {
     size_t size;
-    const void *key; /* secret, 32 bytes or more, from a good source; copied */
+    const void *key; /* secret; 32 bytes or more of cryptographic randomness; copied */
     size_t key_len;
-    const void
-        *old_key; /* accepted too, so that a key can be changed while peers hold sealed state */
+    /* Accepted too, so that the key can be changed while peers hold sealed state. */
+    const void *old_key;
     size_t old_key_len;
     uint64_t lifetime_ms; /* how long a user may take; 15 minutes */
 } mcp_seal_options;
 
-/* May be called again at any time. MCP_EINVAL (a key is too short), MCP_EUNSUPPORTED (no OpenSSL 3),
- * MCP_ENOMEM. */
+/* Sets the seal. May be called again at any time. MCP_EINVAL (a key is too short), MCP_EUNSUPPORTED
+ * (no OpenSSL 3), MCP_ENOMEM. */
 MCP_API int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options,
                                 mcp_error *error);
 
