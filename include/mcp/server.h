@@ -1,4 +1,4 @@
-/* mcp/server.h: declare what is offered.
+/* mcp/server.h: the server side: register resources, prompts and tools.
  *
  *     static int greet(mcp_request *req, const mcp_json *arguments, void *user) { … }
  *     static const mcp_tool greet_tool = {.size = sizeof(mcp_tool), .name = "greet", .call = greet, …};
@@ -8,10 +8,10 @@
  *     mcp_server_add_tool(server, &greet_tool, NULL, &err);
  *     mcp_serve_stdio(server, &err);            // mcp/io.h
  *
- * Descriptors are copied at registration, deeply; handlers and `user` pointers are kept. Capabilities
- * follow from what is registered. Registering or removing something while peers are connected announces
- * it (list_changed) to those who asked. A server and its channels belong to one thread; others come in
- * through mcp_server_post() and mcp_request_post().
+ * Registration makes a deep copy of the descriptor and keeps the handlers and `user` pointers. The
+ * server declares the capabilities for what is registered. A registration or removal while peers
+ * are connected is announced (list_changed) to those that subscribed to it. A server and its
+ * channels belong to one thread; other threads use mcp_server_post() and mcp_request_post().
  */
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
@@ -45,22 +45,22 @@ typedef struct mcp_server_options {
     size_t page_size;     /* entries in one page of a list; 1000 */
     uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; MCP_TTL_NONE: not at all */
     uint64_t read_ttl_ms; /* the same for resources; default 0: always fresh */
-    bool cache_public;    /* cacheScope "public": nothing depends on who asks. Default: private */
-    uint64_t coalesce_ms; /* changes within this time become one notification; 100, at
-                             most an hour */
+    bool cache_public; /* cacheScope "public": no result depends on the caller. Default: private */
+    /* Changes within this time become one notification; 100, at most an hour. */
+    uint64_t coalesce_ms;
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */
     bool no_list_changed; /* do not announce changes of lists */
-    /* Declare a capability although nothing is registered yet, because it will be. */
+    /* Declare a capability before anything is registered for it. */
     bool declare_resources, declare_prompts, declare_tools;
-    /* Declare that handlers send log messages to the peer, with mcp_request_log(). */
+    /* Declare that handlers send log messages to the peer (mcp_request_log()). */
     bool logging;
 
-    /* How long a client may take to answer what it is asked (mcp/input.h), where it is asked by requests
+    /* How long a client may take to answer an input request (mcp/input.h) that is sent as a request
      * (before 2026-07-28); 10 minutes. */
     uint64_t input_timeout_ms;
-    /* Fills bytes with cryptographic randomness (MCP_OK or a negative code), and milliseconds since 1970;
-     * NULL: the system's. */
+    /* Fills bytes with cryptographic randomness (MCP_OK or a negative code), and milliseconds since
+     * 1970; NULL: the system's. */
     int (*random)(void *bytes, size_t len, void *user);
     int64_t (*clock)(void *user);
     void *user; /* for these two, and option_name */
@@ -68,59 +68,61 @@ typedef struct mcp_server_options {
     const struct mcp_host *host; /* lends worker threads and timers; may be set later */
     const mcp_allocator *allocator;
 
-    /* How long a handler that answers later may take, or may go without mcp_request_progress(), before it is
-     * cancelled and the peer gets an error that says so; 600,000. UINT64_MAX: for ever. */
+    /* How long a pending request may go without mcp_request_progress() before it is cancelled and
+     * the peer gets an error that says so; 600,000. UINT64_MAX: no limit. */
     uint64_t handler_timeout_ms;
-    /* How often one caller may call tools (500 a second, 2000 at once) and ask for completions (200 a second,
-     * 1000 at once); what is more gets an error with data.retryAfterMs. A caller is a principal; where nobody
-     * authenticates, what the transport takes for one (mcp_channel_options.caller); else all together. A limit
-     * that is not set here does not hold for callers on this machine (mcp_channel_options.local). Without a
-     * burst what may come at once is four seconds' worth of what is set. */
+    /* Rate limits per caller for tool calls (500 per second, bursts of 2000) and completions (200
+     * per second, bursts of 1000). Requests beyond them get an error with data.retryAfterMs. A
+     * caller is a principal. Anonymous callers are told apart by mcp_channel_options.caller;
+     * without that, they are one caller together. Limits that are not set here do not apply to
+     * callers on this machine (mcp_channel_options.local). If only the rate is set, the burst is
+     * four seconds' worth of it. */
     uint32_t calls_per_second, calls_burst;
     uint32_t completions_per_second, completions_burst;
     bool no_rate_limits;
     /* The same for tasks/get, tasks/result and tasks/list: 500 a second, 2000 at once. */
     uint32_t polls_per_second, polls_burst;
-    /* How the program calls one of these options, for the texts of errors: "--calls-per-second" for
-     * "calls_per_second". NULL, or NULL returned: by the name that it has here. The text is static or lives as
-     * long as the server. */
+    /* Returns the program's name of one of these options for error texts: "--calls-per-second" for
+     * "calls_per_second". NULL, or if it returns NULL: the name of the member. The text must be
+     * static or live as long as the server. */
     const char *(*option_name)(const char *member, void *user);
-    /* How many bytes what was announced with mcp_request_work_sized() may take at the same time, of all callers
-     * together; 128 MiB. SIZE_MAX: any number. */
+    /* Bytes that mcp_request_work_sized() may reserve at the same time, for all callers together;
+     * 128 MiB. SIZE_MAX: no limit. */
     size_t max_work_memory;
 } mcp_server_options;
 
-/* What mcp_request_work_sized() reserved, in bytes, and the requests that it made wait. Set `size` before. */
+/* The bytes that mcp_request_work_sized() reserved and the requests that waited for them. Set
+ * `size` before the call. */
 typedef struct mcp_work_memory {
     size_t size;
     size_t held, limit;
-    size_t most;      /* that was ever held at the same time */
-    size_t n_waiting; /* requests, now */
+    size_t most;      /* the highest value of `held` so far */
+    size_t n_waiting; /* requests that wait now */
     uint64_t waited, refused;
 } mcp_work_memory;
 
-/* MCP_OK; MCP_EINVAL (a required field is missing, a text is not UTF-8), MCP_ENOMEM. The server is
- * yours: free it after its channels. */
+/* Makes a server. Free it after its channels. MCP_OK; MCP_EINVAL (a required field is missing, a
+ * text is not UTF-8), MCP_ENOMEM. */
 MCP_API int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error);
 /* Frees the providers too. NULL is allowed. */
 MCP_API void mcp_server_free(mcp_server *server);
-/* The present state. On the server's thread. */
+/* Writes the current state. Call it on the server's thread. */
 MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret);
 
-/* Makes the channel of one peer. The channel is yours: mcp_channel_free() it before the server.
- * MCP_EINVAL (no `send`), MCP_ENOMEM. */
+/* Makes the channel of one peer. Free it with mcp_channel_free() before the server. MCP_EINVAL (no
+ * `send`), MCP_ENOMEM. */
 MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-/* Answers resources/read. `uri` is what was asked for, NUL-terminated, as it was spelled. `match` holds
- * the variables of the template that matched, NULL for a resource registered by its URI. Reply with
- * mcp_reply_text() and its like; MCP_ENOTFOUND: there is no such resource. */
+/* Answers resources/read. `uri` is the requested URI as the peer spelled it, NUL-terminated.
+ * `match` holds the variables of the template that matched; NULL for a resource registered by its
+ * URI. Reply with mcp_reply_text() or a similar call. MCP_ENOTFOUND: there is no such resource. */
 typedef int mcp_read_fn(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
-/* A resource: registered with mcp_server_add_resource(), or an entry of a provider's list. Strings are
- * UTF-8 and NUL-terminated. 2026-07-28, server/resources, "Resource". */
+/* A resource: registered with mcp_server_add_resource(), or an entry of a provider's list. Strings
+ * are UTF-8 and NUL-terminated. 2026-07-28, server/resources, "Resource". */
 typedef struct mcp_resource {
     size_t size;
     const char *uri;  /* required, RFC 3986 with a scheme */
@@ -128,32 +130,33 @@ typedef struct mcp_resource {
     const char *title;
     const char *description;
     const char *mime_type;
-    bool has_size; /* whether resource_size is said */
+    bool has_size; /* whether resource_size is set */
     uint64_t resource_size;
     const mcp_annotations *annotations;
     const mcp_icon *icons;
     size_t n_icons;
     const char *meta; /* JSON text of an object for _meta */
 
-    mcp_read_fn *read; /* required to register; not used in a provider's list */
-    const char *text;  /* instead of read: the contents themselves, copied */
+    mcp_read_fn *read; /* required for registration; not used in a provider's list */
+    const char *text;  /* the contents, instead of read; copied */
 } mcp_resource;
 
 /* MCP_EEXIST: the URI is taken; MCP_EINVAL (error says what), MCP_ENOMEM. */
 MCP_API int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
                                     mcp_error *error);
-/* MCP_OK or MCP_ENOTFOUND. Requests that are being answered go on. */
+/* MCP_OK or MCP_ENOTFOUND. Requests in flight continue. */
 MCP_API int mcp_server_remove_resource(mcp_server *server, const char *uri);
 
-/* Answers completion/complete: adds values for variable `name` that begin with `value`, best first.
- * `context` holds the other variables that are known already (an object of strings), or NULL. */
+/* Answers completion/complete: adds values for the variable `name` that begin with `value`, best
+ * first. `context` is an object of strings with the other variables that are known already, or
+ * NULL. */
 typedef int mcp_complete_fn(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                             void *user);
 
-/* A template for resources (RFC 6570, all levels). It is matched when no registered URI is the same:
- * the most specific template that matches wins (mcp_uri_template_compare()). A template that cannot be
- * matched without guessing is refused with MCP_EUNSUPPORTED. 2026-07-28, server/resources, "Resource
- * Templates". */
+/* A template for resources (RFC 6570, all levels). Templates are tried if no registered URI is
+ * equal; the most specific one that matches is used (mcp_uri_template_compare()). A template whose
+ * match would be ambiguous is refused with MCP_EUNSUPPORTED. 2026-07-28, server/resources,
+ * "Resource Templates". */
 typedef struct mcp_resource_template {
     size_t size;
     const char *uri_template; /* required */
@@ -178,14 +181,14 @@ MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_templ
 
 typedef struct mcp_prompt_argument {
     size_t size;
-    bool required;    /* a prompts/get without it is refused before the handler runs */
+    bool required;    /* without it prompts/get is refused before the handler runs */
     const char *name; /* required */
     const char *title;
     const char *description;
 } mcp_prompt_argument;
 
-/* Answers prompts/get with mcp_reply_content() and its like. `arguments` is an object of strings or
- * NULL. */
+/* Answers prompts/get with mcp_reply_content() or a similar call. `arguments` is an object of
+ * strings or NULL. */
 typedef int mcp_prompt_fn(mcp_request *req, const mcp_json *arguments, void *user);
 
 typedef struct mcp_prompt {
@@ -209,18 +212,19 @@ MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-/* Hints for people; three states each. 2026-07-28, schema, ToolAnnotations. */
+/* Hints for people, with three states each. 2026-07-28, schema, ToolAnnotations. */
 typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
 
-/* Answers tools/call. `arguments` is an object that conforms to the input schema, or NULL when there are
- * none. A problem that the model can mend is mcp_reply_tool_error(), not a negative code. */
+/* Answers tools/call. `arguments` is an object that conforms to the input schema, or NULL if there
+ * are none. Report a problem that the model can correct with mcp_reply_tool_error(), not with a
+ * negative code. */
 typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user);
 
-/* Whether calls may go on as tasks: see mcp/task.h. */
+/* Whether calls may become tasks: see mcp/task.h. */
 typedef enum mcp_task_support {
     MCP_TASK_FORBIDDEN = 0,
     MCP_TASK_OPTIONAL,
-    MCP_TASK_REQUIRED, /* a peer that cannot have tasks is refused before the handler runs */
+    MCP_TASK_REQUIRED, /* a peer without support for tasks is refused before the handler runs */
 } mcp_task_support;
 
 typedef struct mcp_tool {
@@ -228,11 +232,13 @@ typedef struct mcp_tool {
     const char *name; /* required; 1 to 128 of A-Z a-z 0-9 _ - . */
     const char *title;
     const char *description;
-    /* JSON text of a schema with "type":"object" (mcp/schema.h says what is supported); NULL: any object.
-     * Arguments that fail it do not reach the handler: the peer is told where and why. */
+    /* JSON text of a schema with "type":"object" (mcp/schema.h documents what is supported); NULL:
+     * any object. Arguments that do not conform never reach the handler; the peer gets an error
+     * that says where and why. */
     const char *input_schema;
-    /* JSON text of a schema of the structured content, which the handler then has to give; a result that
-     * does not conform is an internal error. Not told to revisions that do not allow it. */
+    /* JSON text of a schema of the structured content, which the handler then must add; a result
+     * that does not conform is an internal error. Not sent to peers whose revision does not allow
+     * it. */
     const char *output_schema;
     mcp_hint read_only, destructive, idempotent, open_world;
     const mcp_icon *icons;
@@ -241,58 +247,66 @@ typedef struct mcp_tool {
 
     mcp_call_fn *call; /* required */
     mcp_task_support task_support;
-    /* Instead of the server's handler_timeout_ms; UINT64_MAX: for ever. */
+    /* Overrides the server's handler_timeout_ms; UINT64_MAX: no limit. */
     uint64_t timeout_ms;
-    /* Whether the tool is listed for the client of this request, which mcp_request_client_info() names; `user` is the
-     * tool's. NULL: for every client. A matter of taste and not of access (mcp/access.h): a client that calls the tool
-     * all the same is answered. Lists of tools are then cached for each client alone. It must give the same answer for
-     * the same client, and be quick. */
+    /* Returns whether the tool is listed for the client of this request
+     * (mcp_request_client_info()); `user` is the tool's. NULL: it is listed for every client. This
+     * is no access control (mcp/access.h): an unlisted tool can still be called. If set, lists of
+     * tools are not cached across clients. The function must give the same answer for the same
+     * client, and should be fast. */
     bool (*offered)(const mcp_request *req, void *user);
 } mcp_tool;
 
-/* MCP_EINVAL: also when a schema cannot be compiled or an x-mcp-header in it is not allowed
- * (2026-07-28, basic/transports/streamable-http); error says which and where. MCP_EEXIST, MCP_ENOMEM. */
+/* MCP_EINVAL (also: a schema cannot be compiled, or an x-mcp-header in it is not allowed, see
+ * 2026-07-28, basic/transports/streamable-http; error says which and where), MCP_EEXIST,
+ * MCP_ENOMEM. */
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
-/* ---- all at once, and anew ------------------------------------------------------------------- */
+/* ---- rebuilding, instructions, hooks
+ * ------------------------------------------------------------------- */
 
-/* Calls build(server, user), and what that registers and mounts takes the place of what the build before it did,
- * at once: for a configuration that is read again. What was registered outside of a build stays. A build that
- * returns a negative code, or that cannot be had (MCP_ENOMEM), leaves everything as it was; its own is
- * released. Afterwards each list that is offered is announced as changed, once; who is subscribed stays so.
- * Requests that are under way are answered by what they began with: its providers are released when the last
- * of them ended, from the host's timer, so a provider's threads have to be done by the end of its release().
- * Not from a handler, nor from within a build (MCP_ESTATE). Returns what `build` did. */
+/* Calls build(server, user) and atomically replaces everything that the previous build registered
+ * and mounted with the registrations and mounts of this one: for a configuration that is read
+ * again. Registrations outside of a build stay. If `build` returns a negative code, or memory runs
+ * out (MCP_ENOMEM), nothing changes and the registrations of the new build are released. After a
+ * successful build each list is announced as changed, once. Subscriptions stay.
+ *
+ * Requests in flight are answered by the build that they began with. Its providers are released by
+ * the host's timer after the last of these requests, so a provider's threads must have ended when
+ * its release() returns. Must not be called from a handler or from within a build (MCP_ESTATE).
+ * Returns what `build` returned. */
 MCP_API int mcp_server_rebuild(mcp_server *server,
                                int (*build)(mcp_server *server, void *user, mcp_error *error),
                                void *user, mcp_error *error);
 
-/* Calls release(user) when what is registered now is not needed any more: outside of a build when the server is
- * freed, within one when that is replaced. For the `user` of tools and the like, which belongs to no provider.
- * The last one is called first. MCP_OK; MCP_ENOMEM, MCP_EINVAL: it is not called. */
+/* Registers a release hook: release(user) is called when the current registrations are no longer
+ * needed. Within a build that is when the build is replaced, otherwise when the server is freed.
+ * For the `user` of tools and other registrations that belong to no provider. Hooks are called in
+ * reverse order. MCP_OK; MCP_ENOMEM, MCP_EINVAL: the hook will not be called. */
 MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user);
 
-/* What clients are told from now on that ask (legacy ones ask once, when they connect); NULL: nothing. Copied.
- * MCP_EINVAL (not UTF-8), MCP_ENOMEM: it stays as it was. */
+/* Sets the instructions that clients get from now on (legacy ones get them only when they connect);
+ * NULL: none. Copied. MCP_EINVAL (not UTF-8), MCP_ENOMEM: the old ones stay. */
 MCP_API int mcp_server_set_instructions(mcp_server *server, const char *instructions);
 
-/* Calls make(request, user) for each client that asks, and sends what it returns instead: a text that lives as long as the
- * request (mcp_request_strdup()), or NULL, which is nothing, as what is not UTF-8 is. For instructions that name what not
- * everybody may see (mcp_request_may()). NULL: all get those of mcp_server_set_instructions() again. */
+/* Sets a function that makes the instructions for each client: for instructions that name items
+ * which not everybody may see (mcp_request_may()). It returns a text that lives as long as the
+ * request (mcp_request_strdup()), or NULL for none; a text that is not UTF-8 is not sent. NULL: all
+ * clients get those of mcp_server_set_instructions() again. */
 MCP_API void mcp_server_set_instructions_hook(mcp_server *server,
                                               const char *(*make)(mcp_request *req, void *user),
                                               void *user);
 
-/* Calls change(resource, user) for each resource before it is listed, a provider's entries included (what was
- * registered before the call is not): what is said about it may be changed, but not its URI. What it then points
- * to has to live until the next such call. NULL: nothing is changed. */
+/* Sets a function that is called for each resource before it is listed, including a provider's
+ * entries but not resources that were registered before this call. It may change everything but the
+ * URI. What it makes the resource point to must live until its next call. NULL: no function. */
 MCP_API void mcp_server_set_resource_hook(mcp_server *server,
                                           void (*change)(mcp_resource *resource, void *user),
                                           void *user);
 
-/* ---- how it is used -------------------------------------------------------------------------- */
+/* ---- usage counters -------------------------------------------------------------------------- */
 
 typedef enum mcp_usage_kind {
     MCP_USAGE_TOOL = 0, /* tools/call, by the tool's name */
@@ -302,65 +316,72 @@ typedef enum mcp_usage_kind {
 
 #define MCP_USAGE_BUCKETS 5
 
-/* What requests of one tool or source came to, of all channels, since it was first registered or mounted. Everything is
- * a sum but `in_flight`, so what several processes count can be added up. Each request that ended is counted in exactly
- * one of `ok` to `gone`, and in one bucket. A call that became a task ends with the task. Calls that are refused before
- * their tool is looked up, by a limit for callers, are not counted. */
+/* The outcomes of the requests for one tool or source, over all channels, since it was first
+ * registered or mounted. All values but `in_flight` are running totals, so those of several
+ * processes can be added up. Each request that ended is counted in exactly one of `ok` to `gone`,
+ * and in one bucket. A call that became a task ends with the task. Calls that a rate limit refuses
+ * before their tool is looked up are not counted. */
 typedef struct mcp_usage {
     size_t size;
     mcp_usage_kind kind;
-    /* "other": what is answered by no tool or mount that there is (a name that nobody knows, a tool that was removed, a
-     * resource that was registered by itself), and what a principal may not know of. A tool of that name is counted
-     * there. */
+    /* "other" collects requests that no current tool or mount answers (an unknown name, a removed
+     * tool, a resource that was registered individually) and those that the principal may not see.
+     * A tool with the name "other" is counted there too. */
     mcp_str name;
     uint64_t ok;
     uint64_t tool_errors; /* results with isError */
     uint64_t not_found;   /* of sources: "Resource not found" */
     uint64_t errors;      /* all other errors of the protocol, time-outs too */
-    uint64_t questions;   /* rounds that ended with a question to the client (MCP_INPUT_REQUIRED) */
+    uint64_t questions;   /* rounds that ended with an input request (MCP_INPUT_REQUIRED) */
     uint64_t gone;        /* cancelled, or the client left */
     uint64_t in_flight;   /* not ended yet */
-    uint64_t
-        bytes; /* of sources: contents in what is `ok`, before they were written as JSON or Base64 */
-    uint64_t duration_ms; /* of all that ended, until the answer was handed to the channel */
-    const uint64_t *
-        bounds_ms; /* the upper bounds, inclusive, of all buckets but the last; lives as long as libmcp */
-    uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* durations between two bounds */
+    /* Of sources: size of the contents in `ok` answers, before their encoding as JSON or
+         * Base64. */
+    uint64_t bytes;
+    /* Of all requests that ended, until the answer was passed to the channel. */
+    uint64_t duration_ms;
+    /* The inclusive upper bounds of all buckets but the last; static storage. */
+    const uint64_t *bounds_ms;
+    uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* number of durations between two bounds */
 } mcp_usage;
 
-/* Calls each(user, usage) for each tool or source that was used, in order of registration, and at last for "other".
- * `usage` is valid during the call, which must change nothing of the server. What access rules (mcp/access.h) hide from
- * `principal` (NULL: nobody in particular) is added to "other": a tool by its name, a mount by its prefix, which counts
- * as readable where it is a scheme alone. There are never more names than tools and mounts that are registered or still
- * answering, whatever peers ask for. Durations are by the host's clock; without a host by what the channels were told,
- * so that a handler that answers at once takes no time. */
+/* Calls each(usage, user) for each tool or source that was used, in order of registration, and last
+ * for "other". `usage` is valid during the call, which must not change the server. What access
+ * rules (mcp/access.h) hide from `principal` (NULL: anonymous) is added to "other": a tool by its
+ * name, a mount by its prefix, which counts as readable if it is only a scheme. The number of names
+ * never exceeds the number of tools and mounts that are registered or still have requests in
+ * flight, whatever peers send. Durations are measured with the host's clock. Without a host they
+ * use the times that the channels got, so that a handler that answers at once takes no time. */
 MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
                               void (*each)(const mcp_usage *usage, void *user), void *user);
 
 /* ---- other threads --------------------------------------------------------------------------- */
 
-/* Runs fn(server, user) on the server's thread, soon, in the order of the calls. This and mcp_request_post()
- * are the two calls that may come from any thread: a change is told, and a registry changed, from within fn.
+/* Runs fn(server, user) on the server's thread soon, in the order of the calls. Only this and
+ * mcp_request_post() may be called from any thread. To announce a change or to register something
+ * from another thread, do it in fn.
  *
  *     static void changed(mcp_server *server, void *user) { mcp_server_resource_updated(server, user); }
  *     …
- *     mcp_server_post(server, changed, "mem:x");     // in a thread of your own
+ *     mcp_server_post(server, changed, "mem:x");     // in another thread
  *
- * It needs a host with `post` (mcp/io.h has one), which has to be the server's before such a thread begins and
- * until it ended. What was posted runs until the end of the loop: mcp_loop_drain() does it. MCP_OK;
- * MCP_EUNSUPPORTED (no such host), MCP_ENOMEM, MCP_EINVAL: fn is not called. */
+ * It requires a host with `post` (mcp/io.h has one), which must belong to the server for the whole
+ * lifetime of such a thread. Posted functions still run at the end of the loop, in
+ * mcp_loop_drain(). MCP_OK; otherwise fn is not called: MCP_EUNSUPPORTED (no such host),
+ * MCP_ENOMEM, MCP_EINVAL. */
 MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
                             void *user);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* The contents of a resource changed: tells those who are subscribed to it, coalesced. For a provider's
- * resource the URI is the provider's canonical one. Cheap when nobody is. */
+/* Reports that the contents of a resource changed: notifies its subscribers, coalesced. For a
+ * provider's resource pass the provider's canonical URI. Cheap if there are no subscribers. */
 MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 
-/* The set of resources changed in a way that the server does not know by itself (a provider's). */
+/* Reports that the set of resources changed in a way that the server cannot know (a provider's). */
 MCP_API void mcp_server_resources_changed(mcp_server *server);
-/* The same when it is known that this one resource was added or taken away: who may not read it is not told. */
+/* The same for one resource that was added or removed: peers that may not read it are not
+ * notified. */
 MCP_API void mcp_server_resources_changed_by(mcp_server *server, const char *uri);
 
 #ifdef __cplusplus
