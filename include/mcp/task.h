@@ -1,5 +1,5 @@
-/* mcp/task.h: tool calls that outlive their request: the peer gets a handle at once and comes back for the
- * result.
+/* mcp/task.h: tool calls that outlive their request: the peer gets a handle at once and fetches the
+ * result later.
  *
  *     static int compute(mcp_request *req, const mcp_json *arguments, void *user)
  *     {
@@ -11,16 +11,17 @@
  *     }
  *     static const mcp_tool compute_tool = {… .task_support = MCP_TASK_OPTIONAL, .call = compute};
  *
- * The handler is the same for every peer. For one that can have tasks (2026-07-28: it declared the extension
- * io.modelcontextprotocol/tasks in this request; 2025-11-25: it asked for a task) mcp_request_task() answers
- * the request with the handle, and what the handler says from then on becomes the result of the task, kept for
- * its TTL. For every other peer the call goes on as it is. Builders, progress, input requests (mcp/input.h),
- * mcp_request_on_cancel() and mcp_reply_finish() work in both.
+ * The handler is the same for every peer. For a peer that supports tasks (2026-07-28: it declared
+ * the extension io.modelcontextprotocol/tasks in this request; 2025-11-25: it asked for a task)
+ * mcp_request_task() answers the request with the handle, and the reply that the handler then
+ * builds becomes the result of the task, which is kept for its TTL. For every other peer the call
+ * continues as usual. Builders, progress, input requests (mcp/input.h), mcp_request_on_cancel() and
+ * mcp_reply_finish() work in both cases.
  *
- * A task does not end with its channel: it is cancelled by tasks/cancel, when its TTL is over, and by
- * mcp_server_free(). It belongs to the principal that made it, and to the revision it was made in: for
- * everybody else it does not exist. Peers that no transport knows by name share what they know the id of (128
- * random bits); they may list tasks only where they share one stream (stdio).
+ * A task does not end with its channel. It is cancelled by tasks/cancel, when its TTL expires, and
+ * by mcp_server_free(). It belongs to the principal and the revision that it was made with, and
+ * does not exist for any other. Anonymous peers can use any anonymous task whose id they know (128
+ * random bits); they may list tasks only if all exchanges share one stream (stdio).
  *
  * https://github.com/modelcontextprotocol/ext-tasks; 2025-11-25, basic/utilities/tasks.
  */
@@ -39,35 +40,37 @@ extern "C" {
 
 typedef struct mcp_task_options {
     size_t size;
-    /* How long the task and its result are kept, from its creation; what still runs then is cancelled. 0: what
-     * the client asked for (2025-11-25), or default_ttl_ms; at most max_ttl_ms. */
+    /* How long the task and its result are kept, counted from its creation; a task that still runs
+     * then is cancelled. 0: the TTL that the client asked for (2025-11-25), or default_ttl_ms. At
+     * most max_ttl_ms. */
     uint64_t ttl_ms;
-    uint64_t poll_ms;    /* how often the client should look; 0: the server's */
-    const char *message; /* what is going on, for people; NULL: nothing */
+    uint64_t poll_ms;    /* how often the client should poll; 0: the server's default */
+    const char *message; /* the status message, for people; NULL: none */
 } mcp_task_options;
 
-/* Makes a task of the request that is being answered, where the peer can have one. Before anything is added to
- * the reply; options may be NULL. Called again it changes what is not 0: the TTL (counted from the creation
- * all the same), the interval, the message.
- * MCP_OK, also when the call goes on without a task: mcp_request_task_id() tells. MCP_ELIMIT: there are too
- * many tasks, and the reply says so; MCP_ESTATE: not a call of a tool that declares task_support, or something
- * was added already; MCP_EIO: there is no randomness; MCP_ENOMEM. Return those. */
+/* Turns the request into a task if the peer supports tasks. Call it before anything is added to the
+ * reply; options may be NULL. A second call changes the options that are not 0: the TTL (still
+ * counted from the creation), the poll interval, the message. Returns MCP_OK even if the call
+ * continues without a task: mcp_request_task_id() tells. The handler must return any other code:
+ * MCP_ELIMIT (too many tasks; the reply says so), MCP_ESTATE (not a call of a tool that declares
+ * task_support, or the reply is not empty), MCP_EIO (no randomness), MCP_ENOMEM. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
-/* The id of the task that this request became; NULL: it is none. Lives as long as the request. */
+/* The id of the task that this request became; NULL: it is not a task. Lives as long as the
+ * request. */
 MCP_API const char *mcp_request_task_id(const mcp_request *req);
 
-/* Says what is going on; so does the message of mcp_request_progress(), but for a client that is sent its
- * progress (2025-11-25, with a progress token). Nothing happens where there is no task. MCP_OK, MCP_EINVAL (not
- * UTF-8), MCP_ENOMEM, or what the store says. */
+/* Sets the status message of the task; does nothing if the request is not a task. The message of
+ * mcp_request_progress() sets it too, unless the client gets progress notifications (2025-11-25,
+ * with a progress token). MCP_OK, MCP_EINVAL (not UTF-8), MCP_ENOMEM, or an error of the store. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
-/* ---- where tasks are kept -------------------------------------------------------------------- */
+/* ---- task stores ----------------------------------------------------------------------------- */
 
 typedef enum mcp_task_status {
     MCP_TASK_WORKING = 0,
     MCP_TASK_INPUT_REQUIRED,
-    MCP_TASK_COMPLETED, /* this and what follows are final */
+    MCP_TASK_COMPLETED, /* this and the following are final */
     MCP_TASK_FAILED,
     MCP_TASK_CANCELLED,
 } mcp_task_status;
@@ -75,9 +78,9 @@ typedef enum mcp_task_status {
 /* A task as it is kept. Texts are UTF-8. */
 typedef struct mcp_task {
     size_t size;
-    uint64_t sequence; /* its place in the order of creation, above 0: the store's to give */
+    uint64_t sequence; /* its position in the order of creation, above 0; set by the store */
     mcp_str id;        /* 22 letters, digits, - and _ */
-    mcp_str principal; /* .ptr NULL: nobody in particular */
+    mcp_str principal; /* .ptr NULL: anonymous */
     mcp_str revision;  /* "2026-07-28" */
     mcp_task_status status;
     bool is_error;      /* what `detail` is */
@@ -86,12 +89,12 @@ typedef struct mcp_task {
     int64_t updated_ms;
     uint64_t ttl_ms;
     uint64_t poll_ms;
-    /* JSON text of an object: the result, the error (is_error), or of MCP_TASK_INPUT_REQUIRED what is asked
-     * for; empty: none. */
+    /* JSON text of an object: the result, the error (is_error), or, with MCP_TASK_INPUT_REQUIRED,
+     * the input requests; empty: none. */
     mcp_str detail;
 } mcp_task;
 
-/* For a store: copies as much of `from` as `to` has room for; `size` says that of both. */
+/* For a store: copies as much of `from` as fits into `to`, according to the `size` of both. */
 static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
 {
     size_t size = to->size;
@@ -99,27 +102,29 @@ static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
     to->size = size;
 }
 
-/* A store of your own: a table of a database, say, so that results outlive the process. The server removes what
- * is over; it never has two tasks with the same id. Calls come on the server's thread and must not block for
- * long. */
+/* A custom store, for example a database table, so that results outlive the process. The server
+ * removes expired tasks, and never makes two tasks with the same id. All functions are called on
+ * the server's thread and must not block for long. */
 typedef struct mcp_task_store {
     size_t size;
     void *user;
-    /* Keeps a copy of a new task; MCP_OK, MCP_ELIMIT (there are too many), or another negative code. */
+    /* Stores a copy of a new task. MCP_OK, MCP_ELIMIT (too many tasks) or another negative code. */
     int (*add)(const mcp_task *task, void *user);
-    /* Keeps the new state of one: everything but sequence, id, principal, revision and created_ms may have
-     * changed. MCP_OK, MCP_ENOTFOUND, MCP_ELIMIT (the detail is too large), …; then the old one is kept. */
+    /* Stores the new state of a task: everything but sequence, id, principal, revision and
+     * created_ms may have changed. MCP_OK; after a failure the old state must stay: MCP_ENOTFOUND,
+     * MCP_ELIMIT (the detail is too large), …. */
     int (*update)(const mcp_task *task, void *user);
-    /* Writes what is kept with mcp_task_copy(). MCP_OK, or MCP_ENOTFOUND, …. What *ret then points to is borrowed
-     * until the next call. */
+    /* Writes the stored task to *ret with mcp_task_copy(). MCP_OK, MCP_ENOTFOUND, …. What *ret
+     * points to is borrowed until the next call. */
     int (*get)(mcp_str id, mcp_task *ret, void *user);
-    /* Calls each(task, arg) for all with a higher sequence, in its order, until it returns anything but MCP_OK;
-     * returns that. `each` may remove the task that it got, and no other. `detail` may be left out. */
+    /* Calls each(task, arg) for all tasks with a higher sequence, in that order, until it returns
+     * anything but MCP_OK, and returns that. `each` may remove the task that it got, but no other.
+     * `detail` may be left empty. */
     int (*list)(uint64_t after, int (*each)(const mcp_task *task, void *arg), void *arg,
                 void *user);
-    /* Forgets one; quietly when it is not there. */
+    /* Removes a task; does nothing if it does not exist. */
     void (*remove)(mcp_str id, void *user);
-    void (*release)(void *user); /* the server goes; may be NULL */
+    void (*release)(void *user); /* the server no longer needs the store; may be NULL */
 } mcp_task_store;
 
 typedef struct mcp_task_settings {
@@ -128,27 +133,28 @@ typedef struct mcp_task_settings {
     uint64_t max_ttl_ms;     /* a day */
     uint64_t poll_ms;        /* 1000 */
 
-    /* Of the store in memory, which is used when no other is given. What exceeds one is refused with an error
-     * that names it. */
+    /* Limits of the store in memory, which is used if no other is set. A task that exceeds one is
+     * refused with an error that names the limit. */
     size_t max_tasks;               /* 10000 */
-    size_t max_tasks_per_principal; /* 1000; peers without a name are one */
+    size_t max_tasks_per_principal; /* 1000; all anonymous peers are one */
     size_t max_bytes;               /* of all tasks, with their results; 64 MiB */
-    /* In any case: of the messages of calls whose handlers still run, 1 KiB more for each call, and of clients'
-     * answers to them; 64 MiB. */
+    /* With any store: bytes of the messages of calls whose handlers still run, plus 1 KiB for each
+     * call, and of the clients' answers to them; 64 MiB. */
     size_t max_running_bytes;
 
     const mcp_task_store *store; /* copied; all members but user and release are required */
 } mcp_task_settings;
 
-/* Tasks are offered from the first tool on that declares task_support; this says how, and has them offered
- * without such a tool. Before the first task. MCP_EINVAL (a member of the store is missing), MCP_ESTATE (there are tasks
- * already), MCP_ENOMEM; then the store is not released. */
+/* Configures tasks, and declares support for them even if no tool does: by default the server
+ * declares it as soon as a tool with task_support is registered. Call it before the first task.
+ * After a failure the store is not released: MCP_EINVAL (a member of the store is missing),
+ * MCP_ESTATE (there are tasks already), MCP_ENOMEM. */
 MCP_API int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings,
                                  mcp_error *error);
 
-/* Cancels every call that runs as a task, for the end of a program: before mcp_loop_drain() waits for the work of
- * their handlers. The transports of mcp/io.h do it where they lent the server their loop; so does
- * mcp_server_set_host() when it takes the host away. */
+/* Cancels every call that runs as a task. For the end of a program, before mcp_loop_drain() waits
+ * for the work of their handlers. The transports of mcp/io.h do it if they lent the server their
+ * loop; so does mcp_server_set_host() when it removes the host. */
 MCP_API void mcp_server_cancel_tasks(mcp_server *server);
 
 #ifdef __cplusplus
