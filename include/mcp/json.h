@@ -1,12 +1,12 @@
 /* mcp/json.h: read-only JSON values, and a small writer.
  *
- * A value is handed to you by a request or a result, or made by mcp_json_parse(). It is borrowed: it
- * lives as long as its request, result or document. All accessors take NULL as "no value", so that
- * lookups can be chained without a check:
+ * A value comes from a request or a result, or from mcp_json_parse(). It is borrowed: it lives as
+ * long as its request, result or document. All accessors accept NULL as "no value", so that lookups
+ * can be chained without checks:
  *
  *     mcp_str city = mcp_json_string(mcp_json_get(mcp_json_get(args, "address"), "city"));
  *
- * Input is strict RFC 8259 JSON in valid UTF-8; an object with the same key twice is refused; keys
+ * Input must be strict RFC 8259 JSON in valid UTF-8. An object with duplicate keys is refused. Keys
  * are compared byte for byte. Values are immutable, so any thread may read them.
  */
 #ifndef MCP_JSON_H
@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* A JSON value; opaque. mcp/yyjson.h hands out the yyjson value behind it. */
+/* A JSON value; opaque. mcp/yyjson.h gives access to the underlying yyjson value. */
 typedef struct mcp_json mcp_json;
 
 typedef enum mcp_json_type {
     MCP_JSON_NONE = 0, /* no value: NULL was passed */
     MCP_JSON_NULL,
     MCP_JSON_BOOL,
-    MCP_JSON_INT,  /* fits int64_t or uint64_t */
-    MCP_JSON_REAL, /* a number with fraction or exponent */
-    MCP_JSON_BIGINT, /* an integer outside of 64 bits (or a real too large for a double): digits only */
+    MCP_JSON_INT,    /* fits int64_t or uint64_t */
+    MCP_JSON_REAL,   /* a number with fraction or exponent */
+    MCP_JSON_BIGINT, /* an integer beyond 64 bits, or a real too large for a double */
     MCP_JSON_STRING,
     MCP_JSON_ARRAY,
     MCP_JSON_OBJECT,
@@ -35,7 +35,8 @@ typedef enum mcp_json_type {
 
 MCP_API mcp_json_type mcp_json_typeof(const mcp_json *value);
 
-/* "object", "string", … for messages; "nothing" for NULL. Static storage. */
+/* The name of a type for messages: "object", "string", …; "nothing" for MCP_JSON_NONE. Static
+ * storage. */
 MCP_API const char *mcp_json_type_name(mcp_json_type type);
 
 static inline bool mcp_json_is(const mcp_json *value, mcp_json_type type)
@@ -47,24 +48,24 @@ static inline bool mcp_json_is(const mcp_json *value, mcp_json_type type)
 MCP_API const mcp_json *mcp_json_get(const mcp_json *object, const char *key);
 MCP_API const mcp_json *mcp_json_get_str(const mcp_json *object, mcp_str key);
 
-/* The number of elements or members; 0 for everything that is not an array or object. */
+/* The number of elements or members; 0 for any other value. */
 MCP_API size_t mcp_json_count(const mcp_json *container);
 
-/* The element of an array, or NULL. O(index): use mcp_json_next() to visit all. */
+/* The element of an array, or NULL. O(index): use mcp_json_next() to visit all elements. */
 MCP_API const mcp_json *mcp_json_at(const mcp_json *array, size_t index);
 
-/* Visits an array or an object in order. Zero-initialize the iterator. Returns the next element (or
- * member's value, its key in *key when key is not NULL) or NULL at the end. */
+/* Iterates over an array or an object in order. Zero-initialize the iterator. Returns the next
+ * element, or the next member's value (and its key in *key if key is not NULL); NULL at the end. */
 typedef struct mcp_json_iter {
     size_t index;
     const void *next;
 } mcp_json_iter;
 MCP_API const mcp_json *mcp_json_next(const mcp_json *container, mcp_json_iter *iter, mcp_str *key);
 
-/* The value as a C value; `fallback`, false or the empty string when it has another type.
- * mcp_json_string() returns decoded UTF-8 that may contain NUL; ptr is NULL when it is no string.
- * mcp_json_int() accepts integers that fit int64_t and reals with an integral value within 2^53.
- * mcp_json_number() accepts every number whose nearest double is finite. */
+/* Converts to a C value. A value of another type gives `fallback` or the empty string.
+ * mcp_json_string() returns decoded UTF-8 that may contain NUL; ptr is NULL if the value is not a
+ * string. mcp_json_int() accepts integers that fit int64_t and reals with an integral value within
+ * 2^53. mcp_json_number() accepts every number whose nearest double is finite. */
 MCP_API mcp_str mcp_json_string(const mcp_json *value);
 MCP_API int64_t mcp_json_int(const mcp_json *value, int64_t fallback);
 MCP_API double mcp_json_number(const mcp_json *value, double fallback);
@@ -78,12 +79,12 @@ typedef struct mcp_json_doc mcp_json_doc;
 typedef struct mcp_json_limits {
     size_t size;      /* sizeof(this) struct */
     size_t max_bytes; /* 64 MiB */
-    size_t max_depth; /* 64 arrays and objects inside each other; 1024 at most */
+    size_t max_depth; /* nesting of arrays and objects; 64, at most 1024 */
 } mcp_json_limits;
 
-/* Parses one JSON text (white space around it is allowed). The text is copied as far as it is needed.
- * limits, allocator and error may be NULL. MCP_EPARSE (error->offset is the byte), MCP_ELIMIT,
- * MCP_ENOMEM. The document is yours: free it with mcp_json_free(), which accepts NULL. */
+/* Parses one JSON text (white space around it is allowed). The text is copied as far as necessary.
+ * limits, allocator and error may be NULL. Free the document with mcp_json_free(), which accepts
+ * NULL. MCP_EPARSE (error->offset is the position), MCP_ELIMIT, MCP_ENOMEM. */
 MCP_API int mcp_json_parse(mcp_str text, const mcp_json_limits *limits,
                            const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error);
 MCP_API void mcp_json_free(mcp_json_doc *doc);
@@ -91,10 +92,10 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Writes one JSON text into a growing buffer. Commas and colons are the writer's business. The first
- * failure (memory, the limit, a string that is not UTF-8, unbalanced containers) is remembered, every
- * later call does nothing, and mcp_json_writer_finish() reports it. Every call takes a NULL writer as
- * one that failed with MCP_ENOMEM. Not thread-safe.
+/* Writes one JSON text into a growing buffer. The writer adds commas and colons. After the first
+ * failure (out of memory, the limit, a string that is not UTF-8, unbalanced containers) all later
+ * calls do nothing, and mcp_json_writer_finish() reports that failure. Every call treats a NULL
+ * writer as one that failed with MCP_ENOMEM. Not thread-safe.
  *
  *     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
  *     mcp_json_begin_object(w);
@@ -104,7 +105,7 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
  *     int rc = mcp_json_writer_finish(w, &text); */
 typedef struct mcp_json_writer mcp_json_writer;
 
-/* NULL when there is no memory. limit: bytes at the most, 0 is 64 MiB. */
+/* Makes a writer; NULL: out of memory. limit: the maximum number of bytes; 0 is 64 MiB. */
 MCP_API mcp_json_writer *mcp_json_writer_new(const mcp_allocator *allocator, size_t limit);
 MCP_API void mcp_json_writer_free(mcp_json_writer *w);
 
@@ -123,13 +124,15 @@ MCP_API void mcp_json_add_str(mcp_json_writer *w, mcp_str value);
 MCP_API void mcp_json_add_base64(mcp_json_writer *w, const void *bytes, size_t len);
 /* Copies a parsed value. */
 MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
-/* Copies JSON text that the caller vouches for; a newline in it is MCP_EINVAL. */
+/* Copies JSON text without checking it: the caller must ensure that it is valid. A newline in it is
+ * MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
 
-/* MCP_OK and the text, which the writer owns until it is used again or freed; or the first failure:
- * MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE (unbalanced). */
+/* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used
+ * again or freed; or the first failure: MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE
+ * (unbalanced). */
 MCP_API int mcp_json_writer_finish(mcp_json_writer *w, mcp_str *ret);
-/* Empties the writer, keeping its memory, and forgets a failure. */
+/* Empties the writer and clears a failure; keeps the memory. */
 MCP_API void mcp_json_writer_reset(mcp_json_writer *w);
 
 #ifdef __cplusplus
