@@ -1,11 +1,11 @@
 /* mcp/uri.h: URIs (RFC 3986) and URI templates (RFC 6570, all four levels, expanded and matched).
  *
- * Usable alone. Nothing here resolves relative references, removes dot segments or touches files:
- * what a decoded value means ("..", "/", NUL) is the business of whoever uses it. In particular a
- * matched variable is *decoded*: "%2F" in a URI comes out as "/". See mcp_uri_match_raw().
+ * Usable by itself. Nothing here resolves relative references, removes dot segments or accesses
+ * files: the caller must decide what a decoded value ("..", "/", NUL) means. In particular a
+ * matched variable is *decoded*: "%2F" in a URI becomes "/". See mcp_uri_match_raw().
  *
- * Threads: an mcp_uri_template never changes once it is made, so any number of threads may use it at
- * once. Everything else belongs to one thread at a time.
+ * Threads: an mcp_uri_template is immutable, so any number of threads may use it at the same time.
+ * Everything else belongs to one thread at a time.
  */
 #ifndef MCP_URI_H
 #define MCP_URI_H
@@ -22,9 +22,9 @@ extern "C" {
 /* The longest URI that mcp_uri_parse() takes, in bytes. */
 #define MCP_URI_MAX_LENGTH 8192
 
-/* A URI in pieces. Every piece is a slice of the text that was parsed, still percent-encoded, and
- * lives as long as that text. What has no has_* flag is empty when it is absent; "?" at the end is a
- * query that is there and empty. The host of "http://[::1]/" is "::1" with is_ip_literal set (IPvFuture
+/* The parts of a URI. Each part is a slice of the parsed text, still percent-encoded, and lives as
+ * long as that text. Parts without a has_* flag are empty if absent; a "?" at the end is a query
+ * that is present and empty. The host of "http://[::1]/" is "::1" with is_ip_literal set (IPvFuture
  * literals too). */
 typedef struct mcp_uri {
     mcp_str text;     /* all of it */
@@ -39,35 +39,35 @@ typedef struct mcp_uri {
     bool has_userinfo;
     bool has_query;
     bool has_fragment;
-    bool is_ip_literal; /* the host stood in brackets */
+    bool is_ip_literal; /* the host was in brackets */
 } mcp_uri;
 
-/* Takes a URI (RFC 3986 section 3) apart. The whole text must be one: a relative reference, white
- * space, NUL, a byte outside of ASCII, or a bad "%" is refused. Allocates nothing that outlives the
- * call. error may be NULL. MCP_EPARSE (error->offset is the byte), MCP_ELIMIT (longer than
- * MCP_URI_MAX_LENGTH, port above 65535), MCP_ENOMEM. */
+/* Splits a URI (RFC 3986 section 3) into its parts. The whole text must be a URI: a relative
+ * reference, white space, NUL, a byte outside ASCII, or an invalid "%" is refused. Allocates
+ * nothing that outlives the call. error may be NULL. MCP_EPARSE (error->offset is the position),
+ * MCP_ELIMIT (longer than MCP_URI_MAX_LENGTH, port above 65535), MCP_ENOMEM. */
 MCP_API int mcp_uri_parse(mcp_str text, mcp_uri *ret, mcp_error *error);
 
-/* Whether the scheme is this one; case does not matter (RFC 3986 section 3.1). scheme is given in
+/* Returns whether the URI has this scheme, ignoring case (RFC 3986 section 3.1). scheme must be in
  * lower case, without ":". */
 MCP_API bool mcp_uri_scheme_is(const mcp_uri *uri, const char *scheme);
 
-/* Decodes every %XX (RFC 3986 section 2.1). The result is never longer than text; it may contain any
- * byte, NUL included, and is not NUL-terminated. `to` has room for `size` bytes and may be text.ptr
- * itself, to decode in place. *ret_len gets the length. MCP_EPARSE (a "%" without two hexadecimal
- * digits), MCP_ELIMIT (`to` is too small). */
+/* Decodes every %XX (RFC 3986 section 2.1). The result is never longer than text; it may contain
+ * any byte, NUL included, and is not NUL-terminated. `to` has room for `size` bytes and may be
+ * text.ptr itself, to decode in place. *ret_len gets the length. MCP_EPARSE (a "%" without two
+ * hexadecimal digits), MCP_ELIMIT (`to` is too small). */
 MCP_API int mcp_uri_decode(mcp_str text, char *to, size_t size, size_t *ret_len);
 
-/* The room that encoding len bytes can need. */
+/* The maximum size of len bytes when encoded. */
 #define MCP_URI_ENCODED_SIZE(len) (3 * (len))
 
 /* Percent-encodes arbitrary bytes (a file name, UTF-8 or not) into one path segment: everything but
  * letters, digits and -._~!$&'()*+,=:@ becomes %XX in upper case, "/" too. That is RFC 3986's pchar
  * without ";". `to` has room for MCP_URI_ENCODED_SIZE(bytes.len) bytes and does not overlap bytes.
- * Returns the length; does not NUL-terminate. mcp_uri_decode() is the way back, for all bytes. */
+ * Returns the length; does not NUL-terminate. mcp_uri_decode() reverses it for all bytes. */
 MCP_API size_t mcp_uri_encode_segment(mcp_str bytes, char *to);
 
-/* The same for a path of several segments: "/" stays. */
+/* The same for a path of several segments: "/" is not encoded. */
 MCP_API size_t mcp_uri_encode_path(mcp_str bytes, char *to);
 
 /* ---- RFC 6570: templates --------------------------------------------------------------------- */
@@ -79,13 +79,13 @@ typedef struct mcp_uri_template_limits {
     size_t size;            /* sizeof(this) struct */
     size_t max_bytes;       /* length of the template's text, 8192; at most 1 GiB */
     size_t max_expressions; /* "{…}", 1024 */
-    size_t max_variables;   /* counted where they stand, with repetition, 1024 */
+    size_t max_variables;   /* all occurrences, 1024 */
 } mcp_uri_template_limits;
 
 /* Compiles a template (RFC 6570 section 2). Its text is copied. Literals may be UTF-8. Refused are
- * what the grammar does not allow, the operators that it reserves (= , ! @ |), and text that is not
- * UTF-8. allocator and error may be NULL. MCP_EPARSE (error->offset is the byte), MCP_ELIMIT,
- * MCP_ENOMEM. The template is yours until mcp_uri_template_free(). */
+ * texts that the grammar does not allow, its reserved operators (= , ! @ |), and texts that are not
+ * UTF-8. allocator and error may be NULL. Free the template with mcp_uri_template_free().
+ * MCP_EPARSE (error->offset is the position), MCP_ELIMIT, MCP_ENOMEM. */
 MCP_API int mcp_uri_template_parse(mcp_str text, const mcp_allocator *allocator,
                                    mcp_uri_template **ret, mcp_error *error);
 
@@ -97,28 +97,28 @@ MCP_API int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_
 /* Accepts NULL. */
 MCP_API void mcp_uri_template_free(mcp_uri_template *t);
 
-/* The text as it was given, NUL-terminated; lives as long as the template. */
+/* The original text, NUL-terminated; lives as long as the template. */
 MCP_API mcp_str mcp_uri_template_text(const mcp_uri_template *t);
 
-/* The names of the variables in the order of their first appearance, without repetition. A name lives
- * as long as the template; an index that is out of range gives the empty string. A name may contain
- * "%XX", which is part of it and is not decoded (section 2.3). */
+/* The names of the variables in the order of their first appearance, without repetition. A name
+ * lives as long as the template; an index that is out of range gives the empty string. A name may
+ * contain "%XX", which is part of it and is not decoded (section 2.3). */
 MCP_API size_t mcp_uri_template_variable_count(const mcp_uri_template *t);
 MCP_API mcp_str mcp_uri_template_variable(const mcp_uri_template *t, size_t index);
 
 /* The literal text before the first expression, in the normal form that mcp_uri_template_match()
- * compares: scheme in lower case, bytes outside of ASCII as %XX in upper case, no %XX for letters,
- * digits and -._~. A URI that matches the template begins with it, once it is in normal form too.
- * Lives as long as the template. */
+ * compares: scheme in lower case, bytes outside ASCII as %XX in upper case, no %XX for letters,
+ * digits and -._~. The normal form of every URI that matches the template begins with it. Lives as
+ * long as the template. */
 MCP_API mcp_str mcp_uri_template_prefix(const mcp_uri_template *t);
 
-/* Whether the URI begins with that prefix when both are in normal form. Cheap, allocates nothing:
- * when it is false, mcp_uri_template_match() cannot succeed. */
+/* Returns whether the normal form of the URI begins with that prefix. If false,
+ * mcp_uri_template_match() cannot succeed. Cheap; allocates nothing. */
 MCP_API bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri);
 
-/* Which of two templates that both match a URI is the more specific one: negative when it is a,
- * positive when it is b, 0 when they are equal in this and the order of registration decides. More
- * literal characters go first, then fewer variables, then fewer variables that can span several
+/* Compares how specific two templates are that both match a URI: negative if a is more specific,
+ * positive if b is, 0 if they are equal and the order of registration decides. The more specific
+ * one has more literal characters, then fewer variables, then fewer variables that can span several
  * segments ({+var}, {#var}, {var*}). Usable with any sort. */
 MCP_API int mcp_uri_template_compare(const mcp_uri_template *a, const mcp_uri_template *b);
 
@@ -127,9 +127,9 @@ MCP_API int mcp_uri_template_compare(const mcp_uri_template *a, const mcp_uri_te
 /* What a variable can hold (RFC 6570 section 2.3). */
 typedef enum mcp_uri_value_type {
     MCP_URI_STRING = 0, /* `string`; {0} is the empty string, which is defined */
-    MCP_URI_LIST,       /* items[0..count), whose names are not looked at */
+    MCP_URI_LIST,       /* items[0..count), whose names are ignored */
     MCP_URI_MAP,        /* items[0..count), name and value, in this order */
-    MCP_URI_UNDEFINED,  /* as if it were not given; so is a list or map with count 0 */
+    MCP_URI_UNDEFINED,  /* as if absent; so is a list or map with count 0 */
 } mcp_uri_value_type;
 
 typedef struct mcp_uri_pair {
@@ -137,8 +137,8 @@ typedef struct mcp_uri_pair {
     mcp_str value;
 } mcp_uri_pair;
 
-/* The value of one variable; all that it points to is borrowed during the call. Strings are meant to
- * be UTF-8; other bytes are percent-encoded one by one. */
+/* The value of one variable; everything that it points to is borrowed during the call. Strings
+ * should be UTF-8; other bytes are percent-encoded one by one. */
 typedef struct mcp_uri_value {
     mcp_str name;
     mcp_str string;
@@ -164,10 +164,10 @@ typedef struct mcp_uri_value {
 #define MCP_URI_MAX_EXPANSION ((size_t)1 << 20)
 
 /* Expands the template (RFC 6570 section 3). A variable that is not among the values is undefined;
- * of two values with one name the first counts. *ret is NUL-terminated ASCII without a NUL inside,
- * taken from the allocator and yours: release it with the same allocator, or with free() where
- * allocator was NULL. error may be NULL. MCP_EINVAL (a prefix modifier, {var:3}, on a list or map),
- * MCP_ELIMIT (longer than MCP_URI_MAX_EXPANSION), MCP_ENOMEM. */
+ * of two values with the same name the first is used. *ret is NUL-terminated ASCII without a NUL
+ * inside. The caller must release it with the same allocator, or with free() if allocator was NULL.
+ * error may be NULL. MCP_EINVAL (a prefix modifier, {var:3}, on a list or map), MCP_ELIMIT (longer
+ * than MCP_URI_MAX_EXPANSION), MCP_ENOMEM. */
 MCP_API int mcp_uri_template_expand(const mcp_uri_template *t, const mcp_uri_value *values,
                                     size_t count, const mcp_allocator *allocator, char **ret,
                                     mcp_error *error);
@@ -179,69 +179,74 @@ MCP_API int mcp_uri_template_expand_strings(const mcp_uri_template *t, const mcp
 
 /* The same with the members of a JSON object: strings, numbers and booleans are strings, arrays of
  * them are lists, objects of them are maps, null is undefined (inside of an array or object too).
- * NULL is an object without members. MCP_EINVAL also for arrays and objects inside of each other, and
- * when `values` is neither an object nor NULL. */
+ * NULL is an object without members. MCP_EINVAL also for arrays and objects inside of each other,
+ * and when `values` is neither an object nor NULL. */
 MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_json *values,
                                          const mcp_allocator *allocator, char **ret,
                                          mcp_error *error);
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* The way back: which values would make the template expand to this URI. RFC 6570 (section 1.4) leaves
- * it open; here it is a fixed procedure, without regular expressions, recursion or backtracking, whose
- * time is linear in the length of the URI and of the template.
+/* Matching is the reverse of expanding: it finds the values for which the template expands to this
+ * URI. RFC 6570 (section 1.4) does not define it. Here it is a fixed procedure without regular
+ * expressions, recursion or backtracking, whose time is linear in the length of the URI and of the
+ * template:
  *
- * - Both sides are compared in normal form (see mcp_uri_template_prefix()): "é", "%C3%A9" and "%c3%a9"
- *   are the same, and so are "~" and "%7E". A bad "%" or a NUL in the URI makes no match.
+ * - Both sides are compared in normal form (see mcp_uri_template_prefix()): "é", "%C3%A9" and
+ *   "%c3%a9" are the same, and so are "~" and "%7E". A URI with an invalid "%" or a NUL does not
+ *   match.
  * - {var} ends at "/", "?" and "#"; inside of the query at "&" and "#"; in the fragment nowhere.
  *   {+var} ends at "?" and "#"; inside of the query at "#"; in the fragment nowhere.
- * - {/var} is one segment, {/a,b} up to two, {/list*} any number; {.var} and {#var} are taken whole;
- *   several unnamed variables in one expression are split at its separator, and when there are fewer
- *   pieces than variables it is the last variables that are absent.
+ * - {/var} is one segment, {/a,b} up to two, {/list*} any number; {.var} and {#var} are taken
+ *   whole; several unnamed variables in one expression are split at its separator, and when there
+ *   are fewer pieces than variables it is the last variables that are absent.
  * - {?a,b}, {&a,b} and {;a,b} match any subset of their variables in any order. A name that is not
- *   theirs, or one that comes twice without being exploded, makes no match. {?a}{&b} is {?a,b}.
- * - Where one expression follows another, as in {a}{/b} or {path}{;v}, the character that the second
- *   begins with ends the first, which could only contain it encoded.
- * - {var:3} matches at most three characters. A variable that stands in the template twice must have
- *   the same value in both places ({var:3} beside {var}: its beginning).
- * - Where a literal is found more than once, as in {name}.{ext} over "a.tar.gz", the last place is
- *   taken (name is "a.tar"), unless only the first can be right, as in {first}.{+rest}.
- * - An exploded variable is matched as a list; a map cannot be told from it ({?map*} would have to
- *   accept any name). An undefined {var} and an empty one expand to the same and match as empty. */
+ *   theirs, or one that occurs twice without being exploded, does not match. {?a}{&b} is {?a,b}.
+ * - If one expression follows another, as in {a}{/b} or {path}{;v}, the first ends at the character
+ *   that the second begins with, which the first could only contain encoded.
+ * - {var:3} matches at most three characters. A variable that occurs twice in the template must
+ *   have the same value in both places ({var:3} and {var}: the same beginning).
+ * - If a literal occurs more than once, as in {name}.{ext} with "a.tar.gz", the last occurrence is
+ *   used (name is "a.tar"), unless only the first is possible, as in {first}.{+rest}.
+ * - An exploded variable is matched as a list, because a map cannot be distinguished from it
+ *   ({?map*} would have to accept any name). An undefined {var} and an empty one expand to the same
+ *   text and match as empty. */
 
-/* MCP_OK when URIs can be matched against the template, else MCP_EUNSUPPORTED with the reason in
- * *error (which may be NULL; offset is the place in the template's text). Refused is what cannot be
- * told apart: {a}{b}, {a}{.b}, {+path}{/b}, {/list*,b}, {+a}/{b}/{+c}, {?a}x{b}, a variable twice in
- * one {?…} or twice with an explode. A server requires MCP_OK of what it registers; expanding does
- * not need it. */
+/* Returns MCP_OK if URIs can be matched against the template, else MCP_EUNSUPPORTED with the reason
+ * in *error (which may be NULL; offset is the position in the template's text). Ambiguous templates
+ * are refused: {a}{b}, {a}{.b}, {+path}{/b}, {/list*,b}, {+a}/{b}/{+c}, {?a}x{b}, a variable twice
+ * in one {?…} or twice with an explode. A server registers only matchable templates; any template
+ * can be expanded. */
 MCP_API int mcp_uri_template_matchable(const mcp_uri_template *t, mcp_error *error);
 
 /* The values that a match found. */
 typedef struct mcp_uri_match mcp_uri_match;
 
-/* MCP_OK and a match, which is yours until mcp_uri_match_free() and refers to the template but not to
- * uri; MCP_ENOTFOUND when the URI does not match, MCP_EUNSUPPORTED when the template is not matchable,
- * MCP_ENOMEM. A URI of any length is safe; memory is at most a small multiple of its length. ret may
- * be NULL to ask only whether it matches. */
+/* Matches a URI. The match refers to the template but not to uri; free it with
+ * mcp_uri_match_free(). ret may be NULL to test only whether the URI matches. A URI of any length
+ * is safe; the match takes at most a small multiple of its length. MCP_OK; MCP_ENOTFOUND (the URI
+ * does not match), MCP_EUNSUPPORTED (the template is not matchable), MCP_ENOMEM. */
 MCP_API int mcp_uri_template_match(const mcp_uri_template *t, mcp_str uri,
                                    const mcp_allocator *allocator, mcp_uri_match **ret);
 
 /* Accepts NULL. */
 MCP_API void mcp_uri_match_free(mcp_uri_match *m);
 
-/* The decoded value; false, and *value the empty string, when the variable is absent or the template
- * has no such variable. It may contain any byte, NUL included, and need not be UTF-8. Of an exploded
- * variable it is the first element; of a list that is not exploded ({list}: "red,green") the whole
- * text. value may be NULL. The value lives as long as the match. */
+/* Gets the decoded value. Returns false, and sets *value to the empty string, if the variable is
+ * absent or the template has no such variable. The value may contain any byte, including NUL, and
+ * need not be UTF-8. For an exploded variable it is the first element; for a list that is not
+ * exploded ({list}: "red,green") the whole text. value may be NULL. The value lives as long as the
+ * match. */
 MCP_API bool mcp_uri_match_get(const mcp_uri_match *m, const char *name, mcp_str *value);
 
-/* The value as it stands in the URI's normal form, not decoded: tells "a%2Fb" from "a/b". Of an
- * exploded variable the whole text with its separators, of a named one (?list*) the whole "a=1&a=2"
- * with what stands between. */
+/* Gets the value as in the URI's normal form, not decoded, which distinguishes "a%2Fb" from "a/b".
+ * For an exploded variable this is the whole text with its separators; for a named one (?list*) the
+ * whole "a=1&a=2" with everything in between. */
 MCP_API bool mcp_uri_match_raw(const mcp_uri_match *m, const char *name, mcp_str *value);
 
-/* Visits the elements of a list: of an exploded variable, else the value split at the commas that are
- * not encoded (so a plain value gives itself). Zero-initialize the iterator. False at the end. */
+/* Iterates over the elements of a list: those of an exploded variable, or else the value split at
+ * unencoded commas (so a plain value is its only element). Zero-initialize the iterator. Returns
+ * false at the end. */
 typedef struct mcp_uri_match_iter {
     size_t raw, decoded; /* private */
     bool started;        /* private */
