@@ -1,4 +1,5 @@
-/* mcp/mcp.h: all of libmcp. (mcp/io.h, the transports, is a library of its own.) */
+/* mcp/mcp.h: includes all headers of libmcp. (The transports in mcp/io.h are a separate
+ * library.) */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 

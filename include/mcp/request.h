@@ -5,7 +5,7 @@
  *     MCP_OK         the reply is complete: send it
  *     MCP_PENDING    not yet: mcp_reply_finish() will be called later, exactly once
  *     MCP_ENOTFOUND  no such resource, prompt or tool: the peer gets the error of its revision
- *     another MCP_E* the peer gets an internal error with the text of mcp_reply_fail(), or a general one
+ *     another MCP_E* the peer gets an internal error, with the text of mcp_reply_fail() if called
  *
  * The reply is serialized as it is built, in the form of the peer's revision. What that revision
  * cannot represent is left out or converted. The builders remember their first failure, so that a
@@ -64,7 +64,7 @@ MCP_API void *mcp_request_alloc(mcp_request *req, size_t size);
 /* A NUL-terminated copy in that memory. */
 MCP_API char *mcp_request_strdup(mcp_request *req, mcp_str s);
 
-/* ---- annotations and icons --------------------------------------------------------- */
+/* ---- annotations and icons ------------------------------------------------------------------- */
 
 typedef enum mcp_audience {
     MCP_AUDIENCE_USER = 1,

@@ -1,8 +1,8 @@
-/* mcp/yyjson.h: the yyjson value behind a mcp_json, for who wants yyjson's whole reading API.
+/* mcp/yyjson.h: the yyjson value behind a mcp_json, for programs that use yyjson's reading API.
  *
- * Read-only: the document is shared and was checked (depth, duplicate keys); do not write to it, and
- * do not free it. Numbers that no C type holds are of type YYJSON_TYPE_RAW. A program that includes
- * this header also compiles and links against yyjson.
+ * Read-only: the document is shared and already checked (depth, duplicate keys). Do not modify or
+ * free it. Numbers that fit no C type are of type YYJSON_TYPE_RAW. A program that includes this
+ * header must also compile and link against yyjson.
  */
 #ifndef MCP_YYJSON_H
 #define MCP_YYJSON_H
@@ -10,8 +10,8 @@
 #include <mcp/json.h>
 #include <yyjson.h>
 
-/* The same value, borrowed for as long as the mcp_json is; NULL for NULL. It is not const only because
- * yyjson's accessors are not. */
+/* Returns the same value, which lives as long as the mcp_json; NULL for NULL. It is not const only
+ * because yyjson's accessors do not take const. */
 static inline yyjson_val *mcp_json_yyjson(const mcp_json *value)
 {
     return (yyjson_val *)(uintptr_t)value;
