@@ -10,8 +10,7 @@ static const char summary[] = "Use an MCP server from the command line.";
 static const char explanation[] =
     "The server is a command behind --, which is started without a shell, spoken to over its stdin "
     "and stdout, and ended afterwards; or an address (http://, https://, unix:PATH) or a name, "
-    "with "
-    "--server. An address may be the first word too.";
+    "with --server. An address may be the first word too.";
 
 /* The sections of the manual that are text. */
 static const struct {
@@ -20,17 +19,13 @@ static const struct {
     {"SERVERS",
      "A NAME of --server is looked for in these files of the present folder: .mcp.json, "
      ".vscode/mcp.json, .cursor/mcp.json, .gemini/settings.json, .codex/config.toml, "
-     "opencode.json, "
-     "opencode.jsonc and .github/mcp.json; then of the user: mcpctl/servers.json of the "
-     "configuration folder (~/.config), ~/.claude.json (what it has for the present folder first), "
-     "Claude/claude_desktop_config.json, ~/.cursor/mcp.json, Code/User/mcp.json, "
+     "opencode.json, opencode.jsonc and .github/mcp.json; then of the user: mcpctl/servers.json of "
+     "the configuration folder (~/.config), ~/.claude.json (what it has for the present folder "
+     "first), Claude/claude_desktop_config.json, ~/.cursor/mcp.json, Code/User/mcp.json, "
      "~/.codex/config.toml, ~/.gemini/settings.json, opencode/opencode.json and opencode.jsonc, "
-     "and "
-     "~/.copilot/mcp-config.json; the first counts. Each is read as its own host writes it. Our "
-     "own "
-     "has an object mcpServers with an entry for each name: command, args, env, envFile and cwd, "
-     "or "
-     "url and headers. Comments and trailing commas are allowed; ${env:NAME}, ${NAME}, "
+     "and ~/.copilot/mcp-config.json; the first counts. Each is read as its own host writes it. "
+     "Our own has an object mcpServers with an entry for each name: command, args, env, envFile "
+     "and cwd, or url and headers. Comments and trailing commas are allowed; ${env:NAME}, ${NAME}, "
      "${NAME:-default}, ${workspaceFolder}, ${userHome} and ${input:ID} are replaced (Gemini CLI: "
      "$NAME too; opencode: {env:NAME} alone; Codex: nothing, but bearer_token_env_var and "
      "env_http_headers).\n"
@@ -41,18 +36,15 @@ static const struct {
      "asked for and envFile is read, a regular file of at most 256 KiB; which variables it sets is "
      "shown and confirmed in the same way.\n"
      "\"trusted\": true in an entry, in a file that is not the present folder's, allows to call "
-     "the server's tools "
-     "without a question."},
+     "the server's tools without a question."},
     {"JSON", "With --json stdout carries one JSON document, or one per line where that is said "
-             "below; its form is that of the "
-             "specification where the server's words are passed on, and members are added, never "
-             "renamed or taken away. "
-             "After a failure the document may be incomplete: the exit status tells."},
+             "below; its form is that of the specification where the server's words are passed on, "
+             "and members are added, never renamed or taken away. After a failure the document may "
+             "be incomplete: the exit status tells."},
     {"ENVIRONMENT",
      "COLUMNS is how wide the terminal is taken to be, instead of what it says itself. NO_COLOR "
-     "turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and "
-     "XDG_STATE_HOME are obeyed; "
-     "https_proxy, http_proxy and no_proxy are, for addresses. SSL_CERT_FILE names the "
+     "turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and XDG_STATE_HOME are "
+     "obeyed; https_proxy, http_proxy and no_proxy are, for addresses. SSL_CERT_FILE names the "
      "certificates (PEM) that are trusted instead of the system's."},
 };
 

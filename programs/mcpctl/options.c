@@ -92,8 +92,7 @@ const option options[] = {
      .argument = "TIME",
      .only = LISTS,
      .help = "Only resources that were modified since TIME: 2026-07-28, 2026-07-28T12:00:00Z, or "
-             "an age "
-             "such as 30m, 12h, 7d."},
+             "an age such as 30m, 12h, 7d."},
     {.name = "sort",
      .kind = OPTION_CHOICE,
      .at = AT(sort),
@@ -101,8 +100,7 @@ const option options[] = {
      .choices = "name|uri|size|type|priority|modified|score",
      .only = "ls|find",
      .help = "Sort by name, uri, size, type, priority, modified or (find) score; the largest, "
-             "newest and "
-             "best come first. Default is the server's order; of find, the score."},
+             "newest and best come first. Default is the server's order; of find, the score."},
     {.name = "reverse",
      .letter = 'r',
      .kind = OPTION_FLAG,
@@ -144,8 +142,7 @@ const option options[] = {
      .argument = "SIZE",
      .only = "context",
      .help = "How long the bundle may be: bytes, such as 32K, or tokens, such as 8000t. Default "
-             "32K. Tokens are an "
-             "estimate: four ASCII characters each, or one other."},
+             "32K. Tokens are an estimate: four ASCII characters each, or one other."},
     {.name = "explain",
      .kind = OPTION_FLAG,
      .at = AT(explain),
@@ -232,8 +229,7 @@ const option options[] = {
      .only = "call|prompt|read|shell",
      .help =
          "Fill in this field of a form that the server asks for, NAME:=JSON in any case as JSON; "
-         "or "
-         "@FILE with a JSON object of fields (may be repeated). Without a terminal this answers "
+         "or @FILE with a JSON object of fields (may be repeated). Without a terminal this answers "
          "the form, where each required field has a value; on one the others are asked for."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
@@ -249,10 +245,8 @@ const option options[] = {
      .at = AT(roots),
      .argument = "DIR",
      .help = "Name this folder to a server that asks for roots, the folders that its work is about "
-             "(may "
-             "be repeated). Roots are deprecated since revision 2026-07-28: where a server takes "
-             "folders "
-             "as arguments of its own, use those."},
+             "(may be repeated). Roots are deprecated since revision 2026-07-28: where a server "
+             "takes folders as arguments of its own, use those."},
     {.name = "revision",
      .kind = OPTION_TEXT,
      .at = AT(revision),

@@ -185,8 +185,7 @@ static int change(ctl *c)
         return tell(s);
     if (!c->set.quiet)
         hint("this server does not ask for roots, because it was started without any: 'mcpctl "
-             "shell --root DIR' "
-             "names one from the beginning");
+             "shell --root DIR' names one from the beginning");
     return EXIT_OK;
 }
 

@@ -44,9 +44,8 @@ static const char by_either[] =
     "\nList them with resources/list, or the tool list_resources where there is one; read one by "
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
-    " Parts of a large file: add "
-    "?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count from 1) or ?tail=LINES. A "
-    "folder reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
+    " Parts of a large file: add ?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count "
+    "from 1) or ?tail=LINES. A folder reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
 static const char how_to_modules[] =
     " What else can be read by its URI, resources/templates/list says";
 

@@ -43,8 +43,7 @@ static const common_template templates[] = {
      "lines of a file from line on, by the commit that brought them", "application/json"},
     {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
      "Lines with this text, or that match this regular expression (one of both); path: a folder, "
-     "or "
-     "a glob like *.c. `next` leads on",
+     "or a glob like *.c. `next` leads on",
      "application/json"},
     {"-/staged/{+path}", "staged", "Staged difference of a file or folder",
      "Between HEAD and what is staged, as a patch; -/staged is all of it", "text/x-diff"},

@@ -27,8 +27,7 @@ static const struct {
      "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
      "c.relnamespace WHERE " SHOWN BEGINS(
          "c.relname") " AND n.nspname = $2::pg_catalog.name AND c.relkind IN ('r', 'v', 'm', 'f', "
-                      "'p') AND "
-                      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY 1"},
+                      "'p') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY 1"},
     {"function", 2,
      "SELECT name FROM (SELECT p.proname || '(' || pg_catalog.pg_get_function_identity_arguments("
      "p.oid) || ')' AS name FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = "
@@ -36,11 +35,10 @@ static const struct {
      " AND n.nspname = $2::pg_catalog.name) AS every WHERE true" BEGINS("name") " ORDER BY 1"},
     {"column", 3,
      "SELECT a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = "
-     "a.attrelid "
-     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN BEGINS(
+     "a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN BEGINS(
          "a.attname") " AND n.nspname = $2::pg_catalog.name AND c.relname = $3::pg_catalog.name "
-                      "AND a.attnum > 0 AND NOT "
-                      "a.attisdropped AND pg_catalog.has_column_privilege(c.oid, a.attnum, "
+                      "AND a.attnum > 0 AND NOT a.attisdropped AND "
+                      "pg_catalog.has_column_privilege(c.oid, a.attnum, "
                       "'SELECT') ORDER BY a.attnum"},
 };
 

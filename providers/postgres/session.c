@@ -131,9 +131,8 @@ void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
  * programs there, make and drop replication slots, which no rollback brings back. */
 static const char mighty_sql[] =
     "SELECT rolsuper OR rolreplication OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE "
-    "p.rolname IN "
-    "('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') AND "
-    "pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
+    "p.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') "
+    "AND pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
     "session_user";
 
 /* All in one message, whose second result is whether the role is mighty. */

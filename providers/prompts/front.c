@@ -317,8 +317,7 @@ static int read_arguments(front *f, const line *key_line, mcp_str rest, void *to
         return MCP_OK;
     if (!prompts_is_rest_empty(rest))
         return prompts_fail(f->p, key_line->number,
-                            "arguments stand on the lines below, each with "
-                            "a dash: - name: …");
+                            "arguments stand on the lines below, each with a dash: - name: …");
     while ((rc = peek(f, &l)) == MCP_OK && is_item(&l)) {
         void *grown = d->arguments;
         if (column != SIZE_MAX && l.indent != column)

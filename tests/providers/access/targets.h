@@ -29,24 +29,21 @@ static size_t n_targets;
 
 static const char generated_script[] =
     "mkdir -p docs/sub prompts; for f in plan.txt open.md sub/a.key sub/b.md 'é x#1.txt' p%41.md; "
-    "do "
-    "echo \"MARK(file:$f)\" >docs/$f; done; "
+    "do echo \"MARK(file:$f)\" >docs/$f; done; "
     "git init -q -b main app; cd app; mkdir sub; write() { for f in open.md secret.key "
-    "sub/deep.key "
-    "sub/ok.md; do echo \"MARK(git:$f:$1)\" >$f; done; }; write 1; git add .; git commit -q -m "
-    "first-commit; git tag v1; git branch feature/x; write 2; git commit -q -a -m second-commit; "
+    "sub/deep.key sub/ok.md; do echo \"MARK(git:$f:$1)\" >$f; done; }; write 1; git add .; git "
+    "commit -q -m first-commit; git tag v1; git branch feature/x; write 2; git commit -q -a -m "
+    "second-commit; "
     "cd ..; "
     "for t in customer sale 'odd é'; do echo \"CREATE TABLE \\\"$t\\\"(id INTEGER PRIMARY KEY, "
-    "word "
-    "TEXT, \\\"col_$t\\\" TEXT$([ \"$t\" != sale ] || echo ', buyer INTEGER REFERENCES "
+    "word TEXT, \\\"col_$t\\\" TEXT$([ \"$t\" != sale ] || echo ', buyer INTEGER REFERENCES "
     "Customer(id)')); INSERT INTO \\\"$t\\\"(id, word) VALUES (1, 'MARK(sql:$t)');\"; done | "
     "sqlite3 shop.db; sqlite3 shop.db \"CREATE VIEW seen AS SELECT id FROM customer WHERE word <> "
     "'is_seen'; CREATE VIEW seen_odd AS SELECT id FROM [odd é] WHERE word <> 'is_odd'; CREATE "
     "TRIGGER on_sale AFTER INSERT ON sale BEGIN DELETE FROM CUSTOMER WHERE 0; END; "
     "CREATE TABLE gone(id); CREATE VIEW broken AS SELECT * FROM gone; DROP TABLE gone; CREATE "
-    "TABLE many(id INTEGER PRIMARY KEY); WITH "
-    "RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO many "
-    "SELECT i FROM n;\"";
+    "TABLE many(id INTEGER PRIMARY KEY); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+    "FROM n WHERE i < 200) INSERT INTO many SELECT i FROM n;\"";
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 

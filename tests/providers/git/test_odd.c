@@ -126,9 +126,8 @@ static void test_many_parents(void **state)
 static void test_nothing_but_folders(void **state)
 {
     (void)state;
-    sh("cd r; id=$(git mktree </dev/null); for i in $(seq 30); do "
-       "id=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $id $n; done | git "
-       "mktree); done; "
+    sh("cd r; id=$(git mktree </dev/null); for i in $(seq 30); do id=$(for n in 0 1 2 3 4 5 6 7 8 "
+       "9; do printf '040000 tree %s\\t%s\\n' $id $n; done | git mktree); done; "
        "git update-ref refs/heads/busy $(git commit-tree -m busy $id); "
        "git update-ref refs/heads/none $(git commit-tree -m none $(git mktree </dev/null))");
     open_repository("r", 100);
@@ -193,10 +192,9 @@ static void test_no_time(void **state)
 {
     (void)state;
     sh("git init -q -b main long; cd long; seq 2000 | awk 'BEGIN { print \"blob\\nmark :1\\ndata "
-       "2\\nx\" } { print "
-       "\"commit refs/heads/main\\ncommitter A <a@example.org> \" 1700000000 + $1 \" +0000\\ndata "
-       "0\\nM 100644 :1 f\\nM "
-       "100644 inline g\\ndata 5\"; printf \"%04d\\n\", $1 }' | git fast-import --quiet");
+       "2\\nx\" } { print \"commit refs/heads/main\\ncommitter A <a@example.org> \" 1700000000 + "
+       "$1 \" +0000\\ndata 0\\nM 100644 :1 f\\nM 100644 inline g\\ndata 5\"; printf \"%04d\\n\", "
+       "$1 }' | git fast-import --quiet");
     open_repository("long", 1);
     READS("long/-/blame/HEAD/f", "\\\"orOlder\\\":true");
     READS("long/-/log/HEAD/f", "\\\"commits\\\":[]", "\\\"next\\\"", "&offset=");

@@ -106,8 +106,8 @@ static void test_nothing_is_run(void **state)
     (void)state;
     sh("cd w; echo '* filter=evil diff=evil' >.gitattributes; git config filter.evil.clean 'touch "
        "../made; cat'; git config diff.evil.textconv 'touch ../made; cat'; git config "
-       "diff.external "
-       "'touch ../made'; git config core.fsmonitor 'touch ../made'; touch a.txt b.txt");
+       "diff.external 'touch ../made'; git config core.fsmonitor 'touch ../made'; touch a.txt "
+       "b.txt");
     open_repository("w");
     READS("w/-/status", "b.txt");
     READS("w/-/unstaged", "+more");
@@ -122,16 +122,13 @@ static void test_hostile_index(void **state)
 {
     (void)state;
     sh("git init -q -b main h; cd h; mkdir dir; echo ok >ok; echo z >dir/z; git add .; git commit "
-       "-q "
-       "-m one; echo SECRET >../secret; mkdir ../elsewhere; echo SECRET >../elsewhere/z; "
+       "-q -m one; echo SECRET >../secret; mkdir ../elsewhere; echo SECRET >../elsewhere/z; "
        "echo '[x] y = SECRET' >>.git/config; "
        /* names of the same length, written into the index */
        "id=$(git rev-parse :ok); for n in aaaaaaaaaaa bbbbbbbbb AAAAAAAAAAA; do git update-index "
-       "--add "
-       "--cacheinfo 100644,$id,$n; done; "
+       "--add --cacheinfo 100644,$id,$n; done; "
        "sed -i 's/aaaaaaaaaaa/.git\\/config/; s/bbbbbbbbb/..\\/secret/; "
-       "s/AAAAAAAAAAA/.GIT\\/config/' "
-       ".git/index; rm -r dir; ln -s ../elsewhere dir");
+       "s/AAAAAAAAAAA/.GIT\\/config/' .git/index; rm -r dir; ln -s ../elsewhere dir");
     open_repository("h");
     READS("h/-/unstaged", "!SECRET");
     READS("h/-/status", "!SECRET", "!unreadable");

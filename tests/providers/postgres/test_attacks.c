@@ -11,9 +11,9 @@
 static const char traps[] =
     /* its arguments fit better than those of the "=" that is meant; it turns the session's own guard off */
     "CREATE FUNCTION trap_equal(varchar, varchar) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
-    "PERFORM "
-    "set_config('default_transaction_read_only', 'off', false); PERFORM pg_advisory_lock(7); IF "
-    "current_setting('transaction_read_only') = 'off' THEN INSERT INTO keyless VALUES (66, 'out'); "
+    "PERFORM set_config('default_transaction_read_only', 'off', false); PERFORM "
+    "pg_advisory_lock(7); IF current_setting('transaction_read_only') = 'off' THEN INSERT INTO "
+    "keyless VALUES (66, 'out'); "
     "END IF; RETURN true; END $$;"
     "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap_equal);"
     "CREATE FUNCTION trap_concat(name, name) RETURNS text LANGUAGE sql AS $$ SELECT 'TRAP' $$;"

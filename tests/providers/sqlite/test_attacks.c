@@ -260,9 +260,8 @@ static void test_journals(void **state)
     run("yes elsewhere | head -c 4096 | cmp - elsewhere && rm elsewhere shop.db-journal "
         "shop.db-wal");
     run("sqlite3 shop.db 'PRAGMA cache_size = 1; BEGIN; WITH RECURSIVE n(i) AS (SELECT 10 UNION "
-        "ALL "
-        "SELECT i + 1 FROM n WHERE i < 500) INSERT INTO item SELECT i, hex(zeroblob(200)) FROM n;' "
-        "'.shell cp shop.db hot.db; cp shop.db-journal hot.db-journal' >/dev/null");
+        "ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO item SELECT i, hex(zeroblob(200)) FROM "
+        "n;' '.shell cp shop.db hot.db; cp shop.db-journal hot.db-journal' >/dev/null");
     run("mv hot.db shop.db && mv hot.db-journal shop.db-journal && test -s shop.db-journal");
     assert_int_equal(stat(path, &before), 0);
     try_row(&hot);

@@ -95,8 +95,7 @@ static void test_slow_calls(void **state)
     static const char *const asked[] = {
         SQL("SELECT a GLOB b FROM slow"),
         SQL("SELECT replace(a, 'a', 'x') LIKE '%' || replace(substr(b, 2), 'a', 'X') FROM slow "
-            "WHERE "
-            "id = 1"),
+            "WHERE id = 1"),
         SQL("SELECT count(*) FROM slow AS x, slow AS y WHERE x.a GLOB y.b"),
         SQL("SELECT sum(a GLOB b) OVER () FROM slow")};
     (void)state;

@@ -8,8 +8,7 @@
 static const char schema[] =
     "CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE);"
     "CREATE TABLE \"order\"(id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id) ON "
-    "DELETE "
-    "CASCADE, status TEXT DEFAULT 'open', total REAL);"
+    "DELETE CASCADE, status TEXT DEFAULT 'open', total REAL);"
     "CREATE INDEX order_status ON \"order\"(status) WHERE total > 0;"
     "CREATE TABLE part(a TEXT, b INTEGER, photo BLOB, note, PRIMARY KEY(a, b)) WITHOUT ROWID;"
     "CREATE TABLE \"odd name/%é?#\"\"q\"(x, \"limit\" INTEGER, rowid TEXT);"
@@ -19,8 +18,7 @@ static const char schema[] =
     "CREATE TABLE made(a INTEGER PRIMARY KEY, b AS (a * 2), c AS (a * 3) STORED);"
     "CREATE TABLE pair(x INTEGER, y INTEGER, FOREIGN KEY(x, y) REFERENCES part(a, b));"
     "CREATE VIEW open_orders AS SELECT o.id, c.name FROM \"order\" o JOIN customer c ON c.id = "
-    "o.customer "
-    "WHERE status = 'open';"
+    "o.customer WHERE status = 'open';"
     "CREATE VIRTUAL TABLE docs USING fts5(body);"
     "CREATE VIRTUAL TABLE box USING rtree(id, x1, x2);"
     "INSERT INTO customer VALUES (1, 'Ada', 'ada@example.org'), (2, 'Bob', NULL), (20, 'Cy', 'c'), "
@@ -415,8 +413,7 @@ static void test_large(void **state)
             "INSERT INTO firm SELECT id, t FROM big;"
             "CREATE TABLE many(id INTEGER PRIMARY KEY, t TEXT);"
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT "
-            "INTO many "
-            "SELECT i, printf('%.*c', 1000, 'y') FROM n;");
+            "INTO many SELECT i, printf('%.*c', 1000, 'y') FROM n;");
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
     for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
         check_exchange(&p, &large[i]);
@@ -478,9 +475,8 @@ static void test_pages(void **state)
 
 static const char queries[] =
     "{\"queries\":[{\"name\":\"top\",\"title\":\"Top\",\"description\":\"Best "
-    "orders\",\"sql\":\"SELECT id "
-    "FROM \\\"order\\\" WHERE status = :status AND id >= :from ORDER BY "
-    "id\",\"parameters\":[{\"name\":"
+    "orders\",\"sql\":\"SELECT id FROM \\\"order\\\" WHERE status = :status AND id >= :from ORDER "
+    "BY id\",\"parameters\":[{\"name\":"
     "\"status\",\"description\":\"Which\",\"values\":[\"open\",\"done\"],\"default\":\"open\"},{"
     "\"name\":"
     "\"from\",\"type\":\"integer\",\"default\":1}]},"
@@ -674,8 +670,8 @@ static void test_flat(void **state)
     for (int i = 0; i < 11; i++)
         sprintf(sql + strlen(sql),
                 "CREATE TABLE f%d(id INTEGER PRIMARY KEY, t TEXT); WITH RECURSIVE n(i) AS (SELECT "
-                "1 UNION ALL "
-                "SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO f%d SELECT i, 'row ' || i FROM n;",
+                "1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO f%d SELECT i, 'row ' "
+                "|| i FROM n;",
                 i, i);
     run_sql(sql);
     assert_int_equal(peer_open(&p, &o, NULL, &a), MCP_OK);
@@ -711,8 +707,7 @@ static void test_schema_changes(void **state)
         &p,
         &(exchange){READ, URI("moving/row/1"), {"{\\\"id\\\":1,\\\"a\\\":\\\"x\\\",\\\"b\\\":7}"}});
     run_sql("DROP TABLE moving; CREATE TABLE moving(k TEXT, l TEXT, PRIMARY KEY(k, l)); INSERT "
-            "INTO moving "
-            "VALUES ('1', '2')");
+            "INTO moving VALUES ('1', '2')");
     check_exchange(&p, &(exchange){READ, URI("moving/row/1"), {NOT_FOUND}});
     check_exchange(
         &p,
