@@ -2,6 +2,7 @@
 # only, not for a project that includes this one.
 include(GNUInstallDirs)
 
+option(MCP_BUILD_IO "Build libmcp-io: event loop, stdio, HTTP (needs libuv, libllhttp, libcurl, libssl)" ON)
 option(MCP_BUILD_PROVIDERS "Build the providers (files)" ON)
 option(MCP_MODULE_SQLITE "Build the module sqlite (needs libsqlite3)" ON)
 option(MCP_MODULE_POSTGRES "Build the module postgres (needs libpq)" ON)
@@ -14,10 +15,17 @@ option(MCP_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(MCP_BUILD_BENCH "Build the benchmarks" OFF)
 option(MCP_WERROR "Treat warnings as errors" OFF)
 option(MCP_COVERAGE "Count which lines run" OFF)
-option(MCP_TLS_LINK "Link OpenSSL instead of loading it with the first certificate" OFF)
+option(MCP_TLS_LINK "Link OpenSSL instead of loading it with the first certificate or sealed state" OFF)
 option(MCP_CURL_LINK "Link libcurl instead of loading it with the first HTTP client" OFF)
 option(MCP_LTO "Optimize across files (gcc)" OFF)
 set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")
+
+# The engine alone: everything else stands on libmcp-io.
+if(NOT MCP_BUILD_IO)
+    set(MCP_BUILD_PROVIDERS OFF)
+    set(MCP_BUILD_PROGRAMS OFF)
+    set(MCP_BUILD_BENCH OFF)
+endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)

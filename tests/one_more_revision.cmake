@@ -30,7 +30,7 @@ file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/protocol/*
 list(REMOVE_ITEM sources ${protocol}/revision.c)
 add_library(one_more_revision STATIC ${sources} ${copy}/protocol/revision.c)
 target_include_directories(one_more_revision PRIVATE ${copy} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(one_more_revision PRIVATE PkgConfig::libcrypto
+target_link_libraries(one_more_revision PRIVATE $<TARGET_NAME_IF_EXISTS:PkgConfig::libcrypto>
                       PUBLIC mcp_layer_schema mcp_layer_jsonrpc mcp_layer_uri mcp_layer_json mcp_layer_base)
 
 mcp_test_program(transcript_runner_one_more ${runner} LINK one_more_revision)

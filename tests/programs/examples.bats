@@ -57,6 +57,17 @@ complete() {
     eras roots cpp
 }
 
+@test "own_loop: the engine alone, on poll(2)" {
+    reminds() {
+        call remind '{"ms":20}'
+        text 'It is time'
+        call remind '{"ms":-1}'
+        text 'ms is 0 or more'
+    }
+    eras reminds own_loop
+    ! ldd "$examples/own_loop" | grep -E 'libuv|libcurl|libssl|libcrypto|libmcp-io'
+}
+
 @test "tool: arguments and results that have schemas" {
     converts() {
         result tools/list '{}'

@@ -10,7 +10,36 @@
 #include <sys/random.h>
 #include <time.h>
 
+#if defined(MCP_HAS_OPENSSL) || defined(MCP_TLS_LINK)
 #include <openssl/evp.h>
+#else
+/* Without OpenSSL's headers: what is used of its interface, which is the same in all of 3.x. */
+typedef struct evp_cipher_ctx_st EVP_CIPHER_CTX;
+typedef struct evp_cipher_st EVP_CIPHER;
+typedef struct evp_md_st EVP_MD;
+typedef struct engine_st ENGINE;
+EVP_CIPHER_CTX *EVP_CIPHER_CTX_new(void);
+void EVP_CIPHER_CTX_free(EVP_CIPHER_CTX *ctx);
+int EVP_CIPHER_CTX_ctrl(EVP_CIPHER_CTX *ctx, int type, int number, void *ptr);
+const EVP_CIPHER *EVP_aes_256_gcm(void);
+int EVP_EncryptInit_ex(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, ENGINE *engine,
+                       const unsigned char *key, const unsigned char *iv);
+int EVP_EncryptUpdate(EVP_CIPHER_CTX *ctx, unsigned char *to, int *len, const unsigned char *from,
+                      int n);
+int EVP_EncryptFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *to, int *len);
+int EVP_DecryptInit_ex(EVP_CIPHER_CTX *ctx, const EVP_CIPHER *cipher, ENGINE *engine,
+                       const unsigned char *key, const unsigned char *iv);
+int EVP_DecryptUpdate(EVP_CIPHER_CTX *ctx, unsigned char *to, int *len, const unsigned char *from,
+                      int n);
+int EVP_DecryptFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *to, int *len);
+int EVP_Digest(const void *data, size_t count, unsigned char *md, unsigned *size,
+               const EVP_MD *type, ENGINE *engine);
+const EVP_MD *EVP_sha256(void);
+enum {
+    EVP_CTRL_GCM_GET_TAG = 0x10,
+    EVP_CTRL_GCM_SET_TAG = 0x11,
+};
+#endif
 
 #include "base/library.h"
 #include "server/core/seal.h"

@@ -1,0 +1,73 @@
+#!/bin/sh
+# engine.sh SOURCE: the engine without libmcp-io, where pkg-config finds yyjson, uriparser and PCRE2 and none of the other
+# packages: it is configured, built, tested and used. Then as a part of another project, by add_subdirectory().
+set -eu
+source=$1
+cc=${CC:-cc}
+cmake=${CMAKE:-cmake}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+number=0 failed=0
+step() { # name, command...
+    number=$((number + 1))
+    title=$1
+    shift
+    if "$@" >"$tmp/log" 2>&1; then
+        echo "ok $number - $title"
+    else
+        echo "not ok $number - $title"
+        tail -n 40 "$tmp/log" | sed 's/^/# /'
+        failed=1
+    fi
+}
+
+# Packages that are there and not found.
+mkdir "$tmp/pc"
+for package in libuv libllhttp libcurl libssl libcrypto libgit2 sqlite3 libpq; do
+    printf 'Name: %s\nDescription: as if it were not there\nVersion: 0\nRequires: not-here\n' "$package" >"$tmp/pc/$package.pc"
+done
+export PKG_CONFIG_PATH="$tmp/pc"
+
+step "configured without the others" "$cmake" -S "$source" -B "$tmp/engine" -G "${CMAKE_GENERATOR:-Ninja}" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug -DMCP_BUILD_IO=OFF
+step "built, with its tests and examples" "$cmake" --build "$tmp/engine" -j 2
+# What the tests of io are made of is not there; api/ is this test.
+step "its tests pass" ctest --test-dir "$tmp/engine" -j 2 --output-on-failure -L 'unit|transcripts|fault'
+has_tests() { [ "$(ctest --test-dir "$tmp/engine" -N -L 'unit|transcripts' | sed -n 's/^Total Tests: //p')" -gt 100 ]; }
+step "which are many" has_tests
+alone() { ! ldd "$tmp/engine/src/libmcp.so" | grep -E 'libuv|libcurl|libssl|libcrypto|llhttp'; }
+step "libmcp.so needs none of the others" alone
+
+step "installed" "$cmake" --install "$tmp/engine" --prefix "$tmp/installed"
+pc=$(dirname "$(find "$tmp/installed" -name mcp.pc)")
+# yyjson, uriparser and PCRE2, as archives too.
+static_packages() {
+    [ "$(PKG_CONFIG_PATH=$pc pkg-config --print-requires-private mcp | awk '{ print $1 }' | sort | tr '\n' ' ')" = \
+        'libpcre2-8 liburiparser yyjson ' ]
+}
+step "pkg-config --static asks for those three" static_packages
+use_example() {
+    # shellcheck disable=SC2046
+    $cc -std=c11 "$source/examples/own_loop.c" -o "$tmp/own_loop" $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs mcp) &&
+        LD_LIBRARY_PATH=$pc/.. "$tmp/own_loop" </dev/null
+}
+step "the example with a loop of its own" use_example
+
+mkdir "$tmp/outer"
+cat >"$tmp/outer/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(outer LANGUAGES C)
+set(MCP_BUILD_IO OFF)
+add_subdirectory($source libmcp EXCLUDE_FROM_ALL)
+add_executable(use $source/tests/api/outside/mcp.c)
+target_link_libraries(use mcp::mcp_static)
+END
+subdirectory() {
+    "$cmake" -S "$tmp/outer" -B "$tmp/outer/build" -G "${CMAKE_GENERATOR:-Ninja}" -DCMAKE_C_COMPILER="$cc" &&
+        "$cmake" --build "$tmp/outer/build" -j 2 && "$tmp/outer/build/use"
+}
+step "as a part of another project" subdirectory
+
+echo "1..$number"
+exit $failed
