@@ -71,7 +71,7 @@ void man_line(FILE *to, const char *text)
 /* "a", "b" and "c" */
 static void man_commands(FILE *to, const char *only)
 {
-    const char *before = " Only of ";
+    const char *before = " Only for ";
     while (*only) {
         int len = (int)strcspn(only, "|");
         fprintf(to, "%s\\fB%.*s\\fR", before, len, only);

@@ -8,44 +8,47 @@
 
 static const char summary[] = "Use an MCP server from the command line.";
 static const char explanation[] =
-    "The server is a command behind --, which is started without a shell, spoken to over its stdin "
-    "and stdout, and ended afterwards; or an address (http://, https://, unix:PATH) or a name, "
-    "with --server. An address may be the first word too.";
+    "The server is a command after --, an address (http://, https://, unix:PATH) or a "
+    "name. A command is started without a shell, used over its stdin and stdout, and ended "
+    "afterwards. Addresses and names are given with --server; an address may also be the "
+    "first word.";
 
 /* The sections of the manual that are text. */
 static const struct {
     const char *title, *text;
 } sections[] = {
     {"SERVERS",
-     "A NAME of --server is looked for in these files of the present folder: .mcp.json, "
-     ".vscode/mcp.json, .cursor/mcp.json, .gemini/settings.json, .codex/config.toml, "
-     "opencode.json, opencode.jsonc and .github/mcp.json; then of the user: mcpctl/servers.json of "
-     "the configuration folder (~/.config), ~/.claude.json (what it has for the present folder "
-     "first), Claude/claude_desktop_config.json, ~/.cursor/mcp.json, Code/User/mcp.json, "
-     "~/.codex/config.toml, ~/.gemini/settings.json, opencode/opencode.json and opencode.jsonc, "
-     "and ~/.copilot/mcp-config.json; the first counts. Each is read as its own host writes it. "
-     "Our own has an object mcpServers with an entry for each name: command, args, env, envFile "
-     "and cwd, or url and headers. Comments and trailing commas are allowed; ${env:NAME}, ${NAME}, "
-     "${NAME:-default}, ${workspaceFolder}, ${userHome} and ${input:ID} are replaced (Gemini CLI: "
-     "$NAME too; opencode: {env:NAME} alone; Codex: nothing, but bearer_token_env_var and "
-     "env_http_headers).\n"
-     "Before a command from such a file is run it is shown and has to be confirmed, once: the "
-     "answer is remembered by a hash of the whole command line with its environment in "
-     "mcpctl/confirmed of the user's state folder (~/.local/state). The same holds for an address "
-     "that stands in a file of the present folder. Only then variables are replaced, inputs are "
-     "asked for and envFile is read, a regular file of at most 256 KiB; which variables it sets is "
-     "shown and confirmed in the same way.\n"
-     "\"trusted\": true in an entry, in a file that is not the present folder's, allows to call "
-     "the server's tools without a question."},
-    {"JSON", "With --json stdout carries one JSON document, or one per line where that is said "
-             "below; its form is that of the specification where the server's words are passed on, "
-             "and members are added, never renamed or taken away. After a failure the document may "
-             "be incomplete: the exit status tells."},
+     "A NAME of --server is searched for in these files, in this order; the first match is "
+     "used. In the current folder: .mcp.json, .vscode/mcp.json, .cursor/mcp.json, "
+     ".gemini/settings.json, .codex/config.toml, opencode.json, opencode.jsonc and "
+     ".github/mcp.json. For the user: mcpctl/servers.json in the configuration folder "
+     "(~/.config), ~/.claude.json (first its entries for the current folder), "
+     "Claude/claude_desktop_config.json, ~/.cursor/mcp.json, Code/User/mcp.json, "
+     "~/.codex/config.toml, ~/.gemini/settings.json, opencode/opencode.json and "
+     "opencode.jsonc, and ~/.copilot/mcp-config.json. Each file has the format of its host. "
+     "mcpctl/servers.json has an object mcpServers with an entry for each name: command, "
+     "args, env, envFile and cwd, or url and headers. Comments and trailing commas are "
+     "allowed. ${env:NAME}, ${NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome} and "
+     "${input:ID} are replaced (Gemini CLI: also $NAME; opencode: only {env:NAME}; Codex: "
+     "none, except through bearer_token_env_var and env_http_headers).\nBefore a command "
+     "from such a file runs, it is shown and has to be confirmed, once. The confirmation is "
+     "stored as a hash of the whole command line with its environment, in mcpctl/confirmed "
+     "in the user's state folder (~/.local/state). The same applies to an address in a file "
+     "of the current folder. Variables are replaced, inputs asked for and envFile read only "
+     "after the confirmation. envFile has to be a regular file of at most 256 KiB; the "
+     "variables that it sets are shown and confirmed in the same way.\n\"trusted\": true in "
+     "an entry allows calls of the server's tools without a confirmation. It is ignored in "
+     "files of the current folder."},
+    {"JSON",
+     "With --json, stdout has one JSON document, or one per line where the command says so. "
+     "Objects of the server are passed on in the form of the specification. Members may be "
+     "added, but are never renamed or removed. After a failure the document may be "
+     "incomplete; the exit status shows this."},
     {"ENVIRONMENT",
-     "COLUMNS is how wide the terminal is taken to be, instead of what it says itself. NO_COLOR "
-     "turns colours off; so does a TERM that is dumb. XDG_CONFIG_HOME and XDG_STATE_HOME are "
-     "obeyed; https_proxy, http_proxy and no_proxy are, for addresses. SSL_CERT_FILE names the "
-     "certificates (PEM) that are trusted instead of the system's."},
+     "COLUMNS overrides the width of the terminal. NO_COLOR turns colours off, and so does "
+     "TERM=dumb. XDG_CONFIG_HOME and XDG_STATE_HOME are used, and for addresses "
+     "https_proxy, http_proxy and no_proxy. SSL_CERT_FILE names trusted certificates (PEM) "
+     "that replace those of the system."},
 };
 
 static const struct {
@@ -154,7 +157,7 @@ void help_man(FILE *to)
         man_line(to, exits[i].text);
     }
     fputs(".PP\n", to);
-    man_line(to, "A signal that ends mcpctl gives 128 and its number.");
+    man_line(to, "If a signal ends mcpctl, the exit status is 128 plus its number.");
     fputs(".SH EXAMPLES\n.nf\n", to);
     for (size_t i = 0; i < COUNT(examples); i++)
         man_line(to, examples[i]);

@@ -14,17 +14,17 @@
 #include <mcp/io.h>
 
 /* What mcpctl ends with. Commands return one of these. */
-#define EXITS(X)                                                                               \
-    X(EXIT_OK, 0, "All went well.")                                                            \
-    X(EXIT_REMOTE, 1, "The server answered with an error, or the tool says that it failed.")   \
-    X(EXIT_USAGE, 2, "The command line was wrong, or arguments do not fit the tool's schema.") \
-    X(EXIT_CONNECT, 3, "The server could not be started or reached, or it ended too early.")   \
-    X(EXIT_PROTOCOL, 4, "The server did not answer in time or broke the protocol.")            \
-    X(EXIT_LOCAL, 5,                                                                           \
-      "Something failed on this side: output that cannot be written, or is "                   \
-      "refused to a terminal; memory.")                                                        \
-    X(EXIT_REFUSED, 6, "A question was answered with no, or there was nobody to ask.")         \
-    X(EXIT_NOTHING, 7, "find and context found nothing.")
+#define EXITS(X)                                                                              \
+    X(EXIT_OK, 0, "Success.")                                                                 \
+    X(EXIT_REMOTE, 1, "The server answered with an error, or the tool reported a failure.")   \
+    X(EXIT_USAGE, 2, "The command line is wrong, or arguments do not fit the tool's schema.") \
+    X(EXIT_CONNECT, 3, "The server could not be started or reached, or it ended too early.")  \
+    X(EXIT_PROTOCOL, 4, "The server did not answer in time or violated the protocol.")        \
+    X(EXIT_LOCAL, 5,                                                                          \
+      "A local failure: output that cannot be written or is refused to a terminal, or "       \
+      "no memory.")                                                                           \
+    X(EXIT_REFUSED, 6, "A question was answered with no, or could not be asked.")             \
+    X(EXIT_NOTHING, 7, "find or context found nothing.")
 typedef enum exit_code {
 #define EXIT_ENUM(name, number, text) name = (number),
     EXITS(EXIT_ENUM)

@@ -14,19 +14,20 @@ const option options[] = {
      .kind = OPTION_TEXT,
      .at = AT(server),
      .argument = "NAME|URL",
-     .help = "The server, instead of a command behind --: an address (http://, https://, or "
-             "unix:PATH for HTTP at a socket), which may also be the first word, or the name of an "
-             "entry in a configuration file (see SERVERS)."},
+     .help = "The server, instead of a command after --: an address (http://, https://, or "
+             "unix:PATH for HTTP over a Unix socket), which may also be the first word, or "
+             "the name of an entry in a configuration file (SERVERS in man mcpctl lists the "
+             "files)."},
     {.name = "config",
      .kind = OPTION_LIST,
      .at = AT(config),
      .argument = "FILE",
-     .help = "Look for the server's name in FILE, and in no other (may be repeated)."},
+     .help = "Look for the server's name only in FILE (may be repeated)."},
     {.name = "trust",
      .kind = OPTION_FLAG,
      .at = AT(trust),
-     .help =
-         "Start what a configuration file says without asking, and remember that it was allowed."},
+     .help = "Start servers from configuration files without asking, and remember them as "
+             "confirmed."},
     {.name = "header",
      .letter = 'H',
      .kind = OPTION_LIST,
@@ -39,17 +40,16 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(long_form),
      .only = "ls|find|prompts|tools",
-     .help =
-         "Print all that is known, one line each: separated by tabs; on a terminal in columns."},
+     .help = "Print all fields, one line per entry: separated by tabs, or in columns on a "
+             "terminal."},
     {.name = "glob",
      .letter = 'g',
      .kind = OPTION_LIST,
      .at = AT(globs),
      .argument = "GLOB",
      .only = LISTS,
-     .help =
-         "Only resources whose name, URI or last part of the path matches GLOB; * matches slashes "
-         "too (may be repeated: any of them)."},
+     .help = "Only resources whose name, URI or last path segment matches GLOB; * also "
+             "matches slashes (may be repeated; any match counts)."},
     {.name = "type",
      .letter = 't',
      .kind = OPTION_TEXT,
@@ -63,7 +63,8 @@ const option options[] = {
      .argument = "WHO",
      .choices = "user|assistant",
      .only = LISTS,
-     .help = "Only resources that are meant for user or assistant, or for anybody."},
+     .help = "Only resources for this audience, user or assistant, and resources without "
+             "one."},
     {.name = "priority",
      .kind = OPTION_TEXT,
      .at = AT(priority),
@@ -77,7 +78,7 @@ const option options[] = {
      .min = 1,
      .max = INT64_MAX,
      .only = LISTS,
-     .help = "Only resources of at least SIZE bytes; 10K, 1M."},
+     .help = "Only resources of at least SIZE bytes; also 10K, 1M."},
     {.name = "max-size",
      .kind = OPTION_SIZE,
      .at = AT(max_size),
@@ -91,22 +92,23 @@ const option options[] = {
      .at = AT(since),
      .argument = "TIME",
      .only = LISTS,
-     .help = "Only resources that were modified since TIME: 2026-07-28, 2026-07-28T12:00:00Z, or "
-             "an age such as 30m, 12h, 7d."},
+     .help = "Only resources modified since TIME: 2026-07-28, 2026-07-28T12:00:00Z, or an "
+             "age such as 30m, 12h, 7d."},
     {.name = "sort",
      .kind = OPTION_CHOICE,
      .at = AT(sort),
      .argument = "KEY",
      .choices = "name|uri|size|type|priority|modified|score",
      .only = "ls|find",
-     .help = "Sort by name, uri, size, type, priority, modified or (find) score; the largest, "
-             "newest and best come first. Default is the server's order; of find, the score."},
+     .help = "Sort by name, uri, size, type, priority, modified or (find) score. The "
+             "largest, newest and best come first. Default: the server's order; for find, "
+             "score."},
     {.name = "reverse",
      .letter = 'r',
      .kind = OPTION_FLAG,
      .at = AT(reverse),
      .only = "ls|find",
-     .help = "Sort the other way."},
+     .help = "Reverse the order."},
     {.name = "limit",
      .letter = 'n',
      .kind = OPTION_COUNT,
@@ -115,7 +117,7 @@ const option options[] = {
      .min = 1,
      .max = UINT32_MAX,
      .only = "ls|find|complete",
-     .help = "The first N only."},
+     .help = "Print only the first N."},
     {.name = "pages",
      .kind = OPTION_COUNT,
      .at = AT(pages),
@@ -123,9 +125,8 @@ const option options[] = {
      .min = 1,
      .max = UINT32_MAX,
      .only = LISTS "|template|prompts|tools",
-     .help =
-         "The first N pages of the server's list only. Default: all, but a list that goes on after "
-         "10000 is taken for one without an end."},
+     .help = "Read only the first N pages of the server's list. Default: all; a list of "
+             "more than 10000 pages counts as endless and is an error."},
     {.name = "depth",
      .letter = 'L',
      .kind = OPTION_COUNT,
@@ -134,32 +135,33 @@ const option options[] = {
      .min = 1,
      .max = 1000,
      .only = "tree",
-     .help = "N levels only."},
+     .help = "Show only N levels."},
     {.name = "budget",
      .letter = 'b',
      .kind = OPTION_TEXT,
      .at = AT(budget),
      .argument = "SIZE",
      .only = "context",
-     .help = "How long the bundle may be: bytes, such as 32K, or tokens, such as 8000t. Default "
-             "32K. Tokens are an estimate: four ASCII characters each, or one other."},
+     .help = "Maximum size of the output: bytes, such as 32K, or tokens, such as 8000t. "
+             "Default 32K. Tokens are estimated: one for four ASCII characters, or for one "
+             "other character."},
     {.name = "explain",
      .kind = OPTION_FLAG,
      .at = AT(explain),
      .only = "context",
-     .help = "Instead of the bundle say of each resource why it is in or out."},
+     .help = "Instead of the contents, print for each resource why it is included or not."},
     {.name = "range",
      .kind = OPTION_TEXT,
      .at = AT(range),
      .argument = "FIRST-LAST",
      .only = "read",
-     .help = "These bytes, counted from 0: 0-99, 100-, -500 (the last 500)."},
+     .help = "Only these bytes, counted from 0: 0-99, 100-, -500 (the last 500)."},
     {.name = "lines",
      .kind = OPTION_TEXT,
      .at = AT(lines),
      .argument = "FIRST-LAST",
      .only = "read",
-     .help = "These lines, counted from 1: 1-10, 20-, 7."},
+     .help = "Only these lines, counted from 1: 1-10, 20-, 7."},
     {.name = "tail",
      .kind = OPTION_COUNT,
      .at = AT(tail),
@@ -167,7 +169,7 @@ const option options[] = {
      .min = 1,
      .max = UINT32_MAX,
      .only = "read",
-     .help = "The last N lines."},
+     .help = "Only the last N lines."},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_TEXT,
@@ -180,27 +182,26 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(force),
      .only = "read|call",
-     .help =
-         "read: write binary contents to a terminal too. call: call also when the arguments do not "
-         "fit the tool's schema."},
+     .help = "read: write binary contents even to a terminal. call: call the tool even if "
+             "the arguments do not fit its schema."},
     {.name = "raw",
      .kind = OPTION_FLAG,
      .at = AT(raw),
      .only = "read|watch",
-     .help = "On a terminal write contents as they are elsewhere: rows of a database and the "
-             "commits of a log as JSON, instead of as a table."},
+     .help = "On a terminal, write contents as they are: database rows and logs of commits "
+             "as JSON, not as a table."},
     {.name = "read",
      .kind = OPTION_FLAG,
      .at = AT(read),
      .only = "template|watch",
-     .help = "template: read what the URI names. watch: print the new contents after each change; "
-             "of a list, what was added and removed."},
+     .help = "template: read the resource at the URI. watch: print the new contents after "
+             "each change; for a list, the entries that were added and removed."},
     {.name = "fetch",
      .kind = OPTION_FLAG,
      .at = AT(fetch),
      .only = "read",
-     .help = "Get https:// resources from the web instead of asking the server for them; nothing "
-             "on this machine and in private networks."},
+     .help = "Get https:// resources from the web instead of from the server. Addresses of "
+             "this machine and of private networks are refused."},
     {.name = "count",
      .kind = OPTION_COUNT,
      .at = AT(count),
@@ -208,98 +209,94 @@ const option options[] = {
      .min = 1,
      .max = UINT32_MAX,
      .only = "watch|ping",
-     .help = "watch: end after N changes. ping: ask N times."},
+     .help = "watch: exit after N changes. ping: send N pings."},
     {.name = "args",
      .kind = OPTION_TEXT,
      .at = AT(args),
      .argument = "JSON",
      .only = "call",
-     .help =
-         "The arguments as a JSON object, or @FILE, or - for stdin; words name=value are added."},
+     .help = "The arguments as a JSON object, or @FILE, or - for stdin; words NAME=VALUE "
+             "are added to it."},
     {.name = "yes",
      .letter = 'y',
      .kind = OPTION_FLAG,
      .at = AT(yes),
      .only = "call|shell",
-     .help = "Call without asking."},
+     .help = "Call without asking for confirmation."},
     {.name = "answer",
      .kind = OPTION_LIST,
      .at = AT(answers),
      .argument = "NAME=VALUE",
      .only = "call|prompt|read|shell",
-     .help =
-         "Fill in this field of a form that the server asks for, NAME:=JSON in any case as JSON; "
-         "or @FILE with a JSON object of fields (may be repeated). Without a terminal this answers "
-         "the form, where each required field has a value; on one the others are asked for."},
+     .help = "Fill in this field of a form that the server asks for. NAME:=JSON sets a JSON "
+             "value; @FILE is a JSON object with fields (may be repeated). Without a "
+             "terminal, the form is sent if every required field has a value. On a "
+             "terminal, the remaining fields are asked for."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
      .at = AT(sampler),
      .argument = "COMMAND",
      .only = "call|prompt|read|shell",
-     .help =
-         "Answer the server's requests for a language model with this shell command: it reads the "
-         "request as JSON from stdin and writes a text, or the result as JSON. Without it such "
-         "requests are refused."},
+     .help = "Answer the server's requests for a language model with this shell command. It "
+             "reads the request as JSON from stdin, and writes a text or the result as "
+             "JSON. Without it, such requests are refused."},
     {.name = "root",
      .kind = OPTION_LIST,
      .at = AT(roots),
      .argument = "DIR",
-     .help = "Name this folder to a server that asks for roots, the folders that its work is about "
-             "(may be repeated). Roots are deprecated since revision 2026-07-28: where a server "
-             "takes folders as arguments of its own, use those."},
+     .help = "Offer this folder to servers that ask for roots, the folders that they are to "
+             "work on (may be repeated). Roots are deprecated since revision 2026-07-28: if "
+             "a server takes folders as arguments, use those."},
     {.name = "revision",
      .kind = OPTION_TEXT,
      .at = AT(revision),
      .argument = "REV",
-     .help =
-         "Speak this protocol revision, for example 2025-06-18, instead of finding out what the "
-         "server speaks."},
+     .help = "Use this protocol revision, such as 2025-06-18, instead of detecting the "
+             "server's."},
     {.name = "timeout",
      .kind = OPTION_SECONDS,
      .at = AT(timeout_ms),
      .argument = "SECONDS",
-     .help = "How long one answer may take, for example 2.5. Default 60."},
+     .help = "Maximum time for one answer, such as 2.5. Default 60."},
     {.name = "ping",
      .kind = OPTION_SECONDS,
      .at = AT(ping_ms),
      .argument = "SECONDS",
-     .help =
-         "Ask the server every SECONDS whether it is still there; one that does not answer for as "
-         "long counts as gone. Of revisions before 2026-07-28, which removed the ping: others "
-         "are not asked."},
+     .help = "Ping the server every SECONDS; a server that does not answer within that time "
+             "counts as lost. Only for revisions before 2026-07-28, which removed the ping."},
     {.name = "trace",
      .kind = OPTION_TEXT,
      .at = AT(trace),
      .argument = "FILE",
-     .help = "Write every message to FILE (- is stderr), one line of JSON each: time, direction, "
-             "message."},
+     .help = "Write every message to FILE (- is stderr), as one line of JSON: time, "
+             "direction, message."},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
      .at = AT(quiet),
-     .help = "Say nothing on stderr but errors."},
+     .help = "Print nothing but errors on stderr."},
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_FLAG,
      .at = AT(verbose),
-     .help = "Show what the server writes to stderr while it runs."},
+     .help = "Show the server's stderr while it runs."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,
      .at = AT(help),
-     .help = "Print this help; 'mcpctl help COMMAND' does so too."},
+     .help = "Print this help; the same as 'mcpctl help COMMAND'."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,
      .at = AT(version),
-     .help = "Print the version, and the revisions of the protocol."},
+     .help = "Print the version and the protocol revisions."},
     {.name = "completion",
      .kind = OPTION_CHOICE,
      .at = AT(completion),
      .argument = "SHELL",
      .choices = COMPLETION_SHELLS,
-     .help = "Print the completion script for bash, zsh or fish, as for: source <(mcpctl "
-             "--completion bash)."},
+     .help = "Print the completion script for bash, zsh or fish. For bash, use: source "
+             "<(mcpctl --completion bash)."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
