@@ -28,129 +28,90 @@
     "\"pattern\":{\"type\":\"string\",\"maxLength\":256,\"description\":\"Only " what \
     " whose path, relative to the source, matches this glob: *.md (any folder), src/**/*.c\"}"
 
-static const char list_input[] =
-    OBJECT("", UNDER "," PATTERN("those") "," FLAG(
-                   "templates",
-                   "Only the templates: URIs with "
-                   "places to fill in") "," BOUNDED("limit", "1", "1000",
-                                                    "Entries at the most; default 200") "," CURSOR);
+/* One member a line, which the formatter does not know how to do. */
+/* clang-format off */
+static const char list_input[] = OBJECT("",
+    UNDER ","
+    PATTERN("those") ","
+    FLAG("templates", "Only the templates: URIs with places to fill in") ","
+    BOUNDED("limit", "1", "1000", "Entries at the most; default 200") ","
+    CURSOR);
 
-static const char find_input[] = OBJECT(
-    "\"name\"",
+static const char find_input[] = OBJECT("\"name\"",
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":256,\"description\":\"Part of the "
     "name, whatever the case: readme; with a slash, part of the path: src/main; with * ? or [ a "
     "glob for all of it: *.md, src/**/*.c\"},"
     "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"],\"description\":"
-    "\"Only these; a resource is what is neither file nor folder\"}," UNDER
-    "," BOUNDED("limit", "1", "1000", "Entries at the most; default 200") "," CURSOR);
+    "\"Only these; a resource is what is neither file nor folder\"},"
+    UNDER ","
+    BOUNDED("limit", "1", "1000", "Entries at the most; default 200") ","
+    CURSOR);
 
-#define ENTRY                                                                                             \
-    OBJECT(                                                                                               \
-        "\"kind\",\"uri\"",                                                                               \
-        "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\","                                    \
-        "\"resource\"]}," TEXT("uri", "Read it with read_resource") "," NUMBER("size", "Bytes") "," TEXT( \
-            "name",                                                                                       \
-            "Its name") "," TEXT("title",                                                                 \
-                                 "Its name for people") "," TEXT("descript"                               \
-                                                                 "ion",                                   \
-                                                                 "What it "                               \
-                                                                 "is") "," TEXT("mimeType",               \
-                                                                                "Its MIME type"))
-#define TEMPLATE                                                                                 \
-    OBJECT(                                                                                      \
-        "\"uriTemplate\",\"name\"",                                                              \
-        TEXT("uriTemplate", "A URI with places to fill in (RFC 6570)") "," TEXT(                 \
-            "name",                                                                              \
-            "Its name") "," TEXT("title",                                                        \
-                                 "Its name for people") "," TEXT("description",                  \
-                                                                 "What it is, and what to fill " \
-                                                                 "in") "," TEXT("mimeType",      \
-                                                                                "Its MIME type"))
+#define ENTRY OBJECT("\"kind\",\"uri\"",                                          \
+    "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"]}," \
+    TEXT("uri", "Read it with read_resource") ","                                 \
+    NUMBER("size", "Bytes") ","                                                   \
+    TEXT("name", "Its name") ","                                                  \
+    TEXT("title", "Its name for people") ","                                      \
+    TEXT("description", "What it is") ","                                         \
+    TEXT("mimeType", "Its MIME type"))
 
-static const char list_output[] =
-    OBJECT("\"entries\"", ARRAY("entries", ENTRY) "," ARRAY("templates", TEMPLATE) "," TEXT(
-                              "cursor", "There is more: call again with it"));
+#define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",                    \
+    TEXT("uriTemplate", "A URI with places to fill in (RFC 6570)") "," \
+    TEXT("name", "Its name") ","                                       \
+    TEXT("title", "Its name for people") ","                           \
+    TEXT("description", "What it is, and what to fill in") ","         \
+    TEXT("mimeType", "Its MIME type"))
 
-static const char search_input[] =
-    OBJECT("\"query\"",
-           "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":"
-           "\"What to "
-           "look for on each line: this text, or with regex a regular expression "
-           "(PCRE2)\"}," FLAG("regex", "query is a regular expression; default false") "," FLAG(
-               "ignore_case", "Default false") "," UNDER
-                                               "," PATTERN("files") "," BOUNDED(
-                                                   "limit", "1", "1000",
-                                                   "Lines at the most; default "
-                                                   "100") "," BOUNDED("per_file", "1", "1000",
-                                                                      "Lines of "
-                                                                      "one file "
-                                                                      "at the "
-                                                                      "most; "
-                                                                      "default "
-                                                                      "20") "," CURSOR);
+static const char list_output[] = OBJECT("\"entries\"",
+    ARRAY("entries", ENTRY) ","
+    ARRAY("templates", TEMPLATE) ","
+    TEXT("cursor", "There is more: call again with it"));
 
-static const char search_output[] = OBJECT(
-    "\"files\",\"searched\",\"skipped\"",
-    ARRAY(
-        "files",
-        OBJECT(
-            "\"uri\",\"matches\"",
-            TEXT("uri", "Of the file or resource") "," ARRAY("matches", OBJECT("\"line\",\"text\"", NUMBER("line", "From 1 on") "," TEXT("text", "The line, or what is around the match"))) "," FLAG(
-                "more",
-                "It has more matches"))) "," NUMBER("searched",
-                                                    "How many were searched") ",\"skipped\""
-                                                                              ":" OBJECT(
-                                                                                  "",
-                                                                                  NUMBER("binary", "That are no text") "," NUMBER("large", "That are too large") "," NUMBER(
-                                                                                      "slow",
-                                                                                      "On which "
-                                                                                      "the "
-                                                                                      "expression "
-                                                                                      "takes too "
-                                                                                      "long") "," NUMBER("unreadable",
-                                                                                                         "That cannot be read")) "," TEXT("cursor",
-                                                                                                                                          "There is more: call again with it"));
+static const char search_input[] = OBJECT("\"query\"",
+    "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":\"What to "
+    "look for on each line: this text, or with regex a regular expression (PCRE2)\"},"
+    FLAG("regex", "query is a regular expression; default false") ","
+    FLAG("ignore_case", "Default false") ","
+    UNDER ","
+    PATTERN("files") ","
+    BOUNDED("limit", "1", "1000", "Lines at the most; default 100") ","
+    BOUNDED("per_file", "1", "1000", "Lines of one file at the most; default 20") ","
+    CURSOR);
 
-static const char read_input[] = OBJECT(
-    "\"uri\"",
-    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI "
-    "as "
-    "list_resources gives it, or a template with its places filled in; it may have "
-    "parameters: ?tail=100\"}," AT_LEAST("offset", "0", "Of a file: first byte (from 0)") "," AT_LEAST("length", "1", "Of a file: number of bytes") "," AT_LEAST(
-        "line", "1",
-        "Of a file: first line (from 1)") "," AT_LEAST("lines", "1",
-                                                       "Of a file: number of "
-                                                       "lines") "," AT_LEAST("tai"
-                                                                             "l",
-                                                                             "1",
-                                                                             "Of "
-                                                                             "a "
-                                                                             "file"
-                                                                             ": "
-                                                                             "only"
-                                                                             " the"
-                                                                             " las"
-                                                                             "t "
-                                                                             "line"
-                                                                             "s, "
-                                                                             "this"
-                                                                             " man"
-                                                                             "y") "," BOUNDED("dept"
-                                                                                              "h",
-                                                                                              "1",
-                                                                                              "64",
-                                                                                              "Of "
-                                                                                              "a "
-                                                                                              "fold"
-                                                                                              "er: "
-                                                                                              "leve"
-                                                                                              "ls "
-                                                                                              "to "
-                                                                                              "lis"
-                                                                                              "t") "," BOUNDED("limit",
-                                                                                                               "1",
-                                                                                                               "10000",
-                                                                                                               "Of a folder: entries at the most"));
+#define MATCH OBJECT("\"line\",\"text\"", \
+    NUMBER("line", "From 1 on") ","       \
+    TEXT("text", "The line, or what is around the match"))
+
+#define MATCHES OBJECT("\"uri\",\"matches\"",  \
+    TEXT("uri", "Of the file or resource") "," \
+    ARRAY("matches", MATCH) ","                \
+    FLAG("more", "It has more matches"))
+
+#define SKIPPED OBJECT("",                                       \
+    NUMBER("binary", "That are no text") ","                     \
+    NUMBER("large", "That are too large") ","                    \
+    NUMBER("slow", "On which the expression takes too long") "," \
+    NUMBER("unreadable", "That cannot be read"))
+
+static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
+    ARRAY("files", MATCHES) ","
+    NUMBER("searched", "How many were searched") ","
+    "\"skipped\":" SKIPPED ","
+    TEXT("cursor", "There is more: call again with it"));
+
+static const char read_input[] = OBJECT("\"uri\"",
+    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI as "
+    "list_resources gives it, or a template with its places filled in; it may have parameters: "
+    "?tail=100\"},"
+    AT_LEAST("offset", "0", "Of a file: first byte (from 0)") ","
+    AT_LEAST("length", "1", "Of a file: number of bytes") ","
+    AT_LEAST("line", "1", "Of a file: first line (from 1)") ","
+    AT_LEAST("lines", "1", "Of a file: number of lines") ","
+    AT_LEAST("tail", "1", "Of a file: only the last lines, this many") ","
+    BOUNDED("depth", "1", "64", "Of a folder: levels to list") ","
+    BOUNDED("limit", "1", "10000", "Of a folder: entries at the most"));
+/* clang-format on */
 
 /* ---- registration -------------------------------------------------------------------------------- */
 
