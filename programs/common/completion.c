@@ -38,7 +38,7 @@ static bool has_values(const completion *c, const option *o)
     return c->values_of && strcmp(c->values_of, o->name) == 0;
 }
 
-/* ---- bash ------------------------------------------------------------------------------------------- */
+/* ---- bash ------------------------------------------------------------------------------------ */
 
 static void bash_option_names(FILE *to, const completion *c, const char *command)
 {
@@ -66,7 +66,8 @@ static void bash_values(FILE *to, const completion *c)
             put_words(to, o->choices, " ");
             fputs("' -- \"$cur\"); return ;;\n", to);
         } else if (has_values(c, o)) {
-            /* Of a name with a colon the shell sees what is behind the colon, and replaces that only. */
+            /* Of a name with a colon the shell sees what is behind the colon, and replaces that
+             * only. */
             fputs(") printf -v whole %s \"${COMP_WORDS[@]:first:COMP_CWORD-first+1}\"\n"
                   "        before=${whole%\"${whole##*:}\"}\n",
                   to);
@@ -133,7 +134,7 @@ static void bash(FILE *to, const completion *c)
     fprintf(to, "complete -F _%s %s\n", program_name, program_name);
 }
 
-/* ---- zsh -------------------------------------------------------------------------------------------- */
+/* ---- zsh ------------------------------------------------------------------------------------- */
 
 static void zsh_value(FILE *to, const completion *c, const option *o)
 {
@@ -216,7 +217,7 @@ static void zsh(FILE *to, const completion *c)
         program_name, program_name, program_name, program_name);
 }
 
-/* ---- fish ------------------------------------------------------------------------------------------- */
+/* ---- fish ------------------------------------------------------------------------------------ */
 
 static void fish_option(FILE *to, const completion *c, const option *o)
 {

@@ -1,5 +1,5 @@
-/* file.c: the whole of a file. What may surprise: it is opened without waiting, because a FIFO would otherwise
- * hold the open itself until somebody writes. */
+/* file.c: the whole of a file. What may surprise: it is opened without waiting, because a FIFO
+ * would otherwise hold the open itself until somebody writes. */
 #define _GNU_SOURCE
 #include "file.h"
 

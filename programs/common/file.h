@@ -5,12 +5,14 @@
 #include <mcp/base.h>
 
 typedef enum file_trust {
-    FILE_NAMED, /* the user named it: it may be a pipe, which is waited for */
-    FILE_FOUND, /* it was found, or something names it that a stranger may have written: only a regular file */
+    /* The user named it: it may be a pipe, which is waited for. */
+    FILE_NAMED,
+    /* It was found, or something names it that a stranger may have written: only a regular file. */
+    FILE_FOUND,
 } file_trust;
 
-/* Its bytes and a NUL behind them, to be freed. MCP_ENOTFOUND, MCP_EIO (also for what is no regular file),
- * MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
+/* Its bytes and a NUL behind them, to be freed. MCP_ENOTFOUND, MCP_EIO (also for what is no regular
+ * file), MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
 /* The same of a descriptor, from where it stands; it stays open. */

@@ -44,7 +44,7 @@ void help_options(FILE *to, const option *table, size_t count, const char *comma
     }
 }
 
-/* ---- the manual page ------------------------------------------------------------------------------ */
+/* ---- the manual page ------------------------------------------------------------------------- */
 
 void man_text(FILE *to, const char *text)
 {

@@ -84,7 +84,7 @@ void jsonc_position(mcp_str text, size_t offset, size_t *line, size_t *column)
     }
 }
 
-/* ---- where a value stands ------------------------------------------------------------------------ */
+/* ---- where a value stands -------------------------------------------------------------------- */
 
 /* A walk over text that parses. */
 typedef struct walk {
@@ -118,7 +118,8 @@ static void skip_value(walk *w)
     } while (depth && w->at < w->len);
 }
 
-/* Whether the JSON string that begins at `at` is this text; escapes other than \" \\ \/ are not looked into. */
+/* Whether the JSON string that begins at `at` is this text; escapes other than \" \\ \/ are not
+ * looked into. */
 static bool is_key(const walk *w, size_t at, mcp_str key)
 {
     size_t end = skip_string(w->text, w->len, at), i = at + 1, k = 0;

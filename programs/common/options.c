@@ -51,7 +51,7 @@ bool option_is_for(const option *o, const char *command)
     return !o->only || (command && option_has_word(o->only, command));
 }
 
-/* ---- what was meant ------------------------------------------------------------------------------- */
+/* ---- what was meant -------------------------------------------------------------------------- */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -121,7 +121,7 @@ static int unknown(const command_line *line, const char *given)
     return WRONG;
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static unsigned shift_of(char suffix)
 {
@@ -261,7 +261,7 @@ bool option_is_given(const option *o, const void *settings)
     return false;
 }
 
-/* ---- the words ------------------------------------------------------------------------------------ */
+/* ---- the words ------------------------------------------------------------------------------- */
 
 static const option *find(const command_line *line, const char *name, size_t len)
 {

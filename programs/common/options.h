@@ -67,9 +67,11 @@ typedef struct command_line {
  * what word() returned. Options are never abbreviated, so that a new one breaks no old script. */
 int command_line_parse(command_line *line, int argc, char **argv);
 
-/* Sets it without a word; false: the value is not right, or there is no memory. The text is kept. */
+/* Sets it without a word; false: the value is not right, or there is no memory. The text is
+ * kept. */
 bool option_take(const option *o, void *settings, const char *value);
-/* The same value in other settings, instead of what is there; false: no memory. Texts are shared. */
+/* The same value in other settings, instead of what is there; false: no memory. Texts are
+ * shared. */
 bool option_copy(const option *o, void *to, const void *from);
 
 /* Whether the option was given: its place in the settings is not zero. */

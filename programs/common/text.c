@@ -1,8 +1,9 @@
 /* text.c: shows what a stranger wrote without letting it control a terminal.
  *
- * A server chooses names, descriptions, contents and error texts. Escape sequences in them could rewrite
- * the screen, set the clipboard or answer a prompt; marks that reorder text and characters that are not seen could
- * make one name look like another, or carry words for a language model alone. All are shown as what they are.
+ * A server chooses names, descriptions, contents and error texts. Escape sequences in them could
+ * rewrite the screen, set the clipboard or answer a prompt; marks that reorder text and characters
+ * that are not seen could make one name look like another, or carry words for a language model
+ * alone. All are shown as what they are.
  */
 #define _GNU_SOURCE
 #include "text.h"
@@ -62,9 +63,10 @@ static bool is_in(unsigned code, const range *ranges, size_t count)
 
 #define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]))
 
-/* What is not seen, or changes how its neighbours are read: every character of Unicode's classes Cf, Zl and Zp,
- * and every one with Default_Ignorable_Code_Point, which includes those that are kept for it (Unicode 16).
- * tests/programs/test_text.c compares this table with the classes as PCRE2 knows them. */
+/* What is not seen, or changes how its neighbours are read: every character of Unicode's classes
+ * Cf, Zl and Zp, and every one with Default_Ignorable_Code_Point, which includes those that are
+ * kept for it (Unicode 16). tests/programs/test_text.c compares this table with the classes as
+ * PCRE2 knows them. */
 static bool is_hidden(unsigned code)
 {
     static const range ranges[] = {
@@ -78,18 +80,21 @@ static bool is_hidden(unsigned code)
     return code >= 0xad && IS_IN(code, ranges);
 }
 
-/* Joins letters or chooses a glyph: half of all emoji have one, and Persian and the scripts of India need them. */
+/* Joins letters or chooses a glyph: half of all emoji have one, and Persian and the scripts of
+ * India need them. */
 static bool is_joiner(unsigned code)
 {
     return code == 0x200c || code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
 
-/* What stands before a character: none (0), or the last one that was written, and how many joiners since. */
+/* What stands before a character: none (0), or the last one that was written, and how many joiners
+ * since. */
 typedef struct joining {
     unsigned code, left_out;
 } joining;
 
-/* Columns on a terminal; the great blocks only, where a mistake shifts a column and nothing more. */
+/* Columns on a terminal; the great blocks only, where a mistake shifts a column and nothing
+ * more. */
 static size_t columns(unsigned code)
 {
     static const range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},
@@ -118,8 +123,9 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
     return c.broken || is_control(c.code) || is_hidden(c.code);
 }
 
-/* Whether a joiner may be left out of a text of several lines: behind what it may belong to, and at most two of
- * them, as in an emoji. Between ASCII letters, and where there are more, it only hides something, and is shown. */
+/* Whether a joiner may be left out of a text of several lines: behind what it may belong to, and at
+ * most two of them, as in an emoji. Between ASCII letters, and where there are more, it only hides
+ * something, and is shown. */
 static bool is_left_out(character c, text_mode mode, const joining *before)
 {
     bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
@@ -225,7 +231,7 @@ void text_put_cell(FILE *to, mcp_str s, size_t width)
     fprintf(to, "%*s", (int)left, "");
 }
 
-/* ---- lines of a terminal ---------------------------------------------------------------------------- */
+/* ---- lines of a terminal --------------------------------------------------------------------- */
 
 enum { TAB = 8, NARROWEST = 10 };
 
@@ -274,8 +280,8 @@ static mcp_str take_blanks(mcp_str *s, text_mode mode)
     return blanks;
 }
 
-/* Up to a blank, the end of the line, or `most` columns. Between wide characters, which are of scripts without
- * spaces, a line may end. */
+/* Up to a blank, the end of the line, or `most` columns. Between wide characters, which are of
+ * scripts without spaces, a line may end. */
 static mcp_str take_word(mcp_str *s, text_mode mode, size_t most, size_t *columns)
 {
     joining before = {0};
@@ -409,7 +415,7 @@ char *text_dup(mcp_str s)
     return copy;
 }
 
-/* ---- our own messages ------------------------------------------------------------------------------- */
+/* ---- our own messages ------------------------------------------------------------------------ */
 
 enum { LONGEST = 2048 };
 

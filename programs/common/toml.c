@@ -1,8 +1,8 @@
 /* toml.c: configuration files in TOML, as the JSON value that they mean.
  *
- * Keys of one table may stand in several places, so a tree is built first, in one array of nodes that point to each
- * other by index, and written as JSON at the end. All texts of the tree lie in one block as large as the file: no text
- * gets longer by being read.
+ * Keys of one table may stand in several places, so a tree is built first, in one array of nodes
+ * that point to each other by index, and written as JSON at the end. All texts of the tree lie in
+ * one block as large as the file: no text gets longer by being read.
  */
 #define _GNU_SOURCE
 #include "toml.h"
@@ -43,7 +43,7 @@ static void fail(parser *p, int rc, const char *why)
     snprintf(p->error->text, sizeof(p->error->text), "%s", why);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static size_t add_node(parser *p, size_t parent, kind what, mcp_str key, mcp_str text)
 {
@@ -93,7 +93,7 @@ static size_t enter(parser *p, size_t table, mcp_str key)
     return NONE;
 }
 
-/* ---- space ------------------------------------------------------------------------------------------ */
+/* ---- space ----------------------------------------------------------------------------------- */
 
 static char peek(const parser *p)
 {
@@ -141,7 +141,7 @@ static void end_line(parser *p)
         fail(p, MCP_EPARSE, "a line ends behind a value");
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void put_code(parser *p, unsigned code)
 {
@@ -225,7 +225,7 @@ static mcp_str parse_text(parser *p, bool may_have_lines)
     return (mcp_str){begin, (size_t)(p->pool - begin)};
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool is_bare(char c)
 {
@@ -263,7 +263,7 @@ static mcp_str parse_path(parser *p, size_t *table)
     return key;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void parse_value(parser *p, size_t parent, mcp_str key, size_t depth);
 
@@ -354,7 +354,7 @@ static void parse_value(parser *p, size_t parent, mcp_str key, size_t depth)
     }
 }
 
-/* ---- the file --------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* [a.b]; of [[a.b]], which is left out, a table that nobody sees. */
 static size_t parse_header(parser *p)

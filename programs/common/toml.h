@@ -6,9 +6,10 @@
 
 #include "file.h"
 
-/* TOML 1.0, but for this: an array of tables ([[name]]) is left out with all that is in it, and what is neither a
- * text, a boolean nor a number as JSON writes it (a date, 0xff, inf) becomes the text that stands there. A table may be
- * opened twice. MCP_EPARSE (error->offset says where), MCP_ELIMIT (depth, or the number of values), MCP_ENOMEM. */
+/* TOML 1.0, but for this: an array of tables ([[name]]) is left out with all that is in it, and
+ * what is neither a text, a boolean nor a number as JSON writes it (a date, 0xff, inf) becomes the
+ * text that stands there. A table may be opened twice. MCP_EPARSE (error->offset says where),
+ * MCP_ELIMIT (depth, or the number of values), MCP_ENOMEM. */
 int toml_parse(mcp_str text, mcp_json_doc **ret, mcp_error *error);
 
 /* A file of at most 1 MiB. As file_load() and toml_parse(); `line` is that of a mistake. */

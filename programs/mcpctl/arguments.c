@@ -13,7 +13,7 @@
 
 #define BIT(type) (1u << MCP_JSON_##type)
 
-/* ---- what a schema allows --------------------------------------------------------------------------- */
+/* ---- what a schema allows -------------------------------------------------------------------- */
 
 static unsigned named_type(mcp_str name)
 {
@@ -80,7 +80,7 @@ unsigned schema_types(const mcp_json *root, const mcp_json *schema)
     return types_within(root, schema, 0);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* "a,b" where an array is wanted. */
 static void add_list(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema,
@@ -122,7 +122,7 @@ void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema,
     mcp_json_free(doc);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 bool argument_parse(const char *word, argument *ret)
 {
@@ -205,7 +205,7 @@ static bool is_repeated(const char *const *words, size_t i)
     return false;
 }
 
-/* ---- --args ----------------------------------------------------------------------------------------- */
+/* ---- --args ---------------------------------------------------------------------------------- */
 
 static char *read_all(FILE *f)
 {
@@ -294,7 +294,7 @@ char *arguments_make(const ctl *c, const char *const *words, size_t count, const
     return NULL;
 }
 
-/* ---- checking --------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static void on_issue(const mcp_schema_issue *issue, void *user)
 {
@@ -303,7 +303,8 @@ static void on_issue(const mcp_schema_issue *issue, void *user)
          issue->path.len ? issue->path.ptr : whole, (int)issue->expected.len, issue->expected.ptr);
 }
 
-/* Whether a value conforms; what does not is said below `complaint`. `whole` names the value: "the arguments". */
+/* Whether a value conforms; what does not is said below `complaint`. `whole` names the value: "the
+ * arguments". */
 static bool conforms(const ctl *c, const char *whole, const char *complaint, const mcp_json *schema,
                      const mcp_json *value)
 {

@@ -24,12 +24,14 @@ char *arguments_make(const ctl *c, const char *const *words, size_t count, const
  * gets a warning and is no obstacle. */
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema);
 
-/* missing.c: adds what a tool requires and was not given: the default of its schema, or what the person types when
- * asked. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED when the person ended the questions. */
+/* missing.c: adds what a tool requires and was not given: the default of its schema, or what the
+ * person types when asked. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED when the
+ * person ended the questions. */
 int arguments_complete(ctl *c, const char *tool, const mcp_json *schema, char **arguments);
 
-/* Whether the structured content of a tool's result is what its outputSchema (NULL: it has none) promises: EXIT_OK;
- * EXIT_PROTOCOL after saying what is not (2026-07-28, server/tools, "Output Schema"). */
+/* Whether the structured content of a tool's result is what its outputSchema (NULL: it has none)
+ * promises: EXIT_OK; EXIT_PROTOCOL after saying what is not (2026-07-28, server/tools, "Output
+ * Schema"). */
 int result_check(const ctl *c, const char *what, const mcp_json *result, const mcp_json *schema);
 
 /* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: it does not say. `root` is

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- the budget ------------------------------------------------------------------------------------- */
+/* ---- the budget ------------------------------------------------------------------------------ */
 
 bool budget_parse(const char *text, budget *ret)
 {
@@ -63,7 +63,7 @@ mcp_str budget_cut(const budget *b, mcp_str text, uint64_t most)
     return (mcp_str){text.ptr, len};
 }
 
-/* ---- Markdown --------------------------------------------------------------------------------------- */
+/* ---- Markdown -------------------------------------------------------------------------------- */
 
 /* In one line, so that a name cannot become a heading or a fence of its own. */
 static void put_inline(FILE *to, mcp_str text)

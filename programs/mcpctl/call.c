@@ -14,7 +14,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* ---- hints ------------------------------------------------------------------------------------------ */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *key;
@@ -53,7 +53,7 @@ static bool is_required(const mcp_json *schema, mcp_str name)
     return false;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 /* "a= [b=]": what a tool takes. */
 static void put_parameters(FILE *to, const mcp_json *tool)
@@ -119,7 +119,7 @@ int run_tools(ctl *c)
     return definitions_list(c, &tool_definitions);
 }
 
-/* ---- the question ----------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static void show_line(const char *label, mcp_str text)
 {
@@ -160,7 +160,7 @@ static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
     return terminal_ask_yes("Call it? [y/N] ") ? EXIT_OK : EXIT_REFUSED;
 }
 
-/* ---- the call --------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static int put_result(ctl *c, const mcp_json *result, void *user)
 {

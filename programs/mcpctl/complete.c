@@ -8,7 +8,7 @@
 #include "editor.h"
 #include "terminal.h"
 
-/* ---- asking the server ------------------------------------------------------------------------------ */
+/* ---- asking the server ----------------------------------------------------------------------- */
 
 static char *make_params(const completion_query *q)
 {
@@ -148,7 +148,7 @@ char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool r
     }
 }
 
-/* ---- complete --------------------------------------------------------------------------------------- */
+/* ---- complete -------------------------------------------------------------------------------- */
 
 static int put_values(ctl *c, const mcp_json *result, void *user)
 {

@@ -1,6 +1,8 @@
-/* completions.h: what the server proposed a moment ago, so that each further TAB at the same place does not ask again.
+/* completions.h: what the server proposed a moment ago, so that each further TAB at the same place
+ * does not ask again.
  *
- * A key is the text of the request's params: reference, argument, value and context. All of it is of one server.
+ * A key is the text of the request's params: reference, argument, value and context. All of it is
+ * of one server.
  */
 #ifndef MCPCTL_COMPLETIONS_H
 #define MCPCTL_COMPLETIONS_H
@@ -19,9 +21,11 @@ enum {
 completions *completions_new(void);
 void completions_free(completions *k);
 
-/* The result that was kept, until the next call of any of these; NULL: none. `now` in milliseconds. */
+/* The result that was kept, until the next call of any of these; NULL: none. `now` in
+ * milliseconds. */
 const mcp_json *completions_get(const completions *k, const char *key, int64_t now);
-/* Keeps a copy, unless something changed since completions_changes() was `changes`, which is to be asked before the server is. */
+/* Keeps a copy, unless something changed since completions_changes() was `changes`, which is to be
+ * asked before the server is. */
 void completions_put(completions *k, const char *key, const mcp_json *result, unsigned changes,
                      int64_t now);
 /* Something changed: none is good any more. */

@@ -1,9 +1,10 @@
 /* confirm.c: what a configuration file wants to have started is shown as it is and confirmed once.
  *
- * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument or variable is a
- * new question. What a file of variables sets is a question of its own, because the file is read only when the first
- * one was answered; its hash has the values too, which are not shown. Files of the present folder are asked about in
- * each folder anew, and for addresses too: they could send what is in the environment to anybody.
+ * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument
+ * or variable is a new question. What a file of variables sets is a question of its own, because
+ * the file is read only when the first one was answered; its hash has the values too, which are not
+ * shown. Files of the present folder are asked about in each folder anew, and for addresses too:
+ * they could send what is in the environment to anybody.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* ---- what was confirmed ----------------------------------------------------------------------------- */
+/* ---- what was confirmed ---------------------------------------------------------------------- */
 
 static void add_all(FILE *f, const words *w, size_t count)
 {
@@ -24,7 +25,8 @@ static void add_all(FILE *f, const words *w, size_t count)
         fprintf(f, "%c%s", 0, w->items[i]);
 }
 
-/* Of what is shown; with `variables` also of those of the file of variables, and of their values. */
+/* Of what is shown; with `variables` also of those of the file of variables, and of their
+ * values. */
 static bool fingerprint(const server *s, bool variables, char to[65])
 {
     char *text = NULL, *here = s->from_project ? getcwd(NULL, 0) : NULL;
@@ -88,7 +90,7 @@ static void remember(const char *path, const char *hash)
         chmod(path, 0600);
 }
 
-/* ---- the question ----------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static void show_line(const char *line)
 {

@@ -59,7 +59,7 @@ static bool is_required(const candidate *k)
     return k->e.priority >= 1;
 }
 
-/* ---- scores ----------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 /* From 1, now, to 0; a month ago is a half. */
 static double recency_of(int64_t modified)
@@ -114,7 +114,7 @@ static int by_score(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static bool begins(mcp_str s, const char *with)
 {
@@ -185,9 +185,10 @@ static void read_texts(choosing *k)
     bar_end();
 }
 
-/* ---- what fits -------------------------------------------------------------------------------------- */
+/* ---- what fits ------------------------------------------------------------------------------- */
 
-/* Where a part of a long text should begin: a little before the first line that has the most words. */
+/* Where a part of a long text should begin: a little before the first line that has the most
+ * words. */
 static size_t best_place(const choosing *k, const candidate *a)
 {
     size_t best = 0, most = 0, before[3] = {0};
@@ -260,7 +261,7 @@ static size_t fill(choosing *k)
     return included;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static const char heading[] = "# Context\n";
 
@@ -349,7 +350,7 @@ static int put_all(const choosing *k, size_t included)
     return EXIT_NOTHING;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int choose(choosing *k, const entries *all)
 {

@@ -14,7 +14,7 @@ typedef struct printing {
     table *table; /* of --long on a terminal */
 } printing;
 
-/* ---- fields ----------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 void definition_put_raw(FILE *to, mcp_str text)
 {
@@ -61,7 +61,7 @@ size_t definition_put_head(const ctl *c, const definition_field *field, const mc
     return column;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 /* For a script: separated by tabs. */
 static void put_fields(const ctl *c, const definitions *d, const mcp_json *definition)
@@ -146,7 +146,7 @@ int definitions_list(ctl *c, const definitions *d)
     return code;
 }
 
-/* ---- one name --------------------------------------------------------------------------------------- */
+/* ---- one name -------------------------------------------------------------------------------- */
 
 enum { FOUND = -1 };
 

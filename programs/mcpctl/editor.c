@@ -58,7 +58,7 @@ struct editor {
     history_fn *history_do;
 };
 
-/* ---- what libedit calls ----------------------------------------------------------------------------- */
+/* ---- what libedit calls ---------------------------------------------------------------------- */
 
 /* It has no way to hand us a pointer in all of these calls; a program has one terminal. */
 static editor *the_editor;
@@ -69,7 +69,7 @@ static const char *prompt_of(void *el)
     return the_editor->options.prompt;
 }
 
-/* ---- completion ------------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 static size_t common_length(const words *w)
 {
@@ -167,7 +167,7 @@ static void on_tab(editor *e)
     free(line);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* What a proposal inserts, then what is typed. 1, 0 at the end, -1. */
 static int next_byte(editor *e, unsigned char *ret)
@@ -221,7 +221,7 @@ static int read_key(void *el, wchar_t *ret)
     }
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------ */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static bool find(editor *e, const char *name, void *at)
 {
@@ -307,9 +307,10 @@ void editor_free(editor *e)
     free(e);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Takes out what arrows and other keys send, which nobody means as text: ESC [ ... or ESC O and a letter or ~. */
+/* Takes out what arrows and other keys send, which nobody means as text: ESC [ ... or ESC O and a
+ * letter or ~. */
 static void remove_keys(char *line)
 {
     char *to = line;
@@ -358,7 +359,7 @@ const char *editor_read(editor *e, bool *interrupted)
     return e->line;
 }
 
-/* ---- one line ---------------------------------------------------------------------------------------- */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 /* One editor for all such questions, which stays: its end would throw away what was typed ahead. */
 static editor *questions_editor(const editor_options *with)

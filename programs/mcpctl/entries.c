@@ -56,7 +56,7 @@ void size_format(int64_t size, char to[24])
         snprintf(to, 24, "%.*f%c", value < 9.95 ? 1 : 0, value, units[unit]);
 }
 
-/* ---- the filter ------------------------------------------------------------------------------------- */
+/* ---- the filter ------------------------------------------------------------------------------ */
 
 /* An age: 30m, 12h, 7d, 2w. */
 static bool read_age(const char *text, int64_t *ms)
@@ -163,7 +163,7 @@ bool filter_passes(const filter *f, const entry *e)
     return f->since == TIME_UNKNOWN || e->modified >= f->since;
 }
 
-/* ---- a list that is kept ---------------------------------------------------------------------------- */
+/* ---- a list that is kept --------------------------------------------------------------------- */
 
 typedef struct collecting {
     const filter *filter;
@@ -264,7 +264,7 @@ void entries_clear(entries *list)
     *list = (entries){0};
 }
 
-/* ---- order ------------------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int compare_text(mcp_str a, mcp_str b)
 {

@@ -1,8 +1,8 @@
 /* entry.c: the entry of a server in a configuration file, whoever's form it has.
  *
- * It is taken in two steps, because a stranger may have written it: first what it says is put into the words that
- * a person is shown, which opens no file, asks nothing and looks into no environment variable; the values follow
- * when the person has agreed.
+ * It is taken in two steps, because a stranger may have written it: first what it says is put into
+ * the words that a person is shown, which opens no file, asks nothing and looks into no environment
+ * variable; the values follow when the person has agreed.
  */
 #define _GNU_SOURCE
 #include "entry.h"
@@ -11,7 +11,7 @@
 
 #include <common/file.h>
 
-/* ---- the parts -------------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------- */
 
 /* A text, or a number as one. */
 static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
@@ -24,8 +24,8 @@ static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
     return mcp_json_is(v, MCP_JSON_STRING) || mcp_json_is(v, MCP_JSON_INT);
 }
 
-/* All of an array, or of an object with its keys. What is neither a text nor a number is left out of an object; in
- * an array, where each has its place, it is an empty text. */
+/* All of an array, or of an object with its keys. What is neither a text nor a number is left out
+ * of an object; in an array, where each has its place, it is an empty text. */
 static int walk_list(const mcp_json *list, entry_part part, entry_fn *fn, void *user)
 {
     mcp_json_iter it = {0};
@@ -118,7 +118,7 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
     return code == EXIT_OK ? walk_secrets(entry, fn, user) : code;
 }
 
-/* ---- what is shown ---------------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 static const char *between(entry_part part)
 {
@@ -189,7 +189,7 @@ int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs)
     return code;
 }
 
-/* ---- what is used ----------------------------------------------------------------------------------- */
+/* ---- what is used ---------------------------------------------------------------------------- */
 
 typedef struct resolving {
     ctl *c;

@@ -30,7 +30,7 @@ void words_clear(words *w)
     *w = (words){0};
 }
 
-/* ---- ${input:id} ------------------------------------------------------------------------------------ */
+/* ---- ${input:id} ----------------------------------------------------------------------------- */
 
 static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
 {
@@ -41,8 +41,8 @@ static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
     return NULL;
 }
 
-/* Whose words these are is said before them, and that they are somebody's: "Your password for example.com" may stand
- * in anybody's file. */
+/* Whose words these are is said before them, and that they are somebody's: "Your password for
+ * example.com" may stand in anybody's file. */
 static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
 {
     enum { LONGEST = 400 };
@@ -84,7 +84,7 @@ static const char *input_value(expansion *e, mcp_str id)
     return answer;
 }
 
-/* ---- the others ------------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static bool is(mcp_str name, const char *what)
 {
@@ -156,7 +156,8 @@ static char *value_of(expansion *e, mcp_str name)
     return from_environment(name, true);
 }
 
-/* How a variable is written that begins here: its name, and how long all of it is; 0: it is none. */
+/* How a variable is written that begins here: its name, and how long all of it is; 0: it is
+ * none. */
 static size_t variable_at(const expansion *e, mcp_str text, mcp_str *name)
 {
     static const struct {

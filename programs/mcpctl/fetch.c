@@ -1,6 +1,6 @@
-/* fetch.c: an https:// resource, got from the web by ourselves. A server lists such URIs for clients that
- * can load them without it (2026-07-28, server/resources, "Common URI Schemes"), and may refuse to
- * read them.
+/* fetch.c: an https:// resource, got from the web by ourselves. A server lists such URIs for
+ * clients that can load them without it (2026-07-28, server/resources, "Common URI Schemes"), and
+ * may refuse to read them.
  *
  * The URI is a stranger's: it is fetched only when a person or --fetch says so, and the library
  * asks nothing of this machine and of private networks.
@@ -26,7 +26,7 @@ bool fetch_is_for(const char *uri)
     return strncmp(uri, "https://", 8) == 0;
 }
 
-/* ---- what came, as a server would have given it --------------------------------------------------------- */
+/* ---- what came, as a server would have given it ---------------------------------------------- */
 
 static bool is_text(mcp_str bytes)
 {
@@ -66,7 +66,7 @@ static int put_fetched(const fetching *f, const mcp_fetched *fetched)
     return code;
 }
 
-/* ---- the way there ------------------------------------------------------------------------------------ */
+/* ---- the way there --------------------------------------------------------------------------- */
 
 static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user)
 {

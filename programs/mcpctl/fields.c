@@ -1,7 +1,7 @@
 /* fields.c: values for the properties of a schema.
  *
- * What was typed is checked at once, against the property's own schema with the definitions of the whole. What may
- * surprise: "" is the empty text, because an empty line leaves the field open.
+ * What was typed is checked at once, against the property's own schema with the definitions of the
+ * whole. What may surprise: "" is the empty text, because an empty line leaves the field open.
  */
 #define _GNU_SOURCE
 #include "fields.h"
@@ -41,9 +41,10 @@ static char *json_of(const mcp_json *value)
     return take_written("a value", w);
 }
 
-/* ---- choices ---------------------------------------------------------------------------------------- */
+/* ---- choices --------------------------------------------------------------------------------- */
 
-/* {"enum": […], "enumNames": […]}, or alternatives with "const" and "title"; of an array those of its items. */
+/* {"enum": […], "enumNames": […]}, or alternatives with "const" and "title"; of an array those of
+ * its items. */
 typedef struct choices {
     const mcp_json *list, *names;
     mcp_json_iter it;
@@ -89,7 +90,8 @@ static bool is_text(mcp_str a, const char *b, bool exactly)
     return a.len == strlen(b) && strncasecmp(a.ptr ? a.ptr : "", b, a.len) == 0;
 }
 
-/* The choice that a text names: by its value, else by its title, else by either in capitals or not. */
+/* The choice that a text names: by its value, else by its title, else by either in capitals or
+ * not. */
 static const mcp_json *choose(const mcp_json *schema, const char *text)
 {
     for (int pass = 0; pass < 4; pass++) {
@@ -125,7 +127,7 @@ static void show_choices(const field *f)
         fputs("      (several: separated by commas)\n", stderr);
 }
 
-/* ---- a text as a value ------------------------------------------------------------------------------- */
+/* ---- a text as a value ----------------------------------------------------------------------- */
 
 static void note_unknown(field_reason *why, const char *text)
 {
@@ -205,7 +207,7 @@ char *field_value(const field *f, const char *text, field_reason *why)
     return ret;
 }
 
-/* ---- whether it fits --------------------------------------------------------------------------------- */
+/* ---- whether it fits ------------------------------------------------------------------------- */
 
 /* The property alone, with what its references may lead to. */
 static mcp_schema *compile(const field *f)
@@ -256,7 +258,7 @@ bool field_fits(const field *f, mcp_str json, field_reason *why)
     return rc != MCP_EINVAL;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static mcp_str kind_of(const mcp_json *schema)
 {

@@ -1,5 +1,5 @@
-/* fields.h: values for the properties of a schema, typed by a person or given as texts: of a server's form, or of a
- * tool.
+/* fields.h: values for the properties of a schema, typed by a person or given as texts: of a
+ * server's form, or of a tool.
  */
 #ifndef MCPCTL_FIELDS_H
 #define MCPCTL_FIELDS_H
@@ -13,7 +13,8 @@ typedef struct field {
     bool required;
 } field;
 
-/* The properties of an object's schema in their order; *it is zero at first. False: no further one. */
+/* The properties of an object's schema in their order; *it is zero at first. False: no further
+ * one. */
 bool field_next(const mcp_json *root, mcp_json_iter *it, field *ret);
 
 /* What stands for a property that is left open; NULL: nothing does. A default of null is none. */
@@ -23,8 +24,8 @@ typedef struct field_reason {
     char text[320];
 } field_reason;
 
-/* The JSON text of the value that this text means, to be freed: a choice by its value or title, yes or no, a number,
- * several separated by commas. NULL: it does not fit; *why says why not. */
+/* The JSON text of the value that this text means, to be freed: a choice by its value or title, yes
+ * or no, a number, several separated by commas. NULL: it does not fit; *why says why not. */
 char *field_value(const field *f, const char *text, field_reason *why);
 /* Whether a value fits. One whose schema cannot be used does. */
 bool field_fits(const field *f, mcp_str json, field_reason *why);

@@ -1,8 +1,8 @@
 /* form.c: a form that the server wants to have filled in.
  *
- * Nothing is sent that was not shown before, defaults included (2025-11-25 and later, client/elicitation: the user
- * reviews the answer). Without a terminal --answer gives the values: then only what is named there, and the server's
- * own defaults, is sent.
+ * Nothing is sent that was not shown before, defaults included (2025-11-25 and later,
+ * client/elicitation: the user reviews the answer). Without a terminal --answer gives the values:
+ * then only what is named there, and the server's own defaults, is sent.
  */
 #define _GNU_SOURCE
 #include "form.h"
@@ -16,7 +16,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* ---- --answer --------------------------------------------------------------------------------------- */
+/* ---- --answer -------------------------------------------------------------------------------- */
 
 struct answers {
     words words; /* name=text, name:=JSON */
@@ -111,11 +111,12 @@ static bool find_answer(answers *a, mcp_str name, argument *ret)
     return found;
 }
 
-/* ---- filling it in ----------------------------------------------------------------------------------- */
+/* ---- filling it in --------------------------------------------------------------------------- */
 
 typedef enum filled { FILLED, NOT_FILLED, NO_MORE_INPUT } filled;
 
-/* The value as JSON text: of --answer; NULL: it has none, or (*bad) it does not fit, which was said. */
+/* The value as JSON text: of --answer; NULL: it has none, or (*bad) it does not fit, which was
+ * said. */
 static char *given_value(ctl *c, const field *f, bool *bad)
 {
     argument a;
@@ -182,7 +183,7 @@ static filled fill(ctl *c, const mcp_json *schema, char **ret)
     return state == FILLED && !*ret ? NOT_FILLED : state;
 }
 
-/* ---- the review ---------------------------------------------------------------------------------------- */
+/* ---- the review ------------------------------------------------------------------------------ */
 
 /* All that is sent, a field on a line. */
 static void show_content(const char *content)

@@ -74,7 +74,7 @@ static const char *const examples[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- --help ----------------------------------------------------------------------------------------- */
+/* ---- --help ---------------------------------------------------------------------------------- */
 
 static void usage(FILE *to, const command *c)
 {
@@ -117,7 +117,7 @@ void help_print(FILE *to, const command *c)
         fprintf(to, "  %s\n", examples[i]);
 }
 
-/* ---- the manual page ---------------------------------------------------------------------------------- */
+/* ---- the manual page ------------------------------------------------------------------------- */
 
 void help_man(FILE *to)
 {
@@ -164,7 +164,7 @@ void help_man(FILE *to)
     fputs(".fi\n.SH SEE ALSO\n\\fBmcpd\\fR(1)\n", to);
 }
 
-/* ---- completion scripts ------------------------------------------------------------------------------ */
+/* ---- completion scripts ---------------------------------------------------------------------- */
 
 void help_completion(FILE *to, const char *shell)
 {

@@ -1,5 +1,6 @@
-/* lists.c: a notice says that a list changed, and not how: the list is read once more and compared with what it was.
- * A list of a stranger's may be without an end, so that one which is too long is not looked at again.
+/* lists.c: a notice says that a list changed, and not how: the list is read once more and compared
+ * with what it was. A list of a stranger's may be without an end, so that one which is too long is
+ * not looked at again.
  */
 #include "lists.h"
 
@@ -25,7 +26,7 @@ struct lists {
     } of[KINDS];
 };
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct reading {
     mcp_change kind;
@@ -84,7 +85,7 @@ void lists_free(lists *l)
     free(l);
 }
 
-/* ---- changes ---------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 typedef struct changes {
     const char *added[SHOWN], *removed[SHOWN];

@@ -10,9 +10,10 @@ typedef struct lists lists;
 lists *lists_new(ctl *c);
 void lists_free(lists *l);
 
-/* Reads one of them once more, and writes a line for what was added ("+ uri") and removed ("- uri"); or, where `w` is not
- * NULL, the members "added", "removed" and "more". Of very many the first, and how many more there are. What cannot be
- * read, or is too long to be compared, is said on stderr. */
+/* Reads one of them once more, and writes a line for what was added ("+ uri") and removed ("-
+ * uri"); or, where `w` is not NULL, the members "added", "removed" and "more". Of very many the
+ * first, and how many more there are. What cannot be read, or is too long to be compared, is said
+ * on stderr. */
 void lists_put_changes(lists *l, mcp_change kind, mcp_json_writer *w);
 
 #endif

@@ -156,7 +156,7 @@ size_t listing_end(listing *l, bool complete)
     return count;
 }
 
-/* ---- ls --------------------------------------------------------------------------------------------- */
+/* ---- ls -------------------------------------------------------------------------------------- */
 
 typedef struct streaming {
     filter filter;
@@ -199,7 +199,8 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
             code = ENOUGH;
     }
     free(chosen);
-    /* Whoever reads sees each page at once, and when nobody reads any more, an endless list ends. */
+    /* Whoever reads sees each page at once, and when nobody reads any more, an endless list
+     * ends. */
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 

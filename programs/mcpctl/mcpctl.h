@@ -85,7 +85,7 @@ struct command {
     const char *json;    /* the form of --json; NULL: it has none */
 };
 
-/* ---- commands.c: the table ------------------------------------------------------------------------- */
+/* ---- commands.c: the table ------------------------------------------------------------------- */
 
 extern const command commands[];
 extern const size_t n_commands;
@@ -109,7 +109,7 @@ int run_trace(ctl *c);
 int run_tree(ctl *c);
 int run_watch(ctl *c);
 
-/* ---- options.c and help.c: the command line ---------------------------------------------------------- */
+/* ---- options.c and help.c: the command line -------------------------------------------------- */
 
 extern const option options[];
 extern const size_t n_options;
@@ -124,14 +124,14 @@ void help_print(FILE *to, const command *c);
 void help_man(FILE *to);
 void help_completion(FILE *to, const char *shell);
 
-/* ---- main.c: signals ----------------------------------------------------------------------------------- */
+/* ---- main.c: signals ------------------------------------------------------------------------- */
 
 /* The signal that came, if any, which is forgotten; the next one is caught again. */
 int signals_take(void);
 /* mcpctl ends as if it had come now. */
 void raise_again(int number);
 
-/* ---- session.c: the server, and calls that are waited for ---------------------------------------------- */
+/* ---- session.c: the server, and calls that are waited for ------------------------------------ */
 
 struct server; /* servers.h */
 
@@ -180,7 +180,7 @@ void session_wait(ctl *c, const bool *done, uint64_t ms);
 /* Whether the server declares it: "resources". */
 bool session_offers(const ctl *c, const char *capability);
 
-/* ---- output.c: what goes to stdout -------------------------------------------------------------------- */
+/* ---- output.c: what goes to stdout ----------------------------------------------------------- */
 
 typedef enum style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_NAME, STYLE_GOOD, STYLE_BAD } style;
 
@@ -193,7 +193,8 @@ void put_styled(const ctl *c, style s, mcp_str text);
 void put_field(const ctl *c, mcp_str s);
 /* Several lines, made safe for a terminal, where they end with a newline. */
 void put_block(const ctl *c, mcp_str s);
-/* What a definition says of itself, for a person: in lines of their own, indented. Nothing for an empty text. */
+/* What a definition says of itself, for a person: in lines of their own, indented. Nothing for an
+ * empty text. */
 void put_about(const ctl *c, mcp_str text);
 /* The width of the terminal that is stdout; 0: it is none, or not known. */
 size_t out_columns(const ctl *c);

@@ -1,13 +1,14 @@
-/* notices.c: what a server says without being asked: log messages, lines on stderr, and on stdout what is no message; and
- * what the library finds wrong with it. It is shown when it comes, whatever is waited for.
+/* notices.c: what a server says without being asked: log messages, lines on stderr, and on stdout
+ * what is no message; and what the library finds wrong with it. It is shown when it comes, whatever
+ * is waited for.
  */
 #define _GNU_SOURCE
 #include "completions.h"
 #include "session.h"
 #include "terminal.h"
 
-/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read on, a
- * host may not. */
+/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read
+ * on, a host may not. */
 static void warn_of_noise(session *s, mcp_str line)
 {
     size_t i = 0;

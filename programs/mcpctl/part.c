@@ -1,4 +1,5 @@
-/* part.c: parts of resources, given by the server where its templates say that it can, or cut here. */
+/* part.c: parts of resources, given by the server where its templates say that it can, or cut
+ * here. */
 #include "part.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 
 #include <mcp/uri.h>
 
-/* ---- what is wanted --------------------------------------------------------------------------------- */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 static bool number(const char **text, uint64_t *ret)
 {
@@ -74,7 +75,7 @@ int part_make(const ctl *c, part *ret)
     return EXIT_OK;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static mcp_str cut_bytes(uint64_t first, uint64_t count, mcp_str text)
 {
@@ -122,7 +123,7 @@ mcp_str part_cut(const part *p, mcp_str text)
     return text;
 }
 
-/* ---- the server's own ------------------------------------------------------------------------------- */
+/* ---- the server's own ------------------------------------------------------------------------ */
 
 /* What a template has to be able to say: a name and a number; of the second one only when it has a
  * value. */

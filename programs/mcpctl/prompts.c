@@ -9,7 +9,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 /* "path" or "[path]": what a prompt takes. */
 static void put_arguments(FILE *to, const mcp_json *prompt)
@@ -49,7 +49,7 @@ int run_prompts(ctl *c)
     return definitions_list(c, &prompt_definitions);
 }
 
-/* ---- one -------------------------------------------------------------------------------------------- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 static int put_messages(ctl *c, const mcp_json *result, void *user)
 {

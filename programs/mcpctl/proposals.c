@@ -37,7 +37,7 @@ static void propose(proposing *p, mcp_str text, const char *after)
         free(whole);
 }
 
-/* ---- what the tables have --------------------------------------------------------------------------- */
+/* ---- what the tables have -------------------------------------------------------------------- */
 
 static void propose_commands(proposing *p)
 {
@@ -73,7 +73,7 @@ static const option *option_named(const char *word)
     return NULL;
 }
 
-/* ---- what the server has ---------------------------------------------------------------------------- */
+/* ---- what the server has --------------------------------------------------------------------- */
 
 static int on_page(ctl *c, const mcp_json *result, void *user)
 {
@@ -159,7 +159,7 @@ static mcp_json_doc *find_named(proposing *p, const char *method, const char *li
     return n.found;
 }
 
-/* ---- commands --------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* "name=val": the name, when the value is what is completed. */
 static bool in_value(const proposing *p, mcp_str *name, const char **value)

@@ -35,7 +35,7 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
     terminal_show(mcp_question_message(q), 4);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* A name that is written in letters of another script, or stands for one (Punycode). */
 static bool is_international(mcp_str host)
@@ -51,8 +51,8 @@ static bool is_international(mcp_str host)
     return false;
 }
 
-/* The part of an address that decides whose it is, on a line of its own (2025-11-25, client/elicitation, "Safe URL
- * Handling"). */
+/* The part of an address that decides whose it is, on a line of its own (2025-11-25,
+ * client/elicitation, "Safe URL Handling"). */
 static void show_host(mcp_str url)
 {
     mcp_uri uri;
@@ -84,7 +84,7 @@ static void answer_url(mcp_question *q)
     }
 }
 
-/* ---- sampling --------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* What the command writes when it reads `input`; to be freed. NULL: it failed. */
 static char *run_filter(const char *line, const char *input)
@@ -176,7 +176,7 @@ static void answer_sample(const ctl *c, mcp_question *q)
     free(request);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void answer(ctl *c, mcp_question *q)
 {

@@ -24,7 +24,7 @@ struct ranking {
     double length; /* of all together */
 };
 
-/* ---- words ------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool is_letter(unsigned char c)
 {
@@ -77,7 +77,7 @@ static float likeness(const word *want, const word *have)
     return 0;
 }
 
-/* ---- documents -------------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 ranking *ranking_new(const char *query)
 {
@@ -138,7 +138,7 @@ bool ranking_add(ranking *r, const rank_field *fields, size_t count)
     return true;
 }
 
-/* ---- scores ----------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 /* The natural logarithm for x >= 1, so that nothing has to be linked for it: halvings, then the
  * series of 2 artanh((x-1)/(x+1)). */

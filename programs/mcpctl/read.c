@@ -16,7 +16,7 @@ typedef struct reading {
     json_list *json;
 } reading;
 
-/* ---- contents --------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static int put_bytes(const reading *r, mcp_str bytes)
 {
@@ -112,7 +112,7 @@ static int on_contents(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* ---- one resource ----------------------------------------------------------------------------------- */
+/* ---- one resource ---------------------------------------------------------------------------- */
 
 char *read_params(const char *uri)
 {
@@ -162,7 +162,7 @@ int read_resource(ctl *c, const char *uri, json_list *json)
     return read_one(c, &r);
 }
 
-/* ---- read ------------------------------------------------------------------------------------------- */
+/* ---- read ------------------------------------------------------------------------------------ */
 
 /* stdout becomes the file; nothing of ours is written to it before. */
 static int redirect(ctl *c)

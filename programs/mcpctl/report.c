@@ -24,7 +24,8 @@ int exit_code_of(int rc)
     }
 }
 
-/* The server would have asked, and knows that it cannot (2026-07-28, schema, MissingRequiredClientCapabilityError). */
+/* The server would have asked, and knows that it cannot (2026-07-28, schema,
+ * MissingRequiredClientCapabilityError). */
 static const mcp_json *missing_capability(const mcp_json *error)
 {
     return mcp_json_get(mcp_json_get(error, "data"), "requiredCapabilities");
@@ -40,8 +41,8 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
-/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of it. What it wrote before
- * the call began explains at most why it ended. */
+/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of
+ * it. What it wrote before the call began explains at most why it ended. */
 static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
 {
     enum { KEPT = 4096 }; /* mcp/io.h */

@@ -1,7 +1,8 @@
 /* roots.c: folders that are named to the server as roots (2025-11-25 and 2026-07-28, client/roots).
  *
- * They are information and no permission. The library answers the server's questions in both eras and notifies those
- * that want it; here are only the folders, as absolute paths without links, and their URIs.
+ * They are information and no permission. The library answers the server's questions in both eras
+ * and notifies those that want it; here are only the folders, as absolute paths without links, and
+ * their URIs.
  */
 #define _GNU_SOURCE
 #include "roots.h"
@@ -19,7 +20,7 @@ struct roots {
     bool declared; /* the server knows that it may ask */
 };
 
-/* ---- folders ---------------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 /* Its real path, to be freed; NULL after saying why not. */
 static char *find_folder(const char *dir)
@@ -98,7 +99,7 @@ const char *roots_path(const session *s, size_t i)
     return s->roots && i < s->roots->paths.count ? s->roots->paths.items[i] : NULL;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* To be freed; NULL: no memory. */
 static char *uri_of(const char *path)
@@ -159,7 +160,7 @@ int roots_declare(session *s)
     return s->roots->declared ? tell(s) : EXIT_OK;
 }
 
-/* ---- in the shell ----------------------------------------------------------------------------------- */
+/* ---- in the shell ---------------------------------------------------------------------------- */
 
 static int put_paths(ctl *c)
 {
@@ -173,7 +174,8 @@ static int put_paths(ctl *c)
     return EXIT_OK;
 }
 
-/* A modern server learns with each request that it may ask; a legacy one only when it is started. */
+/* A modern server learns with each request that it may ask; a legacy one only when it is
+ * started. */
 static int change(ctl *c)
 {
     session *s = c->session;

@@ -9,7 +9,8 @@ typedef struct roots roots;
 int roots_load(const ctl *c, roots **ret);
 void roots_free(roots *r);
 
-/* Gives them to a client that was just made. Without any the server learns that there are none to ask for. */
+/* Gives them to a client that was just made. Without any the server learns that there are none to
+ * ask for. */
 int roots_declare(session *s);
 
 /* The i-th folder; NULL: there are no more. */

@@ -13,7 +13,7 @@
 #include <common/jsonc.h>
 #include <common/toml.h>
 
-/* ---- the hosts -------------------------------------------------------------------------------------- */
+/* ---- the hosts ------------------------------------------------------------------------------- */
 
 static const file_format common = {
     .expands = EXPAND_BRACES,
@@ -73,7 +73,7 @@ static const file_format *format_of(const char *path)
     return &common;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char *file_path(size_t i)
 {
@@ -157,7 +157,7 @@ int server_files(const ctl *c, server_file_fn *fn, void *user)
     return code;
 }
 
-/* ---- an entry --------------------------------------------------------------------------------------- */
+/* ---- an entry -------------------------------------------------------------------------------- */
 
 /* Looking for one name. */
 typedef struct search {
@@ -193,7 +193,7 @@ static bool look(const server_file *file, void *user)
     return false;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 bool is_address(const char *text)
 {

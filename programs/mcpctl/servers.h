@@ -33,8 +33,8 @@ typedef struct server {
     words env;         /* NAME=value, beside ours; of two with one name the later counts */
     size_t n_file_env; /* how many of them, the first ones, are from a file of variables */
     words headers;     /* "Name: value" */
-    /* What a person is shown of an entry and is remembered, with ${input:x} where a secret is: its command line
-     * or address (n_first words), then a line for each other thing. */
+    /* What a person is shown of an entry and is remembered, with ${input:x} where a secret is: its
+     * command line or address (n_first words), then a line for each other thing. */
     words shown;
     size_t n_first;
     bool is_address;
@@ -52,8 +52,8 @@ void server_free(server *s);
 struct file_format {
     bool is_toml;
     unsigned expands; /* EXPAND_…: what is replaced in its texts */
-    /* Where its servers are: keys of objects within each other, separated by "/"; $PWD is the present folder. What
-     * stands first counts. */
+    /* Where its servers are: keys of objects within each other, separated by "/"; $PWD is the
+     * present folder. What stands first counts. */
     const char *objects[5];
 };
 
@@ -70,7 +70,8 @@ typedef struct server_file {
     const mcp_json *root;
 } server_file;
 
-/* Visits every file there may be, in the order in which they are looked at. fn returning false stops. */
+/* Visits every file there may be, in the order in which they are looked at. fn returning false
+ * stops. */
 typedef bool server_file_fn(const server_file *file, void *user);
 int server_files(const ctl *c, server_file_fn *fn, void *user);
 /* The i-th object with servers of a file, which may be NULL; false: there is no such one. */
@@ -79,14 +80,14 @@ bool server_objects(const server_file *file, size_t i, const mcp_json **ret);
 /* confirm.c: a file in our state folder, which is made; to be freed. NULL: there is nowhere. */
 char *state_path(const char *name);
 
-/* confirm.c: shows what is to be started and asks, unless that was answered before. The second does so for what
- * the file of variables sets, which is only read when the first was answered. */
+/* confirm.c: shows what is to be started and asks, unless that was answered before. The second does
+ * so for what the file of variables sets, which is only read when the first was answered. */
 int server_confirm(ctl *c, const server *s);
 int server_confirm_variables(ctl *c, const server *s);
 
 /* expand.c: a text of a file with ${env:NAME}, ${NAME:-default}, ${workspaceFolder}, ${userHome},
- * ${input:id}, as it is used or, with `only_shown`, as a person may see it: without what is secret, and without
- * looking it up. To be freed. EXIT_OK or after saying why not. */
+ * ${input:id}, as it is used or, with `only_shown`, as a person may see it: without what is secret,
+ * and without looking it up. To be freed. EXIT_OK or after saying why not. */
 typedef struct expansion {
     bool only_shown;
     unsigned kinds;         /* EXPAND_… */

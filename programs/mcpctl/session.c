@@ -31,7 +31,7 @@ typedef struct waiting {
     int exit_code;
 } waiting;
 
-/* ---- waiting ------------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int64_t now_us(void)
 {
@@ -163,7 +163,7 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
         &w, mcp_client_call_tool(c->session->client, name, arguments, CALL_OPTIONS(&w), &w.call));
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* A list that does not end is the server's fault; one that was asked for in part is not. */
 static int end_of_pages(waiting *w)
@@ -243,7 +243,7 @@ static int open_trace(ctl *c)
     return c->session->trace ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* ---- the beginning and the end -------------------------------------------------------------------------- */
+/* ---- the beginning and the end --------------------------------------------------------------- */
 
 static void on_exit_status(int status, void *user)
 {

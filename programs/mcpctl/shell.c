@@ -15,7 +15,7 @@
 #include "session.h"
 #include "terminal.h"
 
-/* ---- words ------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 bool shell_split(const char *line, size_t len, words *ret, size_t *last)
 {
@@ -45,7 +45,7 @@ bool shell_split(const char *line, size_t len, words *ret, size_t *last)
     return ok;
 }
 
-/* ---- one line --------------------------------------------------------------------------------------- */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 /* These belong to the session, which is there already. */
 static int check_settings(const ctl *c)
@@ -164,7 +164,7 @@ static bool run_line(ctl *shell, const char *lacks, const char *text, int *code)
     return go_on && flush_stdout(shell);
 }
 
-/* ---- the shell -------------------------------------------------------------------------------------- */
+/* ---- the shell ------------------------------------------------------------------------------- */
 
 static void on_idle(void *user)
 {

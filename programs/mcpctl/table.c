@@ -1,6 +1,6 @@
-/* table.c: cells in columns. A column is as wide as its widest cell, unless all of them do not fit: then the widest
- * give way, and what is cut ends with "…". Numbers are aligned to the right, and so is the name of a column that has
- * nothing else.
+/* table.c: cells in columns. A column is as wide as its widest cell, unless all of them do not fit:
+ * then the widest give way, and what is cut ends with "…". Numbers are aligned to the right, and so
+ * is the name of a column that has nothing else.
  */
 #include "table.h"
 
@@ -94,7 +94,7 @@ void table_add(table *t, cell_kind kind, mcp_str text)
     t->has_text[column] = t->has_text[column] || (kind == CELL_TEXT && !head && text.len);
 }
 
-/* ---- in columns ------------------------------------------------------------------------------------- */
+/* ---- in columns ------------------------------------------------------------------------------ */
 
 static size_t least(size_t a, size_t b)
 {
@@ -162,7 +162,7 @@ static void put_row(const table *t, FILE *to, const table_look *look, const cell
     fputc('\n', to);
 }
 
-/* ---- a line for each cell --------------------------------------------------------------------------- */
+/* ---- a line for each cell -------------------------------------------------------------------- */
 
 /* How wide the names are. */
 static size_t name_width(const table *t, size_t width)

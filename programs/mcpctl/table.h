@@ -24,9 +24,9 @@ table *table_new(size_t columns, bool headed);
 void table_free(table *t);
 /* The next cell of the row, or the first one of the next. A copy is made. */
 void table_add(table *t, cell_kind kind, mcp_str text);
-/* Writes the rows that were added since the last time; columns do not get narrower. Where there are too many for
- * the width, each row of a table that is headed is written in lines of its own, a name and a value each. False:
- * there was no memory, or no room; nothing is written. */
+/* Writes the rows that were added since the last time; columns do not get narrower. Where there are
+ * too many for the width, each row of a table that is headed is written in lines of its own, a name
+ * and a value each. False: there was no memory, or no room; nothing is written. */
 bool table_put(table *t, FILE *to, const table_look *look);
 
 #endif

@@ -13,15 +13,16 @@ bool terminal_can_ask(void);
 char *terminal_ask(const char *prompt, bool secret);
 /* The same for a value: with the keys of a line editor, where libedit is installed (editor.c). */
 char *terminal_edit(const char *prompt);
-/* One of the letters: what an answer begins with, in capitals or not; another is asked again. 0: the end of input, or
- * a signal. */
+/* One of the letters: what an answer begins with, in capitals or not; another is asked again. 0:
+ * the end of input, or a signal. */
 char terminal_choose(const char *question, const char *letters);
 /* Whether the answer begins with y; an empty one is a no. */
 bool terminal_ask_yes(const char *question);
 
 /* A text of a stranger's on stderr, made safe, several lines indented; long ones are wrapped. */
 void terminal_show(mcp_str text, int indent);
-/* What is compared or copied, such as an address: with all that is invisible in it, and as long as it is. */
+/* What is compared or copied, such as an address: with all that is invisible in it, and as long as
+ * it is. */
 void terminal_show_exactly(mcp_str text, int indent);
 
 /* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr

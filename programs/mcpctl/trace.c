@@ -16,7 +16,7 @@
 
 #include "session.h"
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 FILE *trace_open(const char *path)
 {
@@ -91,7 +91,7 @@ void trace_message(FILE *to, bool sent, mcp_str message)
         put_heard(to, sent, message);
 }
 
-/* ---- the go-between --------------------------------------------------------------------------------- */
+/* ---- the go-between -------------------------------------------------------------------------- */
 
 typedef struct stream {
     int from, to;
@@ -179,12 +179,12 @@ static void pump(FILE *trace, stream streams[3])
     }
 }
 
-/* ---- signals ---------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t the_server, the_end; /* its process; the signal that should end both */
 
-/* What a terminal sends goes to all its processes, the server too; what somebody sends to us is passed on. It ends
- * when the server does: at a second signal we do. */
+/* What a terminal sends goes to all its processes, the server too; what somebody sends to us is
+ * passed on. It ends when the server does: at a second signal we do. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;

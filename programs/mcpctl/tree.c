@@ -20,7 +20,7 @@ typedef struct drawing {
     mcp_json_writer *json;
 } drawing;
 
-/* ---- paths ------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* The root, "file://" or "mem:", is part 0; what follows is split at "/". The part begins at *at,
  * which is moved on. False: there is no further part. */
@@ -94,7 +94,7 @@ static bool ends_at(const drawing *d, size_t i, size_t depth)
     return !part_at(d->items[i].uri, depth + 1, &part);
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 /* As a person calls it: decoded. To be freed; NULL: as it is. */
 static char *decoded(mcp_str part, mcp_str *ret)

@@ -1,8 +1,9 @@
 /* view.c: rows of a database as a table, the commits of a log as lines.
  *
- * What comes from a server is looked at as a whole before anything is written, so that what is almost of
- * one of the forms is written as it came. Beside the rows an object may have members with a single value ("next"), which
- * follow in lines of their own: nothing that a server says is left out but of a commit.
+ * What comes from a server is looked at as a whole before anything is written, so that what is
+ * almost of one of the forms is written as it came. Beside the rows an object may have members with
+ * a single value ("next"), which follow in lines of their own: nothing that a server says is left
+ * out but of a commit.
  */
 #define _GNU_SOURCE
 #include "view.h"
@@ -70,7 +71,7 @@ static void add_value(view *v, const mcp_json *value)
     table_add(v->table, kind, value_text(v, value));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* {"columns": ["a", ...], "rows": [[1, ...], ...]} */
 static bool is_page(const mcp_json *root)
@@ -107,7 +108,7 @@ static bool add_page(view *v, const mcp_json *root)
     return true;
 }
 
-/* ---- objects ---------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 typedef struct keys {
     mcp_str key[TABLE_COLUMNS];
@@ -149,7 +150,7 @@ static bool add_objects(view *v, const mcp_json *root)
     return v->table != NULL;
 }
 
-/* ---- commits ---------------------------------------------------------------------------------------- */
+/* ---- commits --------------------------------------------------------------------------------- */
 
 static bool is_commit(const mcp_json *commit)
 {
@@ -218,7 +219,7 @@ static bool add_log(view *v, const mcp_json *root)
     return v->table != NULL;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* "next: sqlite://shop/item/rows?offset=100" */
 static void put_others(view *v, FILE *to, const mcp_json *root, const table_look *look)

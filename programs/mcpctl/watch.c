@@ -1,10 +1,10 @@
 /* watch.c: mcpctl watch: one line for each change.
  *
  * The library listens again after a lost connection; what is left to do here is to start a server
- * that died once more. A resource may be watched that is not there yet, so a URI that cannot be read is
- * no failure, but whoever mistyped it should not wait in silence: each is read once. Lists are read once too where
- * it is shown what was added to them and removed. What may surprise: after a gap every resource counts as changed with --read,
- * unless its contents are the same as before.
+ * that died once more. A resource may be watched that is not there yet, so a URI that cannot be
+ * read is no failure, but whoever mistyped it should not wait in silence: each is read once. Lists
+ * are read once too where it is shown what was added to them and removed. What may surprise: after
+ * a gap every resource counts as changed with --read, unless its contents are the same as before.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ typedef struct watching {
 
 static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
 
-/* ---- callbacks -------------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 static void note(watching *w, mcp_change kind, mcp_str uri)
 {
@@ -88,7 +88,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
     }
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int put_json_change(const watching *w, const change *k, const char *now)
 {
@@ -144,7 +144,7 @@ static int put_changes(watching *w)
     return code;
 }
 
-/* ---- the connection --------------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 /* A server that was started and died is started again: at once, then after ever longer waits. */
 static int keep_alive(watching *w)

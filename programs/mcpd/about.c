@@ -1,7 +1,8 @@
 /* about.c: see about.h.
  *
- * What may surprise: a client is told less than a person who started the server. Of a source that is no path
- * (a connection string) it learns the module and the name in URIs alone, not which machine and which role.
+ * What may surprise: a client is told less than a person who started the server. Of a source that
+ * is no path (a connection string) it learns the module and the name in URIs alone, not which
+ * machine and which role.
  */
 #define _GNU_SOURCE
 #include "about.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- to a person --------------------------------------------------------------------------------- */
+/* ---- to a person ----------------------------------------------------------------------------- */
 
 char *about_source(const source *s)
 {
@@ -32,7 +33,7 @@ char *about_first(const settings *s)
     return ret;
 }
 
-/* ---- to the model -------------------------------------------------------------------------------- */
+/* ---- to the model ---------------------------------------------------------------------------- */
 
 /* By what a client may have: the methods, and the tools where they are listed for it (offer.c). */
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";

@@ -1,8 +1,9 @@
 /* absent.h: sources whose files are not there: what they are, and looking for them until they are.
  *
- * The rule: at the start, and when the configuration is read again, a source whose path does not exist is left out as
- * long as another one is there; the log says so, and it is offered within two seconds after it came. Anything else
- * that is wrong with a source is an error, and so is a missing one for --check-config.
+ * The rule: at the start, and when the configuration is read again, a source whose path does not
+ * exist is left out as long as another one is there; the log says so, and it is offered within two
+ * seconds after it came. Anything else that is wrong with a source is an error, and so is a missing
+ * one for --check-config.
  */
 #ifndef MCPD_ABSENT_H
 #define MCPD_ABSENT_H

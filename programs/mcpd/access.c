@@ -37,7 +37,7 @@ void access_free(access_rules *rules)
     free(rules);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A glob of URIs or of paths: what is no URI begins at the configuration's folder. */
 static int add_place(config *c, globs *to, mcp_str text)
@@ -122,7 +122,7 @@ int access_read(config *c, access_rules **ret)
     return rc;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool is_about(const rule *r, mcp_str principal)
 {

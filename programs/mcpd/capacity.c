@@ -11,8 +11,7 @@ enum {
     DEFAULT_CONNECTIONS = 20000,
     OTHER_FILES = 4096, /* files that are read, folders that are watched, tools */
     MAPPED =
-        1
-        << 20, /* an allocation from this size on is a mapping of its own, which goes when it is freed */
+        1 << 20,     /* from this size on an allocation is a mapping, which goes when it is freed */
     KEPT = 4 << 20,  /* free memory that each thread's heap may keep */
     QUIET_MS = 1000, /* until what was given back to the allocator is given back to the system */
 };

@@ -1,4 +1,5 @@
-/* capacity.h: what mcpd asks of the system for many connections: descriptors; and what it gives back: memory. */
+/* capacity.h: what mcpd asks of the system for many connections: descriptors; and what it gives
+ * back: memory. */
 #ifndef MCPD_CAPACITY_H
 #define MCPD_CAPACITY_H
 
@@ -6,12 +7,13 @@
 
 #include "options.h"
 
-/* Raises the soft limit of open files to what the listeners and the rest may need, as far as the hard limit allows.
- * No further: programs that are started inherit it, and some close every descriptor that they might have. */
+/* Raises the soft limit of open files to what the listeners and the rest may need, as far as the
+ * hard limit allows. No further: programs that are started inherit it, and some close every
+ * descriptor that they might have. */
 void capacity_raise_files(const settings *s);
 
-/* Keeps the C library from holding large blocks for later, as it does by and by: what a burst of large answers took
- * would stay. Where there are threads, before. */
+/* Keeps the C library from holding large blocks for later, as it does by and by: what a burst of
+ * large answers took would stay. Where there are threads, before. */
 void capacity_set_allocator(void);
 
 /* Gives memory back to the system soon after much of it became free. Zero-initialized. */

@@ -63,7 +63,7 @@ int check_locate_http(const config *c, const settings *line, const settings *now
     return check_locate(c, line, name ? name : "http", index, code, error);
 }
 
-/* ---- what belongs together -------------------------------------------------------------------------- */
+/* ---- what belongs together ------------------------------------------------------------------- */
 
 static int needs(const config *c, const settings *line, const char *name, const char *other)
 {

@@ -50,7 +50,7 @@ static mcp_hint told_hint(const tool *t, const char *key)
     return !value ? MCP_HINT_UNSET : mcp_json_bool(value, false) ? MCP_HINT_YES : MCP_HINT_NO;
 }
 
-/* ---- the environment ----------------------------------------------------------------------------- */
+/* ---- the environment ------------------------------------------------------------------------- */
 
 static void set_variable(tool *t, mcp_str name, mcp_str value)
 {
@@ -97,7 +97,7 @@ static void environment(tool *t)
         set_variable(t, key, mcp_json_string(v));
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void schema(tool *t)
 {
@@ -171,7 +171,7 @@ static int add(tool *t, mcp_server *server)
     return rc;
 }
 
-/* ---- whether it could run -------------------------------------------------------------------------- */
+/* ---- whether it could run -------------------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {

@@ -41,7 +41,7 @@ void config_free(config *c)
     free(c);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static int tell_at(const config *c, int code, size_t offset, const char *what)
 {
@@ -72,7 +72,7 @@ int config_wrong(const config *c, int code, const char *pointer, const char *for
     return tell_at(c, code, at, what);
 }
 
-/* ---- against a schema ---------------------------------------------------------------------------- */
+/* ---- against a schema ------------------------------------------------------------------------ */
 
 /* One name of a JSON Pointer after another. */
 static const mcp_json *step(const mcp_json *at, mcp_str name)
@@ -202,7 +202,7 @@ int config_check(const config *c, mcp_str schema, const char *pointer, const mcp
     return check(&(checking){.c = c, .value = value, .pointer = pointer}, schema);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int parse(config *c)
 {
@@ -280,7 +280,7 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
     return finish(c, parse(c), ret);
 }
 
-/* ---- texts and paths ----------------------------------------------------------------------------- */
+/* ---- texts and paths ------------------------------------------------------------------------- */
 
 const char *config_keep(config *c, char *text)
 {
@@ -323,7 +323,7 @@ const char *config_place(config *c, mcp_str path)
     return config_keep(c, text);
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool is_socket(mcp_str text)
 {
@@ -379,7 +379,7 @@ static int fill_option(config *c, const option *o, const mcp_json *value, settin
     }
 }
 
-/* ---- sources ------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static const char *source_path(config *c, const mcp_json *value)
 {

@@ -1,10 +1,11 @@
-/* config_schema.c: the part of the schema that the table of options knows, and JSON as people read it. */
+/* config_schema.c: the part of the schema that the table of options knows, and JSON as people read
+ * it. */
 #define _GNU_SOURCE
 #include "config.h"
 
 #include <stdlib.h>
 
-/* ---- pretty -------------------------------------------------------------------------------------- */
+/* ---- pretty ---------------------------------------------------------------------------------- */
 
 static size_t string_end(mcp_str json, size_t i)
 {
@@ -71,7 +72,7 @@ void config_pretty(FILE *to, mcp_str json)
     fputc('\n', to);
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void put_choices(mcp_json_writer *w, const char *choices)
 {

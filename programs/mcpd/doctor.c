@@ -47,7 +47,7 @@ void doctor_tell(const char *line)
     doctor_find(FINDING_WRONG, "configuration", "%s", line);
 }
 
-/* ---- the machine --------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static unsigned long long number_in(const char *path)
 {
@@ -87,7 +87,7 @@ static void look_at_machine(const settings *now)
                     watches, watches < budget ? " (more: sysctl fs.inotify.max_user_watches)" : "");
 }
 
-/* ---- sources ------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static size_t entries_of(const char *path)
 {
@@ -155,7 +155,7 @@ static void look_at_sources(const settings *now, offer *o)
         doctor_find(FINDING_WRONG, "prompts", "%s: %s", now->prompts, strerror(errno));
 }
 
-/* ---- command tools ------------------------------------------------------------------------------- */
+/* ---- command tools --------------------------------------------------------------------------- */
 
 static void look_at_tool(config *c, const mcp_json *tool)
 {
@@ -178,7 +178,7 @@ static void look_at_tools(const offer *o)
         look_at_tool(o->config, v);
 }
 
-/* ---- HTTP ---------------------------------------------------------------------------------------- */
+/* ---- HTTP ------------------------------------------------------------------------------------ */
 
 static void look_at_file(const char *about, const char *path, bool secret)
 {
@@ -249,7 +249,7 @@ static void look_at_http(const settings *now, offer *o)
     tokens_free(known);
 }
 
-/* ---- the report ---------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void print_findings(void)
 {

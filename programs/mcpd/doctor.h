@@ -1,7 +1,7 @@
 /* doctor.h: a look at a set-up as somebody would who is asked for help (mcpd --doctor).
  *
- * It opens everything that serving would open, once, tries the addresses, and asks the server what a host would see.
- * Nothing is changed, and nobody is served.
+ * It opens everything that serving would open, once, tries the addresses, and asks the server what
+ * a host would see. Nothing is changed, and nobody is served.
  */
 #ifndef MCPD_DOCTOR_H
 #define MCPD_DOCTOR_H

@@ -1,5 +1,5 @@
-/* doctor_offer.c: what hosts would see, asked of the server itself, once for each principal that the configuration
- * knows.
+/* doctor_offer.c: what hosts would see, asked of the server itself, once for each principal that
+ * the configuration knows.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static const mcp_json *ask(asking *a, const char *method, const char *client)
     return mcp_json_get(mcp_json_root(a->answer), "result");
 }
 
-/* ---- one list ------------------------------------------------------------------------------------ */
+/* ---- one list -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *method, *array, *key, *one;
@@ -101,7 +101,7 @@ static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
     mcp_json_end(w);
 }
 
-/* ---- principals ---------------------------------------------------------------------------------- */
+/* ---- principals ------------------------------------------------------------------------------ */
 
 /* Who sees resources, and tools only in a host that is known to show nothing else. */
 static void find_tools(const char *principal, const mcp_json *result)

@@ -81,7 +81,7 @@ static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
     return word != NULL;
 }
 
-/* ---- what the command line cannot say ---------------------------------------------------------------- */
+/* ---- what the command line cannot say -------------------------------------------------------- */
 
 static void put_tokens(mcp_json_writer *w, const mcp_json *tokens)
 {

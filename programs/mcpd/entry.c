@@ -70,7 +70,7 @@ static char *own_path(void)
     return path;
 }
 
-/* ---- what the host is to start ----------------------------------------------------------------------- */
+/* ---- what the host is to start --------------------------------------------------------------- */
 
 /* Takes the text, which free() releases. False: there is none, or no memory. */
 static bool add_word(entry *e, char *word)
@@ -115,9 +115,10 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
     return ok;
 }
 
-/* ---- where the host reaches it ----------------------------------------------------------------------- */
+/* ---- where the host reaches it --------------------------------------------------------------- */
 
-/* An address that a host can name: of a socket that is not a file, with a port that is known before it listens. */
+/* An address that a host can name: of a socket that is not a file, with a port that is known before
+ * it listens. */
 static const char *address_of(const settings *now)
 {
     for (size_t i = 0; i < now->http.count; i++) {
@@ -171,7 +172,7 @@ void entry_clear(entry *e)
     *e = (entry){0};
 }
 
-/* ---- as JSON --------------------------------------------------------------------------------------------- */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 static void put_words(mcp_json_writer *w, const entry *e, size_t from)
 {
@@ -227,7 +228,7 @@ static void put_file(mcp_json_writer *w, const entry *e)
     mcp_json_end(w);
 }
 
-/* ---- as TOML ---------------------------------------------------------------------------------------------- */
+/* ---- as TOML --------------------------------------------------------------------------------- */
 
 /* Whether a key needs no quotes. */
 static bool is_bare(const char *key)
@@ -302,7 +303,7 @@ char *entry_text(const entry *e)
     return NULL;
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 void entry_say_rest(const entry *e)
 {

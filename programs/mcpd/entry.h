@@ -15,14 +15,14 @@ typedef struct entry {
     bool tokens; /* it is reached with a token only */
 } entry;
 
-/* What the host of that name, which has to be one of the table, is to start, or over HTTP to reach; `tokens`: only
- * with one. False after saying why not. */
+/* What the host of that name, which has to be one of the table, is to start, or over HTTP to reach;
+ * `tokens`: only with one. False after saying why not. */
 bool entry_make(const char *name, const settings *line, const settings *now, bool tokens,
                 modules *m, entry *ret);
 void entry_clear(entry *e);
 
-/* A whole file that has the entry alone: JSON with one member or element in each line, or TOML. NULL after saying why;
- * free() it. */
+/* A whole file that has the entry alone: JSON with one member or element in each line, or TOML.
+ * NULL after saying why; free() it. */
 char *entry_text(const entry *e);
 
 /* The entry to stdout, where it belongs to stderr. 0, or 1 after saying what is wrong. */

@@ -1,5 +1,5 @@
-/* glob.c: see glob.h. Matching goes through the text once, with the set of all places in the pattern where it may
- * be by then.
+/* glob.c: see glob.h. Matching goes through the text once, with the set of all places in the
+ * pattern where it may be by then.
  */
 #define _GNU_SOURCE
 #include "glob.h"
@@ -11,7 +11,7 @@
 
 enum { LONGEST = 1024 };
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Takes the text over. */
 static int add(globs *list, char *text)
@@ -66,7 +66,8 @@ bool glob_is_place(mcp_str text)
     return true;
 }
 
-/* The folder before the first * with its links followed, and the rest; as it is where nothing is there. */
+/* The folder before the first * with its links followed, and the rest; as it is where nothing is
+ * there. */
 static char *follow_links(const char *path)
 {
     size_t fixed = strcspn(path, "*");
@@ -122,7 +123,7 @@ void globs_clear(globs *list)
     *list = (globs){0};
 }
 
-/* ---- matching ------------------------------------------------------------------------------------ */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* From `at`, also everywhere that stars may stand for nothing. */
 static void arrive(const char *pattern, bool *set, size_t at)

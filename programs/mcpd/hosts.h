@@ -1,4 +1,5 @@
-/* hosts.h: the hosts that mcpd knows: what an entry for it looks like in a host's configuration, and where that lies. */
+/* hosts.h: the hosts that mcpd knows: what an entry for it looks like in a host's configuration,
+ * and where that lies. */
 #ifndef MCPD_HOSTS_H
 #define MCPD_HOSTS_H
 
@@ -37,8 +38,8 @@ typedef struct known_host {
 const known_host *host_find(const char *name);
 const known_host *host_at(size_t i);
 
-/* Where the file is for this user, or usually for a text ("~/.cursor/mcp.json"). NULL: nowhere, or no memory.
- * free() it. */
+/* Where the file is for this user, or usually for a text ("~/.cursor/mcp.json"). NULL: nowhere, or
+ * no memory. free() it. */
 char *host_file(const known_host *h);
 char *host_usual_file(const known_host *h);
 

@@ -1,7 +1,7 @@
 /* http.c: mcpd's listeners: options to mcp_listen_options, and what a person is told.
  *
- * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address; the memory for what
- * clients send and do not read is one budget for all of them.
+ * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address; the
+ * memory for what clients send and do not read is one budget for all of them.
  */
 #define _GNU_SOURCE
 #include "http.h"
@@ -105,7 +105,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
                            ret, error);
 }
 
-/* What is told as soon as the loop runs: by then a signal ends it well, so whoever waits for the line may send one. */
+/* What is told as soon as the loop runs: by then a signal ends it well, so whoever waits for the
+ * line may send one. */
 typedef struct news {
     const settings *s;
     const listeners *at;

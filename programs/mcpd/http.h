@@ -22,8 +22,8 @@ void http_revoke(void *listeners, const char *principal);
 void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
- * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may come is asked of
- * *known at every request (NULL from the start: everybody may). */
+ * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may
+ * come is asked of *known at every request (NULL from the start: everybody may). */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. As mcp_loop_listen(). */

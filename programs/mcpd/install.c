@@ -1,9 +1,9 @@
 /* install.c: puts an entry into a host's configuration file.
  *
- * The file is not written anew from what it was read as: the entry is put in as text, so that comments, order and
- * layout of everything else stay. What it becomes is read again before it is written, and a file that cannot be
- * edited so is left alone. Where the file lies is a descriptor of its folder from first to last, and a symbolic link
- * in its place is not followed.
+ * The file is not written anew from what it was read as: the entry is put in as text, so that
+ * comments, order and layout of everything else stay. What it becomes is read again before it is
+ * written, and a file that cannot be edited so is left alone. Where the file lies is a descriptor
+ * of its folder from first to last, and a symbolic link in its place is not followed.
  */
 #define _GNU_SOURCE
 #include "install.h"
@@ -44,7 +44,7 @@ static void explain(edit *d, const char *format, ...)
 }
 #define REFUSE(d, ...) (explain(d, __VA_ARGS__), false)
 
-/* ---- opening ------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* A host may be there and its folder of settings not yet: one folder is made, of the user alone. */
 static bool open_folder(edit *d)
@@ -86,7 +86,7 @@ static bool load(edit *d)
     return ok;
 }
 
-/* ---- the change ---------------------------------------------------------------------------------------- */
+/* ---- the change ------------------------------------------------------------------------------ */
 
 /* Lines `from` to `to` of a text, from 0, with a newline before each. free() it. */
 static char *lines_of(const char *text, size_t from, size_t to)
@@ -187,7 +187,8 @@ static bool change_json(edit *d, const char *whole)
 /* What a line of TOML has to do with the table that is to be put in. */
 typedef enum kinship { UNRELATED, THE_SAME, UNCLEAR } kinship;
 
-/* Lines that only look alike are unclear: strings of several lines and odd spellings are not looked into. */
+/* Lines that only look alike are unclear: strings of several lines and odd spellings are not looked
+ * into. */
 static kinship compare_line(const edit *d, const char *line, const char *table, size_t len)
 {
     const char *key = d->entry->host->key;
@@ -279,7 +280,7 @@ static bool plan(edit *d, const char *whole)
     return ok && check(d, whole);
 }
 
-/* ---- showing and asking ----------------------------------------------------------------------------------- */
+/* ---- showing and asking ---------------------------------------------------------------------- */
 
 static void show_lines(const char *mark, mcp_str text)
 {
@@ -318,7 +319,7 @@ static bool ask(void)
     return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *text, size_t len)
 {
@@ -400,7 +401,7 @@ static bool replace(edit *d)
     return ok;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int put_in(edit *d, bool yes)
 {

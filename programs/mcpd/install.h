@@ -4,8 +4,9 @@
 
 #include "entry.h"
 
-/* Shows the change and asks, unless `yes`; `file`: not the host's usual one. Keeps what is in the file, and a copy of
- * what it was beside it. 0; 1 after saying why not and printing what to put there by hand; 2: nobody can be asked. */
+/* Shows the change and asks, unless `yes`; `file`: not the host's usual one. Keeps what is in the
+ * file, and a copy of what it was beside it. 0; 1 after saying why not and printing what to put
+ * there by hand; 2: nobody can be asked. */
 int install_entry(const entry *e, const char *file, bool yes);
 
 #endif

@@ -1,5 +1,5 @@
-/* list.c: mcpd --list-modules. Every module that is found is loaded, which says whether it can be; what is
- * said of its options is the schema that they are checked with.
+/* list.c: mcpd --list-modules. Every module that is found is loaded, which says whether it can be;
+ * what is said of its options is the schema that they are checked with.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { COLUMN = 25, MOST = 64 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 typedef struct names {
     char items[MOST][40];
@@ -64,7 +64,7 @@ static void collect(const modules *m, names *n)
     qsort(n->items, n->count, sizeof(n->items[0]), compare);
 }
 
-/* ---- what is said of one ---------------------------------------------------------------------------- */
+/* ---- what is said of one --------------------------------------------------------------------- */
 
 /* How it is written behind the source; NULL: it cannot be. */
 static const char *value_of(const mcp_json *schema)

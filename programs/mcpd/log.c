@@ -1,8 +1,8 @@
 /* log.c: lines on stderr, where hosts and service managers collect what servers have to say.
  *
- * Control characters, which a file name or a request's path may contain, never reach a terminal. What
- * may surprise: a line that stderr does not take at once is lost, and counted; nobody who stops reading
- * the log stops the server. The globals are the program's, and all of its logging.
+ * Control characters, which a file name or a request's path may contain, never reach a terminal.
+ * What may surprise: a line that stderr does not take at once is lost, and counted; nobody who
+ * stops reading the log stops the server. The globals are the program's, and all of its logging.
  */
 #define _GNU_SOURCE
 #include "log.h"
@@ -38,7 +38,7 @@ void log_configure(const settings *s)
     with_requests = least_level <= 1 || (s->log_format && least_level < 4);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* A pipe that is writable takes PIPE_BUF bytes without blocking. */
 static bool try_write(const char *line, size_t len)
@@ -84,7 +84,8 @@ static void put_time(char to[32])
     snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Adds a text, in which everything but ASCII that can be shown becomes '?': it came from outside. */
+/* Adds a text, in which everything but ASCII that can be shown becomes '?': it came from
+ * outside. */
 static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
 {
     char clean[512];
@@ -168,7 +169,7 @@ void log_notice(const char *line)
     say("info", "", line);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* A probe that went well, every few seconds: for those who look for it. */
 static bool is_probe(const mcp_http_record *r)
@@ -206,7 +207,8 @@ static void request_as_json(const mcp_http_record *r)
     end_json(w);
 }
 
-/* time peer principal method path rpc-method status code duration in out traceparent client name; - is nothing */
+/* time peer principal method path rpc-method status code duration in out traceparent client name; -
+ * is nothing */
 static void request_as_text(const mcp_http_record *r)
 {
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,

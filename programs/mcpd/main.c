@@ -1,10 +1,10 @@
 /* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout, or
  * over HTTP.
  *
- * Puts the pieces together and stops: the command line (options.c) and the configuration file (config.c), what is
- * offered (offer.c), the runners of libmcp-io (HTTP's options are http.c's business). It uses nothing that another
- * program could not. Nothing is read, watched or started before a peer asks for it, so that a host sees
- * the first answer in a few milliseconds.
+ * Puts the pieces together and stops: the command line (options.c) and the configuration file
+ * (config.c), what is offered (offer.c), the runners of libmcp-io (HTTP's options are http.c's
+ * business). It uses nothing that another program could not. Nothing is read, watched or started
+ * before a peer asks for it, so that a host sees the first answer in a few milliseconds.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static void greet(const settings *s)
     free(what);
 }
 
-/* A read that hangs (a file system whose server is gone) must not keep us from ending; and its thread
- * must find what it uses for as long as it runs. */
+/* A read that hangs (a file system whose server is gone) must not keep us from ending; and its
+ * thread must find what it uses for as long as it runs. */
 static void finish_work(mcp_loop *loop, int rc)
 {
     enum { MOST_MS = 2000 };
@@ -92,7 +92,7 @@ static void finish_work(mcp_loop *loop, int rc)
     _exit(1);
 }
 
-/* ---- the program --------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* Everything that belongs to one run. */
 typedef struct program {

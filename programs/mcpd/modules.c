@@ -1,7 +1,7 @@
 /* modules.c: see modules.h.
  *
- * The folder of modules is looked for from where this program lies, so that an installed tree can be moved
- * and a build tree works as it is; then where it was to be installed.
+ * The folder of modules is looked for from where this program lies, so that an installed tree can
+ * be moved and a build tree works as it is; then where it was to be installed.
  */
 #define _GNU_SOURCE
 #include "modules.h"
@@ -96,7 +96,7 @@ void modules_free(modules *m)
     free(m);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int keep(modules *m, const mcp_module *module, mcp_error *error)
 {
@@ -179,7 +179,7 @@ int modules_load(modules *m, const char *path, mcp_error *error)
     return rc;
 }
 
-/* ---- looking for it ------------------------------------------------------------------------------- */
+/* ---- looking for it -------------------------------------------------------------------------- */
 
 bool modules_folder(bool installed, char *to, size_t room)
 {
@@ -273,7 +273,7 @@ int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *er
     return rc;
 }
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int check_schema(const mcp_module *module, const mcp_json *options, mcp_error *error)
 {

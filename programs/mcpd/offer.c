@@ -1,4 +1,5 @@
-/* offer.c: sources, tools, rules and annotations, put into a server as one build (mcp_server_rebuild()). */
+/* offer.c: sources, tools, rules and annotations, put into a server as one build
+ * (mcp_server_rebuild()). */
 #define _GNU_SOURCE
 #include "offer.h"
 
@@ -11,7 +12,7 @@
 #include "log.h"
 #include "sources.h"
 
-/* ---- tools ---------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static void look_again(offer *o, mcp_server *server);
 
@@ -21,7 +22,7 @@ static bool offered(const mcp_request *req, void *user)
     return o->now->resource_tools || mcp_bridge_tools_only(req, NULL);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* The resources as tools: for everybody, or for clients that show tools alone. */
 static int add_tools(offer *o, mcp_server *server, mcp_error *error)
@@ -57,7 +58,7 @@ static void annotate(mcp_server *server, notes *n)
     mcp_server_set_resource_hook(server, n ? notes_apply : NULL, n);
 }
 
-/* ---- instructions --------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 typedef struct reader {
     const offer *o;
@@ -92,7 +93,7 @@ static void instruct(mcp_server *server, offer *o)
     free(made);
 }
 
-/* ---- sources that are not there yet ---------------------------------------------------------------- */
+/* ---- sources that are not there yet ---------------------------------------------------------- */
 
 static void stop_looking(offer *o)
 {

@@ -1,4 +1,5 @@
-/* offer.h: what mcpd offers, made of settings: at the start, and anew when the configuration is read again. */
+/* offer.h: what mcpd offers, made of settings: at the start, and anew when the configuration is
+ * read again. */
 #ifndef MCPD_OFFER_H
 #define MCPD_OFFER_H
 
@@ -31,18 +32,19 @@ typedef struct offer {
 } offer;
 
 /* A source that is not there yet is looked for on the server's host until it is (absent.h). */
-/* Offers all of it, instead of what it offered before. On failure everything stays as it was, and what is wrong was
- * told or stands in *error. */
+/* Offers all of it, instead of what it offered before. On failure everything stays as it was, and
+ * what is wrong was told or stands in *error. */
 int offer_make(offer *o, mcp_server *server, mcp_error *error);
 /* Before the server goes. */
 void offer_leave(offer *o);
 void offer_clear(offer *o);
 
-/* Whether a source of a module works now: MCP_OK, also where the module cannot tell; else error->text says why not. */
+/* Whether a source of a module works now: MCP_OK, also where the module cannot tell; else
+ * error->text says why not. */
 int offer_try(offer *o, const source *s, mcp_error *error);
 
-/* What the module is to open: a relative path of a configuration file begins at its folder. NULL: no memory; free()
- * it. */
+/* What the module is to open: a relative path of a configuration file begins at its folder. NULL:
+ * no memory; free() it. */
 char *offer_place(const mcp_module *module, const char *what, const char *base);
 
 #endif

@@ -1,6 +1,6 @@
-/* options.h: the options of mcpd as one table, from which the command line's parsing, --help, the man page and
- * most of the configuration file's schema are made. What an option means is main.c's business; nothing
- * here looks at the file system.
+/* options.h: the options of mcpd as one table, from which the command line's parsing, --help, the
+ * man page and most of the configuration file's schema are made. What an option means is main.c's
+ * business; nothing here looks at the file system.
  */
 #ifndef MCPD_OPTIONS_H
 #define MCPD_OPTIONS_H
@@ -56,7 +56,8 @@ typedef struct settings {
     texts kept;      /* options as they came, for the configuration of a host */
 } settings;
 
-/* What an option of the libraries is called here, "--max-body" for "max_body"; NULL: it has none. */
+/* What an option of the libraries is called here, "--max-body" for "max_body"; NULL: it has
+ * none. */
 const char *options_of_member(const char *member, void *user);
 
 /* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
@@ -64,11 +65,12 @@ int options_parse(int argc, char **argv, settings *ret);
 void options_clear(settings *s);
 
 const option *options_table(size_t *count);
-/* Puts what the command line says over what a configuration file says: lists and the sources replace the file's.
- * False: no memory. */
+/* Puts what the command line says over what a configuration file says: lists and the sources
+ * replace the file's. False: no memory. */
 bool options_over(settings *file, const settings *line);
 
-/* What is served, for a line to a person: the first source, or the folder of prompts. NULL: nothing. */
+/* What is served, for a line to a person: the first source, or the folder of prompts. NULL:
+ * nothing. */
 const char *options_what(const settings *s);
 
 void options_usage(FILE *to);

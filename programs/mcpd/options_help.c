@@ -1,5 +1,5 @@
-/* options_help.c: --help, the completion scripts and the manual page (mcpd --help-man > man/mcpd.1), made of the table of
- * options and the texts here.
+/* options_help.c: --help, the completion scripts and the manual page (mcpd --help-man >
+ * man/mcpd.1), made of the table of options and the texts here.
  */
 #include <common/completion.h>
 #include <common/help.h>

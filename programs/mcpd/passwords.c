@@ -1,7 +1,7 @@
 /* passwords.c: connection strings without their passwords, for whatever is printed or told.
  *
- * Written for what people type rather than for what is right: the rest of a password that should have been in quotes,
- * or encoded, is taken out too.
+ * Written for what people type rather than for what is right: the rest of a password that should
+ * have been in quotes, or encoded, is taken out too.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -9,7 +9,8 @@
 
 #include "modules.h"
 
-/* The end of the words that are no "key = value": the rest of a password that should have been in quotes. */
+/* The end of the words that are no "key = value": the rest of a password that should have been in
+ * quotes. */
 static char *stray_words(char *p)
 {
     for (;;) {
@@ -39,8 +40,8 @@ static char *find_password(char *from, char **end)
     return word;
 }
 
-/* Neither as one of many words nor in a URI, "//user:password@host": to the last "@", whatever should have been
- * encoded before it. */
+/* Neither as one of many words nor in a URI, "//user:password@host": to the last "@", whatever
+ * should have been encoded before it. */
 void modules_remove_passwords(char *text)
 {
     char *end;

@@ -1,6 +1,6 @@
-/* paths.c: where the paths of a module's source lie: the source itself, and those options of which the module's schema
- * says that they are paths ("format": "path"). A configuration file's are of its folder, and a host's entry, which is
- * started anywhere, has absolute ones.
+/* paths.c: where the paths of a module's source lie: the source itself, and those options of which
+ * the module's schema says that they are paths ("format": "path"). A configuration file's are of
+ * its folder, and a host's entry, which is started anywhere, has absolute ones.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool is_path(const mcp_json_doc *schema, mcp_str key)
     return mcp_str_eq(format, MCP_STR("path"));
 }
 
-/* ---- as JSON ------------------------------------------------------------------------------------------ */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 /* False: no memory, or the present folder is nowhere. */
 static bool put_placed(mcp_json_writer *w, mcp_str path, const char *base)
@@ -77,7 +77,7 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
     return ok;
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 /* A value as it stands behind NAME=. */
 static void put_value(FILE *to, const char *text)

@@ -1,5 +1,5 @@
-/* principals.c: whether somebody is called as the access rules say. A rule about nobody does nothing, and one that was to deny
- * something to "guest" then leaves it open.
+/* principals.c: whether somebody is called as the access rules say. A rule about nobody does
+ * nothing, and one that was to deny something to "guest" then leaves it open.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* reload.c: SIGHUP by a descriptor (signalfd), so that it comes between two events of the loop and never in the
- * middle of anything; and what it does.
+/* reload.c: SIGHUP by a descriptor (signalfd), so that it comes between two events of the loop and
+ * never in the middle of anything; and what it does.
  */
 #define _GNU_SOURCE
 #include "reload.h"
@@ -38,7 +38,7 @@ void reload_hold(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* ---- one reading --------------------------------------------------------------------------------- */
+/* ---- one reading ----------------------------------------------------------------------------- */
 
 static void reading_free(reading *r)
 {
@@ -70,7 +70,7 @@ static reading *read_again(const settings *line)
     return NULL;
 }
 
-/* ---- what needs a restart ------------------------------------------------------------------------- */
+/* ---- what needs a restart -------------------------------------------------------------------- */
 
 static bool same_texts(const texts *a, const texts *b)
 {
@@ -120,7 +120,7 @@ static void mention_restart(const settings *start, const settings *now)
     }
 }
 
-/* ---- the change ----------------------------------------------------------------------------------- */
+/* ---- the change ------------------------------------------------------------------------------ */
 
 static int fail(const mcp_error *error, int rc)
 {
@@ -150,7 +150,8 @@ static int change(reload *r, reading *next)
     int rc = change_tokens(r, next, &known);
     if (rc != MCP_OK)
         return rc;
-    /* Told, and not refused: else a token that is taken away stays good as long as a rule names it. */
+    /* Told, and not refused: else a token that is taken away stays good as long as a rule names
+     * it. */
     (void)principals_check(next->config, known);
     o->config = next->config;
     o->now = &next->now;
@@ -194,7 +195,7 @@ static void again(reload *r)
         log_notice("the tokens were read again");
 }
 
-/* ---- the signal ----------------------------------------------------------------------------------- */
+/* ---- the signal ------------------------------------------------------------------------------ */
 
 static void on_readable(void *arg)
 {

@@ -1,8 +1,9 @@
-/* reload.h: SIGHUP reads the configuration file again, and over HTTP tokens and certificates, also without one.
+/* reload.h: SIGHUP reads the configuration file again, and over HTTP tokens and certificates, also
+ * without one.
  *
- * A file that is wrong changes nothing, and the log says what is wrong with it. What is offered, who may see it and
- * the tokens change at once; what the server was started with (addresses, limits, its name) needs a restart, and the
- * log says so.
+ * A file that is wrong changes nothing, and the log says what is wrong with it. What is offered,
+ * who may see it and the tokens change at once; what the server was started with (addresses,
+ * limits, its name) needs a restart, and the log says so.
  */
 #ifndef MCPD_RELOAD_H
 #define MCPD_RELOAD_H
@@ -27,8 +28,8 @@ typedef struct reload_context {
     const mcp_host *host;
 } reload_context;
 
-/* From now on SIGHUP waits to be asked for. To be called before there are threads; who starts a program lets it
- * have the signal again. */
+/* From now on SIGHUP waits to be asked for. To be called before there are threads; who starts a
+ * program lets it have the signal again. */
 void reload_hold(void);
 
 /* MCP_OK, MCP_ENOMEM, MCP_EIO. */

@@ -1,4 +1,5 @@
-/* settings.c: what the options come to: of the command line, and with the configuration file's under it. */
+/* settings.c: what the options come to: of the command line, and with the configuration file's
+ * under it. */
 #include <stdlib.h>
 
 #include <common/text.h>

@@ -1,5 +1,5 @@
-/* sources.c: what the sources of the settings become in a server. Those whose files are not there are left out, as
- * absent.h says.
+/* sources.c: what the sources of the settings become in a server. Those whose files are not there
+ * are left out, as absent.h says.
  */
 #define _GNU_SOURCE
 #include "sources.h"
@@ -40,7 +40,7 @@ static int mount_files(offer *o, mcp_server *server, const texts *files, mcp_err
     return rc;
 }
 
-/* ---- modules ------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 char *offer_place(const mcp_module *module, const char *what, const char *base)
 {
@@ -83,7 +83,8 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp
     return rc;
 }
 
-/* What the module's schema says about the options stands where they are, in the configuration file. */
+/* What the module's schema says about the options stands where they are, in the configuration
+ * file. */
 static int check_options(const offer *o, const source *s, const mcp_module *module)
 {
     char pointer[64];
@@ -119,7 +120,7 @@ int offer_try(offer *o, const source *s, mcp_error *error)
     return mount_module(o, s, NULL, error);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Says where in the configuration file the source stands that cannot be had. */
 static int locate(const offer *o, const source *s, int rc, mcp_error *error)

@@ -4,7 +4,8 @@
 
 #include "offer.h"
 
-/* Those that are there; o->coming has the others. MCP_OK; a negative code after telling, or with *error. */
+/* Those that are there; o->coming has the others. MCP_OK; a negative code after telling, or with
+ * *error. */
 int sources_mount(offer *o, mcp_server *server, mcp_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* tokens.c: static bearer tokens (RFC 6750) out of a file.
  *
- * What may surprise: each token lies in a slot of the same size, padded with zeros, and a token that
- * comes is compared with all of every slot, so that time tells nothing about how much of it was right.
- * A token without a principal is a principal of its own, called after the token itself by a part of its SHA-256: so it stays
- * who it is, whatever is done to the other lines.
+ * What may surprise: each token lies in a slot of the same size, padded with zeros, and a token
+ * that comes is compared with all of every slot, so that time tells nothing about how much of it
+ * was right. A token without a principal is a principal of its own, called after the token itself
+ * by a part of its SHA-256: so it stays who it is, whatever is done to the other lines.
  */
 #define _GNU_SOURCE
 #include "tokens.h"
@@ -34,7 +34,7 @@ struct tokens {
 static const char token_chars[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
 
-/* ---- the file ------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* A file that is being read. */
 typedef struct reader {
@@ -220,7 +220,7 @@ void tokens_free(tokens *t)
     free(t);
 }
 
-/* ---- checking ------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static unsigned difference(const unsigned char *a, const unsigned char *b)
 {

@@ -11,25 +11,30 @@
 
 typedef struct tokens tokens;
 
-/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. A token alone has the principal
- * "token:" and the first twelve digits of its SHA-256. MCP_EINVAL: error says what is wrong with it; MCP_ENOMEM. */
+/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. A token alone
+ * has the principal "token:" and the first twelve digits of its SHA-256. MCP_EINVAL: error says
+ * what is wrong with it; MCP_ENOMEM. */
 int tokens_read(const char *path, tokens **ret, mcp_error *error);
-/* Those of a file (NULL: none) and of a configuration's "tokens"; *ret is NULL where there are none at all. */
+/* Those of a file (NULL: none) and of a configuration's "tokens"; *ret is NULL where there are none
+ * at all. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
-/* Calls gone() with the principal of each token of `before` that is not in `now`, or is somebody else's there. */
+/* Calls gone() with the principal of each token of `before` that is not in `now`, or is somebody
+ * else's there. */
 void tokens_gone(const tokens *before, const tokens *now,
                  void (*gone)(void *user, const char *principal), void *user);
 void tokens_free(tokens *t);
 
-/* The principal of each token, one after the other; several tokens may have one. NULL at the end; `t` may be NULL. */
+/* The principal of each token, one after the other; several tokens may have one. NULL at the end;
+ * `t` may be NULL. */
 const char *tokens_principal(const tokens *t, size_t i);
 
-/* Who it is by the value of an Authorization header. MCP_OK with the principal, MCP_EACCESS. How long it
- * takes does not depend on how much of a token is right. */
+/* Who it is by the value of an Authorization header. MCP_OK with the principal, MCP_EACCESS. How
+ * long it takes does not depend on how much of a token is right. */
 int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room);
 
-/* principals.c: whether everybody whom the access rules name is there: one of the tokens (`known` may be NULL), "stdio" or
- * "anonymous". MCP_OK; a negative code after telling who is not, and where. */
+/* principals.c: whether everybody whom the access rules name is there: one of the tokens (`known`
+ * may be NULL), "stdio" or "anonymous". MCP_OK; a negative code after telling who is not, and
+ * where. */
 int principals_check(config *c, const tokens *known);
 
 #endif

@@ -1,7 +1,8 @@
 /* words.c: sources as the command line has them, "NAME:REST?option=value", see modules.h.
  *
- * What may surprise: the last "?" that a word and "=" follow begins the options, so that a path with a question mark
- * needs no encoding; and a connection string that is a URI keeps what is none of our options as its own query.
+ * What may surprise: the last "?" that a word and "=" follow begins the options, so that a path
+ * with a question mark needs no encoding; and a connection string that is a URI keeps what is none
+ * of our options as its own query.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -77,7 +78,8 @@ static bool is_known(const mcp_json *schema, mcp_str key)
            mcp_json_get_str(mcp_json_get(schema, "properties"), key) != NULL;
 }
 
-/* A connection string may be a URI with a query of its own: "postgres://db/shop?sslmode=require&name=x". */
+/* A connection string may be a URI with a query of its own:
+ * "postgres://db/shop?sslmode=require&name=x". */
 static bool has_own_query(const modules_word *word)
 {
     return !word->module->source_is_path && strncmp(word->source, "//", 2) == 0;

@@ -1,5 +1,5 @@
-/* arguments.c: what list_resources, find_resources and search_resources are called with. The schemas have seen to the
- * types; what they cannot say is said here.
+/* arguments.c: what list_resources, find_resources and search_resources are called with. The
+ * schemas have seen to the types; what they cannot say is said here.
  */
 #define _GNU_SOURCE
 #include "pieces.h"
@@ -26,7 +26,7 @@ static size_t characters(mcp_str text)
 
 static const char *const names[] = {"list_resources", "find_resources", "search_resources"};
 
-/* ---- one by one ---------------------------------------------------------------------------------- */
+/* ---- one by one ------------------------------------------------------------------------------ */
 
 static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t usual,
                        size_t *ret, bool *told)
@@ -84,7 +84,7 @@ static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
     return *told ? refuse_cursor(w, names[w->tool]) : MCP_OK;
 }
 
-/* ---- of each tool -------------------------------------------------------------------------------- */
+/* ---- of each tool ---------------------------------------------------------------------------- */
 
 static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
 {

@@ -1,9 +1,11 @@
-/* bridge.h: the resources of a server once more, as four read-only tools, for hosts that show a model tools alone:
- * list_resources, find_resources (by name), search_resources (by content), read_resource.
+/* bridge.h: the resources of a server once more, as four read-only tools, for hosts that show a
+ * model tools alone: list_resources, find_resources (by name), search_resources (by content),
+ * read_resource.
  *
- * They cover every source and every template of the server, whoever offers them, because they go through its own front
- * door with the caller's principal (door.h): what a tool shows is what this caller could list and read itself. A provider
- * that knows a better way through its own resources than lists and reads takes part with a search_source (search.h).
+ * They cover every source and every template of the server, whoever offers them, because they go
+ * through its own front door with the caller's principal (door.h): what a tool shows is what this
+ * caller could list and read itself. A provider that knows a better way through its own resources
+ * than lists and reads takes part with a search_source (search.h).
  */
 #ifndef MCP_BRIDGE_H
 #define MCP_BRIDGE_H
@@ -31,13 +33,13 @@ int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_br
 /* Before its server. Calls that are under way end. NULL is allowed. */
 void mcp_bridge_free(mcp_bridge *bridge);
 
-/* Adds the tools to the server, within a mcp_server_rebuild() or once. The sources are copied; what they point to has to
- * live as long as the build. As mcp_server_add_tool(). */
+/* Adds the tools to the server, within a mcp_server_rebuild() or once. The sources are copied; what
+ * they point to has to live as long as the build. As mcp_server_add_tool(). */
 int mcp_bridge_add_tools(mcp_bridge *bridge, const search_source *sources, size_t n,
                          mcp_error *error);
 
-/* Whether the client of the request is known to show tools alone to its model, by the name that it gives: an `offered`
- * for mcp_bridge_options. */
+/* Whether the client of the request is known to show tools alone to its model, by the name that it
+ * gives: an `offered` for mcp_bridge_options. */
 bool mcp_bridge_tools_only(const mcp_request *req, void *user);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* near.c: see tools.h. Names are near when they differ by case alone, by a few letters, or when one is part of the other. */
+/* near.c: see tools.h. Names are near when they differ by case alone, by a few letters, or when one
+ * is part of the other. */
 #define _GNU_SOURCE
 #include "tools.h"
 

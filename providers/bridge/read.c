@@ -1,7 +1,8 @@
-/* read.c: read_resource: resources/read by the front door, and its contents in the form of a tool's result.
+/* read.c: read_resource: resources/read by the front door, and its contents in the form of a tool's
+ * result.
  *
- * Text is text, whatever its MIME type, because a model reads it and hosts refuse types that they do not know; pictures
- * and sounds are what they are, and everything else is an embedded resource.
+ * Text is text, whatever its MIME type, because a model reads it and hosts refuse types that they
+ * do not know; pictures and sounds are what they are, and everything else is an embedded resource.
  */
 #define _GNU_SOURCE
 #include "tools.h"
@@ -26,7 +27,7 @@ typedef struct reading {
     bridge_near near;
 } reading;
 
-/* ---- contents ------------------------------------------------------------------------------------ */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static bool is_kind(mcp_str type, const char *kind)
 {
@@ -94,7 +95,7 @@ static int put_contents(reading *r)
     return rc;
 }
 
-/* ---- what goes wrong ----------------------------------------------------------------------------- */
+/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 static int put_error(const reading *r)
 {
@@ -152,7 +153,7 @@ static int try_list(reading *r)
     return rc;
 }
 
-/* ---- what is asked for --------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void put_uri(mcp_json_writer *w, const void *user)
 {
@@ -185,7 +186,7 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
     return to;
 }
 
-/* ---- step by step -------------------------------------------------------------------------------- */
+/* ---- step by step ---------------------------------------------------------------------------- */
 
 static void later(void *user);
 
@@ -212,7 +213,8 @@ static int ask(reading *r, step what)
     return common_door_ask(r->all->bridge->door, &r->ask);
 }
 
-/* Looks for something like it. MCP_OK: the next answer is there; MCP_PENDING; MCP_ENOTFOUND: that was all. */
+/* Looks for something like it. MCP_OK: the next answer is there; MCP_PENDING; MCP_ENOTFOUND: that
+ * was all. */
 static int look_around(reading *r)
 {
     int rc = MCP_OK;

@@ -1,5 +1,5 @@
-/* reply.c: what list_resources, find_resources and search_resources answer: text for a model, and the same as structured
- * content for a program.
+/* reply.c: what list_resources, find_resources and search_resources answer: text for a model, and
+ * the same as structured content for a program.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *name_of(const bridge_way *w)
     return names[w->tool];
 }
 
-/* ---- templates ----------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static int name(common_buffer *to, const char *before, mcp_str uri)
 {
@@ -35,7 +35,8 @@ static int name(common_buffer *to, const char *before, mcp_str uri)
     return rc == MCP_OK ? put_str(to, uri) : rc;
 }
 
-/* Of those that were not searched the URI is enough. Some search by themselves, in what is not listed. */
+/* Of those that were not searched the URI is enough. Some search by themselves, in what is not
+ * listed. */
 static int name_template(bridge_way *w, mcp_str uri)
 {
     enum { MOST = 8 };
@@ -92,7 +93,7 @@ int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
     return put_line(w, tmpl);
 }
 
-/* ---- the end of the text ------------------------------------------------------------------------- */
+/* ---- the end of the text --------------------------------------------------------------------- */
 
 static int put_summary(bridge_way *w)
 {
@@ -135,7 +136,7 @@ static int put_more(bridge_way *w)
     return rc == MCP_OK ? put(to, "\n") : rc;
 }
 
-/* ---- the structured content ---------------------------------------------------------------------- */
+/* ---- the structured content ------------------------------------------------------------------ */
 
 static int end_json(bridge_way *w, mcp_str *ret)
 {
@@ -174,7 +175,7 @@ static int put_links(bridge_way *w)
     return rc;
 }
 
-/* ---- the reply ----------------------------------------------------------------------------------- */
+/* ---- the reply ------------------------------------------------------------------------------- */
 
 static int reply(bridge_way *w)
 {

@@ -1,11 +1,11 @@
 /* tools.c: the four tools as they are declared.
  *
- * Their schemas are of the kind that every model service takes: one type for each value, "items" for each array, a type
- * beside each enum, no alternatives, nothing else allowed.
+ * Their schemas are of the kind that every model service takes: one type for each value, "items"
+ * for each array, a type beside each enum, no alternatives, nothing else allowed.
  */
 #include "tools.h"
 
-/* ---- schemas ------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 #define TEXT(name, about)   "\"" name "\":{\"type\":\"string\",\"description\":\"" about "\"}"
 #define NUMBER(name, about) "\"" name "\":{\"type\":\"integer\",\"description\":\"" about "\"}"
@@ -113,7 +113,7 @@ static const char read_input[] = OBJECT("\"uri\"",
     BOUNDED("limit", "1", "10000", "Of a folder: entries at the most"));
 /* clang-format on */
 
-/* ---- registration -------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static bool offered(const mcp_request *req, void *user)
 {
@@ -193,7 +193,7 @@ int mcp_bridge_add_tools(mcp_bridge *b, const search_source *sources, size_t n, 
     return rc;
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_bridge **ret,
                    mcp_error *error)

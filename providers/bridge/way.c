@@ -32,9 +32,10 @@ static mcp_str member(const mcp_json *object, const char *key)
     return mcp_json_string(mcp_json_get(object, key));
 }
 
-/* ---- where to go on ------------------------------------------------------------------------------ */
+/* ---- where to go on -------------------------------------------------------------------------- */
 
-/* "WHICH:POSITION". Which: a source by its number, the number of sources for the lists, "t" for templates. */
+/* "WHICH:POSITION". Which: a source by its number, the number of sources for the lists, "t" for
+ * templates. */
 static int stop_at(bridge_way *w, const char *which, mcp_str position)
 {
     w->step = BRIDGE_AT_END;
@@ -77,7 +78,7 @@ static int stop_listing(bridge_way *w, mcp_str token)
     return rc;
 }
 
-/* ---- a source's turn ----------------------------------------------------------------------------- */
+/* ---- a source's turn ------------------------------------------------------------------------- */
 
 static void later(void *user);
 
@@ -129,7 +130,7 @@ static int take_turn(bridge_way *w)
     return MCP_OK;
 }
 
-/* ---- pages of the lists -------------------------------------------------------------------------- */
+/* ---- pages of the lists ---------------------------------------------------------------------- */
 
 /* What no source has searched already. */
 static bool list_mount(const char *prefix, void *user)
@@ -254,7 +255,7 @@ static int take_rest(bridge_way *w)
     return rc;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* What stands behind "scheme://authority/" and before a query, decoded where it can be. */
 static mcp_str path_of(bridge_way *w, mcp_str uri)
@@ -334,7 +335,7 @@ static int put_entry(bridge_way *w, const mcp_json *entry)
     return search_put_entry(&w->results, &e);
 }
 
-/* ---- their contents ------------------------------------------------------------------------------ */
+/* ---- their contents -------------------------------------------------------------------------- */
 
 static void skip(bridge_way *w, search_skip why)
 {
@@ -391,7 +392,7 @@ static void next_entry(bridge_way *w)
     w->seen++;
 }
 
-/* ---- their lines --------------------------------------------------------------------------------- */
+/* ---- their lines ----------------------------------------------------------------------------- */
 
 static bool stopped(void *user)
 {
@@ -424,7 +425,7 @@ static int take_lines(bridge_way *w)
     return rc;
 }
 
-/* ---- the entries of a page ----------------------------------------------------------------------- */
+/* ---- the entries of a page ------------------------------------------------------------------- */
 
 /* Looks at them one by one, up to one that has to be read. */
 static int go_through(bridge_way *w)
@@ -464,7 +465,7 @@ static int take_page(bridge_way *w)
     return go_through(w);
 }
 
-/* ---- templates ----------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static bool wants_template(bridge_way *w, const mcp_json *tmpl)
 {
@@ -515,7 +516,7 @@ static size_t templates_size(const bridge_way *w)
     return w->only_templates && !w->query.under.len ? w->query.limit - w->n_templates : 0;
 }
 
-/* ---- turns with others --------------------------------------------------------------------------- */
+/* ---- turns with others ----------------------------------------------------------------------- */
 
 static void resume(bridge_way *w);
 
@@ -563,7 +564,7 @@ static bool takes_breath(bridge_way *w)
     return mcp_request_work(w->req, nothing, on_breath, w) == MCP_PENDING;
 }
 
-/* ---- step by step -------------------------------------------------------------------------------- */
+/* ---- step by step ---------------------------------------------------------------------------- */
 
 static int begin_step(bridge_way *w)
 {

@@ -1,6 +1,7 @@
 /* child.c: posix_spawn() and pidfd.
  *
- * What may surprise: input is a file in memory and no pipe, so nobody has to wait until the program has read it.
+ * What may surprise: input is a file in memory and no pipe, so nobody has to wait until the program
+ * has read it.
  */
 #define _GNU_SOURCE
 #include "child.h"
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 int command_input(const void *bytes, size_t len)
 {
@@ -37,7 +38,8 @@ int command_input(const void *bytes, size_t len)
     return fd;
 }
 
-/* Nothing of ours is passed on but the three descriptors: no signal is blocked or ignored, no terminal is shared. */
+/* Nothing of ours is passed on but the three descriptors: no signal is blocked or ignored, no
+ * terminal is shared. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
     sigset_t none, all;
@@ -133,7 +135,7 @@ int command_child_start(char *const *argv, char *const *env, const char *folder,
     return 0;
 }
 
-/* ---- ending -------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 void command_child_signal(const command_child *c, int number)
 {

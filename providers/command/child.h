@@ -1,4 +1,5 @@
-/* child.h: one program that runs: started without a shell, seen by descriptors, ended with all that it started. */
+/* child.h: one program that runs: started without a shell, seen by descriptors, ended with all that
+ * it started. */
 #ifndef COMMAND_CHILD_H
 #define COMMAND_CHILD_H
 
@@ -11,7 +12,8 @@ typedef struct command_child {
     int out, err; /* its stdout and stderr, not blocking */
 } command_child;
 
-/* argv and env end with NULL; `input` is what it finds on its stdin (-1: nothing). 0 or an errno. */
+/* argv and env end with NULL; `input` is what it finds on its stdin (-1: nothing). 0 or an
+ * errno. */
 int command_child_start(char *const *argv, char *const *env, const char *folder, int input,
                         command_child *ret);
 /* Its wait status, reaped, and with it the rest of its group is killed; -1: it still runs. */

@@ -1,4 +1,5 @@
-/* provider.c: registers a command as a tool, after a look at whether its words and its schema fit. */
+/* provider.c: registers a command as a tool, after a look at whether its words and its schema
+ * fit. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static int fail(mcp_error *error, int code, const char *format, ...)
     return code;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void free_texts(command_tool *t, const char *const *list, size_t n)
 {
@@ -108,9 +109,10 @@ static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret
     return MCP_OK;
 }
 
-/* ---- words and schema ---------------------------------------------------------------------------- */
+/* ---- words and schema ------------------------------------------------------------------------ */
 
-/* Calls fn for each argument that is named, in the words and then in the input; program: in the first word. */
+/* Calls fn for each argument that is named, in the words and then in the input; program: in the
+ * first word. */
 typedef int name_fn(mcp_str name, bool program, void *user);
 
 static int each_name(const mcp_command *o, name_fn *fn, void *user)
@@ -185,7 +187,7 @@ static int check_names(const mcp_command *o, mcp_error *error)
     return rc;
 }
 
-/* ---- a schema where none is given ---------------------------------------------------------------- */
+/* ---- a schema where none is given ------------------------------------------------------------ */
 
 typedef struct naming {
     const mcp_command *o;
@@ -241,7 +243,7 @@ static int make_schema(const mcp_command *o, const mcp_allocator *alloc, char **
     return rc;
 }
 
-/* ---- registering --------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 static int add_tool(command_tool *t, const mcp_command *o, const char *schema, mcp_error *error)
 {

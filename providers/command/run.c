@@ -1,7 +1,8 @@
-/* run.c: one call: starts the program, collects what it writes, tells how long it has been at it, and replies when
- * it ended, for whatever reason.
+/* run.c: one call: starts the program, collects what it writes, tells how long it has been at it,
+ * and replies when it ended, for whatever reason.
  *
- * Everything that happens comes through the host: its descriptors (both pipes, the end of the program) and one timer.
+ * Everything that happens comes through the host: its descriptors (both pipes, the end of the
+ * program) and one timer.
  */
 #include <errno.h>
 #include <signal.h>
@@ -58,7 +59,7 @@ static void stop_timer(command_run *r)
     r->timer = NULL;
 }
 
-/* ---- the reply ----------------------------------------------------------------------------------- */
+/* ---- the reply ------------------------------------------------------------------------------- */
 
 /* Not UTF-8 becomes "?", so that it can be shown. */
 static mcp_str printable(common_buffer *b)
@@ -139,7 +140,7 @@ static int reply(command_run *r, int status)
     return status == 0 ? reply_output(r) : reply_failure(r, what);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void forget(command_run *r)
 {
@@ -178,7 +179,7 @@ static void end(command_run *r, reason why)
     command_child_signal(&r->child, SIGTERM);
 }
 
-/* ---- what it writes ------------------------------------------------------------------------------ */
+/* ---- what it writes -------------------------------------------------------------------------- */
 
 static void keep_output(command_run *r, const char *bytes, size_t len)
 {
@@ -249,7 +250,7 @@ static void on_end(void *arg)
     finish(r, status);
 }
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void tell(command_run *r, int64_t t)
 {
@@ -302,7 +303,7 @@ static void on_cancel(mcp_request *req, void *user)
     arm(r);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 /* The words of one call, each with a NUL, and where they begin. */
 typedef struct call {

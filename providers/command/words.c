@@ -42,7 +42,7 @@ bool command_piece(const char **at, mcp_str *literal, mcp_str *name)
     return true;
 }
 
-/* ---- filling ------------------------------------------------------------------------------------- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 static int refuse(command_fill *f, mcp_str which, const char *why)
 {

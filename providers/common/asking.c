@@ -27,7 +27,7 @@ void common_asking_free(common_asking *a)
     a->n = a->cap = a->answered = 0;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static mcp_str text_at(const common_asking *a, size_t at)
 {
@@ -85,7 +85,7 @@ static int add(common_asking *a, mcp_str uri, char state)
     return MCP_OK;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static size_t most_hidden(const common_asking *a)
 {

@@ -1,9 +1,10 @@
 /* asking.h: what a job may show that runs on a worker, where mcp_request_may() cannot be called.
  *
- * A job goes on with an assumption for each URI and its questions are answered on the server's thread afterwards. Where an
- * assumption was wrong the job runs again, from its start, with the answers. Nothing that was made by a wrong assumption is
- * ever sent. So a job whose caller may see everything runs once, one that comes upon little that is hidden twice, and one that passes
- * by much of it some times: from the third turn on it assumes of ever more that they are hidden.
+ * A job goes on with an assumption for each URI and its questions are answered on the server's
+ * thread afterwards. Where an assumption was wrong the job runs again, from its start, with the
+ * answers. Nothing that was made by a wrong assumption is ever sent. So a job whose caller may see
+ * everything runs once, one that comes upon little that is hidden twice, and one that passes by
+ * much of it some times: from the third turn on it assumes of ever more that they are hidden.
  */
 #ifndef COMMON_ASKING_H
 #define COMMON_ASKING_H
@@ -32,12 +33,13 @@ void common_asking_free(common_asking *a);
 /* Whether the caller may read it, or is assumed to. */
 bool common_asking_may(common_asking *a, mcp_str uri);
 
-/* How many of those that a turn comes upon it may take to be hidden: whoever wants N that are shown is sure to know of them
- * after N more than that. */
+/* How many of those that a turn comes upon it may take to be hidden: whoever wants N that are shown
+ * is sure to know of them after N more than that. */
 size_t common_asking_spare(const common_asking *a);
 
-/* On the server's thread, after the job ran: whether an assumption was wrong, so that it has to run again. *rc is how it
- * ended: with MCP_ENOMEM or MCP_ECANCELLED it does not run again, and it becomes what went wrong here. */
+/* On the server's thread, after the job ran: whether an assumption was wrong, so that it has to run
+ * again. *rc is how it ended: with MCP_ENOMEM or MCP_ECANCELLED it does not run again, and it
+ * becomes what went wrong here. */
 bool common_asking_again(common_asking *a, int *rc);
 
 #endif

@@ -11,8 +11,8 @@
 
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* openat2() answers EAGAIN when a rename raced with the resolution; a storm of renames must not keep
- * us here for ever. */
+/* openat2() answers EAGAIN when a rename raced with the resolution; a storm of renames must not
+ * keep us here for ever. */
 enum { MAX_TRIES = 16 };
 
 int common_code_of_errno(int error)
@@ -142,15 +142,16 @@ static bool is_served_kind(const struct stat *st)
     return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
 }
 
-/* What kind of thing is there, before it is opened: opening a device can already do something (rewind
- * a tape, raise a modem line), and opening a FIFO can let its writer go on.
+/* What kind of thing is there, before it is opened: opening a device can already do something
+ * (rewind a tape, raise a modem line), and opening a FIFO can let its writer go on.
  *
- * A stat by path is 0.5 µs; opening twice (O_PATH, look, open again) costs three times that and leaves
- * the same window, because only /proc/self/fd could reopen the very thing that was looked at. But a stat
- * is not confined: it follows a folder on the way that is a link to elsewhere. So it may only ever say
- * "go on and open", which is confined and looked at again by fstat; every other outcome, "there is
- * nothing" above all, is the confined look's, or it would tell what exists outside. To win the race one
- * must be able to put a device node into the tree, and gains its open() call. */
+ * A stat by path is 0.5 µs; opening twice (O_PATH, look, open again) costs three times that and
+ * leaves the same window, because only /proc/self/fd could reopen the very thing that was looked
+ * at. But a stat is not confined: it follows a folder on the way that is a link to elsewhere. So it
+ * may only ever say "go on and open", which is confined and looked at again by fstat; every other
+ * outcome, "there is nothing" above all, is the confined look's, or it would tell what exists
+ * outside. To win the race one must be able to put a device node into the tree, and gains its
+ * open() call. */
 static int look_first(common_beneath at, const char *rel, int *flags)
 {
     struct stat st;

@@ -1,9 +1,9 @@
 /* beneath.h: opening what lies beneath a directory descriptor, and nothing else.
  *
  * Containment is the kernel's: openat2() with RESOLVE_BENEATH, not a comparison of strings. Opening
- * never follows a symbolic link: a path with a link on its way is first turned into the path where it
- * really ends (common_beneath_resolve(), still beneath), so that the caller can apply its rules about
- * what is left out to that path too, and then opened there.
+ * never follows a symbolic link: a path with a link on its way is first turned into the path where
+ * it really ends (common_beneath_resolve(), still beneath), so that the caller can apply its rules
+ * about what is left out to that path too, and then opened there.
  *
  * Where the kernel has no openat2 (or a sandbox hides it) each component is opened alone with
  * O_NOFOLLOW; there, links are refused. That walk cannot see a folder on the way being moved out of
@@ -32,8 +32,8 @@ typedef struct common_beneath {
 bool common_beneath_needs_walk(int fd);
 
 /* In all calls `rel` is a relative path without empty, "." and ".." components; "" is the directory
- * itself. Failures: MCP_ENOTFOUND, MCP_EACCESS (permissions, leaves the root, or is neither a regular
- * file nor a directory), MCP_EFILES (no descriptors), MCP_ENOMEM, MCP_EIO. */
+ * itself. Failures: MCP_ENOTFOUND, MCP_EACCESS (permissions, leaves the root, or is neither a
+ * regular file nor a directory), MCP_EFILES (no descriptors), MCP_ENOMEM, MCP_EIO. */
 
 /* Opens a regular file or a directory for reading; `st` tells which. FIFOs, sockets and devices are
  * refused and not opened. COMMON_IS_LINK. The descriptor is the caller's. */

@@ -1,7 +1,7 @@
 /* door.c: see door.h.
  *
- * What surprises: a channel can be freed neither from within its `send` nor by who is called from there, so
- * one whose answer came late waits for a timer, or for the end.
+ * What surprises: a channel can be freed neither from within its `send` nor by who is called from
+ * there, so one whose answer came late waits for a timer, or for the end.
  */
 #include "door.h"
 

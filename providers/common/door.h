@@ -1,8 +1,9 @@
 /* door.h: the front door: requests of a program to its own server, on behalf of one of its callers.
  *
- * Each goes through a channel of its own that leads back into the server, with the caller's principal. So the answer is
- * exactly what a client with this principal would get: registered resources, templates, providers and their rules. It
- * costs a message more than a call inside would.
+ * Each goes through a channel of its own that leads back into the server, with the caller's
+ * principal. So the answer is exactly what a client with this principal would get: registered
+ * resources, templates, providers and their rules. It costs a message more than a call inside
+ * would.
  *
  * Everything here belongs to the server's thread.
  */
@@ -18,8 +19,8 @@ typedef struct common_door common_door;
 
 /* MCP_ENOMEM. */
 int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret);
-/* To be freed before its server, because its channels are that server's. Requests that wait are answered with
- * MCP_ECLOSED. NULL is allowed. */
+/* To be freed before its server, because its channels are that server's. Requests that wait are
+ * answered with MCP_ECLOSED. NULL is allowed. */
 void common_door_free(common_door *door);
 
 typedef struct common_ask {
@@ -37,8 +38,8 @@ typedef struct common_ask {
     void *mounts_user;
     bool progress; /* hand the progress of the answer on to `req` */
 
-    /* The answer. MCP_OK: `result`, or else `error`, which belong to `doc`. MCP_ECANCELLED, MCP_ECLOSED (the server
-     * ends), MCP_ENOMEM. */
+    /* The answer. MCP_OK: `result`, or else `error`, which belong to `doc`. MCP_ECANCELLED,
+     * MCP_ECLOSED (the server ends), MCP_ENOMEM. */
     int rc;
     const mcp_json *result, *error;
     mcp_json_doc *doc;
@@ -48,7 +49,8 @@ typedef struct common_ask {
     struct common_line *line;
 } common_ask;
 
-/* MCP_OK: the answer is there already. MCP_PENDING: `later` will be called. Else nothing was asked: MCP_ENOMEM. */
+/* MCP_OK: the answer is there already. MCP_PENDING: `later` will be called. Else nothing was asked:
+ * MCP_ENOMEM. */
 int common_door_ask(common_door *door, common_ask *ask);
 /* Gives the answer back. */
 void common_ask_clear(common_ask *ask);

@@ -93,9 +93,9 @@ static int in_class(const char *name, size_t len, byte c)
     return -1;
 }
 
-/* A "[:name:]" at p; returns what follows it, NULL when this is just a bracket as a member, and sets
- * *hit; -1 in *hit for an unknown name. *known is the first `]` from somewhere before p on, or the end:
- * it is looked for once, however many brackets open before it. */
+/* A "[:name:]" at p; returns what follows it, NULL when this is just a bracket as a member, and
+ * sets *hit; -1 in *hit for an unknown name. *known is the first `]` from somewhere before p on, or
+ * the end: it is looked for once, however many brackets open before it. */
 static const char *class_at(const char *p, const char *end, byte c, const char **known, int *hit)
 {
     if (end - p < 2 || p[0] != '[' || p[1] != ':')
@@ -122,8 +122,8 @@ static const char *member_at(const char *p, const char *end, byte *c)
     return p + 1;
 }
 
-/* Matches the bracket expression whose inside begins at p. Returns what follows its `]`, or NULL when
- * it is malformed. */
+/* Matches the bracket expression whose inside begins at p. Returns what follows its `]`, or NULL
+ * when it is malformed. */
 static const char *bracket(const char *p, const char *end, byte c, bool *match)
 {
     bool negated = p < end && (*p == '!' || *p == '^');
@@ -161,8 +161,9 @@ static const char *bracket(const char *p, const char *end, byte c, bool *match)
     return p + 1;
 }
 
-/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match. A
- * malformed bracket sets *bad: it is not worth another try, and a long one must not be read again. */
+/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match.
+ * A malformed bracket sets *bad: it is not worth another try, and a long one must not be read
+ * again. */
 static const char *one(const char *p, const char *end, byte c, bool *bad)
 {
     bool match;

@@ -33,7 +33,7 @@ int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name
     return *ret_prefix && *ret_name ? MCP_OK : MCP_ENOMEM;
 }
 
-/* ---- templates --------------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 bool common_template_name(common_buffer *to, const char *prefix, const char *name, const char *what)
 {
@@ -75,7 +75,7 @@ int common_templates_add(const common_templates *all, mcp_server *server,
     return rc;
 }
 
-/* ---- options ----------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 uint64_t common_or_default(uint64_t value, uint64_t otherwise)
 {

@@ -1,5 +1,5 @@
-/* mounting.h: what mounting one source has in common, whatever the source is: its name and prefix, its templates, its
- * options, and what is said when it does not do.
+/* mounting.h: what mounting one source has in common, whatever the source is: its name and prefix,
+ * its templates, its options, and what is said when it does not do.
  */
 #ifndef COMMON_MOUNTING_H
 #define COMMON_MOUNTING_H
@@ -19,15 +19,16 @@ static inline int common_refuse(mcp_error *error, int code, const char *what, co
     return code;
 }
 
-/* The source's name, and SCHEME://NAME/ with the name encoded, before its URIs. Both are freed by the caller, after a
- * failure too. `source` is for the message. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+/* The source's name, and SCHEME://NAME/ with the name encoded, before its URIs. Both are freed by
+ * the caller, after a failure too. `source` is for the message. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
 int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
                     const char *source, char **ret_name, char **ret_prefix, mcp_error *error);
 
-/* ---- templates --------------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
-/* Appends MODULE.NAME.WHAT and NUL: no two sources have the same module and name, so that no two templates have the same
- * name, whatever else is served. `prefix` is the source's, MODULE://NAME/. False: no memory. */
+/* Appends MODULE.NAME.WHAT and NUL: no two sources have the same module and name, so that no two
+ * templates have the same name, whatever else is served. `prefix` is the source's, MODULE://NAME/.
+ * False: no memory. */
 bool common_template_name(common_buffer *to, const char *prefix, const char *name,
                           const char *what);
 
@@ -48,13 +49,13 @@ int common_templates_add(const common_templates *all, mcp_server *server,
                          const mcp_allocator *alloc, const char *name, const char *prefix,
                          void *user, mcp_error *error);
 
-/* ---- options ----------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 uint64_t common_or_default(uint64_t value, uint64_t otherwise);
 /* A number of the options; 0: absent. */
 uint64_t common_number(const mcp_json *options, const char *key);
-/* A text of the options with a NUL behind it, in `room`; *ret is NULL when it is absent. MCP_OK; MCP_EINVAL: it is
- * longer, or there is NUL in it. */
+/* A text of the options with a NUL behind it, in `room`; *ret is NULL when it is absent. MCP_OK;
+ * MCP_EINVAL: it is longer, or there is NUL in it. */
 int common_text(const mcp_json *options, const char *key, char *room, size_t size, const char **ret,
                 mcp_error *error);
 

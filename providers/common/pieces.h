@@ -1,5 +1,5 @@
-/* pieces.h: a URI piece by piece: what providers take theirs apart with, and the encoding of the way back. What the
- * pieces mean is each provider's own.
+/* pieces.h: a URI piece by piece: what providers take theirs apart with, and the encoding of the
+ * way back. What the pieces mean is each provider's own.
  */
 #ifndef COMMON_PIECES_H
 #define COMMON_PIECES_H
@@ -28,12 +28,13 @@ bool common_pieces_take_pairs(common_pieces *p, mcp_uri_pair *pairs, size_t max,
 size_t common_pieces_encode(char to[3], char byte);
 /* One piece, encoded. False: no memory. */
 bool common_pieces_put(common_buffer *to, mcp_str text);
-/* What stands behind a prefix, "SCHEME://NAME/" in which the scheme is in lower case. False: something else begins the
- * URI. In the URI the scheme may be spelled in either case. */
+/* What stands behind a prefix, "SCHEME://NAME/" in which the scheme is in lower case. False:
+ * something else begins the URI. In the URI the scheme may be spelled in either case. */
 bool common_pieces_behind(mcp_str uri, const char *prefix, mcp_str *rest);
 /* A whole number from `min` to `max`, in decimal digits alone. */
 bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
-/* Whether nothing is asked for but these, which NULL ends; else `why` says what, and what may be. */
+/* Whether nothing is asked for but these, which NULL ends; else `why` says what, and what may
+ * be. */
 bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *names,
                         char why[300]);
 /* The value of a pair; NULL: none. */

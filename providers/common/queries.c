@@ -65,7 +65,7 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc)
     *all = (common_queries){.n = 0};
 }
 
-/* ---- from JSON --------------------------------------------------------------------------------------------- */
+/* ---- from JSON ------------------------------------------------------------------------------- */
 
 /* In these, *ok turns false without memory. */
 static char *copy(const mcp_allocator *alloc, mcp_str text, bool *ok)
@@ -191,7 +191,7 @@ int common_queries_load(common_queries *all, const mcp_allocator *alloc, const c
     return ok ? rc : MCP_ENOMEM;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool has_format(const common_query *q)
 {
@@ -221,7 +221,7 @@ bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t
     return true;
 }
 
-/* ---- registering --------------------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 int common_query_reply(mcp_request *req, const common_query *q)
 {

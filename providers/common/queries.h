@@ -1,5 +1,6 @@
-/* queries.h: saved queries of a database: statements that who runs the server wrote, each a resource, with parameters a
- * template. How one is run and what its parameters become is each database's own.
+/* queries.h: saved queries of a database: statements that who runs the server wrote, each a
+ * resource, with parameters a template. How one is run and what its parameters become is each
+ * database's own.
  *
  * Immutable once they are registered, so any thread may look.
  */
@@ -11,8 +12,8 @@
 
 enum { COMMON_QUERY_PARAMETERS = 32 };
 
-/* The member "queries" of a database's options. `placeholders` says how a statement names its parameters, `more` is
- * what else a parameter may have, with a comma at its end. */
+/* The member "queries" of a database's options. `placeholders` says how a statement names its
+ * parameters, `more` is what else a parameter may have, with a comma at its end. */
 #define COMMON_QUERIES_SCHEMA(placeholders, more)                                                  \
     "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","         \
     "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],"                              \
@@ -62,28 +63,30 @@ typedef struct common_queries {
     void *user; /* of `read` */
 } common_queries;
 
-/* Takes them from what COMMON_QUERIES_SCHEMA() describes, NULL: none. Their URIs begin with `prefix`. After a failure
- * there may be some, for common_queries_free(). MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+/* Takes them from what COMMON_QUERIES_SCHEMA() describes, NULL: none. Their URIs begin with
+ * `prefix`. After a failure there may be some, for common_queries_free(). MCP_OK, MCP_EINVAL,
+ * MCP_ENOMEM. */
 int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
                         const mcp_json *from, mcp_error *error);
 void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);
 const common_parameter *common_query_parameter(const common_query *q, mcp_str name);
-/* Whether these are values for its parameters, or for `format`, where it has no parameter of that name: *text is what
- * that says (table_text.h). Else `why` says what is wrong. */
+/* Whether these are values for its parameters, or for `format`, where it has no parameter of that
+ * name: *text is what that says (table_text.h). Else `why` says what is wrong. */
 bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
                         char why[300]);
 
-/* Registers a template for each that has parameters, named as common_template_name() does, "query.QUERY" being WHAT. They
- * are read with `read`. */
+/* Registers a template for each that has parameters, named as common_template_name() does,
+ * "query.QUERY" being WHAT. They are read with `read`. */
 int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
                             const char *name, const char *prefix, mcp_read_fn *read, void *user,
                             mcp_error *error);
 /* The entry of the list; none is made of a query that needs parameters. */
 int common_query_reply(mcp_request *req, const common_query *q);
 
-/* What a reader is told of one that does not work, which nothing that he could write mends: its name, the database's words.
+/* What a reader is told of one that does not work, which nothing that he could write mends: its
+ * name, the database's words.
  */
 #define COMMON_QUERY_BROKEN \
     "The saved query %.64s cannot be run: %.250s. Who runs this server has to mend it"

@@ -1,8 +1,9 @@
-/* query_tool.h: the tool of a database that runs a query: its name, what is said of it, its arguments. Each database has
- * its own, so that it can be named, allowed and left out.
+/* query_tool.h: the tool of a database that runs a query: its name, what is said of it, its
+ * arguments. Each database has its own, so that it can be named, allowed and left out.
  *
- * The schemas are what every model service takes: one type each, items of every array, an object at the top without
- * unions. So parameters are texts, and those that must not be are in one more argument, which is JSON in a text.
+ * The schemas are what every model service takes: one type each, items of every array, an object at
+ * the top without unions. So parameters are texts, and those that must not be are in one more
+ * argument, which is JSON in a text.
  */
 #ifndef COMMON_QUERY_TOOL_H
 #define COMMON_QUERY_TOOL_H
@@ -28,14 +29,14 @@ typedef struct common_query_tool {
     void *user;
 } common_query_tool;
 
-/* Registers it. MCP_OK; MCP_EEXIST, which error->text explains: another source has a tool of this name; MCP_EINVAL (a
- * name that no tool can have), MCP_ENOMEM. */
+/* Registers it. MCP_OK; MCP_EEXIST, which error->text explains: another source has a tool of this
+ * name; MCP_EINVAL (a name that no tool can have), MCP_ENOMEM. */
 int common_query_tool_add(const common_query_tool *tool, mcp_server *server,
                           const mcp_allocator *alloc, mcp_error *error);
 
-/* The values of a call: an array, or with `names` also an object; NULL: none. They live as long as the arguments and
- * *doc, which is the caller's to free and may be NULL. MCP_OK; MCP_EINVAL: `why` says what is wrong with them;
- * MCP_ENOMEM. */
+/* The values of a call: an array, or with `names` also an object; NULL: none. They live as long as
+ * the arguments and *doc, which is the caller's to free and may be NULL. MCP_OK; MCP_EINVAL: `why`
+ * says what is wrong with them; MCP_ENOMEM. */
 int common_query_tool_values(const mcp_json *arguments, const mcp_allocator *alloc, bool names,
                              mcp_json_doc **doc, const mcp_json **ret, char why[200]);
 

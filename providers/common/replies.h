@@ -1,11 +1,12 @@
-/* replies.h: errors that several providers have, in the same words: what it is, where, and what to do. */
+/* replies.h: errors that several providers have, in the same words: what it is, where, and what to
+ * do. */
 #ifndef COMMON_REPLIES_H
 #define COMMON_REPLIES_H
 
 #include <mcp/provider.h>
 
-/* A message for who read the URI (which is in the error's data; "": there is none), or, with `as_tool`, called a tool.
- * Returns what the handler returns. */
+/* A message for who read the URI (which is in the error's data; "": there is none), or, with
+ * `as_tool`, called a tool. Returns what the handler returns. */
 int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool, mcp_str uri,
                       int code, const char *text);
 

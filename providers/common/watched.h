@@ -1,5 +1,5 @@
-/* watched.h: which resources somebody wants to know changes of, by their canonical URIs, and whether somebody wants to
- * know changes of the list. How a provider notices them is its own.
+/* watched.h: which resources somebody wants to know changes of, by their canonical URIs, and
+ * whether somebody wants to know changes of the list. How a provider notices them is its own.
  */
 #ifndef COMMON_WATCHED_H
 #define COMMON_WATCHED_H

@@ -95,8 +95,8 @@ static int grow(files_batch *b)
     return MCP_OK;
 }
 
-/* Room for a name of this length with its NUL. It doubles, so that a slot moves at most four times and the
- * names together stay below 512 bytes for each slot. */
+/* Room for a name of this length with its NUL. It doubles, so that a slot moves at most four times
+ * and the names together stay below 512 bytes for each slot. */
 static int make_room(files_batch *b, files_slot *slot, size_t len)
 {
     size_t room = 16;

@@ -1,9 +1,9 @@
 /* batch.h: the few smallest of very many names.
  *
- * A page of a folder needs the next thousand names in byte order, and the folder may have a million. So
- * at most `limit` names are kept, in a heap with the largest on top; a name that is larger is refused
- * at the price of one comparison. When all were seen the names are taken out in order, and only as
- * many as are taken are sorted.
+ * A page of a folder needs the next thousand names in byte order, and the folder may have a
+ * million. So at most `limit` names are kept, in a heap with the largest on top; a name that is
+ * larger is refused at the price of one comparison. When all were seen the names are taken out in
+ * order, and only as many as are taken are sorted.
  */
 #ifndef FILES_BATCH_H
 #define FILES_BATCH_H
@@ -37,7 +37,8 @@ bool files_batch_wants(files_batch *b, const char *name, size_t len);
 /* Keeps a name that is wanted (1 to 255 bytes). MCP_ENOMEM. */
 int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char type);
 
-/* After the last add: the smallest name that was not taken yet, or NULL; valid until the next call. */
+/* After the last add: the smallest name that was not taken yet, or NULL; valid until the next
+ * call. */
 const files_slot *files_batch_take(files_batch *b);
 
 /* Byte order; a name before one that it begins. */

@@ -1,7 +1,7 @@
 /* cache.c: a small table, one place per hash; whoever comes later takes it.
  *
- * The surprising thing: a file that was changed within the last moments is not kept. Time stamps are as
- * coarse as the kernel's tick, so a second change within the same tick could not be seen.
+ * The surprising thing: a file that was changed within the last moments is not kept. Time stamps
+ * are as coarse as the kernel's tick, so a second change within the same tick could not be seen.
  */
 #define _GNU_SOURCE
 #include "cache.h"

@@ -1,15 +1,16 @@
 /* complete.h: a path completes segment by segment.
  *
- * "src/ma" gives the entries of "src" whose names begin with "ma", in byte order, a folder with a slash at
- * its end. Only what is served, and only names that are UTF-8: a completion is a JSON string. A name that
- * begins with a dot shows up when hidden files are served.
+ * "src/ma" gives the entries of "src" whose names begin with "ma", in byte order, a folder with a
+ * slash at its end. Only what is served, and only names that are UTF-8: a completion is a JSON
+ * string. A name that begins with a dot shows up when hidden files are served.
  */
 #ifndef FILES_COMPLETE_H
 #define FILES_COMPLETE_H
 
 #include "root.h"
 
-/* One completion: the whole value, not only its last segment. Borrowed. Other than MCP_OK ends it. */
+/* One completion: the whole value, not only its last segment. Borrowed. Other than MCP_OK ends
+ * it. */
 typedef int files_complete_fn(mcp_str value, void *user);
 
 typedef struct files_complete_options {
@@ -25,9 +26,9 @@ typedef struct files_complete_options {
 /* A positive outcome: what was emitted before is to be thrown away. */
 enum { FILES_IS_LARGE = 2 };
 
-/* Completes a path relative to the root. *ret_total is how many there are; when not all were counted,
- * how many at least, and more than were emitted. A folder that is not there has none. `options` may be
- * NULL. MCP_ENOMEM, MCP_EFILES, FILES_IS_LARGE, what emit returned. */
+/* Completes a path relative to the root. *ret_total is how many there are; when not all were
+ * counted, how many at least, and more than were emitted. A folder that is not there has none.
+ * `options` may be NULL. MCP_ENOMEM, MCP_EFILES, FILES_IS_LARGE, what emit returned. */
 int files_complete(const files_roots *roots, size_t root, mcp_str value,
                    const files_complete_options *options, files_complete_fn *emit, void *user,
                    size_t *ret_total);

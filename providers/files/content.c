@@ -24,8 +24,8 @@ static int stopped(const files_reader *r)
     return r->stop && r->stop(r->user) ? MCP_ECANCELLED : MCP_OK;
 }
 
-/* Reads up to `want` bytes at `offset` to the end of `out`, block by block as they turn up; *got tells
- * how many there were. */
+/* Reads up to `want` bytes at `offset` to the end of `out`, block by block as they turn up; *got
+ * tells how many there were. */
 static int read_up_to(const files_reader *r, uint64_t offset, size_t want, size_t first_block,
                       common_buffer *out, size_t *got)
 {
@@ -61,8 +61,8 @@ int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out)
     int rc = common_buffer_reserve(out, first < most ? first : most);
     if (rc != MCP_OK)
         return rc;
-    /* One byte more than it should have is asked for: when just its size comes back, that was the end,
-     * and the second call that would say so is saved. */
+    /* One byte more than it should have is asked for: when just its size comes back, that was the
+     * end, and the second call that would say so is saved. */
     ssize_t n = read_at(r->fd, out->ptr + out->len, first < most ? first : most, 0);
     if (n < 0)
         return MCP_EIO;
@@ -86,8 +86,8 @@ int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, co
     return rc == MCP_OK && got > r->limit ? MCP_ELIMIT : rc;
 }
 
-/* The bytes of a block up to and with its n-th line end; the whole block when there are fewer. *n is
- * lowered by the line ends that were passed. */
+/* The bytes of a block up to and with its n-th line end; the whole block when there are fewer. *n
+ * is lowered by the line ends that were passed. */
 static size_t skip_lines(const char *block, size_t len, uint64_t *n)
 {
     size_t at = 0;
@@ -125,7 +125,8 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, comm
     return rc;
 }
 
-/* Where the last `count` lines before `size` begin. Looks no further back than the limit reaches. */
+/* Where the last `count` lines before `size` begin. Looks no further back than the limit
+ * reaches. */
 static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char *block,
                      uint64_t *ret)
 {

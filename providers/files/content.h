@@ -1,8 +1,9 @@
 /* content.h: reading a file or a part of it, in memory that the part bounds and not the file.
  *
- * A part is exact: bytes are not trimmed to characters, so a byte range that cuts one is a blob (see
- * common_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and never cut
- * quietly. A file that grows or shrinks meanwhile gives what was there when each block was read.
+ * A part is exact: bytes are not trimmed to characters, so a byte range that cuts one is a blob
+ * (see common_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and
+ * never cut quietly. A file that grows or shrinks meanwhile gives what was there when each block
+ * was read.
  */
 #ifndef FILES_CONTENT_H
 #define FILES_CONTENT_H
@@ -17,10 +18,11 @@ typedef struct files_reader {
     void *user;
 } files_reader;
 
-/* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a failure
- * what is in `out` means nothing. */
+/* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a
+ * failure what is in `out` means nothing. */
 
-/* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have 0. */
+/* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have
+ * 0. */
 int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out);
 
 /* `length` bytes from `offset` on, fewer at the end of the file, none behind it. */
@@ -29,8 +31,8 @@ int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, co
 /* `count` lines from line `first` on (the first line is 1; 0 is taken as 1). */
 int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out);
 
-/* The last `count` lines. What stands behind the last line end is a line if it is not empty. The file is
- * read backwards from `size`, so that its beginning does not matter. */
+/* The last `count` lines. What stands behind the last line end is a line if it is not empty. The
+ * file is read backwards from `size`, so that its beginning does not matter. */
 int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, common_buffer *out);
 
 #endif

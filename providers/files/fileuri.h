@@ -1,9 +1,10 @@
 /* fileuri.h: file URIs to paths beneath the roots, and back (RFC 8089, RFC 3986).
  *
  * Each path has exactly one canonical URI: "file://", then every byte that is not unreserved, a
- * sub-delimiter, ":" or "@" as %XX in capitals; a folder has no slash at its end (the top of the file
- * system is "file:///"). Accepted are also "localhost", any case of "file" and of the hex digits, needless
- * encoding, and one slash at the end. Decoding happens once: "%2541" is the name "%41".
+ * sub-delimiter, ":" or "@" as %XX in capitals; a folder has no slash at its end (the top of the
+ * file system is "file:///"). Accepted are also "localhost", any case of "file" and of the hex
+ * digits, needless encoding, and one slash at the end. Decoding happens once: "%2541" is the name
+ * "%41".
  */
 #ifndef FILES_FILEURI_H
 #define FILES_FILEURI_H
@@ -19,10 +20,10 @@ typedef struct files_target {
     char path[COMMON_PATH_MAX];
 } files_target;
 
-/* The most specific root that the URI lies beneath, and the path there. Whether anything is there is not
- * looked at. MCP_EPARSE: no well-formed URI, or one that can name no file (NUL, an encoded slash, an
- * empty, "." or ".." segment); MCP_EUNSUPPORTED: another scheme, a host, a query or a fragment;
- * MCP_ENOTFOUND: beneath no root; MCP_ELIMIT: longer than a path can be. */
+/* The most specific root that the URI lies beneath, and the path there. Whether anything is there
+ * is not looked at. MCP_EPARSE: no well-formed URI, or one that can name no file (NUL, an encoded
+ * slash, an empty, "." or ".." segment); MCP_EUNSUPPORTED: another scheme, a host, a query or a
+ * fragment; MCP_ENOTFOUND: beneath no root; MCP_ELIMIT: longer than a path can be. */
 int files_uri_parse(const files_roots *roots, mcp_str uri, files_target *ret);
 
 /* The same for an absolute path as bytes, not encoded. */
@@ -31,11 +32,12 @@ int files_path_parse(const files_roots *roots, mcp_str path, files_target *ret);
 /* Appends the canonical URI. MCP_ENOMEM. */
 int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out);
 
-/* Appends the canonical spelling of a URI: the key for what is remembered per resource. Fails as the two
- * above do. */
+/* Appends the canonical spelling of a URI: the key for what is remembered per resource. Fails as
+ * the two above do. */
 int files_uri_canonical(const files_roots *roots, mcp_str uri, common_buffer *out);
 
-/* Whether the bytes are a relative path as used here: no NUL, no empty, "." or ".." component; "" is. */
+/* Whether the bytes are a relative path as used here: no NUL, no empty, "." or ".." component; ""
+ * is. */
 bool files_rel_valid(mcp_str rel);
 
 #endif

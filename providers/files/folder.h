@@ -1,4 +1,5 @@
-/* folder.h: the listing of a folder as it is read: a line for each entry that the caller may see. */
+/* folder.h: the listing of a folder as it is read: a line for each entry that the caller may
+ * see. */
 #ifndef FILES_FOLDER_H
 #define FILES_FOLDER_H
 
@@ -18,8 +19,9 @@ typedef struct files_folder {
     bool cut;
 } files_folder;
 
-/* Writes what is in the folder to `out`, beginning anew. It may have to run again: common_asking_again(). MCP_OK,
- * MCP_ELIMIT (it is longer than one read), and as files_dir_page(). */
+/* Writes what is in the folder to `out`, beginning anew. It may have to run again:
+ * common_asking_again(). MCP_OK, MCP_ELIMIT (it is longer than one read), and as
+ * files_dir_page(). */
 int files_folder_write(files_folder *folder, common_buffer *out);
 
 #endif

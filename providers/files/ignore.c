@@ -60,7 +60,7 @@ struct files_ignore {
     char path[2 * COMMON_PATH_MAX]; /* the lead, then the path in question */
 };
 
-/* ---- reading rule files ------------------------------------------------------------------------- */
+/* ---- reading rule files ---------------------------------------------------------------------- */
 
 /* Reads at most one byte more than the limit, so that the parser sees that it is over. */
 static int read_rules(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
@@ -101,7 +101,7 @@ static int read_rules_at(const mcp_allocator *alloc, const char *path, files_rul
     return rc;
 }
 
-/* ---- above the root ----------------------------------------------------------------------------- */
+/* ---- above the root -------------------------------------------------------------------------- */
 
 static bool join(char path[COMMON_PATH_MAX], const char *dir, size_t len, const char *name)
 {
@@ -113,7 +113,8 @@ static bool join(char path[COMMON_PATH_MAX], const char *dir, size_t len, const 
     return true;
 }
 
-/* The length of the path of the repository's top that holds the root; SIZE_MAX when there is none. */
+/* The length of the path of the repository's top that holds the root; SIZE_MAX when there is
+ * none. */
 static size_t find_top(const char *root, size_t len)
 {
     char path[COMMON_PATH_MAX];
@@ -168,7 +169,7 @@ static int read_outer(files_ignore *ig, const char *root)
     return rc;
 }
 
-/* ---- the table of folders ----------------------------------------------------------------------- */
+/* ---- the table of folders -------------------------------------------------------------------- */
 
 static uint32_t hash_of(const char *path, size_t len)
 {
@@ -240,8 +241,8 @@ static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const 
     return d;
 }
 
-/* The chain is touched from the folder up to the root, so that a parent is never older than what is in
- * it, and the oldest is one that nothing in the table hangs on. */
+/* The chain is touched from the folder up to the root, so that a parent is never older than what is
+ * in it, and the oldest is one that nothing in the table hangs on. */
 static void touch(files_ignore *ig, files_ignore_dir *d)
 {
     files_ignore_dir *keep = d;
@@ -255,7 +256,8 @@ static void touch(files_ignore *ig, files_ignore_dir *d)
         drop(ig, ig->oldest);
 }
 
-/* The folder's entry in the table, made with all folders above it where they are missing; borrowed. */
+/* The folder's entry in the table, made with all folders above it where they are missing;
+ * borrowed. */
 static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
 {
     uint32_t hash = hash_of(path, len);
@@ -279,7 +281,7 @@ static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
     return d;
 }
 
-/* ---- keeping rules true ------------------------------------------------------------------------- */
+/* ---- keeping rules true ---------------------------------------------------------------------- */
 
 static int64_t now_ns(void)
 {
@@ -295,7 +297,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* A change within the same tick of the clock would go unseen: such a file is read again next time. */
+/* A change within the same tick of the clock would go unseen: such a file is read again next
+ * time. */
 static bool just_changed(const struct stat *st)
 {
     struct timespec t;
@@ -316,8 +319,8 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
             rc = read_rules(&ig->alloc, fd, (size_t)st.st_size, &rules);
         close(fd);
     } else {
-        /* A file that may not be read has no rules; one that could not be read this time is an error,
-         * or what it hides would show. */
+        /* A file that may not be read has no rules; one that could not be read this time is an
+         * error, or what it hides would show. */
         st = (struct stat){0};
         rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == COMMON_IS_LINK ? MCP_OK : rc;
     }
@@ -366,7 +369,7 @@ static int refresh_chain(files_ignore *ig, files_ignore_dir *d)
     return rc;
 }
 
-/* ---- the question ------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 /* What git's rules say about an entry whose folder they let in. */
 static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
@@ -509,7 +512,7 @@ size_t files_ignore_cached(files_ignore *ig)
     return count;
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int globs(const mcp_allocator *alloc, const char *const *list, size_t count,
                  files_rules **ret)

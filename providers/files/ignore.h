@@ -1,11 +1,12 @@
 /* ignore.h: what is left out of a root, and so neither listed, read, completed nor watched.
  *
- * Three things leave an entry out: its name begins with a dot (`hidden` lets it in), git would ignore it
- * (`no_ignore` lets it in), or `--exclude` and `--include` say so. Git's rules are those of the
- * .gitignore files in the root and beneath it; where the root lies in a repository also those of the
- * folders above it up to the top, and its .git/info/exclude (not the user's global file; a `.git` that
- * is a file is not followed). A folder that is left out takes everything beneath it along. The root
- * itself was named by the user and is never left out. `.git` needs both switches to be seen.
+ * Three things leave an entry out: its name begins with a dot (`hidden` lets it in), git would
+ * ignore it (`no_ignore` lets it in), or `--exclude` and `--include` say so. Git's rules are those
+ * of the .gitignore files in the root and beneath it; where the root lies in a repository also
+ * those of the folders above it up to the top, and its .git/info/exclude (not the user's global
+ * file; a `.git` that is a file is not followed). A folder that is left out takes everything
+ * beneath it along. The root itself was named by the user and is never left out. `.git` needs both
+ * switches to be seen.
  *
  * The rules of the folders that were visited last stay in memory (a bounded number of folders); a
  * .gitignore that changed is noticed when its folder is visited again. What lies above the root is
@@ -42,8 +43,8 @@ void files_ignore_free(files_ignore *ig);
  * MCP_OK and *ret, or MCP_ENOMEM. "" is always. */
 int files_ignore_visible(files_ignore *ig, const char *rel, size_t len, bool is_dir, bool *ret);
 
-/* The rules of a folder that lies beneath the root; NULL in *ret when the folder is left out. Give it
- * back with files_ignore_leave() (NULL is fine). MCP_ENOMEM. */
+/* The rules of a folder that lies beneath the root; NULL in *ret when the folder is left out. Give
+ * it back with files_ignore_leave() (NULL is fine). MCP_ENOMEM. */
 int files_ignore_enter(files_ignore *ig, const char *rel, size_t len, files_ignore_dir **ret);
 void files_ignore_leave(files_ignore *ig, files_ignore_dir *dir);
 

@@ -1,9 +1,9 @@
 /* mime.c: see mime.h.
  *
- * Of the globs that match a name the one with the greatest weight counts, then the longest, then the one of
- * the more important folder. A glob is tried against the name as it is, and if nothing matches, against
- * the name in lower case. Nearly all globs are a suffix ("*.tar.gz") or a whole name ("makefile"):
- * they are found by hashing; the few others are tried one by one. */
+ * Of the globs that match a name the one with the greatest weight counts, then the longest, then
+ * the one of the more important folder. A glob is tried against the name as it is, and if nothing
+ * matches, against the name in lower case. Nearly all globs are a suffix ("*.tar.gz") or a whole
+ * name ("makefile"): they are found by hashing; the few others are tried one by one. */
 #define _GNU_SOURCE
 #include "mime.h"
 
@@ -120,7 +120,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------ */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(mcp_str s)
 {
@@ -130,8 +130,8 @@ static uint32_t hash_of(mcp_str s)
     return (h ^ h >> 15) % BUCKETS;
 }
 
-/* The next field of a line (which ends in NUL); its colon becomes NUL, so that a type can be handed out
- * where it stands. */
+/* The next field of a line (which ends in NUL); its colon becomes NUL, so that a type can be handed
+ * out where it stands. */
 static mcp_str field(char **line)
 {
     char *colon = strchrnul(*line, ':');
@@ -306,7 +306,7 @@ static void load_once(files_mime *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* ---- looking up --------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static size_t length(const glob *g)
 {
@@ -401,8 +401,8 @@ const char *files_mime_of_name(files_mime *mime, mcp_str name)
     choice found = find(mime, name, false);
     if (!found.best && !mcp_str_eq(name, low))
         found = find(mime, low, true);
-    /* Where the database leaves it open (".ts" is two things there, and neither is TypeScript), ours
-     * decides if it can. */
+    /* Where the database leaves it open (".ts" is two things there, and neither is TypeScript),
+     * ours decides if it can. */
     const char *ours = found.open ? from_table(low) : NULL;
     if (ours)
         return ours;
@@ -414,7 +414,7 @@ const char *files_mime_of_content(bool is_text)
     return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int files_mime_new(const char *data_home, const char *data_dirs, const mcp_allocator *alloc,
                    files_mime **ret)

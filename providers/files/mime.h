@@ -1,9 +1,9 @@
-/* mime.h: MIME types by file name, from the shared-mime-info database of the system (its `globs2` files),
- * or a small table of our own where there is none.
+/* mime.h: MIME types by file name, from the shared-mime-info database of the system (its `globs2`
+ * files), or a small table of our own where there is none.
  *
- * Reads nothing before the first look-up (about 0.1 ms then), and looks into no file's content: for a
- * name that has no type, files_mime_of_content() decides when the content is at hand. Any thread may
- * look up.
+ * Reads nothing before the first look-up (about 0.1 ms then), and looks into no file's content: for
+ * a name that has no type, files_mime_of_content() decides when the content is at hand. Any thread
+ * may look up.
  */
 #ifndef FILES_MIME_H
 #define FILES_MIME_H
@@ -12,16 +12,16 @@
 
 typedef struct files_mime files_mime;
 
-/* data_home: a folder with `mime/globs2` that goes before all others, or NULL. data_dirs: folders separated
- * by colons, the most important first; NULL or "" is "/usr/local/share:/usr/share". They are what the XDG
- * base directory specification calls XDG_DATA_HOME and XDG_DATA_DIRS; this reads no environment. Copied.
- * MCP_ENOMEM. Free with files_mime_free() (NULL is fine). */
+/* data_home: a folder with `mime/globs2` that goes before all others, or NULL. data_dirs: folders
+ * separated by colons, the most important first; NULL or "" is "/usr/local/share:/usr/share". They
+ * are what the XDG base directory specification calls XDG_DATA_HOME and XDG_DATA_DIRS; this reads
+ * no environment. Copied. MCP_ENOMEM. Free with files_mime_free() (NULL is fine). */
 int files_mime_new(const char *data_home, const char *data_dirs, const mcp_allocator *alloc,
                    files_mime **ret);
 void files_mime_free(files_mime *mime);
 
-/* The type of a name (the last component of a path), or NULL; lives as long as `mime`. Without memory for the
- * database the table of our own answers. */
+/* The type of a name (the last component of a path), or NULL; lives as long as `mime`. Without
+ * memory for the database the table of our own answers. */
 const char *files_mime_of_name(files_mime *mime, mcp_str name);
 
 /* "text/plain" or "application/octet-stream". */

@@ -95,7 +95,8 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Whether a name of a query, as it stands there, is one of our templates': they are matched decoded. */
+/* Whether a name of a query, as it stands there, is one of our templates': they are matched
+ * decoded. */
 static bool is_part_name(mcp_str name)
 {
     char decoded[16];

@@ -1,7 +1,7 @@
 /* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
  *
- * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read), search.c searches.
- * `roots` and `mime` may be used from any thread; everything else belongs to the
+ * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read),
+ * search.c searches. `roots` and `mime` may be used from any thread; everything else belongs to the
  * server's thread.
  */
 #ifndef FILES_PROVIDER_H

@@ -148,8 +148,8 @@ void files_rules_free(files_rules *rules)
     common_release(&mem, rules);
 }
 
-/* The literal start is compared first and cut off. What is left is matched as a pattern of its own, so
- * that "foo**" and a slash reaches into the folders below, as it does in git. */
+/* The literal start is compared first and cut off. What is left is matched as a pattern of its own,
+ * so that "foo**" and a slash reaches into the folders below, as it does in git. */
 static bool path_glob(mcp_str pattern, size_t fixed, mcp_str path)
 {
     if (path.len < fixed || memcmp(pattern.ptr, path.ptr, fixed) != 0)

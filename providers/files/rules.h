@@ -1,8 +1,8 @@
 /* rules.h: the rules of one .gitignore file (or of a list of globs on the command line), compiled.
  *
  * Knows no directories and opens no files: a rule set is matched against a path that is relative to
- * the folder of its file. The caller asks for the parent folders first, because what lies in a folder
- * that is excluded stays excluded.
+ * the folder of its file. The caller asks for the parent folders first, because what lies in a
+ * folder that is excluded stays excluded.
  */
 #ifndef FILES_RULES_H
 #define FILES_RULES_H
@@ -15,7 +15,8 @@
 
 typedef struct files_rules files_rules;
 
-/* *ret is NULL when the text has no rule. MCP_ENOMEM. Free with files_rules_free() (NULL is fine). */
+/* *ret is NULL when the text has no rule. MCP_ENOMEM. Free with files_rules_free() (NULL is
+ * fine). */
 int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **ret);
 void files_rules_free(files_rules *rules);
 

@@ -1,8 +1,8 @@
 /* scan.h: one pass over the entries of one folder, keeping those that are served and come next.
  *
- * Reads with getdents64 into a large buffer. The cheap questions come first (is it after the key, is it
- * small enough to be kept, what is its type), the rules about what is left out next; nothing is
- * opened or looked at by stat, except where the file system does not tell types.
+ * Reads with getdents64 into a large buffer. The cheap questions come first (is it after the key,
+ * is it small enough to be kept, what is its type), the rules about what is left out next; nothing
+ * is opened or looked at by stat, except where the file system does not tell types.
  */
 #ifndef FILES_SCAN_H
 #define FILES_SCAN_H
@@ -25,8 +25,8 @@ typedef struct files_scan {
     size_t served;   /* result: those of them that are served (regular files, folders, links) */
 } files_scan;
 
-/* `buffer` has FILES_SCAN_BUFFER bytes. A folder that vanishes or fails half-way has the entries that were
- * read until then. MCP_ENOMEM. */
+/* `buffer` has FILES_SCAN_BUFFER bytes. A folder that vanishes or fails half-way has the entries
+ * that were read until then. MCP_ENOMEM. */
 int files_scan_folder(files_scan *scan, int fd, void *buffer, files_batch *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* search.c: the files' part in searches over all resources (search.h): by name, and by what stands in them.
+/* search.c: the files' part in searches over all resources (search.h): by name, and by what stands
+ * in them.
  *
- * By content files are read one after the other on a worker, whole, up to the largest size that a read returns; what is
- * larger, or no text, is passed over and counted.
+ * By content files are read one after the other on a worker, whole, up to the largest size that a
+ * read returns; what is larger, or no text, is passed over and counted.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -24,7 +25,7 @@ typedef struct search {
     common_buffer bytes, uri, name; /* a file's */
 } search;
 
-/* ---- by name ------------------------------------------------------------------------------------- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 static bool fits(const search_query *q, const files_entry *e)
 {
@@ -61,7 +62,7 @@ static int take_entry(files_sweep *sweep, const files_entry *e)
                                             .size = e->size});
 }
 
-/* ---- by content ---------------------------------------------------------------------------------- */
+/* ---- by content ------------------------------------------------------------------------------ */
 
 /* A file that takes too long, or nobody waits any more. */
 static bool stopped(void *user)
@@ -145,7 +146,7 @@ static int take_file(files_sweep *sweep, const files_entry *e)
                                                             : search_file(s, e);
 }
 
-/* ---- the turn ------------------------------------------------------------------------------------ */
+/* ---- the turn -------------------------------------------------------------------------------- */
 
 static void done(files_sweep *sweep)
 {

@@ -28,7 +28,8 @@ static bool spent(const files_sweep *s)
            (s->seen > s->seen_before && search_now() - s->began > SEARCH_CALL_NS);
 }
 
-/* The slice counts from its first entry on, so that it gets on however long a folder takes to read. */
+/* The slice counts from its first entry on, so that it gets on however long a folder takes to
+ * read. */
 static bool slice_over(files_sweep *s)
 {
     int64_t now = search_now();
@@ -196,7 +197,7 @@ static void take_some(void *user)
     }
 }
 
-/* ---- the turns, on the server's thread --------------------------------------------------------- */
+/* ---- the turns, on the server's thread ------------------------------------------------------- */
 
 static bool is_over(const files_sweep *s)
 {
@@ -219,8 +220,8 @@ static bool same_place(const files_cursor *a, const files_cursor *b)
            memcmp(a->path, b->path, a->len) == 0;
 }
 
-/* Where the next call goes on. It takes what this one looked at in vain once more, rather than have a name in
- * its cursor that is not to be seen; a call that saw no other names ends the search. */
+/* Where the next call goes on. It takes what this one looked at in vain once more, rather than have
+ * a name in its cursor that is not to be seen; a call that saw no other names ends the search. */
 static void set_next(files_sweep *s)
 {
     bool at_walk = !s->enough && !is_left(s) && may_name(s, &s->at);

@@ -1,8 +1,9 @@
 /* walk.c: see walk.h.
  *
  * A stack of levels, one per folder from the root to the position. A level reads its folder when it
- * is on top and has no names left; the name to go on after is the component of the position below it, so
- * a level can be emptied at any time (the far end of a deep stack is, to bound memory) and read again. */
+ * is on top and has no names left; the name to go on after is the component of the position below
+ * it, so a level can be emptied at any time (the far end of a deep stack is, to bound memory) and
+ * read again. */
 #define _GNU_SOURCE
 #include "walk.h"
 
@@ -69,7 +70,7 @@ static size_t depth_of(const walker *w)
     return depth;
 }
 
-/* ---- levels ------------------------------------------------------------------------------------- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static void empty_level(level *lv)
 {
@@ -124,8 +125,8 @@ static int open_level(walker *w, level *lv)
     return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc;
 }
 
-/* Puts the folder that the first `len` bytes of the position name on the stack. MCP_ENOTFOUND when it is
- * not to be entered. */
+/* Puts the folder that the first `len` bytes of the position name on the stack. MCP_ENOTFOUND when
+ * it is not to be entered. */
 static int push_level(walker *w, size_t len)
 {
     level lv = {.len = len, .fd = -1};
@@ -159,9 +160,10 @@ static mcp_str key_of(const walker *w, const level *lv)
     return (mcp_str){name, slash ? (size_t)(slash - name) : w->at.len - from};
 }
 
-/* How many names to take. Each folder in a folder brings its own entries, so that a page seldom needs many of
- * a folder of folders; sorting them all again for every page would cost as much as the page. The link
- * count tells of folders on most file systems; where it does not, all are taken. */
+/* How many names to take. Each folder in a folder brings its own entries, so that a page seldom
+ * needs many of a folder of folders; sorting them all again for every page would cost as much as
+ * the page. The link count tells of folders on most file systems; where it does not, all are
+ * taken. */
 static size_t names_wanted(const walker *w, level *lv)
 {
     size_t wanted = w->opt.max - w->result->given + 1;
@@ -194,7 +196,7 @@ static int scan_level(walker *w, level *lv)
     return rc;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static int deliver(walker *w, bool is_dir, const struct stat *st)
 {
@@ -268,10 +270,10 @@ static int visit(walker *w, const files_slot *slot)
     return serious(rc) ? rc : MCP_OK;
 }
 
-/* ---- the page ----------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
-/* A folder is read to its end once it was begun, so a page goes over its budget by one folder at most;
- * and it reads at least one, so that it always gets on. */
+/* A folder is read to its end once it was begun, so a page goes over its budget by one folder at
+ * most; and it reads at least one, so that it always gets on. */
 static bool spent(const walker *w)
 {
     return w->result->scans > 0 && w->result->examined >= w->opt.budget;
@@ -295,7 +297,8 @@ static int step(walker *w)
         w->cut = true;
         return MCP_OK;
     }
-    /* A second look at the same folder means that most of the first was passed over (dead links). */
+    /* A second look at the same folder means that most of the first was passed over (dead
+     * links). */
     if (lv->scanned && !lv->few)
         w->result->examined += w->opt.budget / 4;
     return scan_level(w, lv);
@@ -333,8 +336,8 @@ static int begin_root(walker *w)
     return serious(rc) ? rc : MCP_OK;
 }
 
-/* Builds the stack down to the position. A folder on the way that is gone, or left out by now, ends it:
- * what comes next is then found in the folder above. */
+/* Builds the stack down to the position. A folder on the way that is gone, or left out by now, ends
+ * it: what comes next is then found in the folder above. */
 static int resume_root(walker *w)
 {
     if (w->root->only || (w->at.len == 0 && w->at.place == FILES_AFTER_TREE))

@@ -1,9 +1,9 @@
 /* blame.c: which commit brought each line of a part of a file.
  *
- * Ranges of lines wait at the newest commit that has them. The newest of those commits is looked at: what a
- * parent has too waits there from then on, the rest is the commit's. Only the lines that were asked
- * for are followed, so a page costs what they cost; it can be cancelled between two commits. A file that was
- * renamed begins with its name.
+ * Ranges of lines wait at the newest commit that has them. The newest of those commits is looked
+ * at: what a parent has too waits there from then on, the rest is the commit's. Only the lines that
+ * were asked for are followed, so a page costs what they cost; it can be cancelled between two
+ * commits. A file that was renamed begins with its name.
  */
 #include "provider.h"
 
@@ -30,7 +30,7 @@ typedef struct blaming {
     int rc;
 } blaming;
 
-/* ---- lines that a parent has too ------------------------------------------------------------------------ */
+/* ---- lines that a parent has too ------------------------------------------------------------- */
 
 static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *user)
 {
@@ -86,7 +86,8 @@ static int add(blaming *b, const range *r)
     return MCP_OK;
 }
 
-/* Splits a range that waits at a commit: lines from..to of it are unchanged from the parent's line `old` on. */
+/* Splits a range that waits at a commit: lines from..to of it are unchanged from the parent's line
+ * `old` on. */
 static int hand_over(blaming *b, size_t i, size_t from, size_t to, size_t old, const range *parent)
 {
     range whole = b->range[i], part;
@@ -163,7 +164,7 @@ static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *p
     return rc;
 }
 
-/* ---- one commit -------------------------------------------------------------------------------------------- */
+/* ---- one commit ------------------------------------------------------------------------------ */
 
 /* What the file is at a commit; *has: it is there. */
 static int look_at_file(blaming *b, const git_oid *id, range *ret, bool *has)
@@ -297,7 +298,7 @@ static int follow(blaming *b)
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* What only those learn who may read the commit. */
 static void put_commit(const repo_job *j, const range *r, const repo_commit *c,

@@ -64,7 +64,7 @@ int repo_run_commit(repo_job *j)
     return MCP_OK;
 }
 
-/* ---- branches and tags ---------------------------------------------------------------------------------- */
+/* ---- branches and tags ----------------------------------------------------------------------- */
 
 static int put_ref(repo_job *j, const repo_ref *ref, const repo_target *t)
 {

@@ -18,7 +18,8 @@ typedef struct completion {
     int rc;
 } completion;
 
-/* In {+path} these would end the path, or be taken for an encoding; and what is no UTF-8 could not be sent. */
+/* In {+path} these would end the path, or be taken for an encoding; and what is no UTF-8 could not
+ * be sent. */
 static bool needs_encoding(char c, bool utf8)
 {
     return strchr("%?#[]", c) != NULL || (!utf8 && (unsigned char)c >= 0x80);
@@ -115,8 +116,8 @@ static void work(void *user)
     repo_use_end(&c->use);
 }
 
-/* A reference stands for its tree; a path for what is there, whatever a template makes of it: its history tells of it
- * too. */
+/* A reference stands for its tree; a path for what is there, whatever a template makes of it: its
+ * history tells of it too. */
 static int put(const completion *c, mcp_str value)
 {
     mcp_str rev = c->rev.ptr ? c->rev : value, path = c->rev.ptr ? value : (mcp_str){"", 0};

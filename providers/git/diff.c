@@ -1,9 +1,9 @@
 /* diff.c: the difference between two revisions as a patch.
  *
- * Trees are compared entry by entry, so that what is the same on both sides is never looked into. Only the
- * text of one file against another is libgit2's work: given a repository, it would go by attributes and
- * configuration. Once the patch is as long as it may be, further files are named and left out, each with the
- * URI of its own difference.
+ * Trees are compared entry by entry, so that what is the same on both sides is never looked into.
+ * Only the text of one file against another is libgit2's work: given a repository, it would go by
+ * attributes and configuration. Once the patch is as long as it may be, further files are named and
+ * left out, each with the URI of its own difference.
  */
 #include "expr.h"
 #include "provider.h"
@@ -28,7 +28,7 @@ typedef struct repo_patch {
     int rc;
 } differing;
 
-/* ---- texts -------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int put(differing *d, const void *bytes, size_t len)
 {
@@ -42,7 +42,8 @@ static void put_string(differing *d, const char *text)
     put(d, text, strlen(text));
 }
 
-/* NULL: it stands for itself. Bytes beyond ASCII do, unless the whole is no UTF-8: then the patch would be none. */
+/* NULL: it stands for itself. Bytes beyond ASCII do, unless the whole is no UTF-8: then the patch
+ * would be none. */
 static const char *escape_of(char c, bool utf8, char room[8])
 {
     static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
@@ -120,7 +121,8 @@ static void put_name(differing *d, const char *before, const repo_entry *e, cons
         put_string(d, "/dev/null");
 }
 
-/* A name with a space in it ends with a tab: other programs would take what is behind it for a time. */
+/* A name with a space in it ends with a tab: other programs would take what is behind it for a
+ * time. */
 static void put_names(differing *d)
 {
     bool tab = d->path.len && memchr(d->path.ptr, ' ', d->path.len);
@@ -144,7 +146,7 @@ static void put_left_out(differing *d, const char *why)
     common_release(&d->j->r->alloc, uri);
 }
 
-/* ---- two texts ------------------------------------------------------------------------------------------- */
+/* ---- two texts ------------------------------------------------------------------------------- */
 
 static size_t count_lines(mcp_str text)
 {
@@ -169,10 +171,10 @@ int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_
     return rc < 0 ? MCP_EIO : MCP_OK;
 }
 
-/* ---- one file -------------------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
-/* Behind the second "@@" stands a line from above, cut at 80 bytes: without spaces at its end, and without
- * half a character. */
+/* Behind the second "@@" stands a line from above, cut at 80 bytes: without spaces at its end, and
+ * without half a character. */
 static size_t length_of_header(const git_diff_hunk *hunk)
 {
     size_t len = hunk->header_len, cut;
@@ -292,7 +294,8 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     return rc;
 }
 
-/* A side that the caller may not read is not there, and none is where its difference may not be read. */
+/* A side that the caller may not read is not there, and none is where its difference may not be
+ * read. */
 static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str rev)
 {
     repo_target t = {
@@ -315,7 +318,7 @@ static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
     return rc == MCP_OK && !d->j->code ? put_file(d, NULL, b) : rc;
 }
 
-/* ---- trees -------------------------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int depth);
 
@@ -452,7 +455,7 @@ int repo_run_diff(repo_job *j)
     return rc;
 }
 
-/* ---- of the working tree ------------------------------------------------------------------------------------ */
+/* ---- of the working tree --------------------------------------------------------------------- */
 
 int repo_patch_begin(repo_job *j, repo_patch **ret)
 {

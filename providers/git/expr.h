@@ -1,12 +1,13 @@
-/* expr.h: what a REV of a URI may be beside a name: a name with steps to commits before it, or a range of two. Nothing here
- * looks at a repository.
+/* expr.h: what a REV of a URI may be beside a name: a name with steps to commits before it, or a
+ * range of two. Nothing here looks at a repository.
  *
  *     NAME~N   N commits back, always to the first parent; "~" is "~1"
  *     NAME^N   the N-th parent; "^" is "^1", "^0" the commit itself
- *     A..B     what B has and A has not; of a log. Of a difference it is another spelling of both sides
+ *     A..B     of a log, what B has and A has not; of a difference, both sides
  *     A...B    what only one of both has; of a difference, from where they parted
  *
- * Both sides are named, so that there is one spelling of a range. No name has "~", "^" or ".." in it, so that nothing is ambiguous.
+ * Both sides are named, so that there is one spelling of a range. No name has "~", "^" or ".." in
+ * it, so that nothing is ambiguous.
  */
 #ifndef REPO_EXPR_H
 #define REPO_EXPR_H
@@ -26,7 +27,8 @@ bool repo_range_split(mcp_str rev, repo_range *ret);
 
 /* The name, and the steps behind it. */
 void repo_expr_split(mcp_str rev, mcp_str *name, mcp_str *steps);
-/* Takes the next step: '~' or '^', and its number. False: nothing is left, or (then *steps is not empty) it is none. */
+/* Takes the next step: '~' or '^', and its number. False: nothing is left, or (then *steps is not
+ * empty) it is none. */
 bool repo_expr_step(mcp_str *steps, char *kind, unsigned *n);
 
 /* NULL: it is a name with steps, or without. Else why not. */

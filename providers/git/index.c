@@ -103,7 +103,8 @@ static bool take_path(repo_index *x, size_t begin, size_t end)
     return x->at <= end;
 }
 
-/* Behind the entries: one that says that most of them are in another file is a different kind of index. */
+/* Behind the entries: one that says that most of them are in another file is a different kind of
+ * index. */
 static int check_extensions(const repo_index *x)
 {
     size_t at = x->at, end = x->bytes.len - SUM;

@@ -1,5 +1,6 @@
-/* index.h: what git's index says of the working tree: which files are tracked, what is staged of each, and what they looked
- * like when that was read. Versions 2 to 4; a split or a sparse index is MCP_EUNSUPPORTED. */
+/* index.h: what git's index says of the working tree: which files are tracked, what is staged of
+ * each, and what they looked like when that was read. Versions 2 to 4; a split or a sparse index is
+ * MCP_EUNSUPPORTED. */
 #ifndef REPO_INDEX_H
 #define REPO_INDEX_H
 
@@ -24,8 +25,8 @@ typedef struct repo_tracked {
     uint32_t seconds, nanoseconds, size;
 } repo_tracked;
 
-/* MCP_ENOTFOUND: there is none (nothing is tracked); MCP_ELIMIT, MCP_EIO, MCP_EUNSUPPORTED, MCP_ENOMEM. Free it in every
- * case. */
+/* MCP_ENOTFOUND: there is none (nothing is tracked); MCP_ELIMIT, MCP_EIO, MCP_EUNSUPPORTED,
+ * MCP_ENOMEM. Free it in every case. */
 int repo_index_open(const repo_layout *l, repo_index *ret);
 void repo_index_free(repo_index *x);
 

@@ -27,7 +27,7 @@ static int (*const runs[])(repo_job *) = {
     [REPO_KIND_UNSTAGED] = repo_run_worktree,
 };
 
-/* ---- from the URI on -------------------------------------------------------------------------------- */
+/* ---- from the URI on ------------------------------------------------------------------------- */
 
 int repo_job_fail(repo_job *j, int code, const char *format, ...)
 {
@@ -77,7 +77,7 @@ int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fix
     return repo_tree_find(u, &id, path, ret);
 }
 
-/* ---- replying ----------------------------------------------------------------------------------------- */
+/* ---- replying -------------------------------------------------------------------------------- */
 
 /* An error for who reads it. */
 static int refuse(const repo_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
@@ -180,7 +180,7 @@ static int finish(repo_job *j)
     return rc;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void run(repo_job *j, bool near)
 {
@@ -261,7 +261,7 @@ static int start(repo_job *j)
     return j->rc == MCP_PENDING ? run_far(j) : finish(j);
 }
 
-/* ---- as the engine calls it -------------------------------------------------------------------------------- */
+/* ---- as the engine calls it ------------------------------------------------------------------ */
 
 static int check_revs(repo_job *j)
 {

@@ -34,7 +34,7 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
     return code;
 }
 
-/* ---- where things lie ---------------------------------------------------------------------------- */
+/* ---- where things lie ------------------------------------------------------------------------ */
 
 static bool real_path(int fd, char to[COMMON_PATH_MAX])
 {
@@ -117,7 +117,7 @@ static bool one_line(char *text, const char *key, const char **ret)
     return **ret != 0;
 }
 
-/* ---- the folders ----------------------------------------------------------------------------------- */
+/* ---- the folders ----------------------------------------------------------------------------- */
 
 static bool has(int dir, const char *name)
 {
@@ -162,8 +162,8 @@ static int find_common(const opening *o, int *ret)
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
 }
 
-/* One of the files that will be opened by name, where links are followed. It is looked at again then; here it is said at
- * once, and why. */
+/* One of the files that will be opened by name, where links are followed. It is looked at again
+ * then; here it is said at once, and why. */
 static int check_file(const opening *o, int dir, const char *name)
 {
     struct stat st;
@@ -286,7 +286,7 @@ static int check_config(const opening *o)
     return MCP_OK;
 }
 
-/* ---- whether they changed ----------------------------------------------------------------------------- */
+/* ---- whether they changed -------------------------------------------------------------------- */
 
 static void take_stamp(int dir, const char *name, repo_stamp *ret)
 {
@@ -296,8 +296,8 @@ static void take_stamp(int dir, const char *name, repo_stamp *ret)
         *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
 }
 
-/* The time of a folder changes with every file in it, so that only where nothing is made in the usual way it is
- * looked at; in `objects` only folders are made. */
+/* The time of a folder changes with every file in it, so that only where nothing is made in the
+ * usual way it is looked at; in `objects` only folders are made. */
 static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[REPO_STAMPS])
 {
     struct stat st;
@@ -327,7 +327,7 @@ bool repo_layout_is_current(const repo_layout *l, const char *path)
     return same;
 }
 
-/* ---- coming and going ----------------------------------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 static int open_all(opening *o, const char *within)
 {
@@ -417,7 +417,7 @@ bool repo_layout_is_shallow(const repo_layout *l)
     return has(l->common.fd, "shallow");
 }
 
-/* ---- object databases ------------------------------------------------------------------------------------- */
+/* ---- object databases ------------------------------------------------------------------------ */
 
 repo_odb repo_layout_borrow(repo_layout *l)
 {
@@ -445,7 +445,7 @@ void repo_layout_return(repo_layout *l, repo_odb o)
         git_odb_free(o.odb);
 }
 
-/* ---- their files ------------------------------------------------------------------------------------------- */
+/* ---- their files ----------------------------------------------------------------------------- */
 
 /* Somewhere on the way is a link. What it leads to is looked at before it is opened for reading. */
 static int open_linked(const repo_layout *l, int dir, const char *name, int *ret_fd,

@@ -1,10 +1,10 @@
 /* layout.h: where the parts of a repository lie: found, looked at, and held open.
  *
  * A repository is several places: what .git names, its commondir, its objects, and the objects that
- * info/alternates names. Each is opened (O_PATH) before anything is read from it, and where the kernel says
- * that it lies is compared with what was configured. From then on the descriptors are what is used, by
- * so that what is swapped afterwards leads nowhere. A layout whose
- * places changed is opened anew: see repo_layout_is_current().
+ * info/alternates names. Each is opened (O_PATH) before anything is read from it, and where the
+ * kernel says that it lies is compared with what was configured. From then on the descriptors are
+ * what is used, by so that what is swapped afterwards leads nowhere. A layout whose places changed
+ * is opened anew: see repo_layout_is_current().
  */
 #ifndef REPO_LAYOUT_H
 #define REPO_LAYOUT_H
@@ -55,12 +55,14 @@ void repo_layout_release(repo_layout *l);
 /* Whether everything still lies where it was found, and no pack came or went. */
 bool repo_layout_is_current(const repo_layout *l, const char *path);
 
-/* An object database of these places for one thread; give it back. Any thread. odb NULL: no memory. */
+/* An object database of these places for one thread; give it back. Any thread. odb NULL: no
+ * memory. */
 repo_odb repo_layout_borrow(repo_layout *l);
 void repo_layout_return(repo_layout *l, repo_odb odb);
 
-/* Opens a file of a folder of objects for reading. A link is followed where it stays within. MCP_ENOTFOUND;
- * MCP_EACCESS: it leads elsewhere, or is no file (a pipe would be waited for); MCP_EIO, MCP_ELIMIT, MCP_ENOMEM. */
+/* Opens a file of a folder of objects for reading. A link is followed where it stays within.
+ * MCP_ENOTFOUND; MCP_EACCESS: it leads elsewhere, or is no file (a pipe would be waited for);
+ * MCP_EIO, MCP_ELIMIT, MCP_ENOMEM. */
 int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, int *ret_fd,
                           struct stat *st);
 bool repo_layout_is_within(const repo_layout *l, int fd);
@@ -71,7 +73,8 @@ bool repo_layout_has_worktree(const repo_layout *l);
 /* Whether the history may end where no commit has no parents. */
 bool repo_layout_is_shallow(const repo_layout *l);
 
-/* The beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, no file), MCP_EIO. */
+/* The beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, no file),
+ * MCP_EIO. */
 int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
 
 #endif

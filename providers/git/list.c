@@ -1,9 +1,11 @@
-/* list.c: resources/list: the repository and its entry points, because many hosts read nothing that is not listed; then
- * the tree of HEAD, depth first in git's own order, which is the order of the paths' bytes with a folder before what
- * is in it. Titles have the repository's name, so that entries of several can be told apart in one list.
+/* list.c: resources/list: the repository and its entry points, because many hosts read nothing that
+ * is not listed; then the tree of HEAD, depth first in git's own order, which is the order of the
+ * paths' bytes with a folder before what is in it. Titles have the repository's name, so that
+ * entries of several can be told apart in one list.
  *
- * The position is "E" and the number of the next entry point, or "P" and the path that came last (a folder's with a "/"). Only the folders that it leads through
- * are read to find it again, so that a page costs what is on it, wherever it is.
+ * The position is "E" and the number of the next entry point, or "P" and the path that came last (a
+ * folder's with a "/"). Only the folders that it leads through are read to find it again, so that a
+ * page costs what is on it, wherever it is.
  */
 #include "provider.h"
 
@@ -44,7 +46,7 @@ typedef struct listing {
     int rc;
 } listing;
 
-/* ---- collecting ------------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static int keep(listing *l, const repo_entry *e)
 {
@@ -61,7 +63,8 @@ static int keep(listing *l, const repo_entry *e)
 
 static int walk(listing *l, const git_oid *tree, mcp_str after, int depth);
 
-/* One entry that is not before the position; `below`: it is on the way there, and `after` is the rest. */
+/* One entry that is not before the position; `below`: it is on the way there, and `after` is the
+ * rest. */
 static int visit(listing *l, const repo_entry *e, bool below, mcp_str after, int depth)
 {
     size_t before = l->len;
@@ -125,7 +128,7 @@ static void work(void *user)
     repo_use_end(&l->use);
 }
 
-/* ---- replying ------------------------------------------------------------------------------------------- */
+/* ---- replying -------------------------------------------------------------------------------- */
 
 static int next_after(const listing *l, char mode, mcp_str path)
 {

@@ -1,15 +1,18 @@
 /* log.c: the history of everything, or of a path, in pages.
  *
- * A position (?from=) is the set of commits from which the walk goes on, so that a page costs what it
- * looks at. It does not always do: where clocks went backwards, the walk may come again upon a commit that a page
- * before has looked at. Such a commit is not older than everything that was looked at, which is why the
- * lowest time is a part of the position, and the few commits of just that time, which are common, are
- * named. Whoever comes upon another one of them, or upon a position that is too wide for a URI, walks again
- * from the beginning over as many commits as were looked at (?offset=).
+ * A position (?from=) is the set of commits from which the walk goes on, so that a page costs what
+ * it looks at. It does not always do: where clocks went backwards, the walk may come again upon a
+ * commit that a page before has looked at. Such a commit is not older than everything that was
+ * looked at, which is why the lowest time is a part of the position, and the few commits of just
+ * that time, which are common, are named. Whoever comes upon another one of them, or upon a
+ * position that is too wide for a URI, walks again from the beginning over as many commits as were
+ * looked at (?offset=).
  *
- * Of a range, the commits where the walk has to stop are found first, each time: they are as good as seen.
+ * Of a range, the commits where the walk has to stop are found first, each time: they are as good
+ * as seen.
  *
- * A merge that took a path from one side as it was is left out, and only that side is followed (as git does).
+ * A merge that took a path from one side as it was is left out, and only that side is followed (as
+ * git does).
  */
 #include "expr.h"
 #include "provider.h"
@@ -43,7 +46,7 @@ typedef struct logging {
     size_t n_listed;
 } logging;
 
-/* ---- one commit ----------------------------------------------------------------------------------------- */
+/* ---- one commit ------------------------------------------------------------------------------ */
 
 /* What the commit has at the path. */
 static int look(logging *l, const repo_commit *c, repo_step *step)
@@ -155,7 +158,7 @@ static int visit(logging *l, const repo_step *step)
     return rc;
 }
 
-/* ---- positions: LOW~ID.ID or LOW~ID.ID~TIE.TIE ------------------------------------------------------------ */
+/* ---- positions: LOW~ID.ID or LOW~ID.ID~TIE.TIE ----------------------------------------------- */
 
 static int no_position(logging *l)
 {
@@ -279,7 +282,7 @@ static void put_next(logging *l)
     mcp_json_key(l->j->json, "next"), repo_put_uri(l->j->json, l->j->r, &t);
 }
 
-/* ---- a page ------------------------------------------------------------------------------------------------- */
+/* ---- a page ---------------------------------------------------------------------------------- */
 
 static int walk_page(logging *l)
 {

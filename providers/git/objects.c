@@ -43,7 +43,8 @@ int repo_use_check(const repo_use *u)
     return repo_use_now() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
 }
 
-/* The reader knows more than libgit2 hands on: but for a hash that is another one, and memory of its own. */
+/* The reader knows more than libgit2 hands on: but for a hash that is another one, and memory of
+ * its own. */
 static int code_of(repo_use *u, int git)
 {
     int outcome = u->reader ? u->reader->outcome : MCP_OK;
@@ -108,7 +109,7 @@ mcp_str repo_object_text(git_odb_object *o)
     return (mcp_str){git_odb_object_data(o), git_odb_object_size(o)};
 }
 
-/* ---- trees ------------------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 /* Git has not always been so strict with itself: 100664 and 040755 are found in old histories. */
 static unsigned todays_mode(unsigned mode)
@@ -190,7 +191,7 @@ int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *r
     return rc;
 }
 
-/* ---- commits and tags ----------------------------------------------------------------------------------- */
+/* ---- commits and tags ------------------------------------------------------------------------ */
 
 /* "KEY VALUE\n" at the beginning of *rest. */
 static bool take_line(mcp_str *rest, const char *key, mcp_str *value)

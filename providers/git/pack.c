@@ -35,7 +35,7 @@ static bool read_at(int fd, void *to, size_t len, uint64_t at)
     return n == (ssize_t)len;
 }
 
-/* ---- which there are ------------------------------------------------------------------------------------ */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static bool is_known(const repo_packs *packs, size_t place, const char *name)
 {
@@ -116,7 +116,7 @@ void repo_packs_free(repo_layout *l)
     }
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Whether an index of so many objects can have this size. */
 static bool fits(const repo_pack *p)
@@ -221,15 +221,15 @@ void repo_pack_close(repo_pack_files *f)
     close(f->data);
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------------ */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static uint64_t place_of_id(const repo_pack *p, uint64_t i)
 {
     return p->version == 1 ? FAN + i * ENTRY_1 + 4 : HEAD_2 + FAN + i * GIT_OID_RAWSZ;
 }
 
-/* The first object whose id is not less than this one; the last steps in memory, because they are close to each
- * other. */
+/* The first object whose id is not less than this one; the last steps in memory, because they are
+ * close to each other. */
 static bool seek(const repo_pack_files *f, const git_oid *id, uint32_t *ret)
 {
     unsigned char block[BLOCK * ENTRY_1], found[GIT_OID_RAWSZ];

@@ -1,8 +1,9 @@
-/* pack.h: the packs of a repository: which there are, and where an object begins in one. What is in it reader.h
- * reads.
+/* pack.h: the packs of a repository: which there are, and where an object begins in one. What is in
+ * it reader.h reads.
  *
- * An index is read with pread(), a few blocks for each question, and what it says is compared with the size of
- * the files. All threads share the packs of a layout: nothing of one changes once it is open.
+ * An index is read with pread(), a few blocks for each question, and what it says is compared with
+ * the size of the files. All threads share the packs of a layout: nothing of one changes once it is
+ * open.
  */
 #ifndef REPO_PACK_H
 #define REPO_PACK_H
@@ -38,8 +39,8 @@ typedef struct repo_pack_files {
     bool borrowed; /* they stay open for the next */
 } repo_pack_files;
 
-/* Looks which packs there are now; those that are known stay. Any thread. MCP_OK, MCP_ENOMEM, MCP_ELIMIT, or what says
- * that the folder cannot be read. */
+/* Looks which packs there are now; those that are known stay. Any thread. MCP_OK, MCP_ENOMEM,
+ * MCP_ELIMIT, or what says that the folder cannot be read. */
 int repo_packs_look(struct repo_layout *l);
 void repo_packs_free(struct repo_layout *l);
 size_t repo_packs_count(struct repo_layout *l);
@@ -50,7 +51,8 @@ void repo_pack_close(repo_pack_files *files);
 
 /* Where an object begins in the pack. MCP_ENOTFOUND, MCP_EIO. */
 int repo_pack_find(const repo_pack_files *files, const git_oid *id, uint64_t *ret);
-/* The id that begins with so many hexadecimal digits (2 at least). MCP_ENOTFOUND; MCP_EEXIST: several do. */
+/* The id that begins with so many hexadecimal digits (2 at least). MCP_ENOTFOUND; MCP_EEXIST:
+ * several do. */
 int repo_pack_find_prefix(const repo_pack_files *files, const git_oid *prefix, size_t digits,
                           git_oid *ret);
 

@@ -12,10 +12,10 @@ enum {
     CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
 };
 
-/* ---- templates ------------------------------------------------------------------------------------------ */
+/* ---- templates ------------------------------------------------------------------------------- */
 
-/* The last two are of a working tree. Where a path may be empty there is a template without one too: hosts make forms of
- * them, and a form wants every variable of the path. */
+/* The last two are of a working tree. Where a path may be empty there is a template without one
+ * too: hosts make forms of them, and a form wants every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or id of a commit, with ~N or ^N behind it for those before. Of a "
@@ -52,7 +52,7 @@ static const common_template templates[] = {
      "text/x-diff"},
 };
 
-/* ---- mounting --------------------------------------------------------------------------------------------- */
+/* ---- mounting -------------------------------------------------------------------------------- */
 
 static void release(void *user)
 {
@@ -117,8 +117,8 @@ static mcp_str default_name(const char *path)
                                                                              : name;
 }
 
-/* libgit2 may read nothing of the user's or the system's, whatever it is asked for. It is never shut down:
- * the host's worker threads, which end later, still hold something of its own. */
+/* libgit2 may read nothing of the user's or the system's, whatever it is asked for. It is never
+ * shut down: the host's worker threads, which end later, still hold something of its own. */
 static int start_libgit2(void)
 {
     static const int levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
@@ -128,9 +128,9 @@ static int start_libgit2(void)
     for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
         git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
-    /* What the reader puts together has to have the id that it was asked for. libgit2's limits of packs (windows,
-     * number and size of objects) are of its own backends, which see nothing; neither does its validation of owners,
-     * which is of repositories that it opens. */
+    /* What the reader puts together has to have the id that it was asked for. libgit2's limits of
+     * packs (windows, number and size of objects) are of its own backends, which see nothing;
+     * neither does its validation of owners, which is of repositories that it opens. */
     git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
     return MCP_OK;
 }
@@ -204,7 +204,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     return rc;
 }
 
-/* ---- options as JSON ---------------------------------------------------------------------------------------- */
+/* ---- options as JSON ------------------------------------------------------------------------- */
 
 const char mcp_git_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"

@@ -1,8 +1,8 @@
 /* provider.h: what the parts of the provider share: a mounted repository, and one read of it.
  *
- * A read becomes a job: it is tried on the server's thread as long as it reads little, and begins anew on a
- * worker when that does not do. What a job does is the same on both, touches nothing but its job and the
- * object database that it borrowed.
+ * A read becomes a job: it is tried on the server's thread as long as it reads little, and begins
+ * anew on a worker when that does not do. What a job does is the same on both, touches nothing but
+ * its job and the object database that it borrowed.
  */
 #ifndef REPO_PROVIDER_H
 #define REPO_PROVIDER_H
@@ -24,8 +24,9 @@ typedef struct repo {
     repo_watch *watch; /* made for the first who wants to know */
 } repo;
 
-/* The layout as it is now, with a use for the caller. NULL, and *rc is what it comes to: MCP_ENOTFOUND (the repository
- * is gone, or leads elsewhere now: the log says so), MCP_EFILES, MCP_ENOMEM. The server's thread. */
+/* The layout as it is now, with a use for the caller. NULL, and *rc is what it comes to:
+ * MCP_ENOTFOUND (the repository is gone, or leads elsewhere now: the log says so), MCP_EFILES,
+ * MCP_ENOMEM. The server's thread. */
 repo_layout *repo_layout_now(repo *r, int *rc);
 /* One line for the operator. */
 void repo_log(const repo *r, const char *what, const char *why);
@@ -85,24 +86,25 @@ int repo_run_worktree(repo_job *job); /* status, and both differences */
 /* What a REV's path is: the tree or blob, or the commit of a submodule. */
 int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);
 
-/* ---- two texts ------------------------------------------------------------------------------------------ */
+/* ---- two texts ------------------------------------------------------------------------------- */
 
 enum { REPO_COMPARE_MAX = 8 << 20 }; /* bytes of each */
 
-/* Tells the callbacks what differs, with so many lines around it. It cannot be interrupted, so that of many lines,
- * which may take minutes, nothing is told: MCP_ELIMIT. MCP_EIO: a callback did not return 0. */
+/* Tells the callbacks what differs, with so many lines around it. It cannot be interrupted, so that
+ * of many lines, which may take minutes, nothing is told: MCP_ELIMIT. MCP_EIO: a callback did not
+ * return 0. */
 int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
                  git_diff_line_cb on_line, void *user);
 
-/* A patch, a file after the other, which becomes the job's text. `work`: what the second side's text is, when it is no
- * object. */
+/* A patch, a file after the other, which becomes the job's text. `work`: what the second side's
+ * text is, when it is no object. */
 typedef struct repo_patch repo_patch;
 int repo_patch_begin(repo_job *job, repo_patch **ret);
 int repo_patch_file(repo_patch *p, mcp_str path, const repo_entry *a, const repo_entry *b,
                     const mcp_str *work);
 void repo_patch_end(repo_patch *p);
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Any bytes: what is not UTF-8 is taken for Latin-1, and then no longer than a path. */
 void repo_put_text(mcp_json_writer *w, mcp_str text);
@@ -121,7 +123,7 @@ mcp_str repo_subject(mcp_str message);
 /* What kind of text or data it is, by its name; NULL: nobody knows. */
 const char *repo_mime(mcp_str path);
 
-/* ---- mcp_provider's and mcp_resource_template's ------------------------------------------------------------ */
+/* ---- mcp_provider's and mcp_resource_template's ---------------------------------------------- */
 
 int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 int repo_read(mcp_request *req, mcp_str uri, void *user);

@@ -1,5 +1,5 @@
-/* range.c: see range.h. Commits are painted with who has them, newest first, and hand their paint on to their parents;
- * it ends when all that wait to hand on are of no interest any more. */
+/* range.c: see range.h. Commits are painted with who has them, newest first, and hand their paint
+ * on to their parents; it ends when all that wait to hand on are of no interest any more. */
 #include "range.h"
 
 enum { FROM = 1, TO = 2, BOTH = FROM | TO, STALE = 4, MAX_PAINTED = 20000, SLOP = 1000 };
@@ -49,7 +49,7 @@ static size_t slot_of(const spot *table, size_t cap, const git_oid *id)
     return at;
 }
 
-/* ---- the heap --------------------------------------------------------------------------------------------- */
+/* ---- the heap -------------------------------------------------------------------------------- */
 
 static void sink(painting *p, size_t i)
 {
@@ -85,7 +85,7 @@ static spot *pop(painting *p)
     return s;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int grow(painting *p)
 {
@@ -190,8 +190,9 @@ static int count(painting *p)
     return p->painted % 64 ? MCP_OK : repo_use_check(p->u);
 }
 
-/* Whether there is something to hand on that may matter. Where all is settled it goes a little further, because a clock may
- * have been wrong: to what is older than all of interest, and some more. */
+/* Whether there is something to hand on that may matter. Where all is settled it goes a little
+ * further, because a clock may have been wrong: to what is older than all of interest, and some
+ * more. */
 static bool goes_on(const painting *p, size_t *more)
 {
     if (!p->n_heap)

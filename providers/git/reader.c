@@ -13,7 +13,7 @@
 
 enum { HEAD = 32 }; /* the longest beginning of a loose object: its type and its size */
 
-/* ---- limits ----------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 int repo_reader_allows(repo_reader *r, uint64_t size)
 {
@@ -36,7 +36,7 @@ static int said(repo_reader *r, int rc)
     }
 }
 
-/* ---- loose objects ---------------------------------------------------------------------------------------- */
+/* ---- loose objects --------------------------------------------------------------------------- */
 
 typedef struct loose {
     int fd;
@@ -134,7 +134,7 @@ static int loose_header(repo_reader *r, const git_oid *id, uint64_t *size, git_o
     return MCP_OK;
 }
 
-/* ---- ids by their beginning --------------------------------------------------------------------------------- */
+/* ---- ids by their beginning ------------------------------------------------------------------ */
 
 typedef struct finding {
     const git_oid *prefix;
@@ -207,7 +207,7 @@ static int find_prefix(repo_reader *r, finding *f)
     return rc == MCP_OK && !f->found ? MCP_ENOTFOUND : rc;
 }
 
-/* ---- as libgit2 calls it ------------------------------------------------------------------------------------ */
+/* ---- as libgit2 calls it --------------------------------------------------------------------- */
 
 static repo_reader *of(git_odb_backend *backend)
 {

@@ -1,9 +1,10 @@
-/* reader.h: objects as they lie in a repository, loose or in packs, read within limits. It is the backend of
- * the object databases that libgit2 keeps its cache and checks ids in; libgit2's own backends never see a file.
+/* reader.h: objects as they lie in a repository, loose or in packs, read within limits. It is the
+ * backend of the object databases that libgit2 keeps its cache and checks ids in; libgit2's own
+ * backends never see a file.
  *
- * These believe what an object says of its size (1.5 writes beyond the buffer, and follows a delta that leads to
- * itself), and inflate a base before anything is compared with a limit. Here nothing is read before its size is
- * known and allowed:
+ * These believe what an object says of its size (1.5 writes beyond the buffer, and follows a delta
+ * that leads to itself), and inflate a base before anything is compared with a limit. Here nothing
+ * is read before its size is known and allowed:
  *
  * - a loose object has to end where its header says, and its file with it;
  * - a chain of deltas has at most REPO_CHAIN links, and what it needs of the pack (the base and all deltas, whose
@@ -11,8 +12,8 @@
  *   the next delta expects;
  * - each instruction of a delta is compared with both texts (delta.h).
  *
- * On the server's thread the limits are those of what may be read there (repo_use.near), and what is beyond is
- * MCP_PENDING. One thread at a time.
+ * On the server's thread the limits are those of what may be read there (repo_use.near), and what
+ * is beyond is MCP_PENDING. One thread at a time.
  */
 #ifndef REPO_READER_H
 #define REPO_READER_H

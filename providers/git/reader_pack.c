@@ -35,7 +35,7 @@ int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_obje
     return MCP_OK;
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 static repo_base *slot_of(repo_reader *r, const repo_pack *pack, uint64_t at)
 {
@@ -82,7 +82,7 @@ static void keep_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_t
     r->bases_size += text->len;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* How far before the entry its base is. */
 static bool take_distance(mcp_str *rest, uint64_t *ret)
@@ -175,7 +175,7 @@ static int find(repo_reader *r, const git_oid *id, repo_pack_files *files, uint6
     return worst;
 }
 
-/* ---- down ------------------------------------------------------------------------------------------------- */
+/* ---- down ------------------------------------------------------------------------------------ */
 
 static int add_link(repo_reader *r, descent *d, const entry *e)
 {
@@ -229,7 +229,7 @@ static int descend(repo_reader *r, descent *d, bool measure)
     }
 }
 
-/* ---- up --------------------------------------------------------------------------------------------------- */
+/* ---- up -------------------------------------------------------------------------------------- */
 
 static int text_alloc(const repo_reader *r, repo_text *t, uint64_t len, git_object_t type)
 {
@@ -246,7 +246,8 @@ static int read_delta(repo_reader *r, const descent *d, const repo_link *link, r
     return rc == MCP_OK ? repo_inflate_exactly(&r->inflate, ret->ptr, ret->len, true) : rc;
 }
 
-/* Makes the result of a delta, the last of them in libgit2's memory. What it was made from is kept. */
+/* Makes the result of a delta, the last of them in libgit2's memory. What it was made from is
+ * kept. */
 static int apply(repo_reader *r, descent *d, const repo_link *link, uint64_t base_at,
                  repo_reading *last)
 {

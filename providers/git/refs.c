@@ -1,8 +1,8 @@
 /* refs.c: references of store.h: loose files beneath the repository's folders, and packed-refs.
  *
- * packed-refs is a sorted text: a name is looked for by halves, with a read of a block each, so that a
- * hundred thousand tags cost no memory. One that is not sorted, or is full of what are no references, is read line by line, of which
- * only the beginning is read on the server's thread.
+ * packed-refs is a sorted text: a name is looked for by halves, with a read of a block each, so
+ * that a hundred thousand tags cost no memory. One that is not sorted, or is full of what are no
+ * references, is read line by line, of which only the beginning is read on the server's thread.
  */
 #define _GNU_SOURCE
 #include "expr.h"
@@ -24,7 +24,7 @@ enum {
     NEAR_BLOCKS = 64, /* of packed-refs, near, for one name: a million sorted ones take 30 */
 };
 
-/* ---- packed-refs -------------------------------------------------------------------------------------- */
+/* ---- packed-refs ----------------------------------------------------------------------------- */
 
 typedef struct packed {
     const repo_use *u;
@@ -160,7 +160,7 @@ static int packed_find(const repo_use *u, mcp_str name, git_oid *id)
     return MCP_OK;
 }
 
-/* ---- loose ones ----------------------------------------------------------------------------------------- */
+/* ---- loose ones ------------------------------------------------------------------------------ */
 
 static bool begins(mcp_str s, const char *with)
 {
@@ -221,7 +221,7 @@ int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_
     return rc == MCP_OK ? MCP_EIO : rc;
 }
 
-/* ---- what a REV is ------------------------------------------------------------------------------------------ */
+/* ---- what a REV is --------------------------------------------------------------------------- */
 
 static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
 {
@@ -286,7 +286,8 @@ static int step_to_parent(repo_use *u, git_oid *id, unsigned n)
     return rc;
 }
 
-/* What is before the commit; how many steps there may be was checked with the rest of the expression. */
+/* What is before the commit; how many steps there may be was checked with the rest of the
+ * expression. */
 static int follow_steps(repo_use *u, mcp_str steps, git_oid *id)
 {
     git_object_t type;
@@ -342,7 +343,7 @@ const char *repo_ref_short(repo_use *u, const char *name)
     return strncmp(full, "refs/", 5) == 0 && strcmp(full + 5, name) == 0 ? slash + 1 : name;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct collecting {
     repo_use *u;

@@ -1,8 +1,9 @@
 /* search.c: lines of the files of a revision that hold a text or match a regular expression.
  *
- * Folders are walked in git's own order, and the files that are text are read one after another, until there are enough
- * matches, too many bytes were read, or half of the time is over. Then `next` leads on: its position is a line and a file,
- * which the caller may see, or the search would say that there is a file which it may not tell of.
+ * Folders are walked in git's own order, and the files that are text are read one after another,
+ * until there are enough matches, too many bytes were read, or half of the time is over. Then
+ * `next` leads on: its position is a line and a file, which the caller may see, or the search would
+ * say that there is a file which it may not tell of.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -38,7 +39,7 @@ typedef struct searching {
     uint64_t last_line;           /* of the match that was shown last; 0: through with it */
 } searching;
 
-/* ---- one file ----------------------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static bool is_over(void *user)
 {
@@ -90,7 +91,8 @@ static size_t count_lines(mcp_str text)
     return n;
 }
 
-/* All lines from `from` on, which is the beginning of line `line`. MCP_ECANCELLED: the time is over, or there are enough. */
+/* All lines from `from` on, which is the beginning of line `line`. MCP_ECANCELLED: the time is
+ * over, or there are enough. */
 static int search_lines(searching *s, mcp_str text, uint64_t skip)
 {
     size_t from = 0, begin, end;
@@ -152,7 +154,7 @@ static int search_blob(searching *s, const repo_entry *e, uint64_t skip)
     return rc == MCP_ENOTFOUND || s->full ? MCP_OK : rc;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static bool is_wanted(const searching *s, const repo_entry *e)
 {
@@ -184,7 +186,8 @@ static int search_file(searching *s, const repo_entry *e, bool again)
 
 static int walk(searching *s, const git_oid *tree, mcp_str after, int depth);
 
-/* An entry that is not before the position; `again`: it is on the way there, or it is the file itself. */
+/* An entry that is not before the position; `again`: it is on the way there, or it is the file
+ * itself. */
 static int visit(searching *s, const repo_entry *e, bool again, mcp_str further, int depth)
 {
     size_t before = s->len;
@@ -228,7 +231,7 @@ static int walk(searching *s, const git_oid *tree, mcp_str after, int depth)
     return rc;
 }
 
-/* ---- what is asked for ---------------------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool take_needle(searching *s)
 {

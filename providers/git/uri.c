@@ -50,8 +50,8 @@ static bool is_name(mcp_str s)
            !mcp_str_eq(s, MCP_STR(".."));
 }
 
-/* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces are
- * joined in place: their NULs become slashes. */
+/* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces
+ * are joined in place: their NULs become slashes. */
 static bool take_segments(common_pieces *p, mcp_str *ret)
 {
     char *begin = p->room;
@@ -98,7 +98,8 @@ static bool take_rev(common_pieces *p, mcp_str *ret)
     return common_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
 }
 
-/* Both sides of a difference in one segment. With two dots it is the same as in two, and is spelled so from here on. */
+/* Both sides of a difference in one segment. With two dots it is the same as in two, and is spelled
+ * so from here on. */
 static bool take_range(repo_target *t)
 {
     repo_range range;
@@ -155,7 +156,7 @@ int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
     return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
 
-/* ---- the way back --------------------------------------------------------------------------------- */
+/* ---- the way back ---------------------------------------------------------------------------- */
 
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes)
 {
@@ -223,7 +224,7 @@ size_t repo_uri_put(char *to, const repo_target *t)
     return len;
 }
 
-/* ---- references ------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static const char *refused_character(mcp_str rev, size_t i)
 {

@@ -1,5 +1,5 @@
-/* uri.h: git:// URIs, taken apart and put together, and the names of references. Nothing here looks at a
- * repository.
+/* uri.h: git:// URIs, taken apart and put together, and the names of references. Nothing here looks
+ * at a repository.
  *
  *     git://NAME/                                  the repository
  *     git://NAME/REV/PATH?offset=N&length=N        a file, or a folder (?after=ENTRY&limit=N)
@@ -14,10 +14,10 @@
  *
  * Behind all of them may stand format=json or format=text.
  *
- * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled %2F: that is what the template
- * {rev} makes of them, and so it is always clear where the path begins. "-" is no REV, because no
- * reference begins with it. The segments of a path are names: a "%2F" in one is refused, and so are ".",
- * ".." and the empty one.
+ * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled
+ * %2F: that is what the template {rev} makes of them, and so it is always clear where the path
+ * begins. "-" is no REV, because no reference begins with it. The segments of a path are names: a
+ * "%2F" in one is refused, and so are ".", ".." and the empty one.
  */
 #ifndef REPO_URI_H
 #define REPO_URI_H
@@ -65,21 +65,22 @@ typedef struct repo_target {
     mcp_str param[REPO_PARAM_COUNT]; /* ptr NULL: absent */
 } repo_target;
 
-/* Takes apart what stands behind "git://NAME/". `room` holds at least rest.len + REPO_URI_ROOM bytes and
- * keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so. */
+/* Takes apart what stands behind "git://NAME/". `room` holds at least rest.len + REPO_URI_ROOM
+ * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so. */
 enum { REPO_URI_ROOM = 32 };
 int repo_uri_parse(mcp_str rest, char *room, repo_target *ret);
 
-/* The way back: the one canonical spelling. `to` has room for REPO_URI_SIZE of the texts' lengths. Returns
- * the length; NUL-terminates. */
+/* The way back: the one canonical spelling. `to` has room for REPO_URI_SIZE of the texts' lengths.
+ * Returns the length; NUL-terminates. */
 size_t repo_uri_put(char *to, const repo_target *target);
 size_t repo_uri_room(const repo_target *target);
 
-/* Encodes one segment, so that only unreserved characters stay; with `slashes` "/" stays too. Three bytes
- * of room for each. Returns the length. */
+/* Encodes one segment, so that only unreserved characters stay; with `slashes` "/" stays too. Three
+ * bytes of room for each. Returns the length. */
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes);
 
-/* NULL: it can be the name of a reference (or of a part of one), or the beginning of an id. Else why not. */
+/* NULL: it can be the name of a reference (or of a part of one), or the beginning of an id. Else
+ * why not. */
 const char *repo_rev_refused(mcp_str rev);
 
 /* Whether it is a whole id of 40 hexadecimal digits in lower case. */

@@ -1,5 +1,5 @@
-/* walk.h: commits in the order of their times, newest first: a heap, and which were in it. For the log and
- * for blame; what is done with parents is theirs. */
+/* walk.h: commits in the order of their times, newest first: a heap, and which were in it. For the
+ * log and for blame; what is done with parents is theirs. */
 #ifndef REPO_WALK_H
 #define REPO_WALK_H
 

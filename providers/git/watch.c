@@ -1,9 +1,9 @@
 /* watch.c: who wants to know is told when a reference moved.
  *
- * What is watched is asked again now and then, and soon after something happened in the folders where
- * git puts HEAD, packed-refs and the first level of references. Each watched URI has a mark: the object that
- * it stands for, or a sum over all references for the lists of them. A whole id never moves and is not
- * looked at. The set of resources changes with the tree of HEAD.
+ * What is watched is asked again now and then, and soon after something happened in the folders
+ * where git puts HEAD, packed-refs and the first level of references. Each watched URI has a mark:
+ * the object that it stands for, or a sum over all references for the lists of them. A whole id
+ * never moves and is not looked at. The set of resources changes with the tree of HEAD.
  */
 #define _GNU_SOURCE
 #include "expr.h"
@@ -17,7 +17,8 @@
 #include "pieces.h"
 #include "watched.h"
 
-/* A look is the server's own work: it rests for REST times as long as it took, SOON_REST after an event. */
+/* A look is the server's own work: it rests for REST times as long as it took, SOON_REST after an
+ * event. */
 enum { LOOK_MS = 2000, SOON_MS = 50, REST = 50, SOON_REST = 10 };
 
 /* Of each that is watched. */
@@ -52,7 +53,7 @@ static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
     return rc;
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mix(git_oid *mark, const void *bytes, size_t len)
 {
@@ -174,7 +175,7 @@ static bool has_moved(const repo *r, repo_use *u, const char *uri, marks *known)
 static const repo_target list_target = {
     .kind = REPO_KIND_FILE, .rev = {"HEAD", 4}, .path = {"", 0}};
 
-/* ---- looking ------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static bool begin(repo *r, repo_use *u)
 {
@@ -272,7 +273,7 @@ static void watch_folders(repo *r)
     w->poll = w->host->poll_start(w->fd, on_event, r, w->host->user);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------------------ */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 static void stop(repo *r)
 {
@@ -369,7 +370,7 @@ void repo_watch_free(repo *r)
         stop(r);
 }
 
-/* ---- canonical URIs ----------------------------------------------------------------------------------------- */
+/* ---- canonical URIs -------------------------------------------------------------------------- */
 
 int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {

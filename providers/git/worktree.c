@@ -1,9 +1,10 @@
-/* worktree.c: the working tree of HEAD: which tracked files differ from what is staged, and what is staged from HEAD; as
- * a list, and as patches.
+/* worktree.c: the working tree of HEAD: which tracked files differ from what is staged, and what is
+ * staged from HEAD; as a list, and as patches.
  *
- * Files are compared as they are: no filter, attribute or setting of the repository is obeyed, so that nothing is run and
- * line ends count. A file is opened beneath the working tree, never through a link, and never one in a ".git", whatever
- * the index says. Files that git does not track are none of it: they belong to no revision.
+ * Files are compared as they are: no filter, attribute or setting of the repository is obeyed, so
+ * that nothing is run and line ends count. A file is opened beneath the working tree, never through
+ * a link, and never one in a ".git", whatever the index says. Files that git does not track are
+ * none of it: they belong to no revision.
  */
 #define _GNU_SOURCE
 #include "index.h"
@@ -29,7 +30,7 @@ typedef struct comparing {
     size_t len;
 } comparing;
 
-/* ---- one file of the working tree ------------------------------------------------------------------------- */
+/* ---- one file of the working tree ------------------------------------------------------------ */
 
 typedef enum state { SAME, MODIFIED, DELETED, UNREADABLE } state;
 
@@ -85,7 +86,8 @@ static bool is_unchanged(const comparing *c, const repo_tracked *e, const struct
            (uint32_t)st->st_mtim.tv_nsec == e->nanoseconds && st->st_mtim.tv_sec < c->index.written;
 }
 
-/* Its text, and in `now` what it would be in a tree. MCP_ELIMIT: it is too large to be looked at. */
+/* Its text, and in `now` what it would be in a tree. MCP_ELIMIT: it is too large to be looked
+ * at. */
 static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bool *unchanged)
 {
     struct stat st;
@@ -128,7 +130,7 @@ static int look_at(comparing *c, const repo_tracked *e, repo_entry *now, state *
     return rc == MCP_ENOMEM || rc == MCP_EFILES ? rc : MCP_OK;
 }
 
-/* ---- one path ----------------------------------------------------------------------------------------------- */
+/* ---- one path -------------------------------------------------------------------------------- */
 
 static bool may_show(comparing *c, mcp_str path)
 {
@@ -214,7 +216,7 @@ static int compare_path(comparing *c, mcp_str path, const repo_entry *head, cons
     return list(c, path, staged_state(head, e), unstaged);
 }
 
-/* ---- all of them: the index beside the tree of HEAD, both in the order of the paths' bytes ------------------- */
+/* ---- all of them: the index beside the tree of HEAD, both in the order of the paths' bytes ---- */
 
 static int take_entry(comparing *c)
 {

@@ -1,8 +1,8 @@
-/* check.c: whether saved queries can be run, before anybody asks for them: when the database is mounted, or, where it was
- * away then, with the first connection.
+/* check.c: whether saved queries can be run, before anybody asks for them: when the database is
+ * mounted, or, where it was away then, with the first connection.
  *
- * The database plans each of them as it would be run, and does not run it. One that is wrong is said in the log, and
- * stays: what it needs may come, and a read of it says the same.
+ * The database plans each of them as it would be run, and does not run it. One that is wrong is
+ * said in the log, and stays: what it needs may come, and a read of it says the same.
  */
 #include "provider.h"
 
@@ -21,7 +21,8 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
         s->host.log("error", line, s->host.user);
 }
 
-/* What is to be planned with how many parameters. NULL: nothing; what is wrong was said, or there is no memory. */
+/* What is to be planned with how many parameters. NULL: nothing; what is wrong was said, or there
+ * is no memory. */
 static const char *plan_of(postgres *s, const common_query *q, int *n)
 {
     postgres_sql *to = &s->check.sql;
@@ -39,7 +40,8 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     return postgres_sql_text(to);
 }
 
-/* Whether that is about the query, and not about the moment: a lock, the time, the server's resources. */
+/* Whether that is about the query, and not about the moment: a lock, the time, the server's
+ * resources. */
 static bool is_verdict(const char *state)
 {
     static const char *const moments[] = {"40", "53", "55", "57", "58"};
@@ -49,7 +51,7 @@ static bool is_verdict(const char *state)
     return *state != 0;
 }
 
-/* ---- with a connection of its own, at the start --------------------------------------------------------------- */
+/* ---- with a connection of its own, at the start ---------------------------------------------- */
 
 static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300])
 {
@@ -92,7 +94,7 @@ void postgres_check_now(postgres *s, PGconn *conn)
     s->check.done = ok;
 }
 
-/* ---- on the pool's, later ---------------------------------------------------------------------------------------- */
+/* ---- on the pool's, later -------------------------------------------------------------------- */
 
 static void check_next(postgres *s);
 

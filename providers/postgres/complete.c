@@ -1,4 +1,5 @@
-/* complete.c: names of schemas, tables, columns and functions, and beginnings of keys, from the live catalogue. */
+/* complete.c: names of schemas, tables, columns and functions, and beginnings of keys, from the
+ * live catalogue. */
 #include "provider.h"
 
 #include "replies.h"
@@ -42,7 +43,8 @@ static const struct {
                       "'SELECT') ORDER BY a.attnum"},
 };
 
-/* What a value stands for: a schema, a table, a function, a column's table, a row by the first part of its key. */
+/* What a value stands for: a schema, a table, a function, a column's table, a row by the first part
+ * of its key. */
 static postgres_target target_of(const postgres_job *j, mcp_str value)
 {
     postgres_target t = {
@@ -94,8 +96,8 @@ static void put_from(postgres_sql *sql, const postgres_table *t)
     postgres_put(sql, " WHERE ");
 }
 
-/* What begins as the number does: itself, then by decades (40 to 49, 400 to 499, ...), each of which the key's index
- * leads to. */
+/* What begins as the number does: itself, then by decades (40 to 49, 400 to 499, ...), each of
+ * which the key's index leads to. */
 static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
 {
     postgres_sql *sql = &j->sql;

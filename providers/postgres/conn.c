@@ -1,17 +1,19 @@
 /* conn.c: see conn.h.
  *
- * A statement goes out with all that is around it at once, and what comes back is told apart by its place:
- * each letter of `step` is a statement around it (q, p), one that may fail (d), the statement itself (R), or
- * the end of a part (S): after an error the server skips what follows up to the next S.
+ * A statement goes out with all that is around it at once, and what comes back is told apart by its
+ * place: each letter of `step` is a statement around it (q, p), one that may fail (d), the
+ * statement itself (R), or the end of a part (S): after an error the server skips what follows up
+ * to the next S.
  *
  *     its own     R S, when it can run nobody's function
  *                 B search-path R S  rollback S, when it reads the catalogue
  *                 B R S  rollback S  DISCARD ALL S  set-up S, when it reads views and the like
  *     outside     B first-look parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
- * The first look is there because a transaction may be made to write until something was read in it; the search
- * path, because a function or operator that anybody made is taken for PostgreSQL's own where its arguments fit
- * better; DISCARD ALL, because a function may leave locks and prepared statements behind.
+ * The first look is there because a transaction may be made to write until something was read in
+ * it; the search path, because a function or operator that anybody made is taken for PostgreSQL's
+ * own where its arguments fit better; DISCARD ALL, because a function may leave locks and prepared
+ * statements behind.
  */
 #include "conn.h"
 
@@ -37,10 +39,11 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
     return NULL;
 }
 
-/* ---- giving up -------------------------------------------------------------------------------------------------- */
+/* ---- giving up ------------------------------------------------------------------------------- */
 
-/* What runs on it ends too: the server sees that nobody is there any more (session.c). No cancel request is sent: it
- * would be a connection more, to a server that may be out of reach, and libpq waits for its end without a limit. */
+/* What runs on it ends too: the server sees that nobody is there any more (session.c). No cancel
+ * request is sent: it would be a connection more, to a server that may be out of reach, and libpq
+ * waits for its end without a limit. */
 void postgres_conn_give_up(postgres_conn *c)
 {
     const mcp_host *h = postgres_pool_host(c->pool);
@@ -68,7 +71,7 @@ static void lost(postgres_conn *c)
         postgres_pool_retry(pool, op);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static bool put_step(postgres_conn *c, char what, int sent)
 {
@@ -128,7 +131,8 @@ static bool put_discard(postgres_conn *c)
 
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
-    /* Statements of many parts and few rows: to compile one takes a hundred times as long as to run it. */
+    /* Statements of many parts and few rows: to compile one takes a hundred times as long as to run
+     * it. */
     static const char catalog[] = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, "
                                   "pg_temp', true), pg_catalog.set_config('jit', 'off', true)";
     if (op->inert)
@@ -189,7 +193,7 @@ void postgres_conn_start(postgres_conn *c, postgres_op *op)
     postgres_conn_flush(c);
 }
 
-/* ---- receiving ------------------------------------------------------------------------------------------------------ */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static void end_op(postgres_conn *c, int rc)
 {
@@ -221,8 +225,8 @@ static void take_error(postgres_conn *c, const PGresult *r)
         snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }
 
-/* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said of values that are not
- * as many as a statement has parameters, and ends nothing. */
+/* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said
+ * of values that are not as many as a statement has parameters, and ends nothing. */
 static bool is_end_of_session(const postgres_op *op)
 {
     return strncmp(op->state, "57P", 3) == 0 ||
@@ -288,8 +292,8 @@ static void end_step(postgres_conn *c)
         end_op(c, c->op->text[0] ? MCP_EREMOTE : MCP_OK);
 }
 
-/* Everything around it is over too. Were a transaction still open, or did the cleaning fail, the connection would not
- * be used again. */
+/* Everything around it is over too. Were a transaction still open, or did the cleaning fail, the
+ * connection would not be used again. */
 static void end_all(postgres_conn *c)
 {
     c->busy = false;
@@ -322,8 +326,8 @@ static void take_results(postgres_conn *c, bool *dead)
     }
 }
 
-/* What is on its way of a row that is not there yet: a row that is too large ends before memory does. The first look at
- * one takes less than a buffer of libpq's and is not counted. */
+/* What is on its way of a row that is not there yet: a row that is too large ends before memory
+ * does. The first look at one takes less than a buffer of libpq's and is not counted. */
 static void count_received(postgres_conn *c)
 {
     int waiting = 0;

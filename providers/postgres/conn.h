@@ -40,7 +40,7 @@ bool postgres_conn_flush(postgres_conn *c);
 /* Closes and frees it; the server ends what runs on it. */
 void postgres_conn_give_up(postgres_conn *c);
 
-/* ---- of the pool ------------------------------------------------------------------------------------------- */
+/* ---- of the pool ----------------------------------------------------------------------------- */
 
 const mcp_host *postgres_pool_host(const postgres_pool *pool);
 const postgres_pool_options *postgres_pool_settings(const postgres_pool *pool);

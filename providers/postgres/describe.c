@@ -1,13 +1,14 @@
 /* describe.c: the database, its schemas, tables and functions, as JSON and as text.
  *
- * The text is DDL, put together by the database from its catalogue: what models read best. The JSON has what they would
- * have to find out from it, and the URIs to go on with. The database writes the pieces of JSON that need none.
+ * The text is DDL, put together by the database from its catalogue: what models read best. The JSON
+ * has what they would have to find out from it, and the URIs to go on with. The database writes the
+ * pieces of JSON that need none.
  */
 #include "describe.h"
 
 #include <stdio.h>
 
-/* ---- the format ---------------------------------------------------------------------------------------------- */
+/* ---- the format ------------------------------------------------------------------------------ */
 
 /* ?format=text or json, the default. False after failing the job. */
 static bool wants_text(postgres_job *j, bool *ret)
@@ -37,7 +38,7 @@ static void set_values(postgres_job *j)
     j->op.n_value = 2 + (j->target.name.len > 0);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int put_statement(postgres_op *op, const PGresult *r)
 {
@@ -74,7 +75,7 @@ static void end_text(postgres_job *j, int rc)
                                     : MCP_ENOMEM);
 }
 
-/* ---- JSON: the database and a schema ------------------------------------------------------------------------------ */
+/* ---- JSON: the database and a schema --------------------------------------------------------- */
 
 static mcp_str cell(const PGresult *r, int at)
 {
@@ -139,7 +140,7 @@ static void end_things(postgres_job *j, int rc)
         postgres_job_reply_json(j);
 }
 
-/* ---- JSON: a table -------------------------------------------------------------------------------------------------- */
+/* ---- JSON: a table --------------------------------------------------------------------------- */
 
 static void put_resources(postgres_job *j, bool keyed)
 {
@@ -197,7 +198,7 @@ static void end_one(postgres_job *j, int rc)
         postgres_job_reply_json(j);
 }
 
-/* ---- JSON: a function -------------------------------------------------------------------------------------------------- */
+/* ---- JSON: a function ------------------------------------------------------------------------ */
 
 static int put_function(postgres_op *op, const PGresult *r)
 {
@@ -215,7 +216,7 @@ static int put_function(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static const described things = {postgres_things_names, postgres_things_text, postgres_things_json,
                                  put_thing, end_things};

@@ -1,7 +1,8 @@
 /* describe_sql.c: the statements of describe.h.
  *
- * A piece is left out by a letter and an oid: k a constraint, v the definition of a view, d a default, i an index, f what is
- * said of a function beside its signature, t (with the number of the column) the type of a column.
+ * A piece is left out by a letter and an oid: k a constraint, v the definition of a view, d a
+ * default, i an index, f what is said of a function beside its signature, t (with the number of the
+ * column) the type of a column.
  */
 #include "describe.h"
 
@@ -86,7 +87,7 @@
     " ELSE pg_catalog.pg_get_functiondef(p.oid) || ';' END || E'\n'"
 /* clang-format on */
 
-/* ---- the database and a schema ------------------------------------------------------------------------ */
+/* ---- the database and a schema --------------------------------------------------------------- */
 
 #define IN_SCHEMA " AND ($2::pg_catalog.text IS NULL OR n.nspname = $2::pg_catalog.text)"
 
@@ -126,7 +127,7 @@ const char postgres_things_json[] =
     " WHERE " SHOWN IN_SCHEMA " ORDER BY 2, 1, 3";
 /* clang-format on */
 
-/* ---- a table -------------------------------------------------------------------------------------------- */
+/* ---- a table --------------------------------------------------------------------------------- */
 
 #define THIS_TABLE " AND n.nspname = $2::pg_catalog.name AND c.relname = $3::pg_catalog.name"
 #define FROM_TABLES                                                                         \
@@ -185,7 +186,7 @@ const char postgres_table_json[] =
     "), " TABLE_DDL FROM_TABLES;
 /* clang-format on */
 
-/* ---- a function ----------------------------------------------------------------------------------------- */
+/* ---- a function ------------------------------------------------------------------------------ */
 
 #define THIS_FUNCTION \
     " WHERE " SHOWN " AND n.nspname = $2::pg_catalog.name AND " SIGNATURE " = $3::pg_catalog.text"
@@ -208,11 +209,12 @@ const char postgres_function_json[] =
     " JOIN pg_catalog.pg_language l ON l.oid = p.prolang" THIS_FUNCTION;
 /* clang-format on */
 
-/* ---- what names what -------------------------------------------------------------------------------------- */
+/* ---- what names what ------------------------------------------------------------------------- */
 
-/* The pieces with what the catalogue knows them to depend on: a table itself, by its row type, by an array of that, or by a
- * sequence of it; or a function. The body of a function is a text, which names what has one of its words for a name;
- * of names that are no words it is enough that they are in it. */
+/* The pieces with what the catalogue knows them to depend on: a table itself, by its row type, by
+ * an array of that, or by a sequence of it; or a function. The body of a function is a text, which
+ * names what has one of its words for a name; of names that are no words it is enough that they are
+ * in it. */
 #define NAMES(tables, functions)                                                                   \
     "WITH rel AS MATERIALIZED (SELECT c.oid FROM pg_catalog.pg_class c JOIN "                      \
     "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN " AND " TABLES              \

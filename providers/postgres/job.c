@@ -44,7 +44,7 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     return *rc == MCP_OK ? j : NULL;
 }
 
-/* ---- from the start to the end -------------------------------------------------------------------------------- */
+/* ---- from the start to the end --------------------------------------------------------------- */
 
 static void on_cancel(mcp_request *req, void *user)
 {
@@ -124,7 +124,7 @@ void postgres_job_look(postgres_job *j, const char *sql,
     run(j, sql, row, next);
 }
 
-/* ---- replies --------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
 {
@@ -255,7 +255,7 @@ bool postgres_job_only(postgres_job *j, const char *const *names)
     return false;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int64_t now(const postgres_job *j)
 {
@@ -300,7 +300,8 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
     postgres_job_look(j, postgres_table_sql, add_column, looked_up);
 }
 
-/* An unknown column or table, a type that is another one now, a statement that the session lost, a right that is. */
+/* An unknown column or table, a type that is another one now, a statement that the session lost, a
+ * right that is. */
 bool postgres_job_stale(postgres_job *j, int rc)
 {
     static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000",
@@ -320,7 +321,8 @@ bool postgres_job_stale(postgres_job *j, int rc)
     return true;
 }
 
-/* Some of the catalogue's functions look at what is there now, not at what this transaction sees. */
+/* Some of the catalogue's functions look at what is there now, not at what this transaction
+ * sees. */
 bool postgres_job_torn(postgres_job *j, int rc)
 {
     if (rc != MCP_EREMOTE || j->retried == RETRIES || !(is(j, "XX000") || is(j, "40P01")))
@@ -333,7 +335,7 @@ bool postgres_job_torn(postgres_job *j, int rc)
     return true;
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------------------------------ */
+/* ---- as the engine calls it ------------------------------------------------------------------ */
 
 int postgres_read(mcp_request *req, mcp_str uri, void *user)
 {

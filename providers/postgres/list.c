@@ -1,15 +1,16 @@
-/* list.c: resources/list: the database, then each schema, its tables and views, each with its rows, and its
- * functions, then saved queries.
+/* list.c: resources/list: the database, then each schema, its tables and views, each with its rows,
+ * and its functions, then saved queries.
  *
- * The position is what came last, by kind and names, as the database sorts them ("C": bytes), so that what is
- * made or dropped meanwhile neither repeats nor hides another.
+ * The position is what came last, by kind and names, as the database sorts them ("C": bytes), so
+ * that what is made or dropped meanwhile neither repeats nor hides another.
  */
 #include "provider.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Kinds in a schema are sorted by their letter: the schema itself, tables with their rows, functions. */
+/* Kinds in a schema are sorted by their letter: the schema itself, tables with their rows,
+ * functions. */
 static const char list_sql[] =
     "SELECT kind, schema, name, comment FROM ("
     "SELECT 'a' AS kind, n.oid AS space, n.nspname::pg_catalog.text COLLATE \"C\" AS schema, '' "
@@ -40,7 +41,7 @@ static const char list_sql[] =
 
 enum { AT_QUERY = 'Q' };
 
-/* ---- positions: the kind, the schema, NUL, the name; or Q and a number ------------------------------------------- */
+/* ---- positions: the kind, the schema, NUL, the name; or Q and a number ----------------------- */
 
 static int next_at(postgres_job *j, char kind, mcp_str schema, mcp_str name)
 {
@@ -60,7 +61,7 @@ static int next_query(postgres_job *j, size_t i)
     return next_at(j, AT_QUERY, mcp_str_from(number), (mcp_str){"", 0});
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static int reply_database(postgres_job *j)
 {
@@ -133,7 +134,8 @@ static int reply_queries(postgres_job *j, size_t from)
     return rc;
 }
 
-/* A database that is away keeps nobody from seeing the rest of the list, which changes when it is back. */
+/* A database that is away keeps nobody from seeing the rest of the list, which changes when it is
+ * back. */
 static void end_list(postgres_job *j, int rc)
 {
     bool away = rc == MCP_ECLOSED || rc == MCP_ETIMEOUT;
@@ -145,7 +147,7 @@ static void end_list(postgres_job *j, int rc)
         postgres_job_finish(j, reply_queries(j, 0));
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void run_list(postgres_job *j)
 {

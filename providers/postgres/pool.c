@@ -1,5 +1,5 @@
-/* pool.c: see pool.h. Which statement runs where; connecting and backing off. What happens on one connection
- * is conn.c's business. */
+/* pool.c: see pool.h. Which statement runs where; connecting and backing off. What happens on one
+ * connection is conn.c's business. */
 #include "conn.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ const postgres_pool_options *postgres_pool_settings(const postgres_pool *p)
     return &p->o;
 }
 
-/* ---- connecting -------------------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static void serve(postgres_pool *p);
 
@@ -178,15 +178,15 @@ static void begin_attempt(postgres_pool *p)
     back_off(p, "no worker is free to connect");
 }
 
-/* ---- who runs where ------------------------------------------------------------------------------------------- */
+/* ---- who runs where -------------------------------------------------------------------------- */
 
 static postgres_share share_of(const postgres_op *op)
 {
     return op->outside ? POSTGRES_OUTSIDE : op->slow ? POSTGRES_SLOW : POSTGRES_QUICK;
 }
 
-/* Strangers' statements leave one connection to what may be slow, and both leave one to what is quick; of two
- * connections one is free of strangers. */
+/* Strangers' statements leave one connection to what may be slow, and both leave one to what is
+ * quick; of two connections one is free of strangers. */
 static size_t most_of(const postgres_pool *p, postgres_share share)
 {
     size_t kept = p->o.max > 2 ? share : share == POSTGRES_OUTSIDE;
@@ -238,7 +238,8 @@ static bool unlink_waiting(postgres_pool *p, const postgres_op *op)
     return false;
 }
 
-/* Starts what can be started; connects when something is left that one more connection would help. */
+/* Starts what can be started; connects when something is left that one more connection would
+ * help. */
 static void serve(postgres_pool *p)
 {
     bool more = false;
@@ -374,7 +375,7 @@ void postgres_pool_cancel(postgres_pool *p, postgres_op *op)
         atomic_store(&p->attempt->given_up, true);
 }
 
-/* ---- what connections tell ---------------------------------------------------------------------------------------- */
+/* ---- what connections tell ------------------------------------------------------------------- */
 
 void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
 {
@@ -408,7 +409,7 @@ void postgres_pool_retry(postgres_pool *p, postgres_op *op)
     serve(p);
 }
 
-/* ---- coming and going ----------------------------------------------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
 {

@@ -7,7 +7,7 @@
 
 enum { CONNECTIONS = 4, POLL_MS = 2000 };
 
-/* ---- templates ------------------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static const common_template templates[] = {
     {"{?format}", "database", "Schemas of the database",
@@ -28,7 +28,7 @@ static const common_template templates[] = {
      "By its name and arguments: total(integer, text); format=text: as SQL", "application/json"},
 };
 
-/* ---- mounting --------------------------------------------------------------------------------------------------- */
+/* ---- mounting -------------------------------------------------------------------------------- */
 
 static void release(void *user)
 {
@@ -67,8 +67,8 @@ static int set_conninfo(postgres *s, const char *given)
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
 
-/* A URI with a "@" that is not the one behind the role: a password has it, or "/", as it is. libpq would take a part of
- * that password for a host, a port or a database, and say so. */
+/* A URI with a "@" that is not the one behind the role: a password has it, or "/", as it is. libpq
+ * would take a part of that password for a host, a port or a database, and say so. */
 static bool is_torn(const char *conninfo)
 {
     const char *p = strstr(conninfo, "://");
@@ -84,7 +84,8 @@ static bool is_torn(const char *conninfo)
     return false;
 }
 
-/* Looks at what the string says: whether it can be read, the database's name, a password. It is not repeated. */
+/* Looks at what the string says: whether it can be read, the database's name, a password. It is not
+ * repeated. */
 static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_error *error)
 {
     bool secret = false;
@@ -273,7 +274,7 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
     return rc;
 }
 
-/* ---- options as JSON ---------------------------------------------------------------------------------------------- */
+/* ---- options as JSON ------------------------------------------------------------------------- */
 
 const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"connections\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
@@ -314,7 +315,7 @@ int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_
     return rc == MCP_OK ? mcp_postgres_mount(server, &o, error) : rc;
 }
 
-/* ---- whether it works ---------------------------------------------------------------------------------------------- */
+/* ---- whether it works ------------------------------------------------------------------------ */
 
 /* A host whose log keeps what was said last of saved queries. */
 static void keep_line(const char *level, const char *line, void *user)

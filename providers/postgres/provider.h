@@ -1,7 +1,8 @@
 /* provider.h: what the parts of the provider share: a mounted database, and one request for it.
  *
- * A request becomes a job: a few statements one after the other, each of which is begun by a function and whose
- * end calls the next one. All of it runs on the server's thread; nothing in it waits.
+ * A request becomes a job: a few statements one after the other, each of which is begun by a
+ * function and whose end calls the next one. All of it runs on the server's thread; nothing in it
+ * waits.
  */
 #ifndef POSTGRES_PROVIDER_H
 #define POSTGRES_PROVIDER_H
@@ -70,7 +71,8 @@ struct postgres_job {
     char room[]; /* for target's texts */
 };
 
-/* For a URI of this database ("": for something else). NULL: *rc says that there is no such URI, or no memory. */
+/* For a URI of this database ("": for something else). NULL: *rc says that there is no such URI, or
+ * no memory. */
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc);
 /* Begins it; what a handler returns. */
 int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j));
@@ -82,14 +84,15 @@ void postgres_job_fail(postgres_job *j, int code, const char *format, ...) MCP_P
 void postgres_job_missing(postgres_job *j);
 /* Ends it for what a statement of this provider's own failed with. */
 void postgres_job_broken(postgres_job *j, int rc);
-/* The database's words about what failed, for the caller; where there are access rules they may name what he may not see,
- * and others are said instead. */
+/* The database's words about what failed, for the caller; where there are access rules they may
+ * name what he may not see, and others are said instead. */
 const char *postgres_job_words(const postgres_job *j, const char *instead);
 /* Ends it with the JSON that was written. */
 void postgres_job_reply_json(postgres_job *j);
 void postgres_job_too_large(postgres_job *j, uint64_t size);
 
-/* Runs j->sql (which stays as it is until the end), or `sql` when it is not NULL, with the op's values; then next. */
+/* Runs j->sql (which stays as it is until the end), or `sql` when it is not NULL, with the op's
+ * values; then next. */
 void postgres_job_run(postgres_job *j, const char *sql,
                       int (*row)(postgres_op *op, const PGresult *r),
                       void (*next)(postgres_job *j, int rc));
@@ -99,11 +102,13 @@ void postgres_job_look(postgres_job *j, const char *sql,
                        void (*next)(postgres_job *j, int rc));
 /* Looks the target's table up, then goes on with it; without one the job ends. */
 void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j));
-/* A statement made of the table failed: whether everything was begun anew, because the table is another one now. */
+/* A statement made of the table failed: whether everything was begun anew, because the table is
+ * another one now. */
 bool postgres_job_stale(postgres_job *j, int rc);
 /* What was being described was dropped meanwhile: whether everything was begun anew. */
 bool postgres_job_torn(postgres_job *j, int rc);
-/* Whether the statement failed because of what was given to it: a value that its column cannot have. */
+/* Whether the statement failed because of what was given to it: a value that its column cannot
+ * have. */
 bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 
 /* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
@@ -136,7 +141,7 @@ int postgres_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *m
 int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                       void *user);
 
-/* ---- statements from outside (query.c, saved.c, check.c, tool.c) -------------------------------------------- */
+/* ---- statements from outside (query.c, saved.c, check.c, tool.c) ----------------------------- */
 
 /* How it begins says whether and how a statement from outside is run. */
 typedef enum postgres_beginning {
@@ -153,14 +158,15 @@ void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);
 /* Fails the job, or runs it and replies. Values are set. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
 
-/* Looks at the saved queries and says in the log which are wrong: with a connection that is used for nothing else; or by
- * and by on the pool's, as what is told of a connection (postgres_pool_options.connected). */
+/* Looks at the saved queries and says in the log which are wrong: with a connection that is used
+ * for nothing else; or by and by on the pool's, as what is told of a connection
+ * (postgres_pool_options.connected). */
 void postgres_check_now(postgres *s, PGconn *conn);
 void postgres_check_later(void *user, bool again);
 
 int postgres_tool_add(postgres *s, const char *name, mcp_error *error);
 
-/* ---- watching (watch.c) ------------------------------------------------------------------------------------ */
+/* ---- watching (watch.c) ---------------------------------------------------------------------- */
 
 int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user);
 int postgres_watch_add(const char *canonical, void *user);

@@ -1,10 +1,11 @@
 /* query.c: statements from outside: what the tool runs, and saved queries.
  *
- * Several walls, of which any would do for most: only a statement that begins as one that reads is sent;
- * the protocol takes one alone; a query is a part of another one behind DECLARE CURSOR, which the server allows for
- * queries that change nothing; around it is a transaction that reads, after a first look in it, so that nothing can make it write;
- * it is rolled back, and the session discarded. A role that could do harm by reading (files of the server's,
- * programs) is not used at all unless the operator says so.
+ * Several walls, of which any would do for most: only a statement that begins as one that reads is
+ * sent; the protocol takes one alone; a query is a part of another one behind DECLARE CURSOR, which
+ * the server allows for queries that change nothing; around it is a transaction that reads, after a
+ * first look in it, so that nothing can make it write; it is rolled back, and the session
+ * discarded. A role that could do harm by reading (files of the server's, programs) is not used at
+ * all unless the operator says so.
  */
 #include "provider.h"
 
@@ -19,7 +20,7 @@ enum {
     LONGEST_BLOB = 4 << 10, /* bytes that are told, in Base64 */
 };
 
-/* ---- how it begins ------------------------------------------------------------------------------------------------ */
+/* ---- how it begins --------------------------------------------------------------------------- */
 
 /* Steps over one comment, white space or an opening parenthesis. */
 static bool skip_one(const char **p)
@@ -69,7 +70,7 @@ postgres_beginning postgres_beginning_of(const char *sql)
     return POSTGRES_REFUSED;
 }
 
-/* ---- results -------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* A statement may have chosen another encoding, and a database may have none. */
 static void add_name(mcp_json_writer *w, const char *name)
@@ -94,7 +95,8 @@ static bool ends_in_a_character(mcp_str text, size_t at)
     return at == text.len || ((unsigned char)text.ptr[at] & 0xc0) != 0x80;
 }
 
-/* Of a text: how long it is, and its beginning; of few bytes, and of a text that is no UTF-8, all. */
+/* Of a text: how long it is, and its beginning; of few bytes, and of a text that is no UTF-8,
+ * all. */
 static void put_long(postgres_job *j, const PGresult *r, int at)
 {
     unsigned char bytes[LONGEST_BLOB];
@@ -139,7 +141,8 @@ static int put_result_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* The database's words about a statement are for who wrote it: of a saved query who reads it wrote the values alone. */
+/* The database's words about a statement are for who wrote it: of a saved query who reads it wrote
+ * the values alone. */
 static void fail_with_words(postgres_job *j)
 {
     bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
@@ -180,8 +183,9 @@ static void end_result(postgres_job *j, int rc)
     }
 }
 
-/* The words alone were looked at by the server before (postgres_op.alone), so that no parenthesis in them closes
- * what is around them here. A row's size is judged there, because libpq takes a row whole, however large. */
+/* The words alone were looked at by the server before (postgres_op.alone), so that no parenthesis
+ * in them closes what is around them here. A row's size is judged there, because libpq takes a row
+ * whole, however large. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes)
 {
     size_t len = strlen(sql);

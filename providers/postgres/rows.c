@@ -1,7 +1,8 @@
 /* rows.c: a row by its key, pages of rows, and single values.
  *
- * What is too long for a row, and what is no text, stands in it as its size and the URI of the value alone,
- * which can be read in parts. A row by its key is a statement that is kept: one round trip.
+ * What is too long for a row, and what is no text, stands in it as its size and the URI of the
+ * value alone, which can be read in parts. A row by its key is a statement that is kept: one round
+ * trip.
  */
 #include "provider.h"
 
@@ -62,7 +63,7 @@ static void put_where_key(postgres_sql *sql, const postgres_table *t)
     }
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A value that does not stand in the row itself. Without a key there is no URI for it. */
 static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
@@ -99,15 +100,15 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
-/* Whether that part of the key is spelled as it was asked for: "02" and, of some types, other case find rows too, but a
- * row has one URI, which rules and changes speak of. */
+/* Whether that part of the key is spelled as it was asked for: "02" and, of some types, other case
+ * find rows too, but a row has one URI, which rules and changes speak of. */
 static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)
 {
     return mcp_str_eq((mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)},
                       j->target.key[i]);
 }
 
-/* ---- one row --------------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 /* The key is as many values as its columns. False: it is not. */
 static bool set_key(postgres_job *j)
@@ -195,7 +196,7 @@ void postgres_run_row(postgres_job *j)
     postgres_job_with_table(j, read_row);
 }
 
-/* ---- pages of rows --------------------------------------------------------------------------------------------- */
+/* ---- pages of rows --------------------------------------------------------------------------- */
 
 /* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
 static const postgres_column *column_of(const postgres_table *t, mcp_str name)
@@ -344,7 +345,7 @@ void postgres_run_rows(postgres_job *j)
     postgres_job_with_table(j, read_page);
 }
 
-/* ---- one value --------------------------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 /* Its size in bytes, the part that was asked for, as bytea, and the key. */
 static int put_cell(postgres_op *op, const PGresult *r)

@@ -1,9 +1,9 @@
-/* session.c: one connection, from the words of its source to a session that is set up. Blocks: for workers,
- * and for the start.
+/* session.c: one connection, from the words of its source to a session that is set up. Blocks: for
+ * workers, and for the start.
  *
- * Whatever the network does, it ends: libpq's own limit stops at the end of the log-in, and what sets a session up
- * comes after it. A connection to one host is made step by step, so that it can be given up at any moment; of
- * several hosts libpq alone knows which one is next.
+ * Whatever the network does, it ends: libpq's own limit stops at the end of the log-in, and what
+ * sets a session up comes after it. A connection to one host is made step by step, so that it can
+ * be given up at any moment; of several hosts libpq alone knows which one is next.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -33,7 +33,7 @@ void postgres_why(const char *message, char text[300])
     text[n] = 0;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 typedef struct patience {
     int seconds; /* for the log-in, and again for what comes after it */
@@ -66,8 +66,8 @@ static bool wait_for(PGconn *conn, short events, patience *p)
     }
 }
 
-/* What TLS has decrypted already makes no descriptor readable, and libpq takes at least the half of a record
- * with each call. */
+/* What TLS has decrypted already makes no descriptor readable, and libpq takes at least the half of
+ * a record with each call. */
 bool postgres_consume(PGconn *conn)
 {
     int times = PQsslInUse(conn) || PQgssEncInUse(conn) ? 3 : 1;
@@ -106,11 +106,11 @@ PGresult *postgres_answer(PGconn *conn, uint64_t ms)
     return NULL;
 }
 
-/* ---- setting up --------------------------------------------------------------------------------------------------- */
+/* ---- setting up ------------------------------------------------------------------------------ */
 
-/* Beside the transaction that is around every statement: what somebody forgets is read-only too, and ends
- * by itself, also when nobody is left to wait for it (servers on Linux, from 14 on, look; the others stop at the
- * statement's time). */
+/* Beside the transaction that is around every statement: what somebody forgets is read-only too,
+ * and ends by itself, also when nobody is left to wait for it (servers on Linux, from 14 on, look;
+ * the others stop at the statement's time). */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 {
     snprintf(sql, POSTGRES_SESSION_SQL,
@@ -127,8 +127,8 @@ void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
              (unsigned long long)timeout_ms * 2);
 }
 
-/* What a query of such a role could do beside reading tables: read and write files of the server's, run
- * programs there, make and drop replication slots, which no rollback brings back. */
+/* What a query of such a role could do beside reading tables: read and write files of the server's,
+ * run programs there, make and drop replication slots, which no rollback brings back. */
 static const char mighty_sql[] =
     "SELECT rolsuper OR rolreplication OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE "
     "p.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') "
@@ -159,9 +159,10 @@ static void quiet(void *user, const PGresult *notice)
     (void)user, (void)notice;
 }
 
-/* ---- connecting --------------------------------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
-/* What libpq made of all that it was told and found: how long it may take; whether there are several hosts. */
+/* What libpq made of all that it was told and found: how long it may take; whether there are
+ * several hosts. */
 static bool look_at_options(PGconn *conn, int *seconds)
 {
     PQconninfoOption *all = PQconninfo(conn);

@@ -1,4 +1,5 @@
-/* sql.h: texts put together: statements and URIs. The first failure stays; postgres_sql_text() tells it. */
+/* sql.h: texts put together: statements and URIs. The first failure stays; postgres_sql_text()
+ * tells it. */
 #ifndef POSTGRES_SQL_H
 #define POSTGRES_SQL_H
 

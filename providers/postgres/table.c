@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-/* The schema of "=" is PostgreSQL's own, or that of a type that an extension brings along with it. By its name alone
- * it could be anybody's, whose arguments fit better: there is none for varchar but that for text. */
+/* The schema of "=" is PostgreSQL's own, or that of a type that an extension brings along with it.
+ * By its name alone it could be anybody's, whose arguments fit better: there is none for varchar
+ * but that for text. */
 const char postgres_table_sql[] =
     "SELECT c.relkind, a.attname, t.oid::pg_catalog.int8,"
     " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0),"
@@ -105,7 +106,7 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     return c->name && c->type && c->equal && c->cast ? MCP_OK : MCP_ENOMEM;
 }
 
-/* ---- those that are kept ------------------------------------------------------------------------------------ */
+/* ---- those that are kept --------------------------------------------------------------------- */
 
 postgres_table *postgres_tables_find(postgres_tables *all, mcp_str schema, mcp_str name,
                                      int64_t now)

@@ -1,8 +1,9 @@
-/* table.h: what the database's catalogue says about a table: the columns that may be read, and its key.
+/* table.h: what the database's catalogue says about a table: the columns that may be read, and its
+ * key.
  *
- * A name that came from a peer is looked up there and is then the catalogue's own; nothing else reaches a
- * statement as an identifier. What was looked up is kept for some seconds, or until a statement that was
- * made of it fails.
+ * A name that came from a peer is looked up there and is then the catalogue's own; nothing else
+ * reaches a statement as an identifier. What was looked up is kept for some seconds, or until a
+ * statement that was made of it fails.
  */
 #ifndef POSTGRES_TABLE_H
 #define POSTGRES_TABLE_H
@@ -32,8 +33,8 @@ typedef struct postgres_table {
     char kind; /* pg_class.relkind */
     postgres_column *column;
     size_t n_column, n_key;
-    bool
-        inert; /* reading it runs nobody's function; finding a row by its key neither, nor finds a second one */
+    /* Reading it runs nobody's function; nor does finding a row by its key, which is one at most. */
+    bool inert;
     uint64_t number; /* its row's statement: see postgres_op.statement */
     char *row_sql;   /* made when it is wanted first */
     int64_t until;

@@ -9,9 +9,9 @@
  *     postgres://NAME/SCHEMA/$function/SIGNATURE           a function: "total(integer, text)"
  *     postgres://NAME/$query/QUERY?PARAMETER=VALUE         a saved query
  *
- * Each piece is one segment, with everything percent-encoded but unreserved characters: any name makes
- * the round trip. A schema or table whose name begins with "$" is spelled with %24. Whether anything of it
- * exists is not looked at here.
+ * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
+ * makes the round trip. A schema or table whose name begins with "$" is spelled with %24. Whether
+ * anything of it exists is not looked at here.
  */
 #ifndef POSTGRES_URI_H
 #define POSTGRES_URI_H
@@ -45,9 +45,9 @@ typedef struct postgres_target {
     size_t n_param;
 } postgres_target;
 
-/* Takes apart what stands behind "postgres://NAME/". `room` holds at least rest.len + POSTGRES_URI_ROOM
- * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", NUL, too
- * many keys or parameters, a fragment). */
+/* Takes apart what stands behind "postgres://NAME/". `room` holds at least rest.len +
+ * POSTGRES_URI_ROOM bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so
+ * (a bad "%", NUL, too many keys or parameters, a fragment). */
 enum { POSTGRES_URI_ROOM = POSTGRES_URI_KEYS + 2 * POSTGRES_URI_PARAMS + 8 };
 int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret);
 

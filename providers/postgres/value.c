@@ -32,8 +32,9 @@ static bool is_number(mcp_str s)
     return i == s.len;
 }
 
-/* What is JSON for the database need not be for everybody (a key twice, deep nesting): then it is a text. It is put as it
- * stands, for numbers would lose digits; its lines, which are never within a string, become one. */
+/* What is JSON for the database need not be for everybody (a key twice, deep nesting): then it is a
+ * text. It is put as it stands, for numbers would lose digits; its lines, which are never within a
+ * string, become one. */
 static void put_json(mcp_json_writer *w, char *bytes, mcp_str text)
 {
     mcp_json_doc *doc = NULL;

@@ -1,7 +1,7 @@
 /* value.h: values of PostgreSQL, which come as its text, as JSON.
  *
- * Numbers stay exact; those that are none ("NaN", "Infinity") are strings, json is itself, arrays and all
- * other types are PostgreSQL's text.
+ * Numbers stay exact; those that are none ("NaN", "Infinity") are strings, json is itself, arrays
+ * and all other types are PostgreSQL's text.
  */
 #ifndef POSTGRES_VALUE_H
 #define POSTGRES_VALUE_H
@@ -24,12 +24,13 @@ enum {
     POSTGRES_JSONB = 3802,
 };
 
-/* Writes the value of the result's first row. False: it is bytea, longer than `longest`, or no UTF-8, and nothing
- * was written. *size grows by about what was. */
+/* Writes the value of the result's first row. False: it is bytea, longer than `longest`, or no
+ * UTF-8, and nothing was written. *size grows by about what was. */
 bool postgres_put_value(mcp_json_writer *w, const PGresult *r, int column, size_t longest,
                         size_t *size);
 
-/* The bytes that a bytea's text stands for: how many there are, and, where `to` is not NULL, the first `most`. */
+/* The bytes that a bytea's text stands for: how many there are, and, where `to` is not NULL, the
+ * first `most`. */
 size_t postgres_bytes(mcp_str text, unsigned char *to, size_t most);
 
 #endif

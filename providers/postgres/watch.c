@@ -1,9 +1,10 @@
 /* watch.c: telling that the database changed.
  *
- * Changes of data are told by the database itself: a trigger notifies the channel mcp_changes (docs/postgres.md has
- * it), with {"schema": …, "table": …} and, where it knows, "key": [one row's key]. A schema change is seen by a
- * look at the catalogue's row versions now and then. Both come over a connection of their own, which is there while
- * somebody is subscribed; after it was lost everything may have changed, and is announced.
+ * Changes of data are told by the database itself: a trigger notifies the channel mcp_changes
+ * (docs/postgres.md has it), with {"schema": …, "table": …} and, where it knows, "key": [one row's
+ * key]. A schema change is seen by a look at the catalogue's row versions now and then. Both come
+ * over a connection of their own, which is there while somebody is subscribed; after it was lost
+ * everything may have changed, and is announced.
  */
 #include "provider.h"
 
@@ -16,8 +17,9 @@
 
 enum { LONGEST_LOOK_MS = 10000 };
 
-/* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. Of pg_class only what is told:
- * TRUNCATE and VACUUM FULL make a new version too, and change nothing. Tables of one session are nobody's news. */
+/* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. Of
+ * pg_class only what is told: TRUNCATE and VACUUM FULL make a new version too, and change nothing.
+ * Tables of one session are nobody's news. */
 #define VERSIONS "pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8))"
 #define OF_ALL(relation)                                                                       \
     relation " >= 16384 AND " relation " <> ALL (ARRAY(SELECT t.oid FROM pg_catalog.pg_class " \
@@ -55,7 +57,7 @@ struct postgres_watch {
     char last[300], now[300];
 };
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 typedef struct change {
     bool schema; /* of the catalogue: everything */
@@ -75,7 +77,8 @@ static bool is_key(const mcp_json *key, const postgres_target *t)
     return true;
 }
 
-/* What a saved query looks at is not known: any change may concern it. Of a view's rows who notifies has to speak. */
+/* What a saved query looks at is not known: any change may concern it. Of a view's rows who
+ * notifies has to speak. */
 static bool concerns(const change *c, const postgres_target *t)
 {
     if (c->schema || t->kind == POSTGRES_KIND_QUERY)
@@ -133,7 +136,7 @@ static void on_connected(void *user, bool again)
         s->watch->missed = true;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------ */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void on_timer(void *user);
 
@@ -190,7 +193,7 @@ static void on_timer(void *user)
     look(user);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------------------------------ */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 static void stop(postgres *s)
 {
@@ -278,7 +281,7 @@ void postgres_watch_free(postgres *s)
         stop(s);
 }
 
-/* ---- canonical URIs ---------------------------------------------------------------------------------------------------- */
+/* ---- canonical URIs -------------------------------------------------------------------------- */
 
 int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {

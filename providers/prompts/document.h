@@ -1,7 +1,7 @@
 /* document.h: one prompt file, parsed: what it is called, what it asks for, what it says.
  *
- * Knows no directory, no server and no request: bytes in, a document or a fault with its line out. A
- * document never changes once it is made. docs/prompts.md has the format.
+ * Knows no directory, no server and no request: bytes in, a document or a fault with its line out.
+ * A document never changes once it is made. docs/prompts.md has the format.
  */
 #ifndef PROMPTS_DOCUMENT_H
 #define PROMPTS_DOCUMENT_H
@@ -66,8 +66,8 @@ typedef struct prompts_fault {
     char text[200];
 } prompts_fault;
 
-/* MCP_OK; MCP_EINVAL and what is wrong; MCP_ENOMEM. `file` is the file's name, which ends in .md; the
- * document begins with one reference. */
+/* MCP_OK; MCP_EINVAL and what is wrong; MCP_ENOMEM. `file` is the file's name, which ends in .md;
+ * the document begins with one reference. */
 int prompts_parse(mcp_str bytes, const char *file, const mcp_allocator *alloc,
                   prompts_document **ret, prompts_fault *fault);
 

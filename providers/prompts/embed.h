@@ -1,8 +1,8 @@
 /* embed.h: reading resources of the same server, for the prompts that have them.
  *
- * Each is read through a channel of its own that leads back into the server, so exactly what a client
- * with this principal would get in resources/read: registered resources, templates, providers and their
- * rules. One after the other, with one limit for all of them.
+ * Each is read through a channel of its own that leads back into the server, so exactly what a
+ * client with this principal would get in resources/read: registered resources, templates,
+ * providers and their rules. One after the other, with one limit for all of them.
  */
 #ifndef PROMPTS_EMBED_H
 #define PROMPTS_EMBED_H
@@ -21,14 +21,15 @@ int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_e
 /* Requests that wait are ended. NULL is fine. */
 void prompts_embeds_free(prompts_embeds *e);
 
-/* Called once in every case, on the server's thread: with MCP_OK, results[i] is the result of resources/read for
- * uris[i]; else `why` says which could not be read. All is borrowed until it returns; it ends with
- * replying and, where `later`, mcp_reply_finish(). Returns what a handler returns. */
+/* Called once in every case, on the server's thread: with MCP_OK, results[i] is the result of
+ * resources/read for uris[i]; else `why` says which could not be read. All is borrowed until it
+ * returns; it ends with replying and, where `later`, mcp_reply_finish(). Returns what a handler
+ * returns. */
 typedef int prompts_embedded_fn(mcp_request *req, int rc, const mcp_json *const *results,
                                 const char *why, void *user);
 
-/* Reads them all. Returns as a handler does: MCP_PENDING, or what `done` returned when everything was
- * at hand. `uris` have to live as long as the request. */
+/* Reads them all. Returns as a handler does: MCP_PENDING, or what `done` returned when everything
+ * was at hand. `uris` have to live as long as the request. */
 int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size_t n,
                   prompts_embedded_fn *done, void *user);
 

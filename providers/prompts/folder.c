@@ -126,7 +126,8 @@ static int wrong(prompts_entry *e, const char *why)
     return MCP_EINVAL;
 }
 
-/* A link is followed once, to where the kernel says that it ends, and that is opened without links. */
+/* A link is followed once, to where the kernel says that it ends, and that is opened without
+ * links. */
 static int open_entry(common_beneath at, prompts_entry *e, int *fd)
 {
     char real[COMMON_PATH_MAX];

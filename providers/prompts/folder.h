@@ -1,9 +1,9 @@
 /* folder.h: what is in the folder: its prompt files, read.
  *
- * Files that lie in it and end in .md, by the bytes of their names; not what is below, not what begins
- * with a dot. A symbolic link counts when it ends in the folder or below. A file whose stamp did not
- * change is not read again; one that is wrong keeps the document that it had. Any thread may read, one
- * at a time; nothing is logged here.
+ * Files that lie in it and end in .md, by the bytes of their names; not what is below, not what
+ * begins with a dot. A symbolic link counts when it ends in the folder or below. A file whose stamp
+ * did not change is not read again; one that is wrong keeps the document that it had. Any thread
+ * may read, one at a time; nothing is logged here.
  */
 #ifndef PROMPTS_FOLDER_H
 #define PROMPTS_FOLDER_H
@@ -35,8 +35,8 @@ typedef struct prompts_folder {
     bool cut; /* there are more files than PROMPTS_MAX_FILES */
 } prompts_folder;
 
-/* Reads the folder; `before` may be NULL, and has to live until prompts_folder_adopt(). MCP_ENOTFOUND, …
- * as common_code_of_errno() has it, with errno in *why; MCP_ENOMEM. */
+/* Reads the folder; `before` may be NULL, and has to live until prompts_folder_adopt().
+ * MCP_ENOTFOUND, … as common_code_of_errno() has it, with errno in *why; MCP_ENOMEM. */
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why);
 /* On the server's thread: from now on what was kept counts here too, and `before` may be freed. */

@@ -28,8 +28,8 @@ mcp_str prompts_trim(mcp_str s);
 /* For "%.*s" in a message: not too much of it. */
 int prompts_shown(mcp_str s);
 
-/* An argument's name: letters, digits, "_", "-" and "."; a prompt's: anything but control characters,
- * without spaces at its ends. */
+/* An argument's name: letters, digits, "_", "-" and "."; a prompt's: anything but control
+ * characters, without spaces at its ends. */
 bool prompts_is_argument_name(mcp_str name);
 bool prompts_is_prompt_name(mcp_str name);
 

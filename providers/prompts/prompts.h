@@ -1,8 +1,9 @@
 /* prompts.h: a folder of Markdown files as MCP prompts. The provider's only header for programs.
  *
- * Each file that ends in .md is a prompt: a front matter with its name and arguments, then its messages;
- * docs/prompts.md has the format. Files are read again when they change: a file that is wrong keeps what it
- * was when it was right, and the host's log says what is wrong with it, as FILE:LINE.
+ * Each file that ends in .md is a prompt: a front matter with its name and arguments, then its
+ * messages; docs/prompts.md has the format. Files are read again when they change: a file that is
+ * wrong keeps what it was when it was right, and the host's log says what is wrong with it, as
+ * FILE:LINE.
  */
 #ifndef MCP_PROMPTS_H
 #define MCP_PROMPTS_H
@@ -23,16 +24,17 @@ typedef struct mcp_prompts_options {
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_prompts_options;
 
-/* Reads the folder and registers what is in it. Watching and reading again use the server's host: its
- * timers, descriptors and workers; without timers nothing is watched. A resource in a prompt is read
- * from the server, as a client with the peer's principal would get it.
- * MCP_EINVAL (no folder is named), MCP_ENOTFOUND, MCP_EACCESS, MCP_EIO (error->text names it and says
- * why), MCP_ENOMEM. A file that is wrong is no failure. */
+/* Reads the folder and registers what is in it. Watching and reading again use the server's host:
+ * its timers, descriptors and workers; without timers nothing is watched. A resource in a prompt is
+ * read from the server, as a client with the peer's principal would get it. MCP_EINVAL (no folder
+ * is named), MCP_ENOTFOUND, MCP_EACCESS, MCP_EIO (error->text names it and says why), MCP_ENOMEM. A
+ * file that is wrong is no failure. */
 int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_prompts **ret,
                     mcp_error *error);
 
-/* Reads the folder again, on a worker of the host where there is one, as when a file changed: for a program that is told
- * to read everything again, above all with no_watch. What goes wrong is in the host's log. */
+/* Reads the folder again, on a worker of the host where there is one, as when a file changed: for a
+ * program that is told to read everything again, above all with no_watch. What goes wrong is in the
+ * host's log. */
 void mcp_prompts_reread(mcp_prompts *prompts);
 
 /* Removes the prompts. Call it before the server is freed, and once no work is under way any more

@@ -1,8 +1,8 @@
 /* provider.c: the folder's prompts as the server's.
  *
- * What is registered follows the files' order. Where only a text changed, the registration stays and its
- * document is exchanged, so that nobody is told of a change that no list shows; from the first prompt on
- * that looks different all are registered anew, which is one notice to clients.
+ * What is registered follows the files' order. Where only a text changed, the registration stays
+ * and its document is exchanged, so that nobody is told of a change that no list shows; from the
+ * first prompt on that looks different all are registered anew, which is one notice to clients.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -141,7 +141,8 @@ static const prompts_entry *holder(const prompts_folder *f, size_t i)
     return NULL;
 }
 
-/* Documents in their order, each name once. Before the reading is adopted: `kept` tells what is no news. */
+/* Documents in their order, each name once. Before the reading is adopted: `kept` tells what is no
+ * news. */
 static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_document **chosen)
 {
     size_t n = 0;

@@ -1,7 +1,8 @@
 /* scalar.c: one value of the front matter: the scalars of YAML that a line can hold.
  *
- * Every value is a text: `yes`, `1.0` and `null` are these letters. What YAML would read as something
- * else than a text of one line (anchors, tags, blocks, maps in braces) is refused, never guessed.
+ * Every value is a text: `yes`, `1.0` and `null` are these letters. What YAML would read as
+ * something else than a text of one line (anchors, tags, blocks, maps in braces) is refused, never
+ * guessed.
  */
 #include "parse.h"
 
@@ -60,7 +61,8 @@ static size_t unicode(mcp_str digits, char to[3])
     return 3;
 }
 
-/* What an escape stands for; s begins behind the backslash. How many bytes of s it takes; 0: none. */
+/* What an escape stands for; s begins behind the backslash. How many bytes of s it takes; 0:
+ * none. */
 static size_t escape(mcp_str s, char to[3], size_t *len)
 {
     static const char names[] = "\"\\/ntr", meant[] = "\"\\/\n\t\r";

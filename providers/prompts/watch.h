@@ -1,7 +1,7 @@
 /* watch.h: a notice that something in one folder may have changed; what, is for who reads it again.
  *
- * inotify through the host, and where that cannot be, or the folder is gone, a look at regular times. A
- * burst of changes is one notice. Everything happens on the server's thread.
+ * inotify through the host, and where that cannot be, or the folder is gone, a look at regular
+ * times. A burst of changes is one notice. Everything happens on the server's thread.
  */
 #ifndef PROMPTS_WATCH_H
 #define PROMPTS_WATCH_H
@@ -10,8 +10,8 @@
 
 typedef struct prompts_watch prompts_watch;
 
-/* `changed` is called some time after something happened, never from within a call. path and the host
- * are borrowed. MCP_EUNSUPPORTED: the host has no timers; MCP_ENOMEM. */
+/* `changed` is called some time after something happened, never from within a call. path and the
+ * host are borrowed. MCP_EUNSUPPORTED: the host has no timers; MCP_ENOMEM. */
 int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
                       const mcp_allocator *alloc, void (*changed)(void *user), void *user,
                       prompts_watch **ret);

@@ -118,8 +118,8 @@ void search_needle_free(search_needle *n)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Within text[from..to), whose surroundings do not exist for the expression; beginning at one of some places
- * in it. */
+/* Within text[from..to), whose surroundings do not exist for the expression; beginning at one of
+ * some places in it. */
 static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t place,
                  size_t *begin, size_t *end)
 {

@@ -1,7 +1,7 @@
 /* needle.h: what a search looks for in texts: some characters, or a regular expression.
  *
- * Knows no files. A match lies on one line; lines end with "\n", a "\r" before it is not looked at. However
- * hostile the expression is, a match takes bounded steps and memory. One thread at a time.
+ * Knows no files. A match lies on one line; lines end with "\n", a "\r" before it is not looked at.
+ * However hostile the expression is, a match takes bounded steps and memory. One thread at a time.
  */
 #ifndef SEARCH_NEEDLE_H
 #define SEARCH_NEEDLE_H
@@ -18,15 +18,15 @@ typedef struct search_needle_options {
     bool ignore_case;
 } search_needle_options;
 
-/* MCP_EINVAL: `why` says what is wrong with the text; MCP_ENOMEM. Free with search_needle_free(), which
- * takes NULL. */
+/* MCP_EINVAL: `why` says what is wrong with the text; MCP_ENOMEM. Free with search_needle_free(),
+ * which takes NULL. */
 int search_needle_new(const search_needle_options *options, const mcp_allocator *alloc,
                       search_needle **ret, char why[200]);
 void search_needle_free(search_needle *n);
 
-/* The first match that begins at or after `from`, which is where a line begins, in valid UTF-8. MCP_OK;
- * MCP_ENOTFOUND; MCP_ELIMIT: the expression takes too long for a line of this text; MCP_ECANCELLED:
- * stop(user), asked now and then, was true (NULL: never); MCP_ENOMEM. */
+/* The first match that begins at or after `from`, which is where a line begins, in valid UTF-8.
+ * MCP_OK; MCP_ENOTFOUND; MCP_ELIMIT: the expression takes too long for a line of this text;
+ * MCP_ECANCELLED: stop(user), asked now and then, was true (NULL: never); MCP_ENOMEM. */
 int search_needle_find(search_needle *n, mcp_str text, size_t from, bool (*stop)(void *user),
                        void *user, size_t *begin, size_t *end);
 

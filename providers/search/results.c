@@ -20,7 +20,7 @@ int64_t search_now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- what is wanted ------------------------------------------------------------------------------ */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path)
 {
@@ -50,7 +50,7 @@ bool search_contains(mcp_str text, mcp_str part)
     return false;
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 int search_results_init(search_results *r, const mcp_allocator *alloc)
 {
@@ -69,7 +69,7 @@ void search_results_free(search_results *r)
     r->json = NULL;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* The next, or the last, place where a character begins. */
 static size_t character_from(mcp_str s, size_t at)
@@ -99,7 +99,7 @@ static int put_about(common_buffer *b, mcp_str all)
     return rc == MCP_OK && len < all.len ? put(b, "…") : rc;
 }
 
-/* ---- an entry ------------------------------------------------------------------------------------ */
+/* ---- an entry -------------------------------------------------------------------------------- */
 
 static const char *kind_name(unsigned kind)
 {
@@ -157,7 +157,7 @@ int search_put_entry(search_results *r, const search_entry *e)
     return put_line(&r->text, e);
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* What is shown of a line: all of it, or what is around the match. `shown` has room for it. */
 static mcp_str show_line(mcp_str line, size_t match, char shown[LINE_SHOWN + 16])

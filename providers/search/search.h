@@ -1,5 +1,5 @@
-/* search.h: what a search over resources looks for, what it found so far, and how a provider takes part that knows a
- * better way through its own resources than listing and reading them one by one.
+/* search.h: what a search over resources looks for, what it found so far, and how a provider takes
+ * part that knows a better way through its own resources than listing and reading them one by one.
  *
  * The tools themselves are in providers/bridge; here is what they share with providers.
  */
@@ -28,13 +28,14 @@ typedef struct search_query {
     size_t per_item;       /* lines of one resource */
 } search_query;
 
-/* Whether a path, relative to its source, is wanted by a glob as a line of a .gitignore has it: without a slash the
- * name counts, else the path. An empty glob wants all. */
+/* Whether a path, relative to its source, is wanted by a glob as a line of a .gitignore has it:
+ * without a slash the name counts, else the path. An empty glob wants all. */
 bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path);
-/* Whether `part`, which is in lower case, is somewhere in the text, whatever that one's case (of ASCII). */
+/* Whether `part`, which is in lower case, is somewhere in the text, whatever that one's case (of
+ * ASCII). */
 bool search_contains(mcp_str text, mcp_str part);
 
-/* ---- results.c: what was found, as text for a model and as JSON for a program ------------------------------------ */
+/* ---- results.c: what was found, as text for a model and as JSON for a program ---------------- */
 
 /* Why the contents of a resource were passed over. */
 typedef enum search_skip {
@@ -50,7 +51,7 @@ typedef struct search_results {
     mcp_allocator alloc;
     common_buffer text;
     common_buffer
-        links; /* with contents: URI, name and MIME type of what has matches, each with a NUL behind it */
+        links; /* with contents: URI, name, MIME type of what has matches, each with a NUL */
     mcp_json_writer *json;
     size_t count; /* entries, or lines */
     size_t searched, skipped[SEARCH_SKIPS];
@@ -82,7 +83,7 @@ typedef struct search_text {
 
 int search_put_lines(search_results *r, const search_query *query, const search_text *text);
 
-/* ---- a provider's part -------------------------------------------------------------------------------------------- */
+/* ---- a provider's part ----------------------------------------------------------------------- */
 
 /* One call's way through one source. */
 typedef struct search_turn {
@@ -92,7 +93,8 @@ typedef struct search_turn {
     mcp_str from;            /* a position of the source's own; empty: at the start */
     int64_t began;           /* when the call began: nanoseconds of CLOCK_MONOTONIC */
     size_t seen; /* how much was looked at, for the progress; goes on from turn to turn */
-    /* Where run() returned MCP_PENDING, called once on the server's thread when the turn is over. */
+    /* Where run() returned MCP_PENDING, called once on the server's thread when the turn is
+     * over. */
     void (*later)(void *user);
     void *user;
 
@@ -108,8 +110,8 @@ int64_t search_now(void);
 
 typedef struct search_source {
     const char *prefix; /* where it is mounted: whatever is there is found by it */
-    /* Adds what is wanted to the results, as far as their limit and the time allow, and nothing that the caller may not
-     * see. MCP_OK: the turn is over; MCP_PENDING: it will be. */
+    /* Adds what is wanted to the results, as far as their limit and the time allow, and nothing
+     * that the caller may not see. MCP_OK: the turn is over; MCP_PENDING: it will be. */
     int (*run)(search_turn *turn, void *user);
     void *user;
 } search_source;

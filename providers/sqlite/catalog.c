@@ -32,8 +32,8 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     "= 'shadow') "
 #define IN_ORDER "ORDER BY name LIMIT ?2"
 
-/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered; and SQLite looks into
- * every view and virtual table for it, in one go. */
+/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered;
+ * and SQLite looks into every view and virtual table for it, in one go. */
 int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
 {
     static const char *const sql[2][2] = {
@@ -85,7 +85,7 @@ void sqlite_table_free(sqlite_table *t)
     common_release(t->alloc, t);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static bool contains(const char *type, const char *word)
 {
@@ -161,7 +161,7 @@ static int load_columns(sqlite_conn *c, sqlite_table *t)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* ---- the rowid ----------------------------------------------------------------------------------- */
+/* ---- the rowid ------------------------------------------------------------------------------- */
 
 static bool is_column(const sqlite_table *t, const char *name)
 {
@@ -259,7 +259,7 @@ int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, 
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 bool sqlite_table_has_key(const sqlite_table *t)
 {

@@ -1,7 +1,8 @@
 /* catalog.h: what the database says that there is: tables and views, their columns and keys.
  *
- * A name that came from a peer is looked up here and is then the catalogue's own; nothing else reaches a
- * statement as an identifier. Names are compared byte for byte, so that a table has one URI.
+ * A name that came from a peer is looked up here and is then the catalogue's own; nothing else
+ * reaches a statement as an identifier. Names are compared byte for byte, so that a table has one
+ * URI.
  */
 #ifndef SQLITE_CATALOG_H
 #define SQLITE_CATALOG_H
@@ -36,7 +37,8 @@ typedef struct sqlite_table {
     sqlite_table_kind kind;
     sqlite_column *column;
     size_t n_column;
-    /* What names a row: the primary key, else the rowid, whose name (there are three) no column has. */
+    /* What names a row: the primary key, else the rowid, whose name (there are three) no column
+     * has. */
     size_t key[SQLITE_MAX_KEY]; /* columns */
     size_t n_key;
     const char *rowid; /* NULL: none */
@@ -66,12 +68,13 @@ const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i);
 /* The column of a name as URIs have it; NULL: none. */
 const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
 
-/* Whether that is the schema's statement of an ordinary table, whatever else the schema says that it is: of a view, which
- * SQLite takes apart with all views in it, or of a virtual table, whose module runs, it is not. */
+/* Whether that is the schema's statement of an ordinary table, whatever else the schema says that
+ * it is: of a view, which SQLite takes apart with all views in it, or of a virtual table, whose
+ * module runs, it is not. */
 bool sqlite_is_plain(const char *sql);
 
-/* What is listed: neither what is SQLite's own nor the tables in which virtual ones keep theirs. The names
- * after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type, the
+/* What is listed: neither what is SQLite's own nor the tables in which virtual ones keep theirs.
+ * The names after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type, the
  * statement's beginning). */
 int sqlite_prepare_list(sqlite_conn *conn, bool from, sqlite3_stmt **ret);
 

@@ -1,8 +1,8 @@
 /* cell.c: one cell as a resource, and as a value in a row.
  *
- * A BLOB or text of a table with rowids is read through SQLite's incremental BLOB I/O: its size is known
- * without reading it, and a part of it costs what the part costs (and the way there: SQLite follows a list
- * of pages). Elsewhere the value is read whole, up to the limit.
+ * A BLOB or text of a table with rowids is read through SQLite's incremental BLOB I/O: its size is
+ * known without reading it, and a part of it costs what the part costs (and the way there: SQLite
+ * follows a list of pages). Elsewhere the value is read whole, up to the limit.
  */
 #include "provider.h"
 
@@ -10,7 +10,7 @@
 
 #include "text.h"
 
-/* ---- keys -------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t)
 {
@@ -60,15 +60,15 @@ int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
     return rc;
 }
 
-/* ---- as a value in a row --------------------------------------------------------------------------------- */
+/* ---- as a value in a row --------------------------------------------------------------------- */
 
 static bool can_probe(const sqlite_table *t, const sqlite_column *c)
 {
     return t->kind == SQLITE_IS_TABLE && t->rowid && c->hidden == 0;
 }
 
-/* Incremental I/O gives a text as the database keeps it: of no use in UTF-16. Asked each time, because an empty
- * database has no encoding yet. */
+/* Incremental I/O gives a text as the database keeps it: of no use in UTF-16. Asked each time,
+ * because an empty database has no encoding yet. */
 static int ask_encoding(sqlite_conn *conn, bool *utf8)
 {
     sqlite3_stmt *stmt = NULL;
@@ -181,7 +181,7 @@ int sqlite_put_cell(sqlite_row *r, const sqlite_column *c, int at)
     return put_reference(r, c, blob ? "blob" : "text", sqlite3_column_bytes(r->stmt, at));
 }
 
-/* ---- as a resource ----------------------------------------------------------------------------------------- */
+/* ---- as a resource --------------------------------------------------------------------------- */
 
 enum { NEAR_PART = 256 << 10 }; /* bytes up to the end of what is read on the server's thread */
 
@@ -244,7 +244,8 @@ static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const p
                                   : mime_of_blob(bytes, len);
 }
 
-/* The way to an offset is a list of pages, which SQLite follows in one go and remembers: so piece by piece. */
+/* The way to an offset is a list of pages, which SQLite follows in one go and remembers: so piece
+ * by piece. */
 static int read_bytes(sqlite_conn *c, sqlite3_blob *blob, char *to, size_t from, size_t len)
 {
     enum { PIECE = 1 << 20 };

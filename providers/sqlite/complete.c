@@ -1,7 +1,7 @@
 /* complete.c: names of tables and columns, and beginnings of keys.
  *
- * A key's values are looked for in the order of the key, so that its index leads there: numbers by decades
- * (4, 40 to 49, 400 to 499, ...), texts from the first one that is not before the prefix.
+ * A key's values are looked for in the order of the key, so that its index leads there: numbers by
+ * decades (4, 40 to 49, 400 to 499, ...), texts from the first one that is not before the prefix.
  */
 #include "provider.h"
 
@@ -51,7 +51,7 @@ static int complete_tables(sqlite_conn *conn, completion *c)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* "SELECT key FROM table WHERE key ... ORDER BY key". */
 static int prepare_keys(sqlite_conn *conn, const completion *c, const sqlite_table *t,
@@ -159,9 +159,10 @@ static int complete_use(sqlite_conn *conn, void *user)
     return rc;
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------ */
+/* ---- the request ----------------------------------------------------------------------------- */
 
-/* The value with what it stands for: a table, a column's table, a row by the first part of its key. */
+/* The value with what it stands for: a table, a column's table, a row by the first part of its
+ * key. */
 static int put(const completion *c, const char *value)
 {
     bool key = mcp_str_eq(c->name, MCP_STR("key"));

@@ -27,7 +27,8 @@ enum {
     ATTEMPTS = 5,
 };
 
-/* What all queries of the process may use for sorting and the like; the one that is seen above it ends. */
+/* What all queries of the process may use for sorting and the like; the one that is seen above it
+ * ends. */
 #define SOFT_MEMORY ((sqlite3_int64)96 << 20)
 #define HARD_MEMORY ((sqlite3_int64)256 << 20)
 
@@ -38,8 +39,9 @@ int64_t sqlite_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Bytes 18 and 19 of the header are 2 in WAL mode. They are read through SQLite: a descriptor of our own
- * would drop SQLite's locks on the file when it is closed, for POSIX locks belong to the process. */
+/* Bytes 18 and 19 of the header are 2 in WAL mode. They are read through SQLite: a descriptor of
+ * our own would drop SQLite's locks on the file when it is closed, for POSIX locks belong to the
+ * process. */
 static bool is_wal_mode(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
@@ -49,7 +51,7 @@ static bool is_wal_mode(sqlite3 *db)
            version[0] == 2 && version[1] == 2;
 }
 
-/* ---- bounds ------------------------------------------------------------------------------------ */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static int stopped(sqlite_conn *c)
 {
@@ -58,8 +60,8 @@ static int stopped(sqlite_conn *c)
     return sqlite_now() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
 }
 
-/* What the thread itself did counts, so that a machine with much to do sends no more to the workers; from the first look
- * on, which a row by its key does not come to. */
+/* What the thread itself did counts, so that a machine with much to do sends no more to the
+ * workers; from the first look on, which a row by its key does not come to. */
 static int stopped_here(sqlite_conn *c)
 {
     struct timespec t;
@@ -106,7 +108,7 @@ static int on_busy(void *user, int tries)
     return 1;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* What a statement may be: of the schema, which is the file's, as of a query. */
 static void set_limits(sqlite_conn *c)
@@ -124,8 +126,8 @@ static void set_limits(sqlite_conn *c)
         sqlite3_limit(c->db, limits[i].id, limits[i].most);
 }
 
-/* Whether something was too large for the server's thread: a value, or a statement of the schema, which SQLite then
- * calls malformed. */
+/* Whether something was too large for the server's thread: a value, or a statement of the schema,
+ * which SQLite then calls malformed. */
 static bool is_large_here(const sqlite_conn *c, int rc)
 {
     return c->near && ((rc & 0xff) == SQLITE_TOOBIG ||
@@ -283,9 +285,10 @@ void sqlite_conn_free(sqlite_conn *c)
     common_release(c->file->alloc, c);
 }
 
-/* ---- using ---------------------------------------------------------------------------------------- */
+/* ---- using ----------------------------------------------------------------------------------- */
 
-/* Whether the file is still the one that is open; of an immutable one also, whether it is still that. */
+/* Whether the file is still the one that is open; of an immutable one also, whether it is still
+ * that. */
 static bool is_current(const sqlite_conn *c)
 {
     sqlite_stamp now;

@@ -1,12 +1,13 @@
 /* conn.h: connections to one database file, and what bounds each use of one.
  *
- * Every connection is read-only in three ways (how the file is opened, query_only, defensive mode). One
- * is used by one thread at a time: the server's thread has its own, workers take theirs from a pool.
+ * Every connection is read-only in three ways (how the file is opened, query_only, defensive mode).
+ * One is used by one thread at a time: the server's thread has its own, workers take theirs from a
+ * pool.
  *
- * A database in WAL mode whose -wal file is not there, or empty, was closed cleanly. Opened as usual, SQLite would
- * make -wal and -shm files beside it, or fail where it may not. It is therefore opened as immutable, and
- * each use checks afterwards that nobody has begun to write meanwhile (no -wal, the file as it was); else
- * the use is repeated with a new connection.
+ * A database in WAL mode whose -wal file is not there, or empty, was closed cleanly. Opened as
+ * usual, SQLite would make -wal and -shm files beside it, or fail where it may not. It is therefore
+ * opened as immutable, and each use checks afterwards that nobody has begun to write meanwhile (no
+ * -wal, the file as it was); else the use is repeated with a new connection.
  */
 #ifndef SQLITE_CONN_H
 #define SQLITE_CONN_H
@@ -79,33 +80,35 @@ typedef struct sqlite_bounds {
     uint64_t timeout_ms;
 } sqlite_bounds;
 
-/* A use: SQLITE_OK or SQLite's code. It may run several times, and begins from nothing each time. */
+/* A use: SQLITE_OK or SQLite's code. It may run several times, and begins from nothing each
+ * time. */
 typedef int sqlite_use_fn(sqlite_conn *conn, void *user);
 
-/* Uses *conn, which is opened when it is NULL, and replaced when it is out of date. MCP_OK; MCP_PENDING: it
- * would have to wait, or takes too long for here (`near` alone); MCP_ECANCELLED, MCP_ETIMEOUT,
- * MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the file is not there); MCP_EREMOTE: SQLite's own
- * error, *sql_code, and its text in `text`. */
+/* Uses *conn, which is opened when it is NULL, and replaced when it is out of date. MCP_OK;
+ * MCP_PENDING: it would have to wait, or takes too long for here (`near` alone); MCP_ECANCELLED,
+ * MCP_ETIMEOUT, MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the file is not there);
+ * MCP_EREMOTE: SQLite's own error, *sql_code, and its text in `text`. */
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256]);
 
-/* The same with a connection of the pool, for workers. `running` is told which one, under the lock, so
- * that it can be interrupted; NULL when it is over. */
+/* The same with a connection of the pool, for workers. `running` is told which one, under the lock,
+ * so that it can be interrupted; NULL when it is over. */
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);
 /* The same where the time of the use is over: what does not look at its bounds looks at this. */
 void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running);
 
-/* For a use: what comes may take long, and nothing interrupts it. SQLITE_OK, or, on the server's thread, the code to
- * return so that a worker does it. */
+/* For a use: what comes may take long, and nothing interrupts it. SQLITE_OK, or, on the server's
+ * thread, the code to return so that a worker does it. */
 int sqlite_not_here(sqlite_conn *conn);
 
-/* For a function of SQL, or another step that is long: it looked at so many bytes. False: the use is over, and the
- * function fails with SQLITE_INTERRUPT. */
+/* For a function of SQL, or another step that is long: it looked at so many bytes. False: the use
+ * is over, and the function fails with SQLITE_INTERRUPT. */
 bool sqlite_spend(sqlite_conn *conn, size_t bytes);
 
-/* Until it is called again with 0 or the use ends: no value may be larger. Only makes less of what the use allows. */
+/* Until it is called again with 0 or the use ends: no value may be larger. Only makes less of what
+ * the use allows. */
 void sqlite_limit_values(sqlite_conn *conn, size_t bytes);
 
 void sqlite_conn_free(sqlite_conn *conn);

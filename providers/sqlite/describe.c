@@ -1,7 +1,7 @@
 /* describe.c: the database and its tables as JSON and as text.
  *
- * The text is the DDL as the database keeps it: what models read best. The JSON has what they would have
- * to find out from it, and the URIs to go on with.
+ * The text is the DDL as the database keeps it: what models read best. The JSON has what they would
+ * have to find out from it, and the URIs to go on with.
  */
 #include "named.h"
 
@@ -20,9 +20,10 @@ static bool wants_text(sqlite_job *j, bool *ret)
     return false;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* What is shown of one statement: itself, or, where it names what is hidden, what it makes, if that is a table or view. */
+/* What is shown of one statement: itself, or, where it names what is hidden, what it makes, if that
+ * is a table or view. */
 static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *names,
                           sqlite3_stmt *stmt)
 {
@@ -34,8 +35,8 @@ static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *n
         sqlite3_str_appendf(out, "%s-- %s \"%w\"\n", between, sqlite_text(stmt, 2).ptr, table.ptr);
 }
 
-/* One statement a line or more, with ";" and an empty line between; behind it the table that it belongs to, what it makes,
- * and whether that is the table. */
+/* One statement a line or more, with ";" and an empty line between; behind it the table that it
+ * belongs to, what it makes, and whether that is the table. */
 static int put_all(sqlite_job *j, const sqlite_names *names, sqlite3_stmt *stmt)
 {
     int rc;
@@ -86,7 +87,7 @@ static int run_text(sqlite_conn *c, sqlite_job *j, const char *sql)
     return rc;
 }
 
-/* ---- a table ------------------------------------------------------------------------------------------------- */
+/* ---- a table --------------------------------------------------------------------------------- */
 
 static void put_text(mcp_json_writer *w, const char *key, const char *value)
 {
@@ -198,8 +199,8 @@ static int put_uri(const sqlite_conn *c, const sqlite_job *j, const char *key, c
     return SQLITE_OK;
 }
 
-/* Where to go on. The names of variables in templates are letters, digits and "_": a column of another
- * name is asked for by the general template. */
+/* Where to go on. The names of variables in templates are letters, digits and "_": a column of
+ * another name is asked for by the general template. */
 static int put_resources(const sqlite_conn *c, const sqlite_job *j, const sqlite_table *t)
 {
     mcp_json_writer *w = j->json;
@@ -318,7 +319,7 @@ int sqlite_run_table(sqlite_conn *c, sqlite_job *j)
         "type, name");
 }
 
-/* ---- the database -------------------------------------------------------------------------------------------- */
+/* ---- the database ---------------------------------------------------------------------------- */
 
 static int put_short_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row)
 {

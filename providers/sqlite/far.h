@@ -1,8 +1,9 @@
 /* far.h: one use of the database for a request: here and now if that is quick, else on a worker.
  *
- * What a use does touches nothing but its own object and its connection, and may begin anew: whatever it writes is
- * reset before. On a worker a cancellation interrupts it, and the end of its time does where it does not look at its
- * bounds itself, as while SQLite counts the rows of a table.
+ * What a use does touches nothing but its own object and its connection, and may begin anew:
+ * whatever it writes is reset before. On a worker a cancellation interrupts it, and the end of its
+ * time does where it does not look at its bounds itself, as while SQLite counts the rows of a
+ * table.
  */
 #ifndef SQLITE_FAR_H
 #define SQLITE_FAR_H
@@ -32,7 +33,8 @@ typedef struct sqlite_far {
     mcp_host_timer *timer;
 } sqlite_far;
 
-/* Returns what a handler returns. `far`: at once on a worker. The object lives as long as the request. */
+/* Returns what a handler returns. `far`: at once on a worker. The object lives as long as the
+ * request. */
 int sqlite_far_run(sqlite_far *f, bool far);
 
 #endif

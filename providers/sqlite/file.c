@@ -53,7 +53,7 @@ void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
     sqlite_stamp_of(f->wal, &ret->wal);
 }
 
-/* ---- beside it ------------------------------------------------------------------------------------ */
+/* ---- beside it ------------------------------------------------------------------------------- */
 
 /* An empty one says as much as none: what is committed goes there before it goes to the file. */
 bool sqlite_has_log(const sqlite_file *f)
@@ -62,7 +62,8 @@ bool sqlite_has_log(const sqlite_file *f)
     return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
 }
 
-/* Written so short a time ago that the next change may have the same time: file systems count in ticks. */
+/* Written so short a time ago that the next change may have the same time: file systems count in
+ * ticks. */
 bool sqlite_is_young(const sqlite_stamp *stamp)
 {
     enum { TICK_NS = 20 * 1000 * 1000 };
@@ -85,7 +86,7 @@ bool sqlite_is_trapped(const sqlite_file *f)
     return lstat(f->journal, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* ---- the file of a database ------------------------------------------------------------------------- */
+/* ---- the file of a database ------------------------------------------------------------------ */
 
 static int refuse(mcp_error *error, int code, const char *path, const char *why)
 {

@@ -1,5 +1,5 @@
-/* file.h: the file of a database and what lies beside it, looked at from outside: whether they are the same ones as before,
- * and whether SQLite can open them without waiting.
+/* file.h: the file of a database and what lies beside it, looked at from outside: whether they are
+ * the same ones as before, and whether SQLite can open them without waiting.
  */
 #ifndef SQLITE_FILE_H
 #define SQLITE_FILE_H
@@ -17,7 +17,8 @@ bool sqlite_same_stamp(const sqlite_stamp *a, const sqlite_stamp *b);
 /* Written so short a time ago that the next change may have the same time. */
 bool sqlite_is_young(const sqlite_stamp *stamp);
 
-/* Whether there is a -wal file with something in it; one that takes long to read; a -journal that is no file. */
+/* Whether there is a -wal file with something in it; one that takes long to read; a -journal that
+ * is no file. */
 bool sqlite_has_log(const sqlite_file *f);
 bool sqlite_has_long_log(const sqlite_file *f);
 bool sqlite_is_trapped(const sqlite_file *f);

@@ -1,5 +1,5 @@
-/* functions.c: see functions.h. What they do is in SQLite's lang_corefunc.html; where a text is no UTF-8 it is nobody's
- * promise. */
+/* functions.c: see functions.h. What they do is in SQLite's lang_corefunc.html; where a text is no
+ * UTF-8 it is nobody's promise. */
 #define _GNU_SOURCE
 #include "functions.h"
 
@@ -46,7 +46,7 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* ---- instr ------------------------------------------------------------------------------------------------- */
+/* ---- instr ----------------------------------------------------------------------------------- */
 
 /* From 1, in characters, or in bytes of two BLOBs; 0: nowhere. */
 static void instr(sqlite3_context *to, int n, sqlite3_value **values)
@@ -68,7 +68,7 @@ static void instr(sqlite3_context *to, int n, sqlite3_value **values)
     sqlite3_result_int64(to, found ? at : 0);
 }
 
-/* ---- replace ----------------------------------------------------------------------------------------------- */
+/* ---- replace --------------------------------------------------------------------------------- */
 
 static size_t count(bytes in, bytes what)
 {
@@ -118,7 +118,7 @@ static void replace(sqlite3_context *to, int n, sqlite3_value **values)
         put_replaced(to, in, what, with, size);
 }
 
-/* ---- trim -------------------------------------------------------------------------------------------------- */
+/* ---- trim ------------------------------------------------------------------------------------ */
 
 enum { LEFT = 1, RIGHT = 2 };
 
@@ -224,7 +224,7 @@ static void rtrim(sqlite3_context *to, int n, sqlite3_value **values)
     trim_sides(to, n, values, RIGHT);
 }
 
-/* ---- unhex ------------------------------------------------------------------------------------------------- */
+/* ---- unhex ----------------------------------------------------------------------------------- */
 
 static int hex_value(char c)
 {
@@ -234,7 +234,8 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Pairs of digits, between which characters of the set may stand. Returns how many bytes they are; -1: they are none. */
+/* Pairs of digits, between which characters of the set may stand. Returns how many bytes they are;
+ * -1: they are none. */
 static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
 {
     sqlite3_int64 n = 0;
@@ -277,7 +278,7 @@ static void unhex(sqlite3_context *to, int n, sqlite3_value **values)
         sqlite3_result_blob64(to, out, (sqlite3_uint64)made, sqlite3_free);
 }
 
-/* ---- like and glob ------------------------------------------------------------------------------------------ */
+/* ---- like and glob --------------------------------------------------------------------------- */
 
 static bool spend(void *user, size_t compared)
 {
@@ -301,7 +302,8 @@ static bool is_too_long(sqlite3_context *to, sqlite3_value *pattern)
     return true;
 }
 
-/* The one character behind ESCAPE takes its meaning from "%" and "_" too. False: there is an error, or NULL. */
+/* The one character behind ESCAPE takes its meaning from "%" and "_" too. False: there is an error,
+ * or NULL. */
 static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern *rules)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -355,7 +357,7 @@ static void like(sqlite3_context *to, int n, sqlite3_value **values)
     match(to, n, values, (sqlite_pattern){.any = '%', .one = '_', .fold = true});
 }
 
-/* ---- refused ------------------------------------------------------------------------------------------------ */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void refused(sqlite3_context *to, int n, sqlite3_value **values)
 {
@@ -363,7 +365,7 @@ static void refused(sqlite3_context *to, int n, sqlite3_value **values)
     sqlite3_result_error(to, "json_patch() is not available here", -1);
 }
 
-/* ---- installing --------------------------------------------------------------------------------------------- */
+/* ---- installing ------------------------------------------------------------------------------ */
 
 typedef struct function {
     const char *name;

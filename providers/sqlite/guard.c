@@ -5,7 +5,8 @@
 
 enum { MOST_CALLS = 1000 };
 
-/* PRAGMAs that tell something about the schema, and those that tell a number but could also set it. */
+/* PRAGMAs that tell something about the schema, and those that tell a number but could also set
+ * it. */
 static const struct {
     const char *name;
     bool argument;
@@ -19,8 +20,8 @@ static const struct {
     {"data_version", false},
 };
 
-/* They are off already; this says so at once. json_patch() takes as long as the product of its arguments' sizes, and
- * nothing interrupts it. */
+/* They are off already; this says so at once. json_patch() takes as long as the product of its
+ * arguments' sizes, and nothing interrupts it. */
 static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
                                         "writefile",      "edit",           "sqlite_log",
                                         "json_patch"};
@@ -41,8 +42,8 @@ static bool function_allowed(const char *name)
     return true;
 }
 
-/* Between two jumps nobody looks at the clock, however many functions are called there. Those of JSON read their
- * arguments several times. */
+/* Between two jumps nobody looks at the clock, however many functions are called there. Those of
+ * JSON read their arguments several times. */
 static bool count_call(sqlite_conn *c, const char *name)
 {
     c->calls += sqlite3_strnicmp(name ? name : "", "json", 4) == 0 ? 10 : 1;
@@ -75,7 +76,8 @@ static int authorize(void *user, int action, const char *first, const char *seco
     }
 }
 
-/* Prepares a statement about a table, and forgets it. A module that is not there is no reason to stop. */
+/* Prepares a statement about a table, and forgets it. A module that is not there is no reason to
+ * stop. */
 static int warm(sqlite_conn *c, const char *format, const char *name)
 {
     sqlite3_stmt *stmt = NULL;
@@ -86,9 +88,9 @@ static int warm(sqlite_conn *c, const char *format, const char *name)
     return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-/* A virtual table prepares statements of its own when it is first used, writing ones too, which the guard
- * would take for the stranger's; a function that is a table does the like. So all of them are used once
- * before. */
+/* A virtual table prepares statements of its own when it is first used, writing ones too, which the
+ * guard would take for the stranger's; a function that is a table does the like. So all of them are
+ * used once before. */
 static int warm_virtual_tables(sqlite_conn *c)
 {
     static const char *const functions_of_tables[] = {"json_each", "json_tree"};

@@ -1,7 +1,8 @@
-/* guard.h: what a statement from outside may do: select, and a few PRAGMAs that only tell something.
+/* guard.h: what a statement from outside may do: select, and a few PRAGMAs that only tell
+ * something.
  *
- * The second of three lines: the file is opened read-only, and a statement that SQLite does not call
- * read-only is refused before it runs.
+ * The second of three lines: the file is opened read-only, and a statement that SQLite does not
+ * call read-only is refused before it runs.
  */
 #ifndef SQLITE_GUARD_H
 #define SQLITE_GUARD_H
@@ -11,8 +12,8 @@
 /* Watches what is prepared while conn->guarded is set. Returns SQLite's code. */
 int sqlite_guard_install(sqlite_conn *conn);
 
-/* Prepares one statement from outside: it must be the only one, and read. SQLITE_OK; SQLite's code, or
- * SQLITE_AUTH and the reason in `why`. */
+/* Prepares one statement from outside: it must be the only one, and read. SQLITE_OK; SQLite's code,
+ * or SQLITE_AUTH and the reason in `why`. */
 int sqlite_guard_prepare(sqlite_conn *conn, mcp_str sql, sqlite3_stmt **ret, char why[256]);
 
 #endif

@@ -8,7 +8,7 @@
 #include "replies.h"
 #include "table_text.h"
 
-/* ---- from the URI on --------------------------------------------------------------------------------- */
+/* ---- from the URI on ------------------------------------------------------------------------- */
 
 static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
     [SQLITE_KIND_DATABASE] = sqlite_run_database, [SQLITE_KIND_TABLE] = sqlite_run_table,
@@ -83,7 +83,7 @@ bool sqlite_job_only(sqlite_job *j, const char *const *names)
     return false;
 }
 
-/* ---- replying ---------------------------------------------------------------------------------------- */
+/* ---- replying -------------------------------------------------------------------------------- */
 
 static int fail(const sqlite_job *j, int code, const char *text)
 {
@@ -114,7 +114,8 @@ static int too_large(const sqlite_job *j)
                             .rest = "{table}/cell/{column}{/key*}{?offset,length}"});
 }
 
-/* SQLite's own words about a statement from outside are for who wrote it; others are for the operator. */
+/* SQLite's own words about a statement from outside are for who wrote it; others are for the
+ * operator. */
 static int failed_in_sqlite(const sqlite_job *j)
 {
     char text[400];
@@ -191,7 +192,7 @@ static void drop(void *user)
     common_asking_free(&j->asking);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 bool sqlite_job_may(sqlite_job *j, mcp_str table)
 {
@@ -240,7 +241,7 @@ int sqlite_job_start(sqlite_job *j, bool far)
     return sqlite_far_run(&j->far, far);
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------------------ */
+/* ---- as the engine calls it ------------------------------------------------------------------ */
 
 /* Pages of rows and saved queries look at much; the rest is tried here first. */
 static bool is_long(const sqlite_job *j)

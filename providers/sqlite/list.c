@@ -1,9 +1,9 @@
 /* list.c: resources/list: the database, then each table and view with its rows, then saved queries.
  *
- * Many hosts look at lists alone, so that the rows of a table are an entry beside the table. The position
- * is the name of a table: what is created or dropped meanwhile neither repeats nor hides another. Texts are
- * collected first, because the page may come from a worker; the last page that was collected on the
- * server's thread is kept as long as the schema stays as it was.
+ * Many hosts look at lists alone, so that the rows of a table are an entry beside the table. The
+ * position is the name of a table: what is created or dropped meanwhile neither repeats nor hides
+ * another. Texts are collected first, because the page may come from a worker; the last page that
+ * was collected on the server's thread is kept as long as the schema stays as it was.
  */
 #include "provider.h"
 
@@ -25,7 +25,7 @@ typedef struct listing {
     sqlite_far far;
 } listing;
 
-/* ---- positions ------------------------------------------------------------------------------------------------ */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static int next_at(const listing *l, char at, mcp_str name)
 {
@@ -62,7 +62,7 @@ static int read_position(listing *l, mcp_str cursor)
     return query <= l->s->queries.n ? MCP_OK : MCP_EINVAL;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int put(common_buffer *to, const char *a, const char *b, const char *c)
 {
@@ -160,7 +160,7 @@ static int collect(sqlite_conn *c, void *user)
     return rc;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static int reply_database(const listing *l)
 {
@@ -173,7 +173,8 @@ static int reply_database(const listing *l)
                                                        .priority = 0.9)));
 }
 
-/* The table's entry, or that of its rows, if there is room; else says how to go on. `table` is the name. */
+/* The table's entry, or that of its rows, if there is room; else says how to go on. `table` is the
+ * name. */
 static int reply_one(listing *l, const char *uri, const char *name, const char *table, bool rows)
 {
     if (l->max == 0) {
@@ -243,7 +244,7 @@ static int reply(listing *l)
     return rc;
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void drop(void *user)
 {

@@ -1,5 +1,5 @@
-/* pattern.c: see pattern.h. The results are SQLite's, for any bytes; the way there is not: a mismatch goes back to the
- * last "any" alone, for what the ones before it took need not change. */
+/* pattern.c: see pattern.h. The results are SQLite's, for any bytes; the way there is not: a
+ * mismatch goes back to the last "any" alone, for what the ones before it took need not change. */
 #define _GNU_SOURCE
 #include "pattern.h"
 
@@ -23,8 +23,8 @@ static uint32_t first_bits(unsigned char byte)
                          : 0;
 }
 
-/* A byte that begins no sequence is a character of its own; a sequence has as many bytes as follow; one that is too
- * long for what it says, a surrogate, and U+FFFE and U+FFFF are U+FFFD. */
+/* A byte that begins no sequence is a character of its own; a sequence has as many bytes as follow;
+ * one that is too long for what it says, a surrogate, and U+FFFE and U+FFFF are U+FFFD. */
 uint32_t sqlite_pattern_take(const char **text)
 {
     unsigned char byte = (unsigned char)**text;
@@ -44,7 +44,8 @@ static uint32_t folded(uint32_t c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* Behind "[": whether the character is in the set, and the pattern's rest behind "]". A set without "]" has nothing. */
+/* Behind "[": whether the character is in the set, and the pattern's rest behind "]". A set without
+ * "]" has nothing. */
 static bool in_set(const char **pattern, uint32_t c)
 {
     bool invert = false, seen = false;
@@ -70,7 +71,8 @@ static bool in_set(const char **pattern, uint32_t c)
     return next && seen != invert;
 }
 
-/* Whether what stands next in the pattern, which is not "any", is the next character of the text; passes both. */
+/* Whether what stands next in the pattern, which is not "any", is the next character of the text;
+ * passes both. */
 static bool take_one(const sqlite_pattern *r, const char **pattern, const char **text)
 {
     uint32_t wanted = sqlite_pattern_take(pattern), c = sqlite_pattern_take(text);
@@ -83,7 +85,8 @@ static bool take_one(const sqlite_pattern *r, const char **pattern, const char *
     return wanted == c || (r->fold && wanted < 0x80 && folded(wanted) == folded(c));
 }
 
-/* The bytes that the character which stands next in the pattern may be, if it is ASCII and itself. */
+/* The bytes that the character which stands next in the pattern may be, if it is ASCII and
+ * itself. */
 static bool plain_byte(const sqlite_pattern *r, const char *pattern, char bytes[2])
 {
     unsigned char c = (unsigned char)*pattern;

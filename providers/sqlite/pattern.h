@@ -1,7 +1,8 @@
 /* pattern.h: LIKE and GLOB, one text at a time, with a bound on time.
  *
- * SQLite's own like() and glob() take as long as the product of the lengths of text and pattern, in one step that
- * nothing interrupts. These take as long in the worst case, and end in between when the caller says so.
+ * SQLite's own like() and glob() take as long as the product of the lengths of text and pattern, in
+ * one step that nothing interrupts. These take as long in the worst case, and end in between when
+ * the caller says so.
  */
 #ifndef SQLITE_PATTERN_H
 #define SQLITE_PATTERN_H
@@ -33,7 +34,8 @@ typedef enum sqlite_matched {
 sqlite_matched sqlite_pattern_match(const sqlite_pattern *rules, const char *pattern,
                                     const char *text);
 
-/* The next character, as SQLite reads one where a text is not UTF-8, too; 0 at the end, which is not passed. */
+/* The next character, as SQLite reads one where a text is not UTF-8, too; 0 at the end, which is
+ * not passed. */
 uint32_t sqlite_pattern_take(const char **text);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "mounting.h"
 
-/* ---- templates ------------------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static const common_template templates[] = {
     {"{?format}", "schema", "Schema of the database",
@@ -24,7 +24,7 @@ static const common_template templates[] = {
      "The text or the bytes of one cell; of a large one length bytes from offset on", NULL},
 };
 
-/* ---- mounting --------------------------------------------------------------------------------------------------- */
+/* ---- mounting -------------------------------------------------------------------------------- */
 
 static void release(void *user)
 {
@@ -144,7 +144,7 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
     return rc;
 }
 
-/* ---- options as JSON ---------------------------------------------------------------------------------------------- */
+/* ---- options as JSON ------------------------------------------------------------------------- */
 
 const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
     "",

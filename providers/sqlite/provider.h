@@ -1,7 +1,7 @@
 /* provider.h: what the parts of the provider share: a mounted database, and one request for it.
  *
- * A read becomes a job, which far.h runs. What a job does (rows.c, cell.c, describe.c, query.c) is the same on the
- * server's thread and on a worker.
+ * A read becomes a job, which far.h runs. What a job does (rows.c, cell.c, describe.c, query.c) is
+ * the same on the server's thread and on a worker.
  */
 #ifndef SQLITE_PROVIDER_H
 #define SQLITE_PROVIDER_H
@@ -74,16 +74,16 @@ struct sqlite_job {
     char room[]; /* for target's texts */
 };
 
-/* The request for a URI of this database ("": for the tool). NULL: *rc says that there is no such URI, or
- * no memory. */
+/* The request for a URI of this database ("": for the tool). NULL: *rc says that there is no such
+ * URI, or no memory. */
 sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc);
 /* Runs it and replies: what a handler returns. `far`: at once on a worker. */
 int sqlite_job_start(sqlite_job *job, bool far);
 /* Fails it: an answer, not a failure of SQLite's. Returns SQLITE_OK. */
 int sqlite_job_fail(sqlite_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
-/* SQLite's words about the database, for the caller; where there are access rules they may name what he may not see, and the log
- * has them alone. */
+/* SQLite's words about the database, for the caller; where there are access rules they may name
+ * what he may not see, and the log has them alone. */
 static inline const char *sqlite_words(const mcp_request *req, const char *words)
 {
     return mcp_request_restricted(req) ? "why is in the log of this server" : words;
@@ -118,7 +118,7 @@ bool sqlite_job_format(sqlite_job *job);
 /* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
 bool sqlite_job_only(sqlite_job *job, const char *const *names);
 
-/* ---- rows and cells ------------------------------------------------------------------------------------ */
+/* ---- rows and cells -------------------------------------------------------------------------- */
 
 /* What one cell's value in a result needs. */
 typedef struct sqlite_row {
@@ -143,14 +143,16 @@ void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t);
 /* Appends " WHERE" and the key, and binds it from 1 on. */
 void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target);
 int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target);
-/* Whether the row that was found, the last columns of which are its key's, is the one that is spelled so: "02" and, where
- * case does not matter, "ADA" find rows too, but a row has one URI, which rules and changes speak of. */
+/* Whether the row that was found, the last columns of which are its key's, is the one that is
+ * spelled so: "02" and, where case does not matter, "ADA" find rows too, but a row has one URI,
+ * which rules and changes speak of. */
 bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target);
 
-/* Loads the target's table. *ret is NULL when there is none, or when its rows cannot be named so. */
+/* Loads the target's table. *ret is NULL when there is none, or when its rows cannot be named
+ * so. */
 int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);
 
-/* ---- saved queries and the tool (query.c, saved.c, tool.c) ------------------------------------------------ */
+/* ---- saved queries and the tool (query.c, saved.c, tool.c) ----------------------------------- */
 
 /* Loads them, and checks each as far as the database lets itself be asked now. */
 int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
@@ -162,7 +164,7 @@ int sqlite_prepare_query(sqlite_conn *conn, sqlite_job *job, mcp_str sql, sqlite
 
 int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error);
 
-/* ---- watching (watch.c) ------------------------------------------------------------------------------------ */
+/* ---- watching (watch.c) ---------------------------------------------------------------------- */
 
 int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user);
 int sqlite_watch_add(const char *canonical, void *user);

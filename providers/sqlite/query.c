@@ -1,7 +1,7 @@
 /* query.c: statements from outside: what the tool runs, and saved queries.
  *
- * They run on workers alone, one at a time on their connection, under the guard (guard.h) and the bounds of
- * a use (conn.h). An answer ends at the limits of rows and bytes and says that it does.
+ * They run on workers alone, one at a time on their connection, under the guard (guard.h) and the
+ * bounds of a use (conn.h). An answer ends at the limits of rows and bytes and says that it does.
  */
 #include "provider.h"
 
@@ -23,7 +23,8 @@ int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
                                "The statement is longer than %d bytes, or contains NUL",
                                LONGEST_SQL);
-    /* A call of printf() or replace() is one step, which nothing interrupts: what it makes must be small. */
+    /* A call of printf() or replace() is one step, which nothing interrupts: what it makes must be
+     * small. */
     sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, (int)j->s->max_bytes);
     int rc = sqlite_guard_prepare(c, sql, ret, why);
     if ((rc & 0xff) != SQLITE_AUTH && (rc & 0xff) != SQLITE_ERROR)
@@ -38,7 +39,7 @@ int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
     return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
 }
 
-/* ---- results -------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Of the rest of a text: how long it is, and its beginning. */
 static void put_cut_text(mcp_json_writer *w, mcp_str text)
@@ -131,7 +132,7 @@ int sqlite_put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     return end_result(c, j, rc);
 }
 
-/* ---- the tool's -------------------------------------------------------------------------------------------------- */
+/* ---- the tool's ------------------------------------------------------------------------------ */
 
 static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
 {
@@ -150,7 +151,8 @@ static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
     }
 }
 
-/* The value for a parameter: by place in an array, by name (without ":", "@" or "$") in an object. */
+/* The value for a parameter: by place in an array, by name (without ":", "@" or "$") in an
+ * object. */
 static const mcp_json *argument_for(const mcp_json *arguments, sqlite3_stmt *stmt, int at)
 {
     const char *name = sqlite3_bind_parameter_name(stmt, at);
@@ -192,7 +194,7 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
     return rc;
 }
 
-/* ---- saved ones --------------------------------------------------------------------------------------------------- */
+/* ---- saved ones ------------------------------------------------------------------------------ */
 
 /* The text for a parameter as a value of its type. False after failing the job. */
 static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const common_parameter *p,

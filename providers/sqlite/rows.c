@@ -1,8 +1,9 @@
 /* rows.c: a row by its key, and pages of rows.
  *
- * A row is read on the server's thread with a statement that is kept from the last time its table was
- * asked for; SQLite tells when the schema changed under it. Values too large to be read whole make SQLite
- * give up on the row: it is then read once more without texts and BLOBs, which are told by their size.
+ * A row is read on the server's thread with a statement that is kept from the last time its table
+ * was asked for; SQLite tells when the schema changed under it. Values too large to be read whole
+ * make SQLite give up on the row: it is then read once more without texts and BLOBs, which are told
+ * by their size.
  */
 #include "provider.h"
 
@@ -23,7 +24,8 @@ static bool shows_rowid(const sqlite_table *t)
     return !t->n_key && t->rowid;
 }
 
-/* ", a, b" without the comma: what stands in front of the key's columns. Returns how many there are. */
+/* ", a, b" without the comma: what stands in front of the key's columns. Returns how many there
+ * are. */
 static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
 {
     int n = 0;
@@ -48,7 +50,7 @@ static bool can_probe(const sqlite_table *t)
     return t->kind == SQLITE_IS_TABLE && t->rowid;
 }
 
-/* ---- one row --------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 static int put_row(sqlite_row *r)
 {
@@ -198,7 +200,7 @@ int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
     return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_anew(c, j);
 }
 
-/* ---- pages of rows ------------------------------------------------------------------------------------------- */
+/* ---- pages of rows --------------------------------------------------------------------------- */
 
 /* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
 static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)

@@ -1,5 +1,6 @@
-/* saved.c: saved queries, checked when the server starts, as far as the database lets itself be asked then: that each is
- * one statement that reads, and that it has the parameters that are declared. */
+/* saved.c: saved queries, checked when the server starts, as far as the database lets itself be
+ * asked then: that each is one statement that reads, and that it has the parameters that are
+ * declared. */
 #include "provider.h"
 
 #include <stdio.h>

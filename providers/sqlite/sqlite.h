@@ -1,9 +1,9 @@
 /* sqlite.h: a SQLite database as MCP resources with sqlite:// URIs. The provider's only header for
  * programs; everything else in this folder is its own business.
  *
- * One call mounts one database at "sqlite://NAME/"; docs/sqlite.md has what is there. Nothing is ever
- * written: neither to the database nor, but for what SQLite itself needs to read beside a running
- * writer, to its folder.
+ * One call mounts one database at "sqlite://NAME/"; docs/sqlite.md has what is there. Nothing is
+ * ever written: neither to the database nor, but for what SQLite itself needs to read beside a
+ * running writer, to its folder.
  */
 #ifndef MCP_SQLITE_H
 #define MCP_SQLITE_H
@@ -31,10 +31,10 @@ typedef struct mcp_sqlite_options {
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_sqlite_options;
 
-/* Checks that the database is there and is one, then mounts it. Watching uses the server's host (timers
- * and descriptors), whatever may take long its workers.
- * MCP_EINVAL (no database, a saved query is wrong), MCP_ENOTFOUND, MCP_EACCESS, MCP_EEXIST (the name
- * or that of the tool is taken), MCP_ENOMEM; error->text says which and why. */
+/* Checks that the database is there and is one, then mounts it. Watching uses the server's host
+ * (timers and descriptors), whatever may take long its workers. MCP_EINVAL (no database, a saved
+ * query is wrong), MCP_ENOTFOUND, MCP_EACCESS, MCP_EEXIST (the name or that of the tool is taken),
+ * MCP_ENOMEM; error->text says which and why. */
 int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error);
 
 /* JSON Schema of the same options as JSON, without path and name; and a mount with them. */
@@ -42,8 +42,8 @@ extern const char mcp_sqlite_schema[];
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error);
 
-/* Looks whether that database can be read now, and mounts nothing. Blocks, for two seconds or the options' timeout_ms
- * when it is locked. The same errors, and MCP_ETIMEOUT. */
+/* Looks whether that database can be read now, and mounts nothing. Blocks, for two seconds or the
+ * options' timeout_ms when it is locked. The same errors, and MCP_ETIMEOUT. */
 int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char *name,
                           const mcp_allocator *allocator, mcp_error *error);
 

@@ -7,9 +7,9 @@
  *     sqlite://NAME/TABLE/cell/COLUMN/KEY[/KEY...]  one cell
  *     sqlite://NAME/$query/QUERY?PARAMETER=VALUE    a saved query
  *
- * Each piece is one segment, with everything percent-encoded but unreserved characters: any name makes
- * the round trip. "$query" is no table, because a table of that name is spelled %24query. Whether a table
- * exists is not looked at here.
+ * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
+ * makes the round trip. "$query" is no table, because a table of that name is spelled %24query.
+ * Whether a table exists is not looked at here.
  */
 #ifndef SQLITE_URI_H
 #define SQLITE_URI_H
@@ -39,9 +39,9 @@ typedef struct sqlite_target {
     size_t n_param;
 } sqlite_target;
 
-/* Takes apart what stands behind "sqlite://NAME/". `room` holds at least rest.len + SQLITE_URI_ROOM bytes
- * and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", too many keys
- * or parameters, a fragment). */
+/* Takes apart what stands behind "sqlite://NAME/". `room` holds at least rest.len + SQLITE_URI_ROOM
+ * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", too
+ * many keys or parameters, a fragment). */
 enum { SQLITE_URI_ROOM = SQLITE_URI_KEYS + 2 * SQLITE_URI_PARAMS + 8 };
 int sqlite_uri_parse(mcp_str rest, char *room, sqlite_target *ret);
 

@@ -118,7 +118,7 @@ bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t
     }
 }
 
-/* ---- the way back -------------------------------------------------------------------------------- */
+/* ---- the way back ---------------------------------------------------------------------------- */
 
 bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d)
 {

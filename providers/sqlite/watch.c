@@ -1,9 +1,9 @@
 /* watch.c: telling that the database changed.
  *
- * inotify on its folder (a commit writes the file or its -wal) brings the news at once; where there is none,
- * and as a safety, a look each second does. What changed is asked of SQLite: data_version moves when another
- * connection commits, schema_version when the schema changes. A change of data concerns every row that is
- * subscribed to: finding out which would mean to read all of them.
+ * inotify on its folder (a commit writes the file or its -wal) brings the news at once; where there
+ * is none, and as a safety, a look each second does. What changed is asked of SQLite: data_version
+ * moves when another connection commits, schema_version when the schema changes. A change of data
+ * concerns every row that is subscribed to: finding out which would mean to read all of them.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -40,7 +40,7 @@ struct sqlite_watch {
     state last;
 };
 
-/* ---- looking -------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static int number_of(sqlite_conn *c, const char *sql, sqlite3_int64 *ret)
 {
@@ -73,7 +73,8 @@ static int look(sqlite *s, state *now)
     return sqlite_use(&s->file, &s->near, &near, look_use, now, &code, text);
 }
 
-/* data_version tells exactly, between two looks of one connection that locks; else the files have to. */
+/* data_version tells exactly, between two looks of one connection that locks; else the files have
+ * to. */
 static bool data_changed(const state *a, const state *b)
 {
     if (a->conn && a->conn == b->conn)
@@ -81,7 +82,7 @@ static bool data_changed(const state *a, const state *b)
     return memcmp(&a->look, &b->look, sizeof(a->look)) != 0;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static bool is_schema(const sqlite *s, const char *uri)
 {
@@ -129,7 +130,7 @@ static void on_timer(void *user)
     set_timer(s, rc == MCP_PENDING ? BUSY_MS : LOOK_MS);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* The file itself, its -wal or its -journal. */
 static bool is_of_database(const sqlite_watch *w, const struct inotify_event *e)
@@ -177,7 +178,7 @@ static void watch_folder(sqlite *s)
     common_release(&s->alloc, folder);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------------------------------ */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 static void stop(sqlite *s)
 {
@@ -261,7 +262,7 @@ void sqlite_watch_free(sqlite *s)
         stop(s);
 }
 
-/* ---- canonical URIs ---------------------------------------------------------------------------------------------------- */
+/* ---- canonical URIs -------------------------------------------------------------------------- */
 
 int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {

@@ -302,7 +302,8 @@ static int can_call(const mcp_client *client)
     return client->state == MCP__CLIENT_FAILED ? MCP_ESTATE : MCP_OK;
 }
 
-/* Sends it at once where that keeps the order and the time is known, and it may fail to the caller. */
+/* Sends it at once where that keeps the order and the time is known, and it may fail to the
+ * caller. */
 static bool goes_at_once(const mcp__call *call)
 {
     const mcp_client *client = call->client;

@@ -11,7 +11,7 @@
 typedef enum mcp__call_phase {
     MCP__CALL_QUEUED = 0, /* in client->calls.queue */
     MCP__CALL_SENT,       /* in client->calls.sent */
-    MCP__CALL_PARKED, /* in client->calls.parked: questions are being answered, or the tools listed */
+    MCP__CALL_PARKED, /* in client->calls.parked: questions are open, or the tools are being listed */
     MCP__CALL_KEPT,   /* in client->calls.kept: its outcome waits for mcp_client_wait() */
 } mcp__call_phase;
 
@@ -112,8 +112,8 @@ int64_t mcp__error_code(const mcp_json *error);
 
 /* ---- repeat.c -------------------------------------------------------------------------------- */
 
-/* Makes a call again that failed because its event stream broke off. False: it does not, and the error says why when that
- * was the failure. */
+/* Makes a call again that failed because its event stream broke off. False: it does not, and the
+ * error says why when that was the failure. */
 bool mcp__call_repeat(mcp__call *call, mcp_error *error);
 /* How long the request may take that is sent for it now. */
 uint64_t mcp__call_time(const mcp__call *call);
@@ -122,8 +122,8 @@ uint64_t mcp__call_time(const mcp__call *call);
 
 /* Takes a page: the call goes on with the next one, or is over. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
-/* The server does not know the cursor that it gave out any more: the list is read once more from its first page, unless a
- * program has taken pages already. False: nothing was done. */
+/* The server does not know the cursor that it gave out any more: the list is read once more from
+ * its first page, unless a program has taken pages already. False: nothing was done. */
 bool mcp__pages_restart(mcp__call *call, int64_t code);
 void mcp__pages_free(mcp__pages *pages);
 
@@ -141,8 +141,9 @@ void mcp__call_task_begin(mcp__call *call, const mcp_json *result);
 void mcp__call_task_answered(mcp__call *call, const mcp_json *result);
 /* The same, a failure. True: it goes on, or is over. */
 bool mcp__call_task_failed(mcp__call *call, int rc);
-/* The call is to be over with *rc and *error: true when it first asks the server to cancel the task. Otherwise both may
- * have changed; *error is the caller's, and nothing of it belongs to the task. */
+/* The call is to be over with *rc and *error: true when it first asks the server to cancel the
+ * task. Otherwise both may have changed; *error is the caller's, and nothing of it belongs to the
+ * task. */
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error);
 bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
 int mcp__call_task_note_answer(mcp__call *call, mcp_str key);

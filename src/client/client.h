@@ -4,13 +4,13 @@
  *     client.c     its life, its channel
  *     options.c    what it was made with: texts that go into every request
  *     start.c      which era the server is of, the handshake; versions.c chooses the revision
- *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges what came back
+ *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges the answer
  *     typed.c      calls with a name of their own; pages.c lists; wait.c the blocking form
  *     send.c       one request on its way; exchange.c what transports with exchanges tell and ask
  *     notice.c     notifications of the server
- *     question.c   what the server asks, and the answers; asked.c in a request, rounds.c in a result;
- *                  form.c fills in and checks a form
- *     subscribe.c  who wants to hear what; listen.c how modern servers, watch.c how legacy ones tell
+ *     question.c   what the server asks, and the answers; asked.c in a request, rounds.c in a
+ *                  result; form.c fills in and checks a form
+ *     subscribe.c  who wants to hear what; listen.c how modern servers tell, watch.c legacy ones
  *     cache.c      results that are still fresh; tools.c what tools want in headers
  *     task.c       a tool call that goes on as a task
  *     repeat.c     a call whose event stream broke off

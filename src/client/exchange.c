@@ -148,8 +148,8 @@ static bool has_word(mcp_str text, mcp_str word)
     return false;
 }
 
-/* 404 says so (2025-11-25, basic/transports, "Session Management"). Many servers answer 400, because the older examples of
- * the official SDKs do, with a body about the session. */
+/* 404 says so (2025-11-25, basic/transports, "Session Management"). Many servers answer 400,
+ * because the older examples of the official SDKs do, with a body about the session. */
 bool mcp__end_lost_session(const mcp_exchange_end *end)
 {
     return end && end->session &&
@@ -221,7 +221,8 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     const mcp_json *error = error_in(client, &e, &doc);
     if (error && client->options.trace) /* a message, though its status said the same */
         client->options.trace(client, false, exchange, e.body, client->options.user);
-    /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of authorization. */
+    /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of
+     * authorization. */
     bool ended = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;

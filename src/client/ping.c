@@ -1,8 +1,8 @@
-/* ping.c: a legacy server is asked from time to time whether it is still there (2025-11-25, basic/utilities/ping). Since
- * 2026-07-28 there is no ping, and no session that could be lost.
+/* ping.c: a legacy server is asked from time to time whether it is still there (2025-11-25,
+ * basic/utilities/ping). Since 2026-07-28 there is no ping, and no session that could be lost.
  *
- * The surprising thing: an answer that seems late may only be read late, because nobody ran the transport meanwhile. Then the
- * server is asked once more before it is given up.
+ * The surprising thing: an answer that seems late may only be read late, because nobody ran the
+ * transport meanwhile. Then the server is asked once more before it is given up.
  */
 #include "client/client.h"
 
@@ -31,7 +31,7 @@ void mcp__ping_end(mcp_client *client)
     client->ping.due = client->ping.unanswered_since = INT64_MAX;
 }
 
-/* ---- the server is lost ---------------------------------------------------------------------------- */
+/* ---- the server is lost ---------------------------------------------------------------------- */
 
 static void fail_sent(mcp_client *client, const mcp_error *error)
 {
@@ -61,7 +61,7 @@ static void lost(mcp_client *client)
         client->options.lost(client, error.text, client->options.user);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void ask_later(mcp_client *client, uint64_t ms)
 {

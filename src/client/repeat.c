@@ -1,5 +1,6 @@
-/* repeat.c: a call whose event stream broke off before the answer is made again, where that changes nothing. A modern
- * stream cannot be resumed: the request is issued once more, as a new one (2026-07-28, changelog, "Major changes", 9).
+/* repeat.c: a call whose event stream broke off before the answer is made again, where that changes
+ * nothing. A modern stream cannot be resumed: the request is issued once more, as a new one
+ * (2026-07-28, changelog, "Major changes", 9).
  *
  * The surprising thing: all tries of a call share the time-out of the first one.
  */

@@ -82,7 +82,8 @@ static int count_round(mcp__call *call, mcp_error *error)
     return MCP_OK;
 }
 
-/* Nothing else may be answered with questions (2026-07-28, basic/patterns/mrtr, "Supported Requests"). */
+/* Nothing else may be answered with questions (2026-07-28, basic/patterns/mrtr, "Supported
+ * Requests"). */
 static bool may_ask(mcp_str method)
 {
     static const mcp_str methods[] = {MCP_STR("tools/call"), MCP_STR("resources/read"),

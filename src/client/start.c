@@ -5,9 +5,9 @@
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
  * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
- * The surprising thing: on a stream initialize is sent while server/discover is still out. A server that is silent may be a
- * legacy one, or a modern one that takes long to start, which answers both when it is up; then a DiscoverResult counts,
- * and what becomes of initialize does not.
+ * The surprising thing: on a stream initialize is sent while server/discover is still out. A server
+ * that is silent may be a legacy one, or a modern one that takes long to start, which answers both
+ * when it is up; then a DiscoverResult counts, and what becomes of initialize does not.
  */
 #include "client/client.h"
 
@@ -195,7 +195,8 @@ static uint64_t probe_ms(const mcp_client *client)
     return client->start.only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
-/* Whether what came after initialize was sent shows all the same that the server is modern, and one that we can speak with. */
+/* Whether what came after initialize was sent shows all the same that the server is modern, and one
+ * that we can speak with. */
 static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *result)
 {
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)

@@ -1,8 +1,8 @@
-/* task.c: a tool call that goes on as a task (2025-11-25, basic/utilities/tasks; the extension io.modelcontextprotocol/tasks):
- * it is polled for until it is over, and its result is the call's.
+/* task.c: a tool call that goes on as a task (2025-11-25, basic/utilities/tasks; the extension
+ * io.modelcontextprotocol/tasks): it is polled for until it is over, and its result is the call's.
  *
- * The surprising thing: the call stays what it is to its caller, but sends other methods from then on: its method, name
- * and params are replaced when the task is made.
+ * The surprising thing: the call stays what it is to its caller, but sends other methods from then
+ * on: its method, name and params are replaced when the task is made.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "client/client.h"
@@ -41,7 +41,7 @@ void mcp__call_task_free(mcp__call *call)
     call->task = NULL;
 }
 
-/* ---- who may have one ------------------------------------------------------------------------------ */
+/* ---- who may have one ------------------------------------------------------------------------ */
 
 static const mcp_json *tasks_capability(const mcp_client *client)
 {
@@ -74,7 +74,7 @@ bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result)
     return call->as_task && mcp_json_is(mcp_json_get(result, "task"), MCP_JSON_OBJECT);
 }
 
-/* ---- the next request ------------------------------------------------------------------------------ */
+/* ---- the next request ------------------------------------------------------------------------ */
 
 static void go(mcp__call *call, task_step step, int64_t due)
 {
@@ -111,7 +111,7 @@ static void poll_later(mcp__call *call)
     go(call, TASK_POLL, now + task->poll_ms);
 }
 
-/* ---- what the server says of it -------------------------------------------------------------------- */
+/* ---- what the server says of it -------------------------------------------------------------- */
 
 static void finish_with(mcp__call *call, int rc, const char *what, mcp_str why)
 {
@@ -204,7 +204,7 @@ static void take_state(mcp__call *call, const mcp_json *state)
         take_questions(call, mcp_json_get(state, "inputRequests"));
 }
 
-/* ---- its life -------------------------------------------------------------------------------------- */
+/* ---- its life -------------------------------------------------------------------------------- */
 
 static int make(mcp__call *call, mcp_str id)
 {
@@ -314,7 +314,7 @@ bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error)
     return true;
 }
 
-/* ---- questions of the extension -------------------------------------------------------------------- */
+/* ---- questions of the extension -------------------------------------------------------------- */
 
 static void put_answered_key(mcp__buf *b, mcp_str key)
 {

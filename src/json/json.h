@@ -6,11 +6,11 @@
 
 #include "base/base.h"
 
-/* ---- parse.c ---------------------------------------------------------------------------------- */
+/* ---- parse.c --------------------------------------------------------------------------------- */
 
 /* Like mcp_json_parse(), for a text in writable memory that is padded: text.ptr has
- * MCP__JSON_PADDING more writable bytes behind text.len. The values point into that memory, so it must
- * outlive the document. Saves the copy of the text. */
+ * MCP__JSON_PADDING more writable bytes behind text.len. The values point into that memory, so it
+ * must outlive the document. Saves the copy of the text. */
 #define MCP__JSON_PADDING 4
 int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits,
                            const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error);
@@ -18,9 +18,10 @@ int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits
 /* No document is deeper, whatever limits say: recursion over values is safe. */
 #define MCP__JSON_DEEPEST 1024
 
-/* ---- keys.c ----------------------------------------------------------------------------------- */
+/* ---- keys.c ---------------------------------------------------------------------------------- */
 
-/* MCP_EPARSE when an object below root has a key twice; base is where offset 0 of the text stands. */
+/* MCP_EPARSE when an object below root has a key twice; base is where offset 0 of the text
+ * stands. */
 int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
                          mcp_error *error);
 
@@ -29,7 +30,7 @@ size_t mcp__json_doc_bytes(const mcp_json_doc *doc);
 /* About what it holds in memory: the text and its values. */
 MCP__SHARED size_t mcp__json_doc_memory(const mcp_json_doc *doc);
 
-/* ---- write.c: JSON text straight into a buffer --------------------------------------------------- */
+/* ---- write.c: JSON text straight into a buffer ----------------------------------------------- */
 
 /* Without state: the caller places commas itself, or list.c does. A string is escaped
  * and quoted; one that is not valid UTF-8 makes the buffer fail with MCP_EINVAL. */
@@ -49,11 +50,12 @@ const mcp_json *mcp__json_key_of(const mcp_json *member);
 /* The text of a big number, as it came. */
 mcp_str mcp__json_bigint_text(const mcp_json *value);
 
-/* Checks that text is one JSON value of the given type (MCP_JSON_NONE: any) and appends it compactly.
- * MCP_OK, MCP_EPARSE, MCP_ELIMIT, MCP_ENOMEM. For JSON that a program gives us as text. */
+/* Checks that text is one JSON value of the given type (MCP_JSON_NONE: any) and appends it
+ * compactly. MCP_OK, MCP_EPARSE, MCP_ELIMIT, MCP_ENOMEM. For JSON that a program gives us as
+ * text. */
 int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
 
-/* ---- list.c: arrays and objects that place their own commas --------------------------------------- */
+/* ---- list.c: arrays and objects that place their own commas ---------------------------------- */
 
 /* An array or object that is being written. Its values go into `buf` with the calls above, each one
  * behind one of these. */

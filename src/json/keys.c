@@ -1,9 +1,10 @@
 /* keys.c: refuses an object that has the same key twice.
  *
- * Peers disagree on which of the two counts, which has been a way past checks. The keys are compared
- * decoded, so "a" and "\u0061" are the same. Few members are compared each with each; more are sorted
- * by hash, length and bytes. Sorting (in place, heap sort) rather than a hash table, because it has no
- * bad case for a hostile peer to find: 100,000 keys cost milliseconds whatever they are.
+ * Peers disagree on which of the two counts, which has been a way past checks. The keys are
+ * compared decoded, so "a" and "\u0061" are the same. Few members are compared each with each; more
+ * are sorted by hash, length and bytes. Sorting (in place, heap sort) rather than a hash table,
+ * because it has no bad case for a hostile peer to find: 100,000 keys cost milliseconds whatever
+ * they are.
  */
 #include <yyjson.h>
 
@@ -131,7 +132,8 @@ static int duplicate_error(const yyjson_val *key, const char *base, mcp_error *e
                      "an object has the key \"%.*s\" twice", shown, text.ptr);
 }
 
-/* yyjson lays all values of a document out in one row, so no recursion is needed to see them all. */
+/* yyjson lays all values of a document out in one row, so no recursion is needed to see them
+ * all. */
 int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
                          mcp_error *error)
 {

@@ -1,9 +1,9 @@
 /* parse.c: JSON text to a document, within limits.
  *
- * yyjson does the parsing; what it leaves open is done here: size, depth (before it runs), duplicate
- * keys (after it). A mcp_json_doc is yyjson's own document under another name, so a parse in place
- * costs one allocation. The surprising thing: each block carries a copy of its allocator in front, so
- * that the document does not depend on how long the caller's struct lives.
+ * yyjson does the parsing; what it leaves open is done here: size, depth (before it runs),
+ * duplicate keys (after it). A mcp_json_doc is yyjson's own document under another name, so a parse
+ * in place costs one allocation. The surprising thing: each block carries a copy of its allocator
+ * in front, so that the document does not depend on how long the caller's struct lives.
  */
 #include <stdalign.h>
 #include <yyjson.h>
@@ -15,7 +15,7 @@ enum {
     DEFAULT_MAX_DEPTH = 64,
 };
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct block_head {
     alignas(max_align_t) mcp_allocator allocator;
@@ -53,10 +53,10 @@ static void alc_free(void *ctx, void *ptr)
     mcp__release(&a, head);
 }
 
-/* ---- depth, before parsing ---------------------------------------------------------------------- */
+/* ---- depth, before parsing ------------------------------------------------------------------- */
 
-/* How many bytes are '{' or '[', in strings or not, 8 at a time; counting stops beyond `enough`. It is
- * an upper bound of the depth, and nearly every message is done with it. */
+/* How many bytes are '{' or '[', in strings or not, 8 at a time; counting stops beyond `enough`. It
+ * is an upper bound of the depth, and nearly every message is done with it. */
 static size_t count_openers(const char *text, size_t len, size_t enough)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -92,8 +92,8 @@ static size_t skip_string(const char *text, size_t len, size_t i)
     return i;
 }
 
-/* The offset of the bracket that goes too deep, or len. Exact for what is valid JSON up to there; of
- * anything else the parser complains. */
+/* The offset of the bracket that goes too deep, or len. Exact for what is valid JSON up to there;
+ * of anything else the parser complains. */
 static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
 {
     size_t depth = 0, i = 0;
@@ -126,7 +126,7 @@ static int check_depth(const char *text, size_t len, size_t max_depth, mcp_error
     return mcp__fail(error, MCP_ELIMIT, at, "JSON nested deeper than the limit of %zu", max_depth);
 }
 
-/* ---- the call into yyjson ----------------------------------------------------------------------- */
+/* ---- the call into yyjson -------------------------------------------------------------------- */
 
 static int read_doc(char *text, size_t len, yyjson_read_flag flags, const mcp_allocator *allocator,
                     yyjson_doc **ret, mcp_error *error)
@@ -191,7 +191,8 @@ static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_
     if (rc)
         return rc;
     assert(doc);
-    /* Strings are decoded where they stand, in the text or in the copy, so a key's place is known. */
+    /* Strings are decoded where they stand, in the text or in the copy, so a key's place is
+     * known. */
     const char *base = flags & YYJSON_READ_INSITU ? text : doc->str_pool;
     rc = mcp__json_check_keys((const mcp_json *)doc->root, base, a, error);
     if (rc) {

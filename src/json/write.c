@@ -13,7 +13,7 @@
 
 #include "json/json.h"
 
-/* ---- strings ---------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 /* How a byte is written: itself (0), \uXXXX ('u'), a short form (its letter), or as part of a
  * multi-byte character (8). */
@@ -166,7 +166,7 @@ void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len)
     b->len += size + 2;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void put_digits(mcp__buf *b, uint64_t value, bool negative)
 {
@@ -243,7 +243,7 @@ void mcp__json_put_real(mcp__buf *b, double value)
     put_shortest(b, value);
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Recursion is bounded: no document is deeper than MCP__JSON_DEEPEST. */
 static void put_container(mcp__buf *b, const mcp_json *container, bool object)

@@ -1,8 +1,8 @@
 /* cursor.h: the opaque token between two pages of a list (2026-07-28, server/utilities/pagination).
  *
- * A cursor says which list, which part of it (the registered entries, or which mounted provider) and a
- * position in that part. It is checked, so that one of another list, another caller or another server is
- * refused instead of giving a wrong page; it is no secret and grants nothing.
+ * A cursor says which list, which part of it (the registered entries, or which mounted provider)
+ * and a position in that part. It is checked, so that one of another list, another caller or
+ * another server is refused instead of giving a wrong page; it is no secret and grants nothing.
  */
 #ifndef MCP_SRC_CURSOR_H
 #define MCP_SRC_CURSOR_H
@@ -20,8 +20,8 @@ enum { MCP__CURSOR_MAX_POSITION = 16 << 10 };
 /* Appends the token as a JSON string, with its quotes. */
 void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal);
 
-/* Reads a token; the position is decoded into `room` (at least token.len bytes). False: not one of ours,
- * of another list, or of another caller. */
+/* Reads a token; the position is decoded into `room` (at least token.len bytes). False: not one of
+ * ours, of another list, or of another caller. */
 bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room, mcp__cursor *ret);
 
 #endif

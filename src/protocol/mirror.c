@@ -1,9 +1,9 @@
-/* mirror.c: the rules of what headers repeat: which parameters of a tool, which other part of a message, and
- * how a value is written so that a header can carry it.
+/* mirror.c: the rules of what headers repeat: which parameters of a tool, which other part of a
+ * message, and how a value is written so that a header can carry it.
  */
 #include "protocol/mirror.h"
 
-/* ---- the parts ------------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------- */
 
 const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *arguments)
 {
@@ -13,7 +13,7 @@ const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *argu
     return value;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {
@@ -49,9 +49,10 @@ void mcp__mirror_put(mcp__buf *b, mcp_str value)
     mcp__buf_lit(b, "?=");
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A number as its digits from the first to the last that is not zero, and the power of ten of that last one. */
+/* A number as its digits from the first to the last that is not zero, and the power of ten of that
+ * last one. */
 typedef struct decimal {
     mcp_str text; /* the digits, and perhaps a point between them */
     int64_t power;
@@ -147,7 +148,7 @@ bool mcp__mirror_same_number(mcp_str a, mcp_str b)
     return true;
 }
 
-/* ---- x-mcp-header in a tool's schema --------------------------------------------------------------- */
+/* ---- x-mcp-header in a tool's schema --------------------------------------------------------- */
 
 enum { MAX_DEPTH = 16 };
 
@@ -218,7 +219,8 @@ static int add_header(walk *w, mcp_str name, size_t depth)
     return MCP_OK;
 }
 
-/* Refuses an annotation anywhere in a part of the schema that is not reached by properties alone. */
+/* Refuses an annotation anywhere in a part of the schema that is not reached by properties
+ * alone. */
 static int refuse_within(walk *w, const mcp_json *part)
 {
     mcp_json_iter it = {0};

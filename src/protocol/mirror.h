@@ -1,5 +1,6 @@
 /* mirror.h: the parts of a message that a transport repeats in metadata of its own, as HTTP headers
- * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules that both sides have.
+ * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules that both sides
+ * have.
  */
 #ifndef MCP_SRC_MIRROR_H
 #define MCP_SRC_MIRROR_H
@@ -56,8 +57,8 @@ static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
     *text = (mcp_str){value.ptr + head_len, value.len - marks};
     return true;
 }
-/* Whether two texts are one number, digit for digit and whatever its form: "1e3", "1000" and "1000.0" are. False
- * also where one is not a number as JSON writes them. */
+/* Whether two texts are one number, digit for digit and whatever its form: "1e3", "1000" and
+ * "1000.0" are. False also where one is not a number as JSON writes them. */
 bool mcp__mirror_same_number(mcp_str a, mcp_str b);
 
 #endif

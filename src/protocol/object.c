@@ -1,5 +1,5 @@
-/* object.c: the objects that messages are made of, in the form of each revision: the members that several kinds
- * share, then contents of resources, tools and prompts.
+/* object.c: the objects that messages are made of, in the form of each revision: the members that
+ * several kinds share, then contents of resources, tools and prompts.
  */
 #include "protocol/object.h"
 
@@ -137,7 +137,7 @@ void mcp__object_resource(mcp__object *o, const mcp_resource *d)
     mcp__object_meta(o, d->meta);
 }
 
-/* ---- contents ---------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static void put_data(mcp__object *o, const char *key, const mcp_content *c)
 {

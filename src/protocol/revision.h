@@ -1,5 +1,5 @@
-/* revision.h: the one table of what each protocol revision has. Nobody else compares versions: code asks
- * the row that its request is answered in.
+/* revision.h: the one table of what each protocol revision has. Nobody else compares versions: code
+ * asks the row that its request is answered in.
  */
 #ifndef MCP_SRC_REVISION_H
 #define MCP_SRC_REVISION_H
@@ -16,8 +16,8 @@ typedef enum mcp__tasks_form {
     MCP__TASKS_EXTENSION, /* the extension io.modelcontextprotocol/tasks: the server decides */
 } mcp__tasks_form;
 
-/* The rows of the table, newest first; modern ones stand before legacy ones. To add a revision, add its name here and
- * its row in revision.c. */
+/* The rows of the table, newest first; modern ones stand before legacy ones. To add a revision, add
+ * its name here and its row in revision.c. */
 enum {
     MCP__ROW_2026_07_28,
     MCP__ROW_2025_11_25,
@@ -101,8 +101,8 @@ static inline const mcp__revision *mcp__revision_newest(bool modern)
 {
     return &mcp__revisions[modern ? 0 : MCP__ROW_NEWEST_LEGACY];
 }
-/* The row by which the answer to initialize is written for a client that asks for `requested`: its own
- * when it is a legacy one, else the newest legacy one. */
+/* The row by which the answer to initialize is written for a client that asks for `requested`: its
+ * own when it is a legacy one, else the newest legacy one. */
 const mcp__revision *mcp__revision_negotiate(mcp_str requested);
 /* ["2026-07-28"]: what a modern _meta may carry. */
 void mcp__put_modern_revisions(mcp__buf *b);

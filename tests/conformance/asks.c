@@ -45,7 +45,7 @@ static int sample(mcp_request *req, const char *key, const char *text, const mcp
                               ret);
 }
 
-/* ---- one question each -------------------------------------------------------------------------------- */
+/* ---- one question each ----------------------------------------------------------------------- */
 
 static int call_sampling(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -127,7 +127,7 @@ static int call_confirm(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_text(req, "state-ok") : rc;
 }
 
-/* ---- several ---------------------------------------------------------------------------------------------- */
+/* ---- several --------------------------------------------------------------------------------- */
 
 static int call_three(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -184,7 +184,7 @@ static int get_asking(mcp_request *req, const mcp_json *arguments, void *user)
                            context.len ? context.ptr : "");
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------------- */
+/* ---- the lists ------------------------------------------------------------------------------- */
 
 #define TOOL(tool_name, handler, text)                                                          \
     {                                                                                           \

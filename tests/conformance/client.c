@@ -1,11 +1,12 @@
-/* client.c: the client that the official conformance suite starts, once for each scenario, on the public API
- * alone.
+/* client.c: the client that the official conformance suite starts, once for each scenario, on the
+ * public API alone.
  *
  *     MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL
  *
- * What to do in which scenario stands in one table; the rest is an ordinary blocking client. Nobody tells it
- * which revision the server speaks, though the suite would: it finds out. Scenarios that it does not know,
- * those of authorization among them, end at once. The exit status says whether all went well.
+ * What to do in which scenario stands in one table; the rest is an ordinary blocking client. Nobody
+ * tells it which revision the server speaks, though the suite would: it finds out. Scenarios that
+ * it does not know, those of authorization among them, end at once. The exit status says whether
+ * all went well.
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ typedef struct run {
     size_t refused; /* tools that were left out */
 } run;
 
-/* ---- calls that are waited for ------------------------------------------------------------------------- */
+/* ---- calls that are waited for --------------------------------------------------------------- */
 
 /* NULL after a failure, which is told. */
 static mcp_json_doc *outcome(run *r, const char *what, int rc, mcp_call_id call)
@@ -100,7 +101,7 @@ static bool get_prompt(run *r, const char *name)
     return result != NULL;
 }
 
-/* ---- scenarios ----------------------------------------------------------------------------------------- */
+/* ---- scenarios ------------------------------------------------------------------------------- */
 
 /* `what` is the table's last column, parsed. */
 typedef bool play_fn(run *r, const mcp_json *what);
@@ -227,7 +228,7 @@ static const struct {
      "{\"of\":\"json_schema_2020_12_tool\",\"to\":\"json_schema_echo\"}"},
 };
 
-/* ---- the client ---------------------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 /* A user who leaves every field as it is, and agrees to what has to be confirmed. */
 static void fill_in(mcp_client *client, mcp_question *question, void *user)

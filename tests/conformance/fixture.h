@@ -1,7 +1,8 @@
-/* fixture.h: what the official conformance suite wants to find on a server, on the public API alone.
+/* fixture.h: what the official conformance suite wants to find on a server, on the public API
+ * alone.
  *
- * Names, texts and timing are the suite's: tools.c, tasks.c, resources.c and prompts.c say what each is for only
- * where the name does not.
+ * Names, texts and timing are the suite's: tools.c, tasks.c, resources.c and prompts.c say what
+ * each is for only where the name does not.
  */
 #ifndef CONFORMANCE_FIXTURE_H
 #define CONFORMANCE_FIXTURE_H

@@ -1,11 +1,11 @@
-/* tasks.c: tools that go on as tasks, in the way that the suite's tasks-* scenarios look for. `user` of each is
- * the server.
+/* tasks.c: tools that go on as tasks, in the way that the suite's tasks-* scenarios look for.
+ * `user` of each is the server.
  */
 #include "fixture.h"
 
 enum { JOB_MS = 1000 };
 
-/* ---- work that takes time ------------------------------------------------------------------------------ */
+/* ---- work that takes time -------------------------------------------------------------------- */
 
 typedef struct job {
     mcp_request *req;
@@ -88,7 +88,7 @@ static int call_breaking(mcp_request *req, const mcp_json *arguments, void *user
     return start_job(req, JOB_MS, (mcp_str){0}, answer_protocol_error, user);
 }
 
-/* ---- with the user's input --------------------------------------------------------------------------------- */
+/* ---- with the user's input ------------------------------------------------------------------- */
 
 static const char name_form[] =
     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}}}";
@@ -154,7 +154,7 @@ static int call_greet(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "Hello, %.*s!", (int)name.len, name.ptr);
 }
 
-/* ---- registration ---------------------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 #define OBJECT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
 

@@ -1,11 +1,11 @@
-/* tools.c: tools with each kind of content, errors, notices on the way, and those that look for a rule of
- * the protocol. `user` of each is the server.
+/* tools.c: tools with each kind of content, errors, notices on the way, and those that look for a
+ * rule of the protocol. `user` of each is the server.
  */
 #include <stdio.h>
 
 #include "fixture.h"
 
-/* ---- contents ----------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static int call_text(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -52,7 +52,7 @@ static int call_fails(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_tool_error(req, "This tool intentionally returns an error for testing");
 }
 
-/* ---- notices on the way, three of them, with time between ------------------------------------------------ */
+/* ---- notices on the way, three of them, with time between ------------------------------------ */
 
 enum { NOTICES = 3, PAUSE_MS = 50 };
 
@@ -143,7 +143,7 @@ static int call_reconnecting(mcp_request *req, const mcp_json *arguments, void *
     return MCP_PENDING;
 }
 
-/* ---- rules of the protocol -------------------------------------------------------------------------------- */
+/* ---- rules of the protocol ------------------------------------------------------------------- */
 
 static int call_without_capability(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -215,7 +215,7 @@ static const char all_keywords_schema[] =
     "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
     "\"additionalProperties\":false}";
 
-/* ---- the list ------------------------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 #define TOOL(tool_name, handler, text)                                                          \
     {                                                                                           \

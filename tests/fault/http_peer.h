@@ -1,8 +1,10 @@
-/* http_peer.h: an HTTP server on real sockets, in a process of its own, and what a client does by hand.
+/* http_peer.h: an HTTP server on real sockets, in a process of its own, and what a client does by
+ * hand.
  *
  * The server has a resource, mem://one, and six tools: "echo" answers with its argument, "big" with
- * 20,000 bytes, "huge" with 6 MiB, "slow" after 300 ms, "touch" announces that the resource changed, "files" opens
- * eight files. To be included first, once in a program, after defining _GNU_SOURCE.
+ * 20,000 bytes, "huge" with 6 MiB, "slow" after 300 ms, "touch" announces that the resource
+ * changed, "files" opens eight files. To be included first, once in a program, after defining
+ * _GNU_SOURCE.
  */
 #ifndef MCP_TESTS_HTTP_PEER_H
 #define MCP_TESTS_HTTP_PEER_H
@@ -31,7 +33,7 @@
 
 enum { BIG = 20000, HUGE = 6 << 20, SLOW_MS = 300, PATIENCE_MS = 10000 };
 
-/* ---- the server's process --------------------------------------------------------------------------- */
+/* ---- the server's process -------------------------------------------------------------------- */
 
 static inline int echo(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -168,7 +170,7 @@ static inline int serve(int tell)
     return rc == MCP_OK ? 0 : 1;
 }
 
-/* ---- the test's side -------------------------------------------------------------------------------- */
+/* ---- the test's side ------------------------------------------------------------------------- */
 
 static pid_t child;
 static uint16_t port;
@@ -304,7 +306,8 @@ static inline void send_all(int fd, const char *text)
     assert_int_equal(send(fd, text, len, MSG_NOSIGNAL), len);
 }
 
-/* Reads one reply with a Content-Length; its body, static storage. The status is left in *status. */
+/* Reads one reply with a Content-Length; its body, static storage. The status is left in
+ * *status. */
 static inline const char *read_reply(int fd, int *status)
 {
     static char in[2 * HUGE];

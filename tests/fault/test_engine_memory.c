@@ -1,5 +1,6 @@
-/* A server that is short of memory for a long time: any allocation may fail, again and again, in the middle of
- * anything. Nothing leaks, nothing that is said is broken, and when memory is back everything is served.
+/* A server that is short of memory for a long time: any allocation may fail, again and again, in
+ * the middle of anything. Nothing leaks, nothing that is said is broken, and when memory is back
+ * everything is served.
  *
  * (One allocation failing at a time, each in its turn, is what the transcripts do.)
  */

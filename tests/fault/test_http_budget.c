@@ -1,5 +1,6 @@
-/* test_http_budget.c: what one client makes the server hold (answers that he does not read, halves of requests, idle
- * connections) has a bound, the others are served meanwhile, and all of it is given back.
+/* test_http_budget.c: what one client makes the server hold (answers that he does not read, halves
+ * of requests, idle connections) has a bound, the others are served meanwhile, and all of it is
+ * given back.
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
@@ -143,7 +144,8 @@ static void test_unread_answers_of_many(void **state)
     }
     bearer = "ada";
     assert_true(resident_kib() - before < ROOM_KIB);
-    /* Who reads nothing is let go of sooner while memory is short: then the others have their turn. */
+    /* Who reads nothing is let go of sooner while memory is short: then the others have their
+     * turn. */
     int64_t end = now_ms() + 20000;
     for (int status = 0; status != 200;) {
         int fd = connected();

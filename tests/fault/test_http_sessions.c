@@ -1,8 +1,8 @@
-/* test_http_sessions.c: very many clients on real sockets: sessions that nobody ends, and answers that go
- * to who asked although all of them chose the same ids.
+/* test_http_sessions.c: very many clients on real sockets: sessions that nobody ends, and answers
+ * that go to who asked although all of them chose the same ids.
  *
- * The server is a process of its own, so that its memory can be looked at. Its tool "gather" answers
- * nobody until CLIENTS have asked, and then all of them, the last one first.
+ * The server is a process of its own, so that its memory can be looked at. Its tool "gather"
+ * answers nobody until CLIENTS have asked, and then all of them, the last one first.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -40,7 +40,7 @@ const char *__asan_default_options(void)
     return "quarantine_size_mb=1:thread_local_quarantine_size_kb=64";
 }
 
-/* ---- the server's process --------------------------------------------------------------------------- */
+/* ---- the server's process -------------------------------------------------------------------- */
 
 static struct gathered {
     mcp_request *req;
@@ -143,7 +143,7 @@ static long memory_kib(void)
     return kib;
 }
 
-/* ---- a client --------------------------------------------------------------------------------------- */
+/* ---- a client -------------------------------------------------------------------------------- */
 
 typedef struct client {
     int fd;
@@ -266,7 +266,7 @@ static int ping(client *c, const char *id)
     return c->status;
 }
 
-/* ---- sessions that nobody ends ------------------------------------------------------------------------ */
+/* ---- sessions that nobody ends --------------------------------------------------------------- */
 
 /* Begins so many sessions; the ids of the first and the last. */
 static void begin_sessions(client *c, size_t n, char first[64], char last[64])
@@ -332,7 +332,7 @@ static void test_sessions_without_end(void **state)
     closed(stream);
 }
 
-/* ---- the same ids --------------------------------------------------------------------------------------- */
+/* ---- the same ids ---------------------------------------------------------------------------- */
 
 static const char *call(size_t client_number, const char *meta)
 {

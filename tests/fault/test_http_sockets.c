@@ -1,10 +1,11 @@
-/* test_http_sockets.c: an HTTP server on real sockets, in a process of its own, and clients that behave
- * badly: slow, cut off, half closed, not reading, too many. In every case the others are served.
+/* test_http_sockets.c: an HTTP server on real sockets, in a process of its own, and clients that
+ * behave badly: slow, cut off, half closed, not reading, too many. In every case the others are
+ * served.
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
 
-/* ---- tests ------------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_keep_alive(void **state)
 {
@@ -39,7 +40,8 @@ static void test_pipelined(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Clients that use the same id get their own answers, also when all of them wait at the same time. */
+/* Clients that use the same id get their own answers, also when all of them wait at the same
+ * time. */
 static void test_same_ids(void **state)
 {
     (void)state;
@@ -329,7 +331,7 @@ static void test_too_many_connections(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* SIGTERM: the stream gets its result, what is in flight is answered, nobody new comes in. */
 static void test_drain(void **state)
@@ -376,7 +378,8 @@ static void test_drain_idle(void **state)
     close(other);
 }
 
-/* What takes longer than that gets an error instead of silence, as an answer or as the end of a stream. */
+/* What takes longer than that gets an error instead of silence, as an answer or as the end of a
+ * stream. */
 static void test_drain_cuts(void **state)
 {
     int status = -1;

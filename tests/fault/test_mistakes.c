@@ -1,5 +1,6 @@
-/* What a program does wrong with the calls themselves is MCP_EINVAL with a text that says what: NULL where something is
- * required, a struct whose size was forgotten. And a call that succeeds leaves an error that says so. */
+/* What a program does wrong with the calls themselves is MCP_EINVAL with a text that says what:
+ * NULL where something is required, a struct whose size was forgotten. And a call that succeeds
+ * leaves an error that says so. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

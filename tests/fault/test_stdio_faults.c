@@ -1,5 +1,6 @@
 /* test_stdio_faults.c: the stdio server with memory that runs out at every single allocation of the
- * transport, and with input that ends at every byte: it never crashes, leaks, or writes half a line.
+ * transport, and with input that ends at every byte: it never crashes, leaks, or writes half a
+ * line.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,11 +1,11 @@
-/* A server among peers that do anything at any time: calls that ask, become tasks, wait, and are answered late;
- * replies to what was asked and to what was not; cancels, lost exchanges, closed channels, new builds, time that
- * passes. Drawn from a seed, so that what fails once fails again: `test_fault_storm SEED [ROUNDS]` tells each seed
- * before it.
+/* A server among peers that do anything at any time: calls that ask, become tasks, wait, and are
+ * answered late; replies to what was asked and to what was not; cancels, lost exchanges, closed
+ * channels, new builds, time that passes. Drawn from a seed, so that what fails once fails again:
+ * `test_fault_storm SEED [ROUNDS]` tells each seed before it.
  *
- * What has to hold: no memory is lost or used after it was given back (the sanitizer sees it), and of every request
- * that nobody cancelled there is exactly one answer, at the latest when all handlers ended and all time-outs are
- * over. With a heap that fails now and then, at most one.
+ * What has to hold: no memory is lost or used after it was given back (the sanitizer sees it), and
+ * of every request that nobody cancelled there is exactly one answer, at the latest when all
+ * handlers ended and all time-outs are over. With a heap that fails now and then, at most one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static unsigned dice(unsigned sides)
     return (unsigned)(s.dice % sides);
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static void forget(const mcp_request *req)
 {
@@ -199,7 +199,7 @@ static int read_resource(mcp_request *req, mcp_str uri, const mcp_uri_match *mat
     return handle(req);
 }
 
-/* ---- the server ------------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
@@ -290,7 +290,7 @@ static void open_server(void)
         MCP_OK);
 }
 
-/* ---- peers --------------------------------------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
 static void note_text(char *to, size_t room, const mcp_json *value, unsigned *n)
 {
@@ -398,7 +398,7 @@ static void request(peer *p, const char *method, const char *params)
     say(p, exchange, message);
 }
 
-/* ---- what may happen ---------------------------------------------------------------------------------------- */
+/* ---- what may happen ------------------------------------------------------------------------- */
 
 static void call_something(peer *p)
 {
@@ -571,7 +571,7 @@ static void one_thing(void)
     things[dice(COUNT(things))](p);
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* All handlers end, and all time-outs are over. */
 static void calm_down(void)

@@ -1,4 +1,5 @@
-/* Rows and logs as a person sees them: columns, widths, what is no such form, and what is hostile. */
+/* Rows and logs as a person sees them: columns, widths, what is no such form, and what is
+ * hostile. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>

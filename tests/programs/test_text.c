@@ -90,8 +90,8 @@ static void sink_close(sink *s)
     free(s->text);
 }
 
-/* Every code point alone: an escape if Unicode calls it a control, a format, a separator of lines or ignorable,
- * itself if not. */
+/* Every code point alone: an escape if Unicode calls it a control, a format, a separator of lines
+ * or ignorable, itself if not. */
 static void every_code_point(void **state)
 {
     judge hidden = judge_new("^[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]$");
@@ -136,8 +136,8 @@ static void every_code_point(void **state)
     judge_free(&hidden);
 }
 
-/* In a text of several lines nothing hidden passes either, whatever stands around it; but for a newline and a
- * tab. */
+/* In a text of several lines nothing hidden passes either, whatever stands around it; but for a
+ * newline and a tab. */
 static void every_code_point_in_a_text(void **state)
 {
     static const char *const before[] = {"", "a", "\xc3\xa9", "\xe2\x9d\xa4", "1"};

@@ -27,7 +27,7 @@ struct fixture {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- answering later -------------------------------------------------------------------------------- */
+/* ---- answering later ------------------------------------------------------------------------- */
 
 static void count_cancel(mcp_request *req, void *user)
 {
@@ -92,7 +92,7 @@ size_t fixture_cancelled(const fixture *f)
     return f->n_cancelled;
 }
 
-/* ---- what hangs on things ----------------------------------------------------------------------------- */
+/* ---- what hangs on things -------------------------------------------------------------------- */
 
 static const mcp_annotations annotations = {
     .size = sizeof(mcp_annotations),
@@ -112,7 +112,7 @@ static const mcp_icon icons[] = {
 
 #define META "{\"com.example/kept\":[1,null]}"
 
-/* ---- resources ------------------------------------------------------------------------------------------ */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 static int read_blob(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -189,7 +189,7 @@ static const struct {
      NULL},
 };
 
-/* ---- templates ------------------------------------------------------------------------------------------ */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static int read_variable(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -255,7 +255,7 @@ static const struct {
      "x"},
 };
 
-/* ---- tools ------------------------------------------------------------------------------------------------ */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static int call_echo(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -418,7 +418,7 @@ static const struct {
     {{.size = sizeof(mcp_tool), .name = "asks", .call = call_requires}, "elicitation.form"},
 };
 
-/* ---- prompts ------------------------------------------------------------------------------------------------ */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 static int get_plain(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -473,7 +473,7 @@ static const mcp_prompt prompts[] = {
     {.size = sizeof(mcp_prompt), .name = "every", .get = get_every},
 };
 
-/* ---- the provider: mem:a … mem:f ----------------------------------------------------------------------------- */
+/* ---- the provider: mem:a … mem:f ------------------------------------------------------------- */
 
 static int list_now(mcp_request *req, const char *cursor, size_t max)
 {
@@ -600,13 +600,13 @@ size_t fixture_list_watched(const fixture *f)
     return f->n_list_watched;
 }
 
-/* ---- registration --------------------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 #define PROMISE \
     "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}"
 
-/* Tools that do not keep what their output schema promises; on request, because they would stand in every
- * list. */
+/* Tools that do not keep what their output schema promises; on request, because they would stand in
+ * every list. */
 static const struct {
     mcp_tool tool;
     const char *user;

@@ -1,4 +1,5 @@
-/* fixture_asks.c: a tool for each thing that a client can be asked, and a prompt and a resource that ask too. */
+/* fixture_asks.c: a tool for each thing that a client can be asked, and a prompt and a resource
+ * that ask too. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -85,7 +86,8 @@ static int lists_roots(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_textf(req, "%zu", mcp_json_count(roots)) : rc;
 }
 
-/* Three questions in one round, then one more; a state of its own, and something that is done once. */
+/* Three questions in one round, then one more; a state of its own, and something that is done
+ * once. */
 static int asks_rounds(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_elicited name, choice;

@@ -1,4 +1,5 @@
-/* fixture_tasks.c: tools that may be called as tasks. What waits is finished by fixture_finish(). */
+/* fixture_tasks.c: tools that may be called as tasks. What waits is finished by
+ * fixture_finish(). */
 #include "fixture.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
 
 static struct rlimit nofiles_before;
 
-/* Only `left` descriptors more can be had, if there are no gaps among those that are open; less than 0: also when so many
- * are closed. */
+/* Only `left` descriptors more can be had, if there are no gaps among those that are open; less
+ * than 0: also when so many are closed. */
 static inline void nofiles_begin(int left)
 {
     int next = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* peer.h: a server of one provider and one peer of it, on a modern channel: a request, its reply, and how many notices
- * came. What the provider is mounted with is the test's own.
+/* peer.h: a server of one provider and one peer of it, on a modern channel: a request, its reply,
+ * and how many notices came. What the provider is mounted with is the test's own.
  */
 #ifndef MCP_TESTS_PEER_H
 #define MCP_TESTS_PEER_H

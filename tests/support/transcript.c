@@ -2,11 +2,11 @@
  *
  *     transcript_runner [--plain] [--newest REVISION] [--dump FILE] TRANSCRIPT...
  *
- * Each section of a file runs plainly, and then again once for every allocation that it makes, with that
- * one failing: then only this is asked of the server, that what it says is JSON, that it gives everything
- * back, and that it serves the next request. --plain leaves that out. --newest runs modern sections in that revision. --dump
- * writes every message with its
- * revision and method, to be held against the schema of that revision.
+ * Each section of a file runs plainly, and then again once for every allocation that it makes, with
+ * that one failing: then only this is asked of the server, that what it says is JSON, that it gives
+ * everything back, and that it serves the next request. --plain leaves that out. --newest runs
+ * modern sections in that revision. --dump writes every message with its revision and method, to be
+ * held against the schema of that revision.
  */
 #include "transcript.h"
 
@@ -60,7 +60,7 @@ static void complain(run *r, const char *what, const char *detail)
            detail);
 }
 
-/* ---- what the server says --------------------------------------------------------------------------- */
+/* ---- what the server says -------------------------------------------------------------------- */
 
 static void text_of(const mcp_json *value, text *ret)
 {
@@ -173,7 +173,7 @@ static void no_more_outputs(run *r)
         complain(r, "a message that was not expected", r->outputs[r->next_output].ptr);
 }
 
-/* ---- what the peer does -------------------------------------------------------------------------------- */
+/* ---- what the peer does ---------------------------------------------------------------------- */
 
 static void tick(run *r)
 {
@@ -333,7 +333,7 @@ static void step(run *r, const char *line)
     text_free(&expanded);
 }
 
-/* ---- one section, once --------------------------------------------------------------------------------- */
+/* ---- one section, once ----------------------------------------------------------------------- */
 
 static void handshake(run *r)
 {
@@ -435,7 +435,7 @@ static bool run_once(run *r, const settings *s, char *const *lines, int first, i
     return reached;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 typedef struct program {
     bool plain;

@@ -1,7 +1,7 @@
 /* transcript.h: the parts of the runner of tests/transcripts (see the README there).
  *
- * transcript.c reads files and drives a channel, transcript_text.c reads eras and expands {{macros}}, transcript_match.c
- * compares messages.
+ * transcript.c reads files and drives a channel, transcript_text.c reads eras and expands
+ * {{macros}}, transcript_match.c compares messages.
  */
 #ifndef MCP_TESTS_TRANSCRIPT_H
 #define MCP_TESTS_TRANSCRIPT_H
@@ -28,18 +28,20 @@ typedef struct scene {
     text task;   /* the taskId seen last */
 } scene;
 
-/* The revisions that are served, newest first. The first one may be another than transcripts mention. */
+/* The revisions that are served, newest first. The first one may be another than transcripts
+ * mention. */
 enum { MAX_REVISIONS = 8 };
 extern const char *revisions[];
 
-/* "era modern", "era legacy 2025-06-18", "era both", "era all", "era none": the revisions to run in, at most
- * MAX_REVISIONS. `words` is taken apart. */
+/* "era modern", "era legacy 2025-06-18", "era both", "era all", "era none": the revisions to run
+ * in, at most MAX_REVISIONS. `words` is taken apart. */
 size_t read_era(char *words, const char **ret);
 
 /* Expands the macros of one line. False: *problem says what is wrong. */
 bool expand(const scene *at, const char *line, text *ret, const char **problem);
 
-/* Whether a message is as expected; else *why says where it is not. `expected` is JSON with `...`. */
+/* Whether a message is as expected; else *why says where it is not. `expected` is JSON with
+ * `...`. */
 bool matches(const char *expected, mcp_str message, text *why);
 
 #endif

@@ -1,8 +1,8 @@
 /* transcript_match.c: compares a message with what is expected of it.
  *
- * Expected text is JSON in which `...` stands for any value; at the end of an object or array it stands for
- * anything more. A comma too many is forgiven, so that macros may bring theirs. `...` is turned into a
- * string that no message has before the text is parsed.
+ * Expected text is JSON in which `...` stands for any value; at the end of an object or array it
+ * stands for anything more. A comma too many is forgiven, so that macros may bring theirs. `...` is
+ * turned into a string that no message has before the text is parsed.
  */
 #include "transcript.h"
 
@@ -69,7 +69,7 @@ static bool is_any(const mcp_json *value)
     return mcp_str_eq(mcp_json_string(value), MCP_STR(ANY));
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool differ(text *why, const char *path, const char *what)
 {

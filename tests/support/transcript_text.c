@@ -36,7 +36,7 @@ static void add(text *t, const char *s)
     text_add(t, s, strlen(s));
 }
 
-/* ---- eras ---------------------------------------------------------------------------------------------- */
+/* ---- eras ------------------------------------------------------------------------------------ */
 
 #define NEWEST "2026-07-28" /* as transcripts write it */
 const char *revisions[] = {NEWEST, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
@@ -63,7 +63,7 @@ size_t read_era(char *words, const char **ret)
     return n;
 }
 
-/* ---- macros -------------------------------------------------------------------------------------------- */
+/* ---- macros ---------------------------------------------------------------------------------- */
 
 #define META(name) "io.modelcontextprotocol/" name
 #define META_WITH(revision, capabilities)                        \

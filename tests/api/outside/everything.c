@@ -1,6 +1,7 @@
-/* A program that hands every kind of struct to the libraries and takes every kind from them. What it prints is the same
- * whichever headers it was built with: ours, those of a later version with one more member everywhere, or those of an
- * earlier one without the last member of each (which this program therefore does not use). */
+/* A program that hands every kind of struct to the libraries and takes every kind from them. What
+ * it prints is the same whichever headers it was built with: ours, those of a later version with
+ * one more member everywhere, or those of an earlier one without the last member of each (which
+ * this program therefore does not use). */
 #include <mcp/io.h>
 #include <mcp/mcp.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void print(const char *what, const mcp_json *value)
     mcp_json_writer_free(w);
 }
 
-/* ---- the server ------------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static const mcp_icon icons[] = {
     {.size = sizeof(mcp_icon),
@@ -168,7 +169,7 @@ static mcp_server *make_server(void)
     return s;
 }
 
-/* ---- the client ------------------------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 static const mcp_root roots[] = {
     {.size = sizeof(mcp_root), .uri = "file:///one"},
@@ -245,7 +246,7 @@ static void use(mcp_client *client)
     call(client, "tools/call", "{\"name\":\"later\"}");
 }
 
-/* ---- the transports ----------------------------------------------------------------------------------------- */
+/* ---- the transports -------------------------------------------------------------------------- */
 
 static void on_record(const mcp_http_record *record, void *user)
 {

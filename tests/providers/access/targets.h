@@ -1,5 +1,6 @@
-/* targets.h: what can be asked for, and of each answer what it shows of whom: the marks in it, and for each mark the names
- * that have to be allowed for it. Written down by hand, so that nothing here depends on what is tested.
+/* targets.h: what can be asked for, and of each answer what it shows of whom: the marks in it, and
+ * for each mark the names that have to be allowed for it. Written down by hand, so that nothing
+ * here depends on what is tested.
  */
 #ifndef MCP_TESTS_ACCESS_TARGETS_H
 #define MCP_TESTS_ACCESS_TARGETS_H
@@ -45,7 +46,7 @@ static const char generated_script[] =
     "TABLE many(id INTEGER PRIMARY KEY); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
     "FROM n WHERE i < 200) INSERT INTO many SELECT i FROM n;\"";
 
-/* ---- building ----------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static inline target *add_target(const char *params, size_t fixed, const char *format, ...)
     MCP_PRINTF(3, 4);
@@ -71,7 +72,7 @@ static inline void add_shown(target *t, const char *mark, const char *a, const c
     snprintf(s->needs[1], sizeof(s->needs[1]), "%s", b);
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *path, *name;
@@ -117,7 +118,7 @@ static inline void add_docs(void)
     add_doc_folder("", "depth=3", true);
 }
 
-/* ---- git ------------------------------------------------------------------------------------------------- */
+/* ---- git ------------------------------------------------------------------------------------- */
 
 static const char *const git_files[] = {"open.md", "secret.key", "sub/deep.key", "sub/ok.md"};
 static const struct {
@@ -247,7 +248,7 @@ static inline void add_git(void)
     add_searches();
 }
 
-/* ---- databases and what has no provider ---------------------------------------------------------------------- */
+/* ---- databases and what has no provider ------------------------------------------------------ */
 
 /* What the description of a table or view shows: its own, and what names others. */
 static const struct {
@@ -324,7 +325,7 @@ static inline void add_note_targets(void)
     }
 }
 
-/* ---- completion ------------------------------------------------------------------------------------------------ */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 #define OF(template, name, value, known)                                                          \
     "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"" template "\"},\"argument\":{\"name\":\"" name \
@@ -370,7 +371,7 @@ static inline void add_completions(void)
     }
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Marks are whole URIs, which are their own names. */
 static inline void add_list(const char *method, const char *request)

@@ -1,4 +1,5 @@
-/* targets_postgres.h: what can be asked for of the PostgreSQL database "mart", as targets.h has the rest. */
+/* targets_postgres.h: what can be asked for of the PostgreSQL database "mart", as targets.h has the
+ * rest. */
 #ifndef MCP_TESTS_ACCESS_TARGETS_POSTGRES_H
 #define MCP_TESTS_ACCESS_TARGETS_POSTGRES_H
 
@@ -43,7 +44,8 @@ static const struct {
                    {"public/odd%20%C3%A9%2F%25", "public", "odd é/%"},
                    {"back%20room/stock", "back room", "stock"}};
 
-/* What the description of a thing shows that names others, in its JSON, and in its SQL, alone and with its database. */
+/* What the description of a thing shows that names others, in its JSON, and in its SQL, alone and
+ * with its database. */
 static const struct {
     const char *of, *mark, *needs[2]; /* of: behind the database; needs: beside it */
     const char *format;

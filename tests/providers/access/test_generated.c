@@ -1,9 +1,10 @@
-/* Access rules, by generation: every template with its parameters in any order and spelling, under random rules, through
- * resources/read, the tools, prompts that embed, lists, completion and subscriptions. No answer shows the mark of what
- * the rules hide, and every answer has the marks of what they show.
+/* Access rules, by generation: every template with its parameters in any order and spelling, under
+ * random rules, through resources/read, the tools, prompts that embed, lists, completion and
+ * subscriptions. No answer shows the mark of what the rules hide, and every answer has the marks of
+ * what they show.
  *
- * MCP_ACCESS_URIS is how many are asked for (10,000, and a fourth of that on workers, with PostgreSQL), MCP_ACCESS_SEED the
- * first random number. The million:
+ * MCP_ACCESS_URIS is how many are asked for (10,000, and a fourth of that on workers, with
+ * PostgreSQL), MCP_ACCESS_SEED the first random number. The million:
  *
  *     MCP_ACCESS_URIS=1000000 build/dev/tests/test_access_generated
  */
@@ -27,7 +28,7 @@ static bool chance(uint32_t percent)
     return below(100) < percent;
 }
 
-/* ---- spelling ---------------------------------------------------------------------------------------- */
+/* ---- spelling -------------------------------------------------------------------------------- */
 
 typedef struct spelled {
     char uri[2048];
@@ -136,7 +137,7 @@ static void spell(spelled *s, const target *t)
     *to = 0;
 }
 
-/* ---- rules -------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static char globs[RULES][2 * NAME];
 
@@ -208,7 +209,7 @@ static void say_rules(void)
         print_error("%s %s\n", rules[i].allow ? "allow" : "deny", rules[i].glob);
 }
 
-/* ---- the model ---------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static bool may_show(const target *t, const shown *s)
 {
@@ -270,7 +271,7 @@ static void check_answer(const spelled *s)
         wrong(s, "answers", "");
 }
 
-/* ---- ways to ask -------------------------------------------------------------------------------------- */
+/* ---- ways to ask ----------------------------------------------------------------------------- */
 
 static const char *(*ask_for)(peer *p, const char *method, const char *params);
 static spelled embedded[PROMPTS];
@@ -301,7 +302,8 @@ static void ask_by_prompt(void)
     check_answer(&embedded[i]);
 }
 
-/* The acknowledgement names what is honoured: that of which there is no word is none of the caller's business. */
+/* The acknowledgement names what is honoured: that of which there is no word is none of the
+ * caller's business. */
 static void ask_to_listen(const spelled *s)
 {
     static int id = 100;
@@ -339,7 +341,7 @@ static void ask_one(void)
     }
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* What a prompt embeds is written once, in the words that come by chance. */
 static void write_prompts(void)

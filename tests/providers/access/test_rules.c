@@ -1,5 +1,6 @@
-/* Access rules over all providers: what is asked for in other words, in parts, or beside something else is what the rules
- * are asked about. test_generated.c has the same for spellings by the thousand.
+/* Access rules over all providers: what is asked for in other words, in parts, or beside something
+ * else is what the rules are asked about. test_generated.c has the same for spellings by the
+ * thousand.
  */
 #define _GNU_SOURCE
 #include "world.h"
@@ -72,7 +73,7 @@ static void check_both(const row *rows, size_t n)
     check(rows, n, new_loop());
 }
 
-/* ---- parameters and spellings ------------------------------------------------------------------------ */
+/* ---- parameters and spellings ---------------------------------------------------------------- */
 
 #define ONLY_MD                      \
     {                                \
@@ -139,7 +140,8 @@ static const row spellings[] = {
      NOT_HERE},
     {{DENY("**/customer/**")}, READ, URI("sqlite://shop/%63ustomer/row/1"), NOT_HERE},
     {{DENY("**/customer/**")}, READ, URI("sqlite://shop/sale/rows?limit=1"), {"MARK(sale)"}},
-    /* What the provider cannot spell is not there, whatever another form of it would be allowed by. */
+    /* What the provider cannot spell is not there, whatever another form of it would be allowed
+     * by. */
     {ONLY_MD, READ, URI("git://app/HEAD/secret.key?nothing=.md"), NOT_HERE},
     {ONLY_MD, READ, URI("git://app/HEAD//secret.key/x.md"), NOT_HERE},
     /* without a provider */
@@ -190,7 +192,7 @@ static void test_subscriptions(void **state)
     }
 }
 
-/* ---- completion ---------------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 #define COMPLETE "completion/complete"
 #define OF(template, name, value, known)                                                          \
@@ -248,7 +250,7 @@ static void test_completions(void **state)
     check_both(completions, COUNT(completions));
 }
 
-/* ---- what is shown beside ------------------------------------------------------------------------------ */
+/* ---- what is shown beside -------------------------------------------------------------------- */
 
 static const row listings[] = {
     {NO_KEY, READ, URI("git://app/HEAD/"), {"open.md", "sub", "!secret", "!next"}},

@@ -1,5 +1,5 @@
-/* The tools for resources over all providers, with and without rules: what they list is what resources/list lists, what
- * they read is what resources/read reads, and nothing else shows.
+/* The tools for resources over all providers, with and without rules: what they list is what
+ * resources/list lists, what they read is what resources/read reads, and nothing else shows.
  */
 #define _GNU_SOURCE
 #include "world.h"
@@ -16,7 +16,7 @@ static const char script[] =
     "first; git tag v1; echo 'MARK(open2)' >>open.md; git commit -q -a -m second; cd "
     "..; " SHOP_SCRIPT;
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static mcp_json_doc *last;
 
@@ -92,7 +92,7 @@ static void expect_same(const uris *a, const uris *b, const char *what)
         assert_string_equal(a->items[i], b->items[i]);
 }
 
-/* ---- the properties -------------------------------------------------------------------------------- */
+/* ---- the properties -------------------------------------------------------------------------- */
 
 static const rule open_to_all[] = {{true, "**"}};
 static const rule no_keys[] = {{false, "**/*.key"}, {false, "sqlite://shop/customer**"}};

@@ -21,7 +21,7 @@ static bool with_database;
 static mcp_prompts *prompt_files;
 static mcp_bridge *tools;
 
-/* ---- the folder -------------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 /* Runs a script there. */
 static void sh(const char *script)
@@ -117,7 +117,7 @@ int world_teardown(void **state)
     return 0;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* "*": anything but a slash; "**": anything. */
 static bool matches(const char *glob, const char *name)
@@ -158,10 +158,10 @@ void set_rules(const peer *p, const rule *these, size_t n)
     assert_int_equal(mcp_server_set_access(p->server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
 }
 
-/* ---- the server -------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
-/* Notes without a provider: "note:NAME" for any name, shown from its beginning or from `from` on, and one by its
- * name. */
+/* Notes without a provider: "note:NAME" for any name, shown from its beginning or from `from` on,
+ * and one by its name. */
 static int read_note(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
     mcp_str name = uri;

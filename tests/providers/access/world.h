@@ -1,8 +1,9 @@
-/* world.h: one server with every provider that is there, whose items each hold a mark of their own, and access rules that
- * are a list of globs. What a rule says is found here in the slowest and plainest way.
+/* world.h: one server with every provider that is there, whose items each hold a mark of their own,
+ * and access rules that are a list of globs. What a rule says is found here in the slowest and
+ * plainest way.
  *
- * Beneath a temporary folder: docs/ (files), app (a repository), shop.db, prompts/, and, for who asks for it, pg/ (a
- * PostgreSQL server, whose database is "mart").
+ * Beneath a temporary folder: docs/ (files), app (a repository), shop.db, prompts/, and, for who
+ * asks for it, pg/ (a PostgreSQL server, whose database is "mart").
  */
 #ifndef MCP_TESTS_ACCESS_WORLD_H
 #define MCP_TESTS_ACCESS_WORLD_H
@@ -15,7 +16,7 @@
 
 extern char top[64];
 
-/* ---- the folder -------------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 typedef struct world_options {
     const char *script;   /* makes what is there: run by a shell, in the folder */
@@ -41,7 +42,7 @@ extern world_options world;
     "VALUES (1, 'MARK(sale)'); CREATE TABLE customer(id INTEGER PRIMARY KEY, word TEXT); INSERT " \
     "INTO customer VALUES (1, 'MARK(customer)');\""
 
-/* ---- rules ------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 typedef struct rule {
     bool allow;
@@ -54,10 +55,11 @@ extern rule rules[RULES]; /* up to the first without a glob; the last that match
 bool allowed(const char *name);
 void set_rules(const peer *p, const rule *these, size_t n);
 
-/* ---- the server -------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 mcp_loop *new_loop(void);
-/* On a loop, which it takes over: with workers, and PostgreSQL where it is; without one everything happens at once. */
+/* On a loop, which it takes over: with workers, and PostgreSQL where it is; without one everything
+ * happens at once. */
 void open_world(peer *p, mcp_loop *loop);
 void close_world(peer *p);
 

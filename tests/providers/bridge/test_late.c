@@ -1,5 +1,6 @@
-/* The tools over resources that answer later: the answer goes on, a cancel ends both, and so does the end of the bridge or
- * of the channel. Memory that is used after its time is what the sanitizers see here.
+/* The tools over resources that answer later: the answer goes on, a cancel ends both, and so does
+ * the end of the bridge or of the channel. Memory that is used after its time is what the
+ * sanitizers see here.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

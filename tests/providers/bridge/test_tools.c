@@ -1,4 +1,5 @@
-/* The four tools over files, as a peer sees them: text, structured content, who may see what; and that a long search comes in slices, with progress, and ends when nobody waits any more. */
+/* The four tools over files, as a peer sees them: text, structured content, who may see what; and
+ * that a long search comes in slices, with progress, and ends when nobody waits any more. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -267,7 +268,7 @@ static void test_calls(void **state)
     tree_remove(&p.t);
 }
 
-/* ---- who may see what -------------------------------------------------------------------------- */
+/* ---- who may see what ------------------------------------------------------------------------ */
 
 static bool may_not_see_src(const char *principal, mcp_item item, mcp_str name, void *user)
 {
@@ -329,7 +330,7 @@ static void test_access(void **state)
     tree_remove(&p.t);
 }
 
-/* ---- long lines, long searches ------------------------------------------------------------------- */
+/* ---- long lines, long searches --------------------------------------------------------------- */
 
 /* Lines that are too long to be shown whole show what is around the match. */
 static void test_long_lines(void **state)

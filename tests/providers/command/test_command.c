@@ -1,5 +1,5 @@
-/* Programs as tools, run for real: what they get, what becomes of what they write, and that nothing of them is left
- * behind, whichever way they end.
+/* Programs as tools, run for real: what they get, what becomes of what they write, and that nothing
+ * of them is left behind, whichever way they end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -122,7 +122,7 @@ static void assert_says(const char *text, const char *part)
         fail_msg("no %s in %s", part, text);
 }
 
-/* ---- what it gets ---------------------------------------------------------------------------------- */
+/* ---- what it gets ---------------------------------------------------------------------------- */
 
 static void each_word_once(void **state)
 {
@@ -181,7 +181,7 @@ static void its_signals(void **state)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* ---- what it writes -------------------------------------------------------------------------------- */
+/* ---- what it writes -------------------------------------------------------------------------- */
 
 static void what_it_is(void **state)
 {
@@ -243,9 +243,10 @@ static void cannot_be_started(void **state)
     assert_says(call("{}"), "cannot be started");
 }
 
-/* ---- nothing is left ------------------------------------------------------------------------------- */
+/* ---- nothing is left ------------------------------------------------------------------------- */
 
-/* The pid that was written, and whether it is still there (a zombie that init has to reap counts as gone). */
+/* The pid that was written, and whether it is still there (a zombie that init has to reap counts as
+ * gone). */
 static bool is_alive(int pid)
 {
     char path[64], text[256];
@@ -340,7 +341,7 @@ static void with_the_server(void **state)
     assert_gone(pid);
 }
 
-/* ---- several, and for long --------------------------------------------------------------------------- */
+/* ---- several, and for long ------------------------------------------------------------------- */
 
 static void so_many_at_a_time(void **state)
 {
@@ -367,7 +368,7 @@ static void it_says_that_it_runs(void **state)
     assert_says(said, "t: 3 bytes so far");
 }
 
-/* ---- registering --------------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 static void refused(void **state)
 {

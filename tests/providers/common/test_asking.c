@@ -1,5 +1,5 @@
-/* What a job on a worker may show: a page of things of which the caller may see some, found by assumptions, against the plain
- * count; how few turns it takes; every allocation failing.
+/* What a job on a worker may show: a page of things of which the caller may see some, found by
+ * assumptions, against the plain count; how few turns it takes; every allocation failing.
  */
 #define _GNU_SOURCE
 #include "peer.h"

@@ -116,8 +116,8 @@ static void test_hostile(void **state)
     assert_false(common_glob_match(mcp_str_from(pattern), mcp_str_from(path)));
 }
 
-/* Brackets that open and never close, in patterns of half a megabyte: each is read once, not once per
- * bracket (that would be 10^11 steps) and not once per byte of the path (minutes, in all). */
+/* Brackets that open and never close, in patterns of half a megabyte: each is read once, not once
+ * per bracket (that would be 10^11 steps) and not once per byte of the path (minutes, in all). */
 static void test_brackets(void **state)
 {
     static const char *const pieces[] = {"[[:alpha:", "[[:", "a", "[:a"};

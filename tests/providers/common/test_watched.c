@@ -1,4 +1,5 @@
-/* The list of what is watched: in, out, with what a provider remembers of each, every allocation failing. */
+/* The list of what is watched: in, out, with what a provider remembers of each, every allocation
+ * failing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

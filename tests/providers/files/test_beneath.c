@@ -1,7 +1,8 @@
-/* test_beneath.c: nothing outside a root is ever opened, by openat2 and by the walk of older kernels.
+/* test_beneath.c: nothing outside a root is ever opened, by openat2 and by the walk of older
+ * kernels.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "content.h"
 #include "root.h"
@@ -178,8 +179,8 @@ static void test_containment(void **state)
     tree_remove(&t);
 }
 
-/* The folder of the devices and /proc as roots: what is no file is refused, links of the kernel that lead
- * anywhere are not followed. */
+/* The folder of the devices and /proc as roots: what is no file is refused, links of the kernel
+ * that lead anywhere are not followed. */
 static void test_devices(void **state)
 {
     static const struct {
@@ -314,7 +315,7 @@ static void test_roots(void **state)
     tree_remove(&t);
 }
 
-/* ---- the race ----------------------------------------------------------------------------------- */
+/* ---- the race -------------------------------------------------------------------------------- */
 
 typedef struct race {
     tree t;

@@ -1,7 +1,7 @@
 /* test_cache.c: a kept file answers only while a read would have answered the same.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include <time.h>
 
@@ -117,7 +117,8 @@ static void aged(fixture *f)
     (void)f;
     wait_ms(FILES_CACHE_MS + 30);
 }
-/* The way to the file leads outside now, to the very same inode: found when the entry's time is over. */
+/* The way to the file leads outside now, to the very same inode: found when the entry's time is
+ * over. */
 static void moved_out(fixture *f)
 {
     char outside[256];

@@ -1,7 +1,7 @@
 /* test_complete.c: paths complete segment by segment, in order, with a total that is right.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "complete.h"
 #include "failalloc.h"

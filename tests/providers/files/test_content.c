@@ -1,7 +1,7 @@
 /* test_content.c: whole files and parts of them, at every limit and across every block.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "content.h"
 #include "failalloc.h"
@@ -95,7 +95,8 @@ static void test_table(void **state)
     tree_remove(&t);
 }
 
-/* Lines of all lengths over several blocks of 64 KiB; every way must give what a plain search gives. */
+/* Lines of all lengths over several blocks of 64 KiB; every way must give what a plain search
+ * gives. */
 static void test_blocks(void **state)
 {
     size_t size = 300000, lines = 0;

@@ -1,7 +1,7 @@
 /* test_fileuri.c: URIs to paths and back, and everything that is no path.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "failalloc.h"
 #include "fileuri.h"

@@ -1,7 +1,7 @@
 /* test_ignore.c: what is left out; the same tree is shown to git, where there is one.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "failalloc.h"
 #include "ignore.h"
@@ -9,7 +9,7 @@
 #include "rules.h"
 #include "tree.h"
 
-/* ---- one file of rules -------------------------------------------------------------------------- */
+/* ---- one file of rules ----------------------------------------------------------------------- */
 
 static const struct {
     const char *rules, *path;
@@ -90,7 +90,7 @@ static void test_rule_limits(void **state)
     free(text);
 }
 
-/* ---- a tree ------------------------------------------------------------------------------------- */
+/* ---- a tree ---------------------------------------------------------------------------------- */
 
 static bool visible(const files_root *root, const char *rel, bool is_dir)
 {
@@ -280,7 +280,7 @@ static void test_cache_bound(void **state)
     tree_remove(&t);
 }
 
-/* ---- beside git --------------------------------------------------------------------------------- */
+/* ---- beside git ------------------------------------------------------------------------------ */
 
 enum { MAX_PATHS = 400 };
 
@@ -408,7 +408,7 @@ static void test_beside_git(void **state)
     assert_true(hits > 50);
 }
 
-/* ---- without memory ----------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

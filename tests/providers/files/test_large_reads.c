@@ -1,5 +1,6 @@
-/* Many large files that are read at the same time: how many of their bytes the provider holds at once. The host runs
- * everything that it was given before it reports any of it as done, as threads would while the server's is busy.
+/* Many large files that are read at the same time: how many of their bytes the provider holds at
+ * once. The host runs everything that it was given before it reports any of it as done, as threads
+ * would while the server's is busy.
  */
 #define _GNU_SOURCE
 #include "tree.h"
@@ -22,7 +23,7 @@ typedef struct world {
     size_t n_jobs, live, most, n_answers;
 } world;
 
-/* ---- an allocator that counts bytes ------------------------------------------------------------------ */
+/* ---- an allocator that counts bytes ---------------------------------------------------------- */
 
 enum { HEAD = 16 };
 
@@ -61,7 +62,7 @@ static void release(void *ptr, void *user)
     free(uncount(user, ptr));
 }
 
-/* ---- the host ------------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static int host_work(void (*work)(void *), void (*done)(void *), void *arg, void *user)
 {

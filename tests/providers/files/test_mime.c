@@ -1,7 +1,7 @@
 /* test_mime.c: types by name, from a database made here, from the table, and from none.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "failalloc.h"
 #include "mime.h"

@@ -375,7 +375,8 @@ static void test_subscription(void **state)
     peer_close(&p);
 }
 
-/* What can be subscribed to says nothing about what is outside, and nothing about what is left out. */
+/* What can be subscribed to says nothing about what is outside, and nothing about what is left
+ * out. */
 static void test_subscribable(void **state)
 {
     static const struct {

@@ -1,9 +1,10 @@
-/* test_swap.c: a file or a folder becomes a link that leads outside while it is read, and back. Whatever
- * the moment, what lies outside is never shown: neither with openat2 nor with the walk of older kernels.
+/* test_swap.c: a file or a folder becomes a link that leads outside while it is read, and back.
+ * Whatever the moment, what lies outside is never shown: neither with openat2 nor with the walk of
+ * older kernels.
  *
- * The linker hands the provider's system calls to this file (--wrap), so a swap falls exactly between
- * two of them. Without a host everything happens within mcp_channel_receive(). Swaps at any other moment,
- * from another thread, are in test_beneath.c. */
+ * The linker hands the provider's system calls to this file (--wrap), so a swap falls exactly
+ * between two of them. Without a host everything happens within mcp_channel_receive(). Swaps at any
+ * other moment, from another thread, are in test_beneath.c. */
 #define _GNU_SOURCE
 #include "files.h"
 #include "tree.h"
@@ -13,7 +14,7 @@
 
 enum { ENOUGH = 1000, MAX_ROUNDS = 200000 };
 
-/* ---- what is swapped -------------------------------------------------------------------------- */
+/* ---- what is swapped ------------------------------------------------------------------------- */
 
 enum { FILE_LEAF = 1, FOLDER = 2, SUBFOLDER = 4, PLACES = 3 };
 
@@ -67,7 +68,7 @@ static void swap(unsigned place)
     served.links ^= place;
 }
 
-/* ---- between the system calls ------------------------------------------------------------------- */
+/* ---- between the system calls ---------------------------------------------------------------- */
 
 static struct {
     bool no_openat2;       /* as on a kernel that does not know it */
@@ -262,7 +263,7 @@ static void check(const outcome *o)
     assert_true(o->refused > 0);
 }
 
-/* ---- swaps at chosen moments --------------------------------------------------------------------- */
+/* ---- swaps at chosen moments ----------------------------------------------------------------- */
 
 static struct {
     uint32_t random;

@@ -1,7 +1,7 @@
 /* test_threads.c: workers list, read, look up types and meet changing rules at the same time.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. Says most under the thread sanitizer. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. Says most under the thread sanitizer. */
 #define _GNU_SOURCE
 #include "mime.h"
 #include "root.h"

@@ -1,7 +1,7 @@
 /* test_walk.c: pages are the whole set in order, whatever happens between them, at a bounded cost.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the files
- * provider and cmocka. */
+ * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * files provider and cmocka. */
 #define _GNU_SOURCE
 #include "failalloc.h"
 #include "fileuri.h"
@@ -78,7 +78,7 @@ static void assert_list(const list *l, const char *const *expected, size_t count
     assert_int_equal(l->count, count);
 }
 
-/* ---- order and content -------------------------------------------------------------------------- */
+/* ---- order and content ----------------------------------------------------------------------- */
 
 static void test_order(void **state)
 {
@@ -193,7 +193,7 @@ static void test_fields(void **state)
     tree_remove(&t);
 }
 
-/* ---- several roots ------------------------------------------------------------------------------ */
+/* ---- several roots --------------------------------------------------------------------------- */
 
 static void test_roots(void **state)
 {
@@ -236,7 +236,7 @@ static void test_roots(void **state)
     tree_remove(&t);
 }
 
-/* ---- every URI reads back ----------------------------------------------------------------------- */
+/* ---- every URI reads back -------------------------------------------------------------------- */
 
 typedef struct reading {
     const files_roots *roots;
@@ -288,7 +288,7 @@ static void test_uris(void **state)
     tree_remove(&t);
 }
 
-/* ---- while the tree changes --------------------------------------------------------------------- */
+/* ---- while the tree changes ------------------------------------------------------------------ */
 
 enum { STABLE = 120 };
 
@@ -392,7 +392,7 @@ static void test_lost_folder(void **state)
     tree_remove(&t);
 }
 
-/* ---- cost --------------------------------------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------------------------ */
 
 static int count_entry(const files_entry *e, void *user)
 {
@@ -521,7 +521,7 @@ static void test_dead_links(void **state)
     tree_remove(&t);
 }
 
-/* ---- one folder --------------------------------------------------------------------------------- */
+/* ---- one folder ------------------------------------------------------------------------------ */
 
 static void test_dir_page(void **state)
 {
@@ -566,7 +566,7 @@ static void test_dir_page(void **state)
     tree_remove(&t);
 }
 
-/* ---- without memory ----------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

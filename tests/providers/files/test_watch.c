@@ -290,7 +290,8 @@ static void test_changes(void **state)
     }
 }
 
-/* A file that comes back, and comes back again, or is replaced again and again, is still watched. */
+/* A file that comes back, and comes back again, or is replaced again and again, is still
+ * watched. */
 static void test_again_and_again(void **state)
 {
     bench b;
@@ -324,7 +325,8 @@ static void test_again_and_again(void **state)
     bench_close(&b);
 }
 
-/* Watched is what is on the way to what is subscribed to, once for all of them, and nothing beside. */
+/* Watched is what is on the way to what is subscribed to, once for all of them, and nothing
+ * beside. */
 static void test_only_what_is_subscribed(void **state)
 {
     static const char *const subs[] = {"f07/x", "f07/y", "f07", "f07/not/yet"};

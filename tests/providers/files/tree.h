@@ -1,4 +1,5 @@
-/* tree.h: a temporary folder, and making files in it. Everything fails loudly: a test needs its tree. */
+/* tree.h: a temporary folder, and making files in it. Everything fails loudly: a test needs its
+ * tree. */
 #ifndef FILES_TESTS_TREE_H
 #define FILES_TESTS_TREE_H
 

@@ -1,5 +1,6 @@
-/* craft.h: repositories made byte by byte, as git would never make them: loose objects and packs whose parts do not
- * agree. For tests and for the fuzzer of packs; what fails here ends the program. */
+/* craft.h: repositories made byte by byte, as git would never make them: loose objects and packs
+ * whose parts do not agree. For tests and for the fuzzer of packs; what fails here ends the
+ * program. */
 #ifndef MCP_TESTS_GIT_CRAFT_H
 #define MCP_TESTS_GIT_CRAFT_H
 
@@ -57,7 +58,7 @@ static inline void craft_file(const char *path, const void *bytes, size_t len)
     craft_need(f && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
 }
 
-/* ---- deflated ---------------------------------------------------------------------------------------- */
+/* ---- deflated -------------------------------------------------------------------------------- */
 
 /* `text`, and behind it so many bytes of zero. */
 static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, uint64_t zeros)
@@ -83,9 +84,10 @@ static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, 
     deflateEnd(&z);
 }
 
-/* ---- loose objects ------------------------------------------------------------------------------------- */
+/* ---- loose objects --------------------------------------------------------------------------- */
 
-/* The file of a loose object, whatever its name promises. `git`: the repository's folder with "objects" in it. */
+/* The file of a loose object, whatever its name promises. `git`: the repository's folder with
+ * "objects" in it. */
 static inline void craft_loose(const char *git, const git_oid *id, const void *file, size_t len)
 {
     char hex[GIT_OID_HEXSZ + 1], path[PATH_MAX + 64];
@@ -131,7 +133,7 @@ static inline void craft_commit(const char *git, const git_oid *file)
     craft_file(path, text, (size_t)n);
 }
 
-/* ---- packs ------------------------------------------------------------------------------------------------ */
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 enum { CRAFT_OFS = 6, CRAFT_REF = 7, CRAFT_ENTRIES = 6000 };
 
@@ -148,8 +150,8 @@ static inline void craft_pack_begin(craft_pack *p)
     craft_put(&p->bytes, "PACK\0\0\0\2\0\0\0\0", 12);
 }
 
-/* An entry of this type and size, in front of what it stands for; `distance` is an OFS_DELTA's, `base` a
- * REF_DELTA's. The stream follows. */
+/* An entry of this type and size, in front of what it stands for; `distance` is an OFS_DELTA's,
+ * `base` a REF_DELTA's. The stream follows. */
 static inline void craft_entry(craft_pack *p, const git_oid *id, unsigned type, uint64_t size,
                                uint64_t distance, const git_oid *base)
 {

@@ -1,5 +1,5 @@
-/* gitalloc.h: libgit2's memory counted, and an allocation of it failing where it is told to: what failalloc.h is
- * for ours. From any thread. gitalloc_install() comes before libgit2 is started. */
+/* gitalloc.h: libgit2's memory counted, and an allocation of it failing where it is told to: what
+ * failalloc.h is for ours. From any thread. gitalloc_install() comes before libgit2 is started. */
 #ifndef MCP_TESTS_GIT_GITALLOC_H
 #define MCP_TESTS_GIT_GITALLOC_H
 

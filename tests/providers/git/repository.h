@@ -1,5 +1,5 @@
-/* repository.h: repositories that git made in a temporary folder, and a server of one with one peer: a
- * request, its reply. */
+/* repository.h: repositories that git made in a temporary folder, and a server of one with one
+ * peer: a request, its reply. */
 #ifndef MCP_TESTS_GIT_REPOSITORY_H
 #define MCP_TESTS_GIT_REPOSITORY_H
 
@@ -61,8 +61,8 @@ static inline const char *output_of(const char *script)
     return line;
 }
 
-/* `name` is a repository's beneath the folder; o->path and o->within are made from it. Small pages, unless others are
- * asked for. */
+/* `name` is a repository's beneath the folder; o->path and o->within are made from it. Small pages,
+ * unless others are asked for. */
 static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const mcp_host *host,
                             const mcp_allocator *alloc)
 {

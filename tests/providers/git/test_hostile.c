@@ -1,7 +1,8 @@
-/* Repositories made to harm: objects that are not as long as they say, deltas that read outside of their base or lead to
- * themselves, bases that fill the memory. Each is an error, at once and within the memory that is allowed, and on the
- * server's thread nothing of it is done that takes long. Whatever byte of a good repository is another one: an error
- * or what was there before, never anything else. */
+/* Repositories made to harm: objects that are not as long as they say, deltas that read outside of
+ * their base or lead to themselves, bases that fill the memory. Each is an error, at once and
+ * within the memory that is allowed, and on the server's thread nothing of it is done that takes
+ * long. Whatever byte of a good repository is another one: an error or what was there before, never
+ * anything else. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -17,7 +18,7 @@ static char git[128];
 static craft_pack pack;
 static const git_oid x = {{0xaa, 1}}, y = {{0xbb, 2}}, z = {{0xcc, 3}};
 
-/* ---- the most memory that was used at once ---------------------------------------------------------------- */
+/* ---- the most memory that was used at once --------------------------------------------------- */
 
 static atomic_size_t live, most;
 
@@ -56,7 +57,7 @@ static void *ours_resize(void *block, size_t size, void *user)
 
 static const mcp_allocator alloc = {ours_allocate, ours_resize, ours_release, NULL};
 
-/* ---- one repository at a time ------------------------------------------------------------------------------- */
+/* ---- one repository at a time ---------------------------------------------------------------- */
 
 static void new_repository(void)
 {
@@ -98,7 +99,7 @@ static void check(const char *what, const git_oid *id, const char *says)
 #define DAMAGED   "damaged or missing"
 #define TOO_LARGE "more than is ever read"
 
-/* ---- loose objects ------------------------------------------------------------------------------------------ */
+/* ---- loose objects --------------------------------------------------------------------------- */
 
 static void put_loose(const char *head, const char *text, uint64_t zeros)
 {
@@ -173,7 +174,7 @@ static void test_loose_length(void **state)
     craft_free(&file);
 }
 
-/* ---- packs ---------------------------------------------------------------------------------------------------- */
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 static void put_stream(const void *text, size_t len, uint64_t zeros)
 {
@@ -200,7 +201,8 @@ static void begin_pack(void)
     craft_pack_begin(&pack);
 }
 
-/* A delta that leads to itself; two that lead to each other; places before the pack and behind it. */
+/* A delta that leads to itself; two that lead to each other; places before the pack and behind
+ * it. */
 static void test_cycles(void **state)
 {
     craft_bytes d = delta_of(10, 10);
@@ -319,7 +321,7 @@ static void test_sizes_of_deltas(void **state)
     }
 }
 
-/* ---- bombs ------------------------------------------------------------------------------------------------ */
+/* ---- bombs ----------------------------------------------------------------------------------- */
 
 /* A small result of a base that is larger than anything. */
 static void test_large_base(void **state)
@@ -368,7 +370,7 @@ static void test_growing_results(void **state)
     check_reply("growing", read_file(&x, 400 * (size_t)MIB), (const char *const[5]){"-32603"});
 }
 
-/* ---- indexes ------------------------------------------------------------------------------------------------ */
+/* ---- indexes --------------------------------------------------------------------------------- */
 
 static void test_indexes(void **state)
 {
@@ -400,7 +402,7 @@ static void test_indexes(void **state)
     craft_free(&good);
 }
 
-/* ---- any byte of a good one ------------------------------------------------------------------------------- */
+/* ---- any byte of a good one ------------------------------------------------------------------ */
 
 static const char *const read_all[] = {"h/HEAD/a",        "h/HEAD/d/b",   "h/v1/a",
                                        "h/HEAD/",         "h/-/log/HEAD", "h/-/diff/v1/HEAD",
@@ -455,7 +457,7 @@ static void test_mutations(void **state)
     check_mutations("-name '*.idx'", 50);
 }
 
-/* ---- meanwhile ------------------------------------------------------------------------------------------------ */
+/* ---- meanwhile ------------------------------------------------------------------------------- */
 
 static struct {
     void (*work)(void *), (*done)(void *);

@@ -1,5 +1,5 @@
-/* What is listed can be read: files of any name, templates with any of their variables, pages of a tree that changes between
- * them, a repository that is named in any way. */
+/* What is listed can be read: files of any name, templates with any of their variables, pages of a
+ * tree that changes between them, a repository that is named in any way. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -46,7 +46,7 @@ static void open_peer(const char *name)
         fail_msg("%s: %s", name, p.error.text);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void make_names(void)
 {
@@ -118,10 +118,10 @@ static void test_names(void **state)
     peer_close(&p);
 }
 
-/* ---- pages of a tree that changes ------------------------------------------------------------------------- */
+/* ---- pages of a tree that changes ------------------------------------------------------------ */
 
-/* Before each page the tree of HEAD is another one: what was there all the time is listed once, as is what came behind
- * the position; the entry that the position names may go. */
+/* Before each page the tree of HEAD is another one: what was there all the time is listed once, as
+ * is what came behind the position; the entry that the position names may go. */
 static void test_moving(void **state)
 {
     static const char *const changes[] = {
@@ -162,7 +162,7 @@ static void test_moving(void **state)
     p.page_size = 0;
 }
 
-/* ---- templates ------------------------------------------------------------------------------------------------ */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static void check_template(const char *text, const char *values)
 {
@@ -236,7 +236,7 @@ static void test_templates(void **state)
     p.page_size = 0;
 }
 
-/* ---- the repository's own name ---------------------------------------------------------------------------------- */
+/* ---- the repository's own name --------------------------------------------------------------- */
 
 static void test_spellings(void **state)
 {

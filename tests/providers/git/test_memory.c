@@ -1,8 +1,9 @@
-/* Memory does not grow with what is read: ten thousand different blobs, loose and packed, a long log, a long list.
+/* Memory does not grow with what is read: ten thousand different blobs, loose and packed, a long
+ * log, a long list.
  *
- * Counted three times: what the provider asks its allocator for, what libgit2 asks its own for, and what of
- * the process's memory is nobody else's. libgit2 keeps small objects up to a limit, which is set low here, so that it is
- * reached at once: what grows then grows for ever. */
+ * Counted three times: what the provider asks its allocator for, what libgit2 asks its own for, and
+ * what of the process's memory is nobody else's. libgit2 keeps small objects up to a limit, which
+ * is set low here, so that it is reached at once: what grows then grows for ever. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -20,14 +21,15 @@ enum {
 static peer p;
 static size_t ours;
 
-/* What a sanitizer keeps of freed memory would count. It has to see this, in spite of -fvisibility=hidden. */
+/* What a sanitizer keeps of freed memory would count. It has to see this, in spite of
+ * -fvisibility=hidden. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "quarantine_size_mb=1:thread_local_quarantine_size_kb=64";
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void *ours_allocate(size_t size, void *user)
 {
@@ -96,7 +98,7 @@ static void check_flat(const char *what, use before, size_t kept)
                  now.ours, before.theirs, now.theirs, before.private, now.private);
 }
 
-/* ---- the repositories ------------------------------------------------------------------------------------- */
+/* ---- the repositories ------------------------------------------------------------------------ */
 
 static void put_blob(FILE *f, int i)
 {
@@ -149,7 +151,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- reading all of it ----------------------------------------------------------------------------------- */
+/* ---- reading all of it ----------------------------------------------------------------------- */
 
 static void open_peer(const char *name)
 {

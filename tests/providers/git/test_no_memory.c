@@ -1,5 +1,5 @@
-/* Every allocation failing, the provider's own and libgit2's: an error, no crash, the next time all is well, and nothing
- * stays behind. */
+/* Every allocation failing, the provider's own and libgit2's: an error, no crash, the next time all
+ * is well, and nothing stays behind. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -13,8 +13,9 @@
 static failalloc ours;
 static peer p;
 
-/* libgit2 1.5 loses the copy of a name when git_diff_buffers() has no memory for what comes next. What is lost is counted
- * here, so that the leak sanitizer need not look at it. It has to see this, in spite of -fvisibility=hidden. */
+/* libgit2 1.5 loses the copy of a name when git_diff_buffers() has no memory for what comes next.
+ * What is lost is counted here, so that the leak sanitizer need not look at it. It has to see this,
+ * in spite of -fvisibility=hidden. */
 enum { LOST = 1 };
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -22,7 +23,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libgit2";
 }
 
-/* ---- a host whose timer goes off when it is told to ------------------------------------------------------ */
+/* ---- a host whose timer goes off when it is told to ------------------------------------------ */
 
 static struct {
     void (*fn)(void *);
@@ -46,7 +47,7 @@ static void timer_stop(mcp_host_timer *t, void *user)
 static const mcp_host host = {
     .size = sizeof(host), .timer_start = timer_start, .timer_stop = timer_stop};
 
-/* ---- what is tried ------------------------------------------------------------------------------------------ */
+/* ---- what is tried --------------------------------------------------------------------------- */
 
 #define URI(u) "\"uri\":\"git://r/" u "\""
 #define COMPLETE(n, v)                                            \
@@ -115,7 +116,8 @@ static void check_well(size_t i)
         fail_msg("%s {%s}: %s", tried[i].method, tried[i].params, p.reply);
 }
 
-/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to happen. */
+/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to
+ * happen. */
 static bool try_one(size_t i, bool theirs, size_t at)
 {
     git_error_clear();
@@ -146,7 +148,8 @@ static bool try_one(size_t i, bool theirs, size_t at)
     return late;
 }
 
-/* What opening takes is tried once, with the first request; with the others what they take themselves. */
+/* What opening takes is tried once, with the first request; with the others what they take
+ * themselves. */
 static void try_all(bool theirs)
 {
     for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)

@@ -1,5 +1,5 @@
-/* Repositories that are whole for git and not what one expects: with objects that are not here (shallow and partial
- * clones), written long ago, or made to keep somebody busy. */
+/* Repositories that are whole for git and not what one expects: with objects that are not here
+ * (shallow and partial clones), written long ago, or made to keep somebody busy. */
 #define _GNU_SOURCE
 #include "repository.h"
 #include "support/nofiles.h"

@@ -1,5 +1,5 @@
-/* The git provider as a peer sees it: a request and what its reply has to contain. Without a host, so that
- * everything happens at once. */
+/* The git provider as a peer sees it: a request and what its reply has to contain. Without a host,
+ * so that everything happens at once. */
 #define _GNU_SOURCE
 #include "repository.h"
 

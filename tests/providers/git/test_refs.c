@@ -1,5 +1,6 @@
-/* packed-refs with very many references, in any order, and with lines that are none: what would take long is not done on the
- * server's thread, and not without an end elsewhere; who watches hears of changes all the same.
+/* packed-refs with very many references, in any order, and with lines that are none: what would
+ * take long is not done on the server's thread, and not without an end elsewhere; who watches hears
+ * of changes all the same.
  */
 #define _GNU_SOURCE
 #include "repository.h"
@@ -8,7 +9,8 @@ enum { PATIENCE_MS = 20000 };
 
 static peer p;
 
-/* A repository whose packed-refs is made by a shell, from its commit in $ID; "far" is in it alone. */
+/* A repository whose packed-refs is made by a shell, from its commit in $ID; "far" is in it
+ * alone. */
 static void make(const char *lines)
 {
     char script[2000];

@@ -1,5 +1,5 @@
-/* Searching in the files of a revision, and answers as text: what git grep finds is found, whatever the pages are; and what
- * JSON says the text says too. */
+/* Searching in the files of a revision, and answers as text: what git grep finds is found, whatever
+ * the pages are; and what JSON says the text says too. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -45,7 +45,7 @@ static void reads(const char *rest, const char *const has[5])
 }
 #define READS(rest, ...) reads(rest, (const char *const[5]){__VA_ARGS__})
 
-/* ---- what is found --------------------------------------------------------------------------------------- */
+/* ---- what is found --------------------------------------------------------------------------- */
 
 static void test_found(void **state)
 {
@@ -131,7 +131,7 @@ static void test_pages(void **state)
     check_pages("s/-/search/HEAD?text=line&path=a.txt&limit=7", want);
 }
 
-/* ---- as text ------------------------------------------------------------------------------------------------ */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 static void test_text(void **state)
 {

@@ -1,5 +1,5 @@
-/* Who subscribed is told when something else is there, however it came there, and not otherwise. On a real loop, with git
- * itself as the one that changes things. */
+/* Who subscribed is told when something else is there, however it came there, and not otherwise. On
+ * a real loop, with git itself as the one that changes things. */
 #define _GNU_SOURCE
 #include "repository.h"
 

@@ -1,6 +1,6 @@
-/* The git provider with worker threads: many reads at once, cancelled at any time, while the repository is packed anew,
- * taken away or replaced, and while the peer goes. Made for the thread sanitizer: what a read says is
- * compared with what the same read says alone. */
+/* The git provider with worker threads: many reads at once, cancelled at any time, while the
+ * repository is packed anew, taken away or replaced, and while the peer goes. Made for the thread
+ * sanitizer: what a read says is compared with what the same read says alone. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -35,7 +35,7 @@ static const struct {
 };
 enum { KINDS = sizeof(asked) / sizeof(*asked) };
 
-/* ---- the repository ---------------------------------------------------------------------------------------- */
+/* ---- the repository -------------------------------------------------------------------------- */
 
 static void put_commit(FILE *f, int i, bool goes_on)
 {
@@ -67,7 +67,7 @@ static void import(int from, int to, bool loose)
     assert_int_equal(pclose(f), 0);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static char *expected[KINDS];
 static size_t answers, good;
@@ -152,7 +152,7 @@ static void learn(void)
     peer_close(&p);
 }
 
-/* ---- at once -------------------------------------------------------------------------------------------------- */
+/* ---- at once --------------------------------------------------------------------------------- */
 
 static void test_at_once(void **state)
 {
@@ -167,7 +167,7 @@ static void test_at_once(void **state)
     peer_close(&p);
 }
 
-/* ---- cancelled ----------------------------------------------------------------------------------------------- */
+/* ---- cancelled ------------------------------------------------------------------------------- */
 
 /* A host whose work waits until it is told to run. */
 typedef struct held {
@@ -277,7 +277,7 @@ static void test_cancelled_at_once(void **state)
     peer_close(&p);
 }
 
-/* ---- changed meanwhile ------------------------------------------------------------------------------------------ */
+/* ---- changed meanwhile ----------------------------------------------------------------------- */
 
 static void ask_meanwhile(const char *script)
 {
@@ -334,7 +334,8 @@ static void test_replaced(void **state)
     peer_close(&p);
 }
 
-/* Its objects are taken away from under it: what is not found is an error, and what is found is right. */
+/* Its objects are taken away from under it: what is not found is an error, and what is found is
+ * right. */
 static void test_taken_apart(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* database.h: a PostgreSQL server of the test's own, and a server of MCP on a loop with one peer. */
+/* database.h: a PostgreSQL server of the test's own, and a server of MCP on a loop with one
+ * peer. */
 #ifndef MCP_TESTS_POSTGRES_DATABASE_H
 #define MCP_TESTS_POSTGRES_DATABASE_H
 

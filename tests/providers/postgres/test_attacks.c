@@ -1,6 +1,7 @@
-/* What somebody may have put into the database to lead a reader astray, and what a stranger's statement may try to
- * leave behind: functions and operators that are taken for PostgreSQL's own, errors without words, locks, names and
- * values of every kind, things that vanish while they are read. */
+/* What somebody may have put into the database to lead a reader astray, and what a stranger's
+ * statement may try to leave behind: functions and operators that are taken for PostgreSQL's own,
+ * errors without words, locks, names and values of every kind, things that vanish while they are
+ * read. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -9,7 +10,8 @@
 
 /* Of one who may make things in `public`, where the role of the tests looks for names first. */
 static const char traps[] =
-    /* its arguments fit better than those of the "=" that is meant; it turns the session's own guard off */
+    /* its arguments fit better than those of the "=" that is meant; it turns the session's own
+     * guard off */
     "CREATE FUNCTION trap_equal(varchar, varchar) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
     "PERFORM set_config('default_transaction_read_only', 'off', false); PERFORM "
     "pg_advisory_lock(7); IF current_setting('transaction_read_only') = 'off' THEN INSERT INTO "
@@ -371,7 +373,8 @@ static void test_uris(void **state)
 
 static atomic_bool stop;
 
-/* As long as nobody says stop; that one of the two waits for the other's lock, and loses, is part of it. */
+/* As long as nobody says stop; that one of the two waits for the other's lock, and loses, is part
+ * of it. */
 static void *come_and_go(void *arg)
 {
     while (!atomic_load(&stop)) {

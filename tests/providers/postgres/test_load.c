@@ -1,5 +1,5 @@
-/* Much at once, and much data: what is slow holds up nothing that is quick, and memory depends on what is asked for, not
- * on what there is. */
+/* Much at once, and much data: what is slow holds up nothing that is quick, and memory depends on
+ * what is asked for, not on what there is. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -21,7 +21,7 @@ static void close_shop(void)
     peer_close(&p);
 }
 
-/* ---- shares ------------------------------------------------------------------------------------------------------ */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 static const exchange by_key[] = {
     {READ, URI("public/customer/row/1"), {"Ada"}},
@@ -48,8 +48,8 @@ static void all_answered(const exchange *e, size_t n)
             check_exchange(&quick, &e[i]);
 }
 
-/* With so many connections more slow queries, and slow views, than could ever run; none of them has been answered when
- * all the quick ones are. */
+/* With so many connections more slow queries, and slow views, than could ever run; none of them has
+ * been answered when all the quick ones are. */
 static void test_shares(void **state)
 {
     static const struct {
@@ -73,7 +73,7 @@ static void test_shares(void **state)
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 size_t __sanitizer_get_current_allocated_bytes(void);

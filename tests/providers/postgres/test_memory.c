@@ -1,6 +1,6 @@
-/* Every allocation of ours failing, while the database is mounted, connected to, asked, lost and watched: an error, no crash,
- * nothing that is never answered, nothing that stays behind, and the next time all is well. libpq's own memory is
- * libpq's. */
+/* Every allocation of ours failing, while the database is mounted, connected to, asked, lost and
+ * watched: an error, no crash, nothing that is never answered, nothing that stays behind, and the
+ * next time all is well. libpq's own memory is libpq's. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -73,7 +73,8 @@ static void must_work(const exchange *e)
     }
 }
 
-/* A failure that is survived (nobody needs to hear that a saved query is wrong) leaves everything as it is. */
+/* A failure that is survived (nobody needs to hear that a saved query is wrong) leaves everything
+ * as it is. */
 static void test_mounting(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* A network that swallows, at every point of the way: what is asked ends with an error, everything else goes on, nobody
- * storms, and when it is back everything is as before. Beside the database behind that network ("shop") there is the same
- * one without it ("near"). */
+/* A network that swallows, at every point of the way: what is asked ends with an error, everything
+ * else goes on, nobody storms, and when it is back everything is as before. Beside the database
+ * behind that network ("shop") there is the same one without it ("near"). */
 #define _GNU_SOURCE
 #include "listening.h"
 
@@ -54,7 +54,7 @@ static void close_both(void)
     peer_close(&p);
 }
 
-/* ---- swallowed on the way ------------------------------------------------------------------------------------- */
+/* ---- swallowed on the way -------------------------------------------------------------------- */
 
 typedef struct phase {
     const char *name, *words;
@@ -190,7 +190,7 @@ static void test_idle(void **state)
     close_both();
 }
 
-/* ---- for longer ----------------------------------------------------------------------------------------------- */
+/* ---- for longer ------------------------------------------------------------------------------ */
 
 /* Asks all the time, for as long as something is to happen; how often it was asked. */
 static size_t ask_until_accepted(size_t accepted)
@@ -241,7 +241,8 @@ static void test_storm(void **state)
     close_both();
 }
 
-/* Who does not want to wait any more frees the place: the next does not wait for the time of those. */
+/* Who does not want to wait any more frees the place: the next does not wait for the time of
+ * those. */
 static void test_cancel(void **state)
 {
     char cancel[120];
@@ -289,7 +290,7 @@ static void test_close(void **state)
     }
 }
 
-/* ---- subscriptions ---------------------------------------------------------------------------------------------- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static void settle(int64_t ms)
 {
@@ -297,7 +298,8 @@ static void settle(int64_t ms)
     run_until(&p, &never, 1, ms);
 }
 
-/* What was missed is announced once, whether the connection lived on or not; then all is as before. */
+/* What was missed is announced once, whether the connection lived on or not; then all is as
+ * before. */
 static void test_subscriptions(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* PostgreSQL over TCP: with TLS or without, by password; what is not trusted and what is not let in. */
+/* PostgreSQL over TCP: with TLS or without, by password; what is not trusted and what is not let
+ * in. */
 #define _GNU_SOURCE
 #include "listening.h"
 

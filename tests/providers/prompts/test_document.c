@@ -21,8 +21,8 @@ static void put(char *to, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* The messages on one line: "user: " or "assistant: " before each, arguments as <name>, resources as
- * [URI]. */
+/* The messages on one line: "user: " or "assistant: " before each, arguments as <name>, resources
+ * as [URI]. */
 static void show_pieces(const prompts_document *d, char *to, size_t room)
 {
     *to = 0;
@@ -341,7 +341,8 @@ static void what_looks_the_same(void **state)
     prompts_document_unref(a);
 }
 
-/* Every prefix of a file with everything in it: a document or a fault, and no byte beyond is read. */
+/* Every prefix of a file with everything in it: a document or a fault, and no byte beyond is
+ * read. */
 static void every_prefix(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The folder as it is read: which files count, in what order, what is kept from one reading to the next. */
+/* The folder as it is read: which files count, in what order, what is kept from one reading to the
+ * next. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -16,8 +17,8 @@ static prompts_folder *read_folder(const tree *t, prompts_folder *before)
     return f;
 }
 
-/* "file" for each that is right, "file!" for each that is wrong, "(file)" for one that is wrong and was
- * right before. */
+/* "file" for each that is right, "file!" for each that is wrong, "(file)" for one that is wrong and
+ * was right before. */
 static void expect(const prompts_folder *f, const char *files)
 {
     char shown[1024] = "";

@@ -1,5 +1,5 @@
-/* The prompts as a peer sees them: what it gets, what is read for it, what it is told when files change.
- * Without workers, so that a reading is over when it was begun; workers are in
+/* The prompts as a peer sees them: what it gets, what is read for it, what it is told when files
+ * change. Without workers, so that a reading is over when it was begun; workers are in
  * tests/programs/prompts.bats. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
@@ -33,7 +33,7 @@ static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     p->reply[len] = 0;
 }
 
-/* ---- resources of the same server ------------------------------------------------------------- */
+/* ---- resources of the same server ------------------------------------------------------------ */
 
 static int read_blob(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -188,7 +188,7 @@ static void listen(peer *p)
     send_text(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-/* ---- getting ------------------------------------------------------------------------------------ */
+/* ---- getting --------------------------------------------------------------------------------- */
 
 static void prompts_are_listed(void **state)
 {
@@ -311,7 +311,7 @@ static void choices_are_completed(void **state)
     close_peer(p);
 }
 
-/* ---- resources that are answered later ---------------------------------------------------------- */
+/* ---- resources that are answered later ------------------------------------------------------- */
 
 static void answer(peer *p, const char *text)
 {
@@ -417,7 +417,7 @@ static void the_end_comes_meanwhile(void **state)
     close_peer(p);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void changes_are_told_once(void **state)
 {

@@ -1,4 +1,5 @@
-/* What a search looks for: which line it is found on, what is refused, and that nothing takes for ever. */
+/* What a search looks for: which line it is found on, what is refused, and that nothing takes for
+ * ever. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,7 +137,8 @@ static void test_stop(void **state)
     search_needle_free(n);
 }
 
-/* Also within a line, however long; and what begins in a later part of it is found, with what is before it. */
+/* Also within a line, however long; and what begins in a later part of it is found, with what is
+ * before it. */
 static void test_long_line(void **state)
 {
     static char text[50 * 1000];

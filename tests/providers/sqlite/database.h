@@ -1,4 +1,5 @@
-/* database.h: a database in a temporary folder, and a server of it with one peer: a request, its reply. */
+/* database.h: a database in a temporary folder, and a server of it with one peer: a request, its
+ * reply. */
 #ifndef MCP_TESTS_SQLITE_DATABASE_H
 #define MCP_TESTS_SQLITE_DATABASE_H
 

@@ -1,5 +1,6 @@
-/* What is wrong with a database, or put into it to hurt: views that do not work or never end, keys that name nothing,
- * other encodings, FIFOs in its place, pages that were tampered with; functions that would take for ever. */
+/* What is wrong with a database, or put into it to hurt: views that do not work or never end, keys
+ * that name nothing, other encodings, FIFOs in its place, pages that were tampered with; functions
+ * that would take for ever. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -180,7 +181,7 @@ static void test_functions(void **state)
         sqlite3_close(db[i]);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static const exchange utf16[] = {
     {READ, URI("t/row/1"), {"{\\\"id\\\":1,\\\"a\\\":\\\"Adé\\\",\\\"b\\\":"}},
@@ -271,7 +272,7 @@ static void test_journals(void **state)
     run("test -s shop.db-journal");
 }
 
-/* ---- tampered pages -------------------------------------------------------------------------------------------- */
+/* ---- tampered pages -------------------------------------------------------------------------- */
 
 #ifndef TAMPERED
 enum { TAMPERED = 150 };

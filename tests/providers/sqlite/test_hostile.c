@@ -1,5 +1,5 @@
-/* Files that a stranger made to keep a server busy: what takes long, or might, happens on workers and ends in time, and
- * others are answered meanwhile. */
+/* Files that a stranger made to keep a server busy: what takes long, or might, happens on workers
+ * and ends in time, and others are answered meanwhile. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -49,7 +49,7 @@ static void check_far(const char *method, const char *params, const char *has)
     wait_for_it(params, has);
 }
 
-/* ---- what computes ------------------------------------------------------------------------------------------- */
+/* ---- what computes --------------------------------------------------------------------------- */
 
 enum { COLUMNS = 60, LONG = 200000, PATTERN = 900 };
 
@@ -125,7 +125,8 @@ static void test_straight(void **state)
     peer_close(&p);
 }
 
-/* One step that does not look at the bounds, as while SQLite counts the rows of a table: it ends when it is interrupted. */
+/* One step that does not look at the bounds, as while SQLite counts the rows of a table: it ends
+ * when it is interrupted. */
 static void spin(sqlite3_context *to, int n, sqlite3_value **values)
 {
     sqlite3 *db = sqlite3_context_db_handle(to);
@@ -156,10 +157,10 @@ static void test_late(void **state)
     sqlite3_cancel_auto_extension((void (*)(void))add_spin);
 }
 
-/* ---- what is not what it says --------------------------------------------------------------------------------- */
+/* ---- what is not what it says ---------------------------------------------------------------- */
 
-/* What computes, and what other code than the tables' own reads, is not read on the server's thread, whatever the schema
- * calls it; the tables beside it are. */
+/* What computes, and what other code than the tables' own reads, is not read on the server's
+ * thread, whatever the schema calls it; the tables beside it are. */
 static void test_kinds(void **state)
 {
     (void)state;
@@ -190,7 +191,7 @@ static void test_kinds(void **state)
     peer_close(&p);
 }
 
-/* ---- what is large ------------------------------------------------------------------------------------------------ */
+/* ---- what is large --------------------------------------------------------------------------- */
 
 static void test_large(void **state)
 {
@@ -214,7 +215,8 @@ static void test_large(void **state)
     peer_close(&p);
 }
 
-/* A schema that takes long to parse is parsed on workers, each time; what it says is served, and changes are told. */
+/* A schema that takes long to parse is parsed on workers, each time; what it says is served, and
+ * changes are told. */
 static void check_schema(void)
 {
     begin((mcp_sqlite_options){0});

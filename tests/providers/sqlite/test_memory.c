@@ -1,4 +1,5 @@
-/* Every allocation failing, the provider's own and SQLite's: an error, no crash, and nothing stays behind. */
+/* Every allocation failing, the provider's own and SQLite's: an error, no crash, and nothing stays
+ * behind. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -6,7 +7,7 @@
 
 static failalloc ours, theirs;
 
-/* ---- SQLite's memory ----------------------------------------------------------------------------------- */
+/* ---- SQLite's memory ------------------------------------------------------------------------- */
 
 /* Each block with its size in front. */
 static void *sqlite_alloc(int size)
@@ -52,7 +53,7 @@ static const sqlite3_mem_methods methods = {
     sqlite_alloc, sqlite_release, sqlite_resize, sqlite_size,
     sqlite_round, sqlite_start,   sqlite_stop,   NULL};
 
-/* ---- what is tried ---------------------------------------------------------------------------------------- */
+/* ---- what is tried --------------------------------------------------------------------------- */
 
 static const exchange tried[] = {
     {LIST, "", {"/part/rows"}},
@@ -86,7 +87,8 @@ static int open_all(peer *p)
 
 static size_t opening; /* what opening took the last time */
 
-/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to happen. */
+/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to
+ * happen. */
 static bool try_one(const exchange *e, failalloc *which, size_t at)
 {
     static peer p;
@@ -113,7 +115,8 @@ static bool try_one(const exchange *e, failalloc *which, size_t at)
     return late;
 }
 
-/* What opening takes is tried once, with the first request; with the others what they take themselves. */
+/* What opening takes is tried once, with the first request; with the others what they take
+ * themselves. */
 static void try_all(failalloc *which, size_t step)
 {
     for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)

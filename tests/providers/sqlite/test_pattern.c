@@ -1,5 +1,5 @@
-/* LIKE, GLOB and the other functions of SQL that are replaced: the results of SQLite's own for any bytes, and an end when
- * the time is over. */
+/* LIKE, GLOB and the other functions of SQL that are replaced: the results of SQLite's own for any
+ * bytes, and an end when the time is over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@ static unsigned next_number(unsigned *seed)
     return (*seed = *seed * 1664525 + 1013904223) >> 12;
 }
 
-/* Bytes of which patterns and texts are made: few letters, so that they match often, and everything that is not UTF-8. */
+/* Bytes of which patterns and texts are made: few letters, so that they match often, and everything
+ * that is not UTF-8. */
 static const char *const pieces[] = {"a",
                                      "A",
                                      "b",

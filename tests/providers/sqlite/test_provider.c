@@ -1,5 +1,5 @@
-/* The SQLite provider as a peer sees it: a request and what its reply has to contain. Without a host, so
- * that everything happens at once; workers are in test_workers.c. */
+/* The SQLite provider as a peer sees it: a request and what its reply has to contain. Without a
+ * host, so that everything happens at once; workers are in test_workers.c. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -420,7 +420,7 @@ static void test_large(void **state)
     peer_close(&p);
 }
 
-/* ---- pages ------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static int count(const char *reply, const char *what)
 {
@@ -471,7 +471,7 @@ static void test_pages(void **state)
     }
 }
 
-/* ---- saved queries ------------------------------------------------------------------------------------- */
+/* ---- saved queries --------------------------------------------------------------------------- */
 
 static const char queries[] =
     "{\"queries\":[{\"name\":\"top\",\"title\":\"Top\",\"description\":\"Best "
@@ -580,7 +580,7 @@ static void test_wrong_queries(void **state)
     }
 }
 
-/* ---- sources -------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void test_sources(void **state)
 {
@@ -655,7 +655,7 @@ static void test_tool_names(void **state)
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* 10,000 different rows of eleven tables, beyond what is kept: nothing is left behind. */
 static void test_flat(void **state)

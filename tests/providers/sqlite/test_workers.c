@@ -1,4 +1,5 @@
-/* The SQLite provider on a real loop with workers: beside writers, behind locks, cancelled, watching. */
+/* The SQLite provider on a real loop with workers: beside writers, behind locks, cancelled,
+ * watching. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -38,9 +39,10 @@ static sqlite3 *open_writer(const char *sql)
     return db;
 }
 
-/* ---- locks --------------------------------------------------------------------------------------------- */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Somebody has the whole database for himself: the loop goes on, and the answer comes when he is done. */
+/* Somebody has the whole database for himself: the loop goes on, and the answer comes when he is
+ * done. */
 static void test_locked(void **state)
 {
     mcp_sqlite_options o = {0};
@@ -82,7 +84,7 @@ static void test_locked_for_long(void **state)
     peer_close(&p);
 }
 
-/* ---- write-ahead log --------------------------------------------------------------------------------------- */
+/* ---- write-ahead log ------------------------------------------------------------------------- */
 
 static atomic_bool stop;
 
@@ -188,7 +190,7 @@ static void test_replaced(void **state)
     peer_close(&p);
 }
 
-/* ---- cancelling ---------------------------------------------------------------------------------------------- */
+/* ---- cancelling ------------------------------------------------------------------------------ */
 
 static const char endless[] =
     SQL("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
@@ -219,7 +221,7 @@ static void test_cancelled(void **state)
     assert_true(now() - before < 2000);
 }
 
-/* ---- watching --------------------------------------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 static void listen_to(const char *what)
 {

@@ -1,4 +1,5 @@
-/* Structs that begin with their size: of an older program, of a newer one, and of one that forgot it. */
+/* Structs that begin with their size: of an older program, of a newer one, and of one that forgot
+ * it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -61,7 +61,8 @@ static void test_table(void **state)
     assert_int_equal(mcp__utf8_valid(NULL, 0), 0);
 }
 
-/* By the definition: decode, then look whether the shortest encoding of a scalar value comes out. */
+/* By the definition: decode, then look whether the shortest encoding of a scalar value comes
+ * out. */
 static size_t slow_size(const unsigned char *p, size_t len)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

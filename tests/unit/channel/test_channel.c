@@ -1,5 +1,5 @@
-/* A channel under a toy role: what reaches the role, what is answered without it, requests of ours, the
- * limits, and every allocation failing.
+/* A channel under a toy role: what reaches the role, what is answered without it, requests of ours,
+ * the limits, and every allocation failing.
  *
  * The toy keeps each request until the test answers it.
  */
@@ -30,7 +30,7 @@ typedef struct toy {
     size_t n_answers;
 } toy;
 
-/* ---- the role ------------------------------------------------------------------------------------------ */
+/* ---- the role -------------------------------------------------------------------------------- */
 
 static toy *toy_of(const mcp_channel *channel)
 {
@@ -177,7 +177,7 @@ static void on_answer(mcp_channel *channel, int rc, const mcp_json *result, void
     t->answers[t->n_answers++] = rc;
 }
 
-/* ---- their requests ---------------------------------------------------------------------------------------- */
+/* ---- their requests -------------------------------------------------------------------------- */
 
 static void test_options(void **state)
 {
@@ -352,7 +352,7 @@ static void test_output_info(void **state)
     toy_free(&t);
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void test_close(void **state)
 {
@@ -401,7 +401,7 @@ static void test_requests_outlive_the_channel(void **state)
     toy_free(&t);
 }
 
-/* ---- our requests ------------------------------------------------------------------------------------------------ */
+/* ---- our requests ---------------------------------------------------------------------------- */
 
 static int64_t ask(toy *t, uint64_t timeout)
 {
@@ -495,7 +495,7 @@ static void test_writable(void **state)
     toy_free(&t);
 }
 
-/* ---- every allocation failing --------------------------------------------------------------------------------------- */
+/* ---- every allocation failing ---------------------------------------------------------------- */
 
 static const char *const script[] = {
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}",

@@ -1,9 +1,10 @@
 /* fake_server.h: a server that answers from a table, on a client's channel without I/O.
  *
- * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass when
- * nothing else happens. In an answer `$` stands for the id of the request; several messages stand on lines
- * of their own; one that begins with "@1" answers request 1. Over exchanges (fake_open_http()) a line "!404 text" ends the exchange with that HTTP
- * status and text as its body, "!404s" the same of a request with a session, "!200b" of an event stream that broke off.
+ * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass
+ * when nothing else happens. In an answer `$` stands for the id of the request; several messages
+ * stand on lines of their own; one that begins with "@1" answers request 1. Over exchanges
+ * (fake_open_http()) a line "!404 text" ends the exchange with that HTTP status and text as its
+ * body, "!404s" the same of a request with a session, "!200b" of an event stream that broke off.
  */
 #ifndef MCP_TESTS_FAKE_SERVER_H
 #define MCP_TESTS_FAKE_SERVER_H
@@ -22,8 +23,8 @@
 #define RESULT(json)      "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":" json "}"
 #define ERROR(code, rest) "{\"jsonrpc\":\"2.0\",\"id\":$,\"error\":{\"code\":" code rest "}}"
 
-/* What is sent when a request of this method comes: each line once, in order, the last of a method for
- * ever. NULL: silence. */
+/* What is sent when a request of this method comes: each line once, in order, the last of a method
+ * for ever. NULL: silence. */
 typedef struct fake_reply {
     const char *method;
     const char *message;

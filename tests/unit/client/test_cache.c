@@ -1,4 +1,5 @@
-/* Results that are kept while they are fresh: what is kept for whom, for how long, and what ends it. */
+/* Results that are kept while they are fresh: what is kept for whom, for how long, and what ends
+ * it. */
 #include "fake_server.h"
 
 #define MODERN                                                                \

@@ -145,7 +145,8 @@ static void test_answers(void **state)
     }
 }
 
-/* What a server wrote before the request, say a banner, has nothing to do with the lack of its answer. */
+/* What a server wrote before the request, say a banner, has nothing to do with the lack of its
+ * answer. */
 static void test_banner(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* A client over a transport where each request is an exchange of its own: headers, eras, sessions, ends. */
+/* A client over a transport where each request is an exchange of its own: headers, eras, sessions,
+ * ends. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -19,7 +20,7 @@
 
 static const mcp_client_options plain = {.size = sizeof(plain)};
 
-/* ---- headers --------------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static void test_standard_headers(void **state)
 {
@@ -280,7 +281,7 @@ static void test_relist(void **state)
     }
 }
 
-/* ---- eras ------------------------------------------------------------------------------------------------- */
+/* ---- eras ------------------------------------------------------------------------------------ */
 
 static void test_eras(void **state)
 {
@@ -430,7 +431,7 @@ static void test_eras(void **state)
     }
 }
 
-/* ---- sessions --------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void test_new_session(void **state)
 {

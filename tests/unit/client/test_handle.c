@@ -1,4 +1,5 @@
-/* What a caller can do with a call: options, progress, taking it back, waiting for it, typed forms. */
+/* What a caller can do with a call: options, progress, taking it back, waiting for it, typed
+ * forms. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -16,7 +17,7 @@
 
 static const mcp_client_options plain = {.size = sizeof(plain)};
 
-/* ---- progress ------------------------------------------------------------------------------------------ */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *p, void *user)
 {
@@ -105,7 +106,7 @@ static void test_progress_gives_time(void **state)
     fake_close(&f);
 }
 
-/* ---- time-outs --------------------------------------------------------------------------------------------- */
+/* ---- time-outs ------------------------------------------------------------------------------- */
 
 static void test_timeouts(void **state)
 {
@@ -133,7 +134,7 @@ static void test_timeouts(void **state)
     assert_int_equal(f.rc, MCP_ECLOSED);
 }
 
-/* ---- taking back --------------------------------------------------------------------------------------------- */
+/* ---- taking back ----------------------------------------------------------------------------- */
 
 static void test_cancel(void **state)
 {
@@ -194,7 +195,7 @@ static void test_cancel_is_final(void **state)
     fake_close(&f);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int step(uint64_t ms, void *user)
 {
@@ -312,7 +313,7 @@ static void test_wait_is_not_possible(void **state)
     fake_close(&f);
 }
 
-/* ---- typed forms ------------------------------------------------------------------------------------------------ */
+/* ---- typed forms ----------------------------------------------------------------------------- */
 
 static void test_typed(void **state)
 {
@@ -376,7 +377,7 @@ static void test_typed(void **state)
     fake_close(&f);
 }
 
-/* ---- log messages -------------------------------------------------------------------------------------------------- */
+/* ---- log messages ---------------------------------------------------------------------------- */
 
 static void on_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
                    void *user)
@@ -438,7 +439,7 @@ static void test_log(void **state)
     }
 }
 
-/* ---- trace -------------------------------------------------------------------------------------------------------- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                      void *user)
@@ -460,7 +461,8 @@ static void test_trace(void **state)
     fake_run(&f);
     assert_string_equal(f.result, "> < > <!< ");
     fake_close(&f);
-    /* An error is a message too when it comes with a status of its own; what is no message is none. */
+    /* An error is a message too when it comes with a status of its own; what is no message is
+     * none. */
     static const fake_reply refusing[FAKE_REPLIES] = {
         MODERN,
         {"m", "!400 " ERROR("-32021", ",\"message\":\"needs sampling!\"")},
@@ -473,7 +475,7 @@ static void test_trace(void **state)
     fake_close(&f);
 }
 
-/* ---- without memory ------------------------------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

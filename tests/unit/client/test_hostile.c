@@ -1,5 +1,5 @@
-/* A server that means no good: every kind of message, in every state of a client. Whatever comes, each call
- * has one outcome, nothing grows without bound, and the client comes to rest.
+/* A server that means no good: every kind of message, in every state of a client. Whatever comes,
+ * each call has one outcome, nothing grows without bound, and the client comes to rest.
  */
 #include "fake_server.h"
 

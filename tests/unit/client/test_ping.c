@@ -1,4 +1,5 @@
-/* Pings of our own: to legacy servers alone, when they are wanted; and what becomes of a session without an answer. */
+/* Pings of our own: to legacy servers alone, when they are wanted; and what becomes of a session
+ * without an answer. */
 #include "fake_server.h"
 
 #define LEGACY                                                        \
@@ -150,7 +151,8 @@ static void test_late(void **state)
     fake_close(&f);
 }
 
-/* Over HTTP a ping may fail at once: the session is gone, or the server cannot be reached for a while. */
+/* Over HTTP a ping may fail at once: the session is gone, or the server cannot be reached for a
+ * while. */
 static void test_exchanges(void **state)
 {
     (void)state;

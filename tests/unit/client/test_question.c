@@ -1,5 +1,5 @@
-/* What a server asks of the program: in a request (legacy), in a result (modern), in an error (2025-11-25),
- * and how each is answered.
+/* What a server asks of the program: in a request (legacy), in a result (modern), in an error
+ * (2025-11-25), and how each is answered.
  */
 #include "fake_server.h"
 
@@ -94,7 +94,7 @@ static mcp_client_options options_of(program *p)
                                 .elicitation_complete = on_completed};
 }
 
-/* ---- capabilities -------------------------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
 static void test_capabilities(void **state)
 {
@@ -177,7 +177,7 @@ static void test_declared_texts(void **state)
     assert_contains(error.text, "\"extensions\"");
 }
 
-/* ---- legacy: requests ------------------------------------------------------------------------------------- */
+/* ---- legacy: requests ------------------------------------------------------------------------ */
 
 static void test_requests(void **state)
 {
@@ -276,7 +276,8 @@ static void test_set_roots(void **state)
     }
 }
 
-/* Cancelled by the server, or the connection goes: the program is told, and answers all the same. */
+/* Cancelled by the server, or the connection goes: the program is told, and answers all the
+ * same. */
 static void test_withdrawn(void **state)
 {
     (void)state;
@@ -434,7 +435,7 @@ static void test_rate(void **state)
     fake_close(f);
 }
 
-/* ---- modern: results --------------------------------------------------------------------------------------- */
+/* ---- modern: results ------------------------------------------------------------------------- */
 
 #define INPUT(members)               RESULT("{\"resultType\":\"input_required\"," members "}")
 #define REQUEST(key, method, params) "\"" key "\":{\"method\":\"" method "\",\"params\":" params "}"
@@ -584,7 +585,7 @@ static void test_cancel_with_questions(void **state)
     fake_close(f);
 }
 
-/* ---- 2025-11-25: the error that names addresses --------------------------------------------------------------- */
+/* ---- 2025-11-25: the error that names addresses ---------------------------------------------- */
 
 #define REQUIRED(list) \
     ERROR("-32042", ",\"message\":\"log in\",\"data\":{\"elicitations\":" list "}")
@@ -676,7 +677,7 @@ static void test_urls_that_are_no_good(void **state)
     }
 }
 
-/* ---- without memory ------------------------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

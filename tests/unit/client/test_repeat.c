@@ -1,4 +1,5 @@
-/* Event streams of a modern server that break off before the answer: what is made again, how often and when, and what never is. */
+/* Event streams of a modern server that break off before the answer: what is made again, how often
+ * and when, and what never is. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -81,7 +82,8 @@ static void test_what_is_repeated(void **state)
     }
 }
 
-/* A few times, with growing pauses; then it is over. An answer in between begins the count again. */
+/* A few times, with growing pauses; then it is over. An answer in between begins the count
+ * again. */
 static void test_how_often(void **state)
 {
     (void)state;
@@ -158,7 +160,8 @@ static void test_cancelled_between_tries(void **state)
     fake_close(&f);
 }
 
-/* Only streams that broke off, only of modern servers: legacy ones were resumed by the transport. */
+/* Only streams that broke off, only of modern servers: legacy ones were resumed by the
+ * transport. */
 static void test_what_is_no_reason(void **state)
 {
     (void)state;

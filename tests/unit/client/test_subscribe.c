@@ -1,4 +1,5 @@
-/* Subscriptions: one call for both eras, what is told of them, and what happens when they are lost. */
+/* Subscriptions: one call for both eras, what is told of them, and what happens when they are
+ * lost. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -75,22 +76,23 @@ static void subscribe(fake *f, listener *l, const char *const *uris, size_t n, b
 
 static const char *const ab[] = {"a:1", "b:2"};
 
-/* ---- modern ---------------------------------------------------------------------------------------------- */
+/* ---- modern ---------------------------------------------------------------------------------- */
 
 static void test_listen(void **state)
 {
     (void)state;
-    static const fake_reply replies[FAKE_REPLIES] = {
-        MODERN,
-        {"subscriptions/listen",
-         ACK("{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"a:1\"]"
-             "}") "\n" UPDATED("a:1") "\n" UPDATED("a:1/x") "\n" UPDATED("a:"
-                                                                         "10") "\n" UPDATED("c:3") "\n" NOTICE("resources/list_changed",
-                                                                                                               "{}") "\n" NOTICE("prompts/list_changed",
-                                                                                                                                 "{}") "\n" NOTICE("tools/"
-                                                                                                                                                   "list_"
-                                                                                                                                                   "changed",
-                                                                                                                                                   "{}")}};
+    /* clang-format off */
+    static const char told[] =
+        ACK("{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"a:1\"]}") "\n"
+        UPDATED("a:1") "\n"
+        UPDATED("a:1/x") "\n"
+        UPDATED("a:10") "\n"
+        UPDATED("c:3") "\n"
+        NOTICE("resources/list_changed", "{}") "\n"
+        NOTICE("prompts/list_changed", "{}") "\n"
+        NOTICE("tools/list_changed", "{}");
+    /* clang-format on */
+    static const fake_reply replies[FAKE_REPLIES] = {MODERN, {"subscriptions/listen", told}};
     fake f;
     listener l;
     fake_open(&f, replies, &plain);
@@ -282,7 +284,7 @@ static void test_reconnect(void **state)
     }
 }
 
-/* ---- legacy ----------------------------------------------------------------------------------------------- */
+/* ---- legacy ---------------------------------------------------------------------------------- */
 
 static void test_watch(void **state)
 {
@@ -439,7 +441,7 @@ static void test_watch_ends_early(void **state)
     }
 }
 
-/* ---- from within ------------------------------------------------------------------------------------------ */
+/* ---- from within ----------------------------------------------------------------------------- */
 
 static void test_end_within(void **state)
 {

@@ -123,7 +123,7 @@ static void rig_end(rig *r)
     assert_int_equal(r->memory.live, 0);
 }
 
-/* ---- connections ------------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void wire_write(mcp_http_connection *c, mcp_str bytes, void *user)
 {
@@ -211,7 +211,7 @@ static inline void rig_pass(rig *r, int64_t ms)
     r->now = end;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 #define RIG_META                                                                 \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","     \
@@ -339,7 +339,7 @@ static inline bool rig_matches(const char *text, const char *expected)
             fail_msg("expected:\n%s\nbut got:\n%s", (expected), text_); \
     } while (0)
 
-/* ---- sessions -------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 /* Begins a legacy session on a connection of its own; r->session is its id. */
 static inline void rig_initialize_as(rig *r, const char *revision, const char *more_headers,

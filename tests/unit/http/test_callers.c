@@ -1,5 +1,5 @@
-/* Limits per caller over HTTP: a caller is a principal, or else an address, whatever connection or session he
- * comes on.
+/* Limits per caller over HTTP: a caller is a principal, or else an address, whatever connection or
+ * session he comes on.
  */
 #include "rig.h"
 

@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- headers ---------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static void test_headers(void **state)
 {
@@ -98,7 +98,7 @@ static void test_free_headers(void **state)
         assert_int_equal(mcp__header_is_free(mcp_str_from(cases[i].name)), cases[i].is_free);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void read_head(mcp__answer *a, const char *head)
 {
@@ -272,7 +272,7 @@ static void test_answer_text(void **state)
     assert_string_equal(text, "the server answered with HTTP status 202 and nothing else");
 }
 
-/* ---- URLs ---------------------------------------------------------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 static void test_origins(void **state)
 {

@@ -1,4 +1,5 @@
-/* Event streams as a client reads them: every example as a whole, cut at every byte, and byte by byte. */
+/* Event streams as a client reads them: every example as a whole, cut at every byte, and byte by
+ * byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +162,8 @@ static void test_restart(void **state)
     mcp__sse_free(&p);
 }
 
-/* Too long an event leaves its beginning, and the next one is whole. Memory stays within the limit. */
+/* Too long an event leaves its beginning, and the next one is whole. Memory stays within the
+ * limit. */
 static void test_limit(void **state)
 {
     (void)state;

@@ -71,7 +71,8 @@ static void initialize(wire *w, rig *r, const char *capabilities)
     wire_expect(w, "");
 }
 
-/* Answers, notices, questions and their answers: all on the one stream, in the order in which they come. */
+/* Answers, notices, questions and their answers: all on the one stream, in the order in which they
+ * come. */
 static void test_messages(void **state)
 {
     (void)state;
@@ -172,7 +173,8 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
-/* What is not answered at the end of the drain gets an error, each call its own, before the stream ends. */
+/* What is not answered at the end of the drain gets an error, each call its own, before the stream
+ * ends. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -312,7 +314,8 @@ static void test_refused(void **state)
     }
 }
 
-/* Sessions are counted with the others, and a client that does not read its stream may not ask for more. */
+/* Sessions are counted with the others, and a client that does not read its stream may not ask for
+ * more. */
 static void test_limits(void **state)
 {
     (void)state;

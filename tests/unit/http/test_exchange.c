@@ -1,5 +1,5 @@
-/* Raw HTTP in, raw HTTP out, for requests without a session: each row as a whole, split at every byte, with
- * memory that runs out, and cut off at every byte. */
+/* Raw HTTP in, raw HTTP out, for requests without a session: each row as a whole, split at every
+ * byte, with memory that runs out, and cut off at every byte. */
 #include "rig.h"
 
 #define JSON_HEAD "HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: ~\n\n"
@@ -425,7 +425,8 @@ static void expand_row(const rig *r, const struct row *row, expansion *e)
         expand_request(r, row->in[i], e);
 }
 
-/* Feeds two parts; bytes behind the end of a closed connection are not sent, as a transport would do. */
+/* Feeds two parts; bytes behind the end of a closed connection are not sent, as a transport would
+ * do. */
 static void feed(wire *w, const expansion *e, size_t cut)
 {
     wire_bytes(w, e->ptr, cut);
@@ -482,7 +483,8 @@ static void test_bytes(void **state)
     rig_end(&r);
 }
 
-/* A connection that ends at any byte, by closing or by half: no leak, and another is served as before. */
+/* A connection that ends at any byte, by closing or by half: no leak, and another is served as
+ * before. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -513,7 +515,8 @@ static void test_cut(void **state)
     rig_end(&r);
 }
 
-/* Every allocation fails once: an answer of any kind or a closed connection, and nothing is left. */
+/* Every allocation fails once: an answer of any kind or a closed connection, and nothing is
+ * left. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The client behind a trusted proxy: addresses as text against the system's own functions, lists against a slow
- * model that reads them from the right, and what the address is used for.
+/* The client behind a trusted proxy: addresses as text against the system's own functions, lists
+ * against a slow model that reads them from the right, and what the address is used for.
  */
 #include "rig.h"
 
@@ -16,7 +16,7 @@ static unsigned below(unsigned n)
     return (seed >> 8) % n;
 }
 
-/* ---- addresses --------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* What the system says; false: it is no address. */
 static bool model_read(const char *text, unsigned char to[16])
@@ -199,7 +199,7 @@ static void test_networks(void **state)
     assert_false(mcp__http_network_has(&n, &ip));
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static const char *const proxies[] = {"10.0.0.0/8", "2001:db8:1::/48", "127.0.0.1", "unix"};
 static char client[MCP__HTTP_IP_TEXT];
@@ -384,7 +384,8 @@ static int every(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "done");
 }
 
-/* How many of so many calls on one connection are let through by a server whose limits nobody set. */
+/* How many of so many calls on one connection are let through by a server whose limits nobody
+ * set. */
 static int good_calls(const char *peer, const char *address, const char *const *from, size_t n_from)
 {
     static const mcp_tool tool = {.size = sizeof(tool), .name = "every", .call = every};

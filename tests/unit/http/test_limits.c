@@ -14,7 +14,7 @@ static void open_wires(wire *w, size_t n, rig *r)
         wire_open(&w[i], r);
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static const struct size_row {
     const char *name;
@@ -165,7 +165,7 @@ static void test_lingering(void **state)
     rig_end(&r);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void test_connections(void **state)
 {
@@ -267,7 +267,7 @@ static void test_pipeline(void **state)
     rig_end(&r);
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static const struct time_row {
     const char *name, *sent;
@@ -304,7 +304,8 @@ static void test_times(void **state)
     }
 }
 
-/* A little every second is still too slow: the time is for the whole head, and for the whole body. */
+/* A little every second is still too slow: the time is for the whole head, and for the whole
+ * body. */
 static void test_trickle(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void test_trickle(void **state)
     }
 }
 
-/* ---- browsers -------------------------------------------------------------------------------------------------- */
+/* ---- browsers -------------------------------------------------------------------------------- */
 
 static void test_origins(void **state)
 {
@@ -453,7 +454,7 @@ static void test_trusted(void **state)
     rig_end(&r);
 }
 
-/* ---- for the operator -------------------------------------------------------------------------------------------- */
+/* ---- for the operator ------------------------------------------------------------------------ */
 
 static int64_t late_clock(void *user)
 {

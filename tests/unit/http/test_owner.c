@@ -1,5 +1,5 @@
-/* What is remembered of a peer is its principal's: another token that knows every id can neither use it, nor end it,
- * nor hear of it. */
+/* What is remembered of a peer is its principal's: another token that knows every id can neither
+ * use it, nor end it, nor hear of it. */
 #include "rig.h"
 
 #define SSE_HEAD "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n~"
@@ -14,7 +14,8 @@
     "\n" CALL("subscriptions/listen", \
               "\"notifications\":{\"resourceSubscriptions\":[\"fixed:/text\"]},{{meta}}")
 
-/* A request whose head lacks the principal and the empty line: HEAD, then a body that begins with the empty line. */
+/* A request whose head lacks the principal and the empty line: HEAD, then a body that begins with
+ * the empty line. */
 static void send_as(wire *w, const char *who, const char *head, const char *body)
 {
     char request[2048];

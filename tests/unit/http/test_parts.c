@@ -1,4 +1,5 @@
-/* The pieces that stand alone: the heap of timers, media types, what is kept of a head, the event store. */
+/* The pieces that stand alone: the heap of timers, media types, what is kept of a head, the event
+ * store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What a refusal says: the id of the request where that was read, the limit, and the option by the name that the
- * program gave it. Each row as a whole and split at every byte. */
+/* What a refusal says: the id of the request where that was read, the limit, and the option by the
+ * name that the program gave it. Each row as a whole and split at every byte. */
 #include "rig.h"
 
 static const char *option_name(const char *member, void *user)

@@ -116,8 +116,8 @@ static int call_who(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "you are %s", mcp_request_principal(req));
 }
 
-/* The principal of a modern request is that of its own Authorization, whatever came before it on the same
- * connection. */
+/* The principal of a modern request is that of its own Authorization, whatever came before it on
+ * the same connection. */
 static void test_changing_principal(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_idle(void **state)
     rig_end(&r);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 #define PROGRESS \
     POST(CALL("tools/call", "\"name\":\"progress\",\"_meta\":{\"progressToken\":\"t\"}"))
@@ -336,8 +336,8 @@ static int leave(mcp_request *req, const mcp_json *arguments, void *user)
     return MCP_PENDING;
 }
 
-/* A handler lets go of the connection, and its answer waits for who comes back: in sessions of 2025-11-25, for
- * who takes a stream. */
+/* A handler lets go of the connection, and its answer waits for who comes back: in sessions of
+ * 2025-11-25, for who takes a stream. */
 static void test_ended_stream(void **state)
 {
     (void)state;

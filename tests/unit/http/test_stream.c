@@ -259,7 +259,8 @@ static void test_stalled(void **state)
     rig_end(&r);
 }
 
-/* Subscriptions end with their result, idle connections end, calls are finished, later ones refused. */
+/* Subscriptions end with their result, idle connections end, calls are finished, later ones
+ * refused. */
 static void test_drain(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* fake_engine.h: the transport's side of a client, without a client: it sends what the test says and writes
- * down what it is told, so that a transport can be tested alone.
+/* fake_engine.h: the transport's side of a client, without a client: it sends what the test says
+ * and writes down what it is told, so that a transport can be tested alone.
  *
- * The functions of mcp/client.h and mcp/channel.h that a transport calls are defined here, and the real ones
- * are not linked. The log has a line for each call:
+ * The functions of mcp/client.h and mcp/channel.h that a transport calls are defined here, and the
+ * real ones are not linked. The log has a line for each call:
  *
  *     got 7 {"id":7}              a message was received in exchange 7
  *     long 7 {"id":7…             its beginning: it was too long
@@ -88,7 +88,7 @@ static inline void engine_abandon(mcp_client *client, mcp_exchange exchange)
     client->awaited[exchange] = 0;
 }
 
-/* ---- what a transport calls ------------------------------------------------------------------------------ */
+/* ---- what a transport calls ------------------------------------------------------------------ */
 
 int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *options,
                                  const mcp_transport_options *transport, mcp_channel **ret,

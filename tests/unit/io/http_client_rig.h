@@ -1,5 +1,5 @@
-/* http_client_rig.h: a client's HTTP transport between a server that does what the test says and an engine that writes
- * down what it is told.
+/* http_client_rig.h: a client's HTTP transport between a server that does what the test says and an
+ * engine that writes down what it is told.
  */
 #ifndef MCP_TESTS_HTTP_CLIENT_RIG_H
 #define MCP_TESTS_HTTP_CLIENT_RIG_H
@@ -148,7 +148,7 @@ static inline engine_message initialized(void)
         .headers = {"MCP-Protocol-Version", "2025-11-25"}};
 }
 
-/* ---- what servers do -------------------------------------------------------------------------------------- */
+/* ---- what servers do ------------------------------------------------------------------------- */
 
 static inline void answer_text(script_connection *c, const script_request *r)
 {

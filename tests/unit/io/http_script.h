@@ -1,7 +1,9 @@
-/* http_script.h: an HTTP server that does what the test says, byte by byte, on the loop of the client.
+/* http_script.h: an HTTP server that does what the test says, byte by byte, on the loop of the
+ * client.
  *
- * A request that is complete is kept and handed to `handle`, which writes what it likes: script_reply() a
- * whole answer, script_write() any bytes, script_close() the end, script_later() something later.
+ * A request that is complete is kept and handed to `handle`, which writes what it likes:
+ * script_reply() a whole answer, script_write() any bytes, script_close() the end, script_later()
+ * something later.
  */
 #ifndef MCP_TESTS_HTTP_SCRIPT_H
 #define MCP_TESTS_HTTP_SCRIPT_H
@@ -58,7 +60,7 @@ struct script {
     int n_aborted; /* connections that the client closed */
 };
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct script_piece {
     uv_write_t write;
@@ -157,7 +159,7 @@ static inline void script_json(script_connection *c, const char *body)
 /* The head of an event stream that ends with the connection. */
 #define SCRIPT_STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void script_connection_gone(uv_handle_t *handle)
 {
@@ -313,7 +315,7 @@ static void script_accept(uv_stream_t *listener, int status)
     uv_read_start((uv_stream_t *)&c->tcp, script_alloc, script_read);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static inline void script_open(script *s, mcp_loop *loop,
                                void (*handle)(script_connection *c, const script_request *r),

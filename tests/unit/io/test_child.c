@@ -1,5 +1,5 @@
-/* test_child.c: servers as child processes: how they start, end, and are ended. Small shell scripts play
- * the servers. */
+/* test_child.c: servers as child processes: how they start, end, and are ended. Small shell scripts
+ * play the servers. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

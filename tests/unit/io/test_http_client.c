@@ -1,9 +1,9 @@
-/* Streamable HTTP as a client's transport speaks it: one message and its answer, what goes wrong with it, and how many at
- * once. Streams, sessions and authorization have files of their own. */
+/* Streamable HTTP as a client's transport speaks it: one message and its answer, what goes wrong
+ * with it, and how many at once. Streams, sessions and authorization have files of their own. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
-/* ---- one message ---------------------------------------------------------------------------------------- */
+/* ---- one message ----------------------------------------------------------------------------- */
 
 static void test_post(void **state)
 {
@@ -100,7 +100,7 @@ static void test_refusals(void **state)
     }
 }
 
-/* ---- the ways of dying ------------------------------------------------------------------------------------ */
+/* ---- the ways of dying ----------------------------------------------------------------------- */
 
 static void test_deaths(void **state)
 {
@@ -143,7 +143,8 @@ static void die_of_second(script_connection *c, const script_request *r)
     script_close(c);
 }
 
-/* A connection that was used before ends without an answer: what may have an effect is not sent a second time. */
+/* A connection that was used before ends without an answer: what may have an effect is not sent a
+ * second time. */
 static void test_sent_once(void **state)
 {
     (void)state;
@@ -180,7 +181,7 @@ static void test_nobody_there(void **state)
     close_fixture(&f);
 }
 
-/* ---- too much ---------------------------------------------------------------------------------------------- */
+/* ---- too much -------------------------------------------------------------------------------- */
 
 static void answer_much(script_connection *c, const script_request *r)
 {
@@ -226,7 +227,7 @@ static void test_too_long(void **state)
     }
 }
 
-/* ---- notifications ------------------------------------------------------------------------------------------------------- */
+/* ---- notifications --------------------------------------------------------------------------- */
 
 static void test_notification(void **state)
 {
@@ -252,7 +253,7 @@ static void test_notification(void **state)
     }
 }
 
-/* ---- abandoning, waiting -------------------------------------------------------------------------------------------------- */
+/* ---- abandoning, waiting --------------------------------------------------------------------- */
 
 static void test_abandon(void **state)
 {
@@ -351,7 +352,7 @@ static void test_replies_taken(void **state)
     close_fixture(&f);
 }
 
-/* ---- redirects ---------------------------------------------------------------------------------------------------------------- */
+/* ---- redirects ------------------------------------------------------------------------------- */
 
 static void redirect(script_connection *c, const script_request *r)
 {
@@ -405,7 +406,7 @@ static void test_redirects(void **state)
     }
 }
 
-/* ---- what is refused at once -------------------------------------------------------------------------------------------------------- */
+/* ---- what is refused at once ----------------------------------------------------------------- */
 
 static void test_arguments(void **state)
 {

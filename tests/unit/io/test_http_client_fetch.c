@@ -1,5 +1,5 @@
-/* Plain GETs: what is fetched, what is refused, what is limited; and the addresses that are nobody's
- * business. */
+/* Plain GETs: what is fetched, what is refused, what is limited; and the addresses that are
+ * nobody's business. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -80,7 +80,7 @@ static void wait_for_it(fixture *f)
     assert_int_equal(f->calls, 1);
 }
 
-/* ---- what is fetched ---------------------------------------------------------------------------------- */
+/* ---- what is fetched ------------------------------------------------------------------------- */
 
 static void serve(script_connection *c, const script_request *r)
 {
@@ -134,7 +134,7 @@ static void test_fetch(void **state)
     close_fixture(&f);
 }
 
-/* ---- redirects ------------------------------------------------------------------------------------------ */
+/* ---- redirects ------------------------------------------------------------------------------- */
 
 static void redirect(script_connection *c, const script_request *r)
 {
@@ -201,7 +201,7 @@ static void test_redirects(void **state)
     close_fixture(&f);
 }
 
-/* ---- limits ----------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void serve_much(script_connection *c, const script_request *r)
 {
@@ -316,7 +316,7 @@ static void test_bomb(void **state)
     close_fixture(&f);
 }
 
-/* ---- who is not asked --------------------------------------------------------------------------------------- */
+/* ---- who is not asked ------------------------------------------------------------------------ */
 
 static void test_private(void **state)
 {
@@ -441,7 +441,7 @@ static void test_addresses(void **state)
     assert_false(mcp__address_is_public(&(struct sockaddr){.sa_family = AF_UNIX}));
 }
 
-/* ---- cancelling, and the end ---------------------------------------------------------------------------------- */
+/* ---- cancelling, and the end ----------------------------------------------------------------- */
 
 static void test_cancel(void **state)
 {

@@ -1,5 +1,6 @@
-/* The client over HTTP with our own endpoint, each revision, in one loop: calls, pages, progress, questions,
- * subscriptions, cancelling, sessions that are lost, authorization; by TCP, by a Unix socket, by TLS. */
+/* The client over HTTP with our own endpoint, each revision, in one loop: calls, pages, progress,
+ * questions, subscriptions, cancelling, sessions that are lost, authorization; by TCP, by a Unix
+ * socket, by TLS. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,7 @@ typedef struct world {
 static const char *const revisions[] = {NULL,         "2026-07-28", "2025-11-25",
                                         "2025-06-18", "2025-03-26", "2024-11-05"};
 
-/* ---- a world ------------------------------------------------------------------------------------------ */
+/* ---- a world --------------------------------------------------------------------------------- */
 
 static void answer_form(mcp_client *client, mcp_question *question, void *user)
 {
@@ -138,7 +139,7 @@ static void run_until(world *w, const int *what, int value)
     assert_true(*what >= value);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int finish(world *w, mcp_call_id call, mcp_json_doc **ret)
 {
@@ -291,7 +292,7 @@ static void test_tls(void **state)
     close_world(&w);
 }
 
-/* ---- subscriptions -------------------------------------------------------------------------------------- */
+/* ---- subscriptions --------------------------------------------------------------------------- */
 
 static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change change,
                        mcp_str uri, void *user)
@@ -371,7 +372,7 @@ static void test_subscription(void **state)
     }
 }
 
-/* ---- cancelling ------------------------------------------------------------------------------------------- */
+/* ---- cancelling ------------------------------------------------------------------------------ */
 
 static void test_cancel(void **state)
 {
@@ -394,7 +395,7 @@ static void test_cancel(void **state)
     }
 }
 
-/* ---- losses ------------------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 /* The server is started anew at the same address: a session is gone, and made again. */
 static void test_server_restarts(void **state)
@@ -466,7 +467,7 @@ static void test_nobody_there(void **state)
     close_world(&w);
 }
 
-/* ---- authorization --------------------------------------------------------------------------------------------- */
+/* ---- authorization --------------------------------------------------------------------------- */
 
 static int add_token(const char *method, const char *url, mcp_http_add_fn *add, void *arg,
                      void *user)

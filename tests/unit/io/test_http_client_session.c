@@ -1,8 +1,9 @@
-/* What older revisions have: sessions, the stream of the server's own messages, HTTP+SSE of 2024-11-05. */
+/* What older revisions have: sessions, the stream of the server's own messages, HTTP+SSE of
+ * 2024-11-05. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
-/* ---- sessions -------------------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static bool has_get(fixture *f)
 {
@@ -183,7 +184,8 @@ static void open_once(script_connection *c, const script_request *r)
     answer_legacy(c, r);
 }
 
-/* A session whose stream was there and is not known any more is gone; 400 is what many servers say then. */
+/* A session whose stream was there and is not known any more is gone; 400 is what many servers say
+ * then. */
 static void test_stream_lost(void **state)
 {
     static const char *const cases[][2] = {
@@ -206,7 +208,7 @@ static void test_stream_lost(void **state)
     }
 }
 
-/* ---- HTTP+SSE --------------------------------------------------------------------------------------------------------------------- */
+/* ---- HTTP+SSE -------------------------------------------------------------------------------- */
 
 static void old_server(script_connection *c, const script_request *r)
 {
@@ -311,7 +313,7 @@ static void test_no_http_sse(void **state)
     close_fixture(&f);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Each allocation fails in turn: something is always told, and nothing is lost. */
 static void test_no_memory(void **state)

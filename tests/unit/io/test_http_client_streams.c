@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
-/* ---- event streams --------------------------------------------------------------------------------------------- */
+/* ---- event streams --------------------------------------------------------------------------- */
 
 static const char events[] =
     SCRIPT_STREAM ": hello\r\n\r\nid: 1\r\ndata: {\"method\":\"a\"}\r\n\r\n"
@@ -72,7 +72,7 @@ static void test_modern_stream_ends(void **state)
     close_fixture(&f);
 }
 
-/* ---- resumed streams ---------------------------------------------------------------------------------------------- */
+/* ---- resumed streams ------------------------------------------------------------------------- */
 
 /* A POST gets half a stream, each GET more of it. */
 static void answer_polls(script_connection *c, const script_request *r)

@@ -194,8 +194,8 @@ static void test_shrinks(void **state)
     free(big);
 }
 
-/* No memory for a line that is allowed: it is refused like one that is too long, and nothing else is
- * lost. No memory at all: said. */
+/* No memory for a line that is allowed: it is refused like one that is too long, and nothing else
+ * is lost. No memory at all: said. */
 static void test_no_memory(void **state)
 {
     enum { LEN = 500000 };

@@ -1,5 +1,6 @@
-/* test_listen.c: listeners almost without clients: addresses, Unix sockets' files, warnings, the Date
- * header, memory that runs out. What happens on the connections is tests/fault/test_http_sockets.c.
+/* test_listen.c: listeners almost without clients: addresses, Unix sockets' files, warnings, the
+ * Date header, memory that runs out. What happens on the connections is
+ * tests/fault/test_http_sockets.c.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -89,7 +90,7 @@ static void test_addresses(void **state)
     assert_int_equal(mcp__address_parse(&a, text, &error), MCP_EINVAL);
 }
 
-/* ---- listeners -------------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 typedef struct fixture {
     mcp_loop *loop;
@@ -179,7 +180,8 @@ static void test_port(void **state)
     mcp_listener_close(l);
 }
 
-/* A reply does not wait until its client has acknowledged the one before: 40 ms each, with most clients. */
+/* A reply does not wait until its client has acknowledged the one before: 40 ms each, with most
+ * clients. */
 static void test_no_delay(void **state)
 {
     static const char *const addresses[] = {"127.0.0.1:0", "[::1]:0"};
@@ -316,7 +318,7 @@ static void test_tls_files(void **state)
     assert_int_equal(refused(f, &o), MCP_EINVAL);
 }
 
-/* ---- the Date header ----------------------------------------------------------------------------------- */
+/* ---- the Date header ------------------------------------------------------------------------- */
 
 static const struct {
     int64_t second;

@@ -147,7 +147,7 @@ static void test_free_waits_for_work(void **state)
     mcp_loop_free(NULL);
 }
 
-/* ---- work that does not end ------------------------------------------------------------------------ */
+/* ---- work that does not end ------------------------------------------------------------------ */
 
 typedef struct stuck {
     atomic_bool *released;
@@ -244,7 +244,8 @@ static void test_step_waits(void **state)
     int steps = 0;
 
     (void)state;
-    /* One may end early: where libuv uses io_uring that interrupts its poll. But it does not spin. */
+    /* One may end early: where libuv uses io_uring that interrupts its poll. But it does not
+     * spin. */
     for (; mcp_loop_now(loop) - before < 20; steps++)
         assert_int_equal(mcp_loop_step(loop, 20), MCP_OK);
     assert_in_range(steps, 1, 10);
@@ -284,7 +285,7 @@ static void test_no_memory(void **state)
     }
 }
 
-/* ---- log ----------------------------------------------------------------------------------------- */
+/* ---- log ------------------------------------------------------------------------------------- */
 
 static void test_escape(void **state)
 {

@@ -60,8 +60,8 @@ static void test_collects_a_turn(void **state)
     close_fixture(&f);
 }
 
-/* Sizes around the pipe's capacity and the border of "large", behind something that waits: everything
- * arrives, in order, however little the reader takes at a time. */
+/* Sizes around the pipe's capacity and the border of "large", behind something that waits:
+ * everything arrives, in order, however little the reader takes at a time. */
 static void test_short_writes(void **state)
 {
     static const size_t sizes[] = {1, 4096, 65535, 65536, 65537, 300000, 1000000};

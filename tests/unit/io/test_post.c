@@ -1,5 +1,6 @@
-/* test_post.c: a server on stdio whose handlers answer from threads: of their own, by posting, and of the pool. The
- * server runs in a thread, so that all of it can be run under the thread sanitizer.
+/* test_post.c: a server on stdio whose handlers answer from threads: of their own, by posting, and
+ * of the pool. The server runs in a thread, so that all of it can be run under the thread
+ * sanitizer.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -35,7 +36,7 @@ static struct {
     size_t len, taken;
 } s;
 
-/* ---- tools -------------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static void slow_work(void *user)
 {
@@ -134,7 +135,7 @@ static int patient(mcp_request *req, const mcp_json *arguments, void *user)
     return start_thread(patient_main, req);
 }
 
-/* ---- the server's thread --------------------------------------------------------------------------------- */
+/* ---- the server's thread --------------------------------------------------------------------- */
 
 static void *serve(void *arg)
 {
@@ -203,7 +204,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* ---- the peer --------------------------------------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 static void say(const char *format, ...)
 {
@@ -265,7 +266,7 @@ static void until(atomic_int *what, int value)
     assert_true(atomic_load(what) >= value);
 }
 
-/* ---- what is true ------------------------------------------------------------------------------------------ */
+/* ---- what is true ---------------------------------------------------------------------------- */
 
 /* Two hundred calls that block are under way together; meanwhile everything else is answered. */
 static void test_slow_calls_delay_nobody(void **state)
@@ -365,7 +366,7 @@ static void test_channel_gone_meanwhile(void **state)
     until(&s.finished, 10);
 }
 
-/* ---- changes from threads ------------------------------------------------------------------------------------ */
+/* ---- changes from threads -------------------------------------------------------------------- */
 
 static void updated(mcp_server *server, void *user)
 {

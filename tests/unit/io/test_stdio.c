@@ -1,9 +1,9 @@
-/* test_stdio.c: a server on a pair of pipes, in a process of its own: framing, back-pressure, and every
- * way to end.
+/* test_stdio.c: a server on a pair of pipes, in a process of its own: framing, back-pressure, and
+ * every way to end.
  *
- * The server has several tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or never,
- * "busy" keeps a worker busy for 300 ms. How
- * often "big" ran is counted in memory that both processes share.
+ * The server has several tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or
+ * never, "busy" keeps a worker busy for 300 ms. How often "big" ran is counted in memory that both
+ * processes share.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -41,7 +41,7 @@
 
 enum { BIG = 20000 };
 
-/* ---- the server's process --------------------------------------------------------------------------- */
+/* ---- the server's process -------------------------------------------------------------------- */
 
 static struct shared {
     atomic_int big_calls;
@@ -153,7 +153,7 @@ static int serve(const mcp_stdio_options *options)
     return -rc;
 }
 
-/* ---- the peer's side ---------------------------------------------------------------------------------- */
+/* ---- the peer's side ------------------------------------------------------------------------- */
 
 typedef struct peer {
     pid_t pid;
@@ -297,7 +297,7 @@ static void wait_for_slow_call(void)
         usleep(200);
 }
 
-/* ---- framing ----------------------------------------------------------------------------------------- */
+/* ---- framing --------------------------------------------------------------------------------- */
 
 static void test_conversations(void **state)
 {
@@ -400,10 +400,10 @@ static void test_many_pings(void **state)
     free(want);
 }
 
-/* ---- back-pressure ------------------------------------------------------------------------------------ */
+/* ---- back-pressure --------------------------------------------------------------------------- */
 
-/* Bytes that can be said to a server that does not get rid of its answers, until it has taken nothing
- * for a while. */
+/* Bytes that can be said to a server that does not get rid of its answers, until it has taken
+ * nothing for a while. */
 static size_t say_until_stuck(const peer *p, const char *line)
 {
     size_t len = strlen(line), said = 0;
@@ -447,8 +447,8 @@ static void test_reader_stops(void **state)
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* Answers of which few may wait, in a pipe that takes them at once: what was read before goes on, though
- * nothing more comes and nothing is left to write. */
+/* Answers of which few may wait, in a pipe that takes them at once: what was read before goes on,
+ * though nothing more comes and nothing is left to write. */
 static void test_congested_in_passing(void **state)
 {
     enum { N = 100 };
@@ -489,7 +489,7 @@ static void test_reader_never_returns(void **state)
     close(p.err);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void test_pending_answer_at_the_end(void **state)
 {
@@ -639,8 +639,8 @@ static void test_reader_gone_while_idle(void **state)
     close(p.err);
 }
 
-/* A host that is killed while another process has its ends of the pipes too: we have, because it got them
- * from here. The server becomes our child then. */
+/* A host that is killed while another process has its ends of the pipes too: we have, because it
+ * got them from here. The server becomes our child then. */
 static pid_t fork_host(const int in[2], const int out[2], const mcp_stdio_options *options,
                        pid_t *ret_server)
 {
@@ -702,7 +702,7 @@ static void test_parent_killed(void **state)
     }
 }
 
-/* ---- descriptors -------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void test_stray_print(void **state)
 {
@@ -756,8 +756,8 @@ static void test_dev_null(void **state)
     close(null);
 }
 
-/* One socket for both directions, given by number; half closed by the peer, it still gets its answer;
- * and it does not stay non-blocking. */
+/* One socket for both directions, given by number; half closed by the peer, it still gets its
+ * answer; and it does not stay non-blocking. */
 static void test_socket(void **state)
 {
     int ends[2], status;

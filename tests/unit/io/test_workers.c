@@ -1,5 +1,5 @@
-/* test_workers.c: worker threads and posts: how many run at once, who waits for whom, what is refused, and that
- * everything ends on the loop's thread.
+/* test_workers.c: worker threads and posts: how many run at once, who waits for whom, what is
+ * refused, and that everything ends on the loop's thread.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- jobs that last until they are told ------------------------------------------------------------- */
+/* ---- jobs that last until they are told ------------------------------------------------------ */
 
 /* What waits does not use the processor: hundreds do. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -109,7 +109,7 @@ static void until_done(const job *jobs, size_t n)
     assert_int_equal(i, n);
 }
 
-/* ---- how many at once --------------------------------------------------------------------------------- */
+/* ---- how many at once ------------------------------------------------------------------------ */
 
 /* Two hundred that block run at once; with them all there, what is short still gets through. */
 static void test_many_at_once(void **state)
@@ -174,7 +174,8 @@ static void test_limits(void **state)
     assert_false(jobs[5].done || jobs[9].done || jobs[5].begun);
 }
 
-/* When one that is long ends, the next one that is long has its thread, though short ones wait too. */
+/* When one that is long ends, the next one that is long has its thread, though short ones wait
+ * too. */
 static void test_long_ones_have_their_share(void **state)
 {
     enum { LONG, SHORT, LONG_TOO, SHORT_TOO, N };
@@ -272,7 +273,7 @@ static void test_work_from_done(void **state)
     assert_int_equal(again, 51);
 }
 
-/* ---- posts ---------------------------------------------------------------------------------------------- */
+/* ---- posts ----------------------------------------------------------------------------------- */
 
 enum { POSTERS = 8, POSTS = 2000 };
 

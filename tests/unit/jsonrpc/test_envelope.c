@@ -1,4 +1,5 @@
-/* The frame of messages: every kind, every shape that is none, ids read and found, and what is written. */
+/* The frame of messages: every kind, every shape that is none, ids read and found, and what is
+ * written. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -85,7 +86,8 @@ static void test_kinds(void **state)
     }
 }
 
-/* What is wrong with a message does not hide what it looks like: a notification is never answered. */
+/* What is wrong with a message does not hide what it looks like: a notification is never
+ * answered. */
 static void test_looks(void **state)
 {
     (void)state;
@@ -234,7 +236,8 @@ static void test_scan_id_truncated(void **state)
     }
 }
 
-/* Of each end of a message: the id where the last array or object is before it, or none, and never another one. */
+/* Of each end of a message: the id where the last array or object is before it, or none, and never
+ * another one. */
 static void test_scan_id_back(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static void test_numbers(void **state)
     }
 }
 
-/* ---- against a slow and obvious model: all digits written out ------------------------------------------- */
+/* ---- against a slow and obvious model: all digits written out -------------------------------- */
 
 enum { BEFORE = 40, AFTER = 40 };
 

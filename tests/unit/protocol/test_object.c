@@ -1,5 +1,5 @@
-/* What objects share, in each revision: names, annotations, icons, _meta, and what stands in for content that
- * a revision does not have.
+/* What objects share, in each revision: names, annotations, icons, _meta, and what stands in for
+ * content that a revision does not have.
  */
 #include <stdarg.h>
 #include <stddef.h>

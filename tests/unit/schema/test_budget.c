@@ -51,7 +51,7 @@ static void assert_limit(const char *schema, const char *value, const char *what
         fail_msg("%.200s: %d %s", schema, rc, error.text);
 }
 
-/* ---- recursion -------------------------------------------------------------------------------- */
+/* ---- recursion ------------------------------------------------------------------------------- */
 
 static void test_endless(void **state)
 {
@@ -152,7 +152,7 @@ static void test_wide(void **state)
     free(value);
 }
 
-/* ---- sizes of schemas ------------------------------------------------------------------------- */
+/* ---- sizes of schemas ------------------------------------------------------------------------ */
 
 static void test_schema_limits(void **state)
 {
@@ -197,7 +197,7 @@ static void test_amplified(void **state)
     free(number), free(many);
 }
 
-/* ---- patterns --------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 static void test_patterns(void **state)
 {
@@ -276,7 +276,7 @@ static void test_ecma(void **state)
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static const char rich[] =
     "{\"$id\":\"https://example.com/"
@@ -382,7 +382,7 @@ static void test_no_allocation(void **state)
     assert_int_equal(f.live, 0);
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct shared {
     const mcp_schema *schema;

@@ -129,7 +129,7 @@ static void test_wrong_arguments(void **state)
     mcp_schema_free(NULL);
 }
 
-/* ---- whether a value conforms ----------------------------------------------------------------- */
+/* ---- whether a value conforms ---------------------------------------------------------------- */
 
 static int run(const mcp_schema_set *set, const char *text, const mcp_schema_options *options,
                const char *value)

@@ -43,7 +43,7 @@ static const char *suite_root(void)
     return given ? given : INSTALLED;
 }
 
-/* ---- remotes ---------------------------------------------------------------------------------- */
+/* ---- remotes --------------------------------------------------------------------------------- */
 
 /* Other drafts' documents are left out: no test of ours leads there. */
 static bool is_foreign(const char *name)
@@ -79,7 +79,7 @@ static void add_remotes(mcp_schema_set *set, const char *dir, const char *uri)
     closedir(d);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void complain(suite *s, const char *file, const mcp_json *group, const mcp_json *test,
                      const char *why)

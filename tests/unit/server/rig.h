@@ -1,5 +1,5 @@
-/* rig.h: a server with one handler for everything, and peers that keep what they are sent. The time is what the
- * test says.
+/* rig.h: a server with one handler for everything, and peers that keep what they are sent. The time
+ * is what the test says.
  */
 #ifndef MCP_TESTS_SERVER_RIG_H
 #define MCP_TESTS_SERVER_RIG_H
@@ -97,8 +97,8 @@ static inline int rig_add_tool(rig *r, const char *name, uint64_t timeout_ms)
         r, NULL);
 }
 
-/* With a tool "t" and a prompt "p" that completes "a". The name, version and allocator of the options are set
- * here. */
+/* With a tool "t" and a prompt "p" that completes "a". The name, version and allocator of the
+ * options are set here. */
 static inline int rig_open(rig *r, mcp_server_options *o, rig_handler *handler)
 {
     static const mcp_prompt_argument argument = {.size = sizeof(argument), .name = "a"};

@@ -1,5 +1,5 @@
-/* task_rig.h: a server whose tool `job` may be called as a task, with a calendar that the test moves, and peers of both
- * eras.
+/* task_rig.h: a server whose tool `job` may be called as a task, with a calendar that the test
+ * moves, and peers of both eras.
  */
 #ifndef MCP_TESTS_TASK_RIG_H
 #define MCP_TESTS_TASK_RIG_H

@@ -1,5 +1,5 @@
-/* What a principal may not see is nowhere: not listed, read, called, completed, subscribed to or announced, and looks
- * like what does not exist.
+/* What a principal may not see is nowhere: not listed, read, called, completed, subscribed to or
+ * announced, and looks like what does not exist.
  */
 #define _GNU_SOURCE /* memmem() */
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void release(void *user)
     ((world *)user)->released++;
 }
 
-/* ---- what is there ------------------------------------------------------------------------------------ */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int read_text(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -188,7 +188,7 @@ static void keep_cursor(const world *w, char *to, size_t room)
     snprintf(to, room, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static void test_lists(void **state)
 {
@@ -348,7 +348,8 @@ static int list_in_pages(mcp_request *req, mcp_str cursor, size_t max, void *use
     return mcp_reply_next(req, MCP_STR("after the secret one"));
 }
 
-/* Decodes the unpadded Base64 of URLs, as anybody could; what is none of its digits counts as zeros. */
+/* Decodes the unpadded Base64 of URLs, as anybody could; what is none of its digits counts as
+ * zeros. */
 static size_t decoded(const char *text, char *to, size_t room)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -363,7 +364,8 @@ static size_t decoded(const char *text, char *to, size_t room)
     return len;
 }
 
-/* A cursor is good for nobody else and for no other list; where there are rules it says nothing to who reads it. */
+/* A cursor is good for nobody else and for no other list; where there are rules it says nothing to
+ * who reads it. */
 static void test_cursors(void **state)
 {
     (void)state;

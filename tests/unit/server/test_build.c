@@ -1,5 +1,5 @@
-/* What is offered made anew: what a build made is replaced at once, what was outside of it stays, a build that
- * fails leaves everything as it was, and nothing is released that a request still needs.
+/* What is offered made anew: what a build made is replaced at once, what was outside of it stays, a
+ * build that fails leaves everything as it was, and nothing is released that a request still needs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ typedef struct space {
     int round;
 } space;
 
-/* ---- the host: one timer, which the test lets fire ------------------------------------------------- */
+/* ---- the host: one timer, which the test lets fire ------------------------------------------- */
 
 static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
@@ -62,7 +62,7 @@ static void fire(world *w)
     assert_null(w->timer);
 }
 
-/* ---- what is offered ------------------------------------------------------------------------------------ */
+/* ---- what is offered ------------------------------------------------------------------------- */
 
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
@@ -190,7 +190,7 @@ static int run(world *w, int round)
     return mcp_server_rebuild(w->server, build, w, &error);
 }
 
-/* ---- the peer --------------------------------------------------------------------------------------------- */
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
@@ -254,7 +254,7 @@ static const char *ask(world *w, int id, const char *method, const char *params)
             fail_msg("no %s in %s", part, text); \
     } while (0)
 
-/* ---- the tests ---------------------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static void replaced_at_once(void **state)
 {
@@ -447,7 +447,7 @@ static void every_allocation(void **state)
     }
 }
 
-/* ---- the hook ------------------------------------------------------------------------------------------------ */
+/* ---- the hook -------------------------------------------------------------------------------- */
 
 static void change(mcp_resource *resource, void *user)
 {

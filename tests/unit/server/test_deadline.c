@@ -1,5 +1,5 @@
-/* Handlers that take too long: when their time is over, what the peer and they are told, and that a late answer
- * comes to nothing.
+/* Handlers that take too long: when their time is over, what the peer and they are told, and that a
+ * late answer comes to nothing.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static const char *at(int64_t now)
     return rig_sent(&r);
 }
 
-/* ---- one ------------------------------------------------------------------------------------------------- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 static void test_too_late(void **state)
 {
@@ -186,7 +186,8 @@ static int keep_always(rig *self, mcp_request *req)
     return rig_keep(self, req);
 }
 
-/* While the client is asked, it is not the handler's time that passes; later: it began to before it asked. */
+/* While the client is asked, it is not the handler's time that passes; later: it began to before it
+ * asked. */
 static void wait_for_the_client(bool later)
 {
     begin(100, later ? keep_always : ask_then_keep);
@@ -268,7 +269,7 @@ static void test_hanging_handlers_are_bounded(void **state)
     end();
 }
 
-/* ---- many ------------------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 static unsigned next_random(unsigned *seed)
 {
@@ -329,9 +330,10 @@ static void test_many(void **state)
     end();
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------------------ */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The array goes out when the last one was answered or gave up; what a handler reads stays until it ends. */
+/* The array goes out when the last one was answered or gave up; what a handler reads stays until it
+ * ends. */
 static void test_batch(void **state)
 {
     (void)state;
@@ -361,7 +363,7 @@ static void test_batch(void **state)
     end();
 }
 
-/* ---- without memory -------------------------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

@@ -1,5 +1,5 @@
-/* Memory of work: how many bytes are held at the same time, whose turn it is, and what becomes of those that wait. The
- * host runs what the test says, when it says so.
+/* Memory of work: how many bytes are held at the same time, whose turn it is, and what becomes of
+ * those that wait. The host runs what the test says, when it says so.
  */
 #include <stdarg.h>
 #include <stddef.h>

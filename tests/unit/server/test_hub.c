@@ -1,4 +1,5 @@
-/* The hub: when notices are due, what is watched and for how long, who is told; with every allocation failing.
+/* The hub: when notices are due, what is watched and for how long, who is told; with every
+ * allocation failing.
  *
  * What is said and in which form is in the transcripts; here it is deadlines and counts.
  */

@@ -1,5 +1,5 @@
-/* What modern peers keep for us: whom it is good for, how long, under which key; and what happens without
- * randomness. What is asked, and in which form, is in the transcripts.
+/* What modern peers keep for us: whom it is good for, how long, under which key; and what happens
+ * without randomness. What is asked, and in which form, is in the transcripts.
  */
 #include <stdarg.h>
 #include <stddef.h>

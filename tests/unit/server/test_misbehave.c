@@ -1,5 +1,6 @@
-/* Handlers that do what they should not: they answer twice or never, return what is no outcome, say what is not
- * UTF-8. The peer gets one well-formed answer, and the next request is as if nothing had been.
+/* Handlers that do what they should not: they answer twice or never, return what is no outcome, say
+ * what is not UTF-8. The peer gets one well-formed answer, and the next request is as if nothing
+ * had been.
  */
 #include <limits.h>
 
@@ -7,7 +8,7 @@
 
 static rig r;
 
-/* ---- handlers ------------------------------------------------------------------------------------------ */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static int outcome;
 
@@ -161,7 +162,7 @@ static int bad_notices(rig *self, mcp_request *req)
     return MCP_OK;
 }
 
-/* ---- what the peer sees ------------------------------------------------------------------------------------ */
+/* ---- what the peer sees ---------------------------------------------------------------------- */
 
 #define INTERNAL "\"error\":{\"code\":-32603,"
 #define CALL     "\"method\":\"tools/call\",\"params\":{\"name\":\"t\","

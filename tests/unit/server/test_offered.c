@@ -1,5 +1,5 @@
-/* Tools that are listed for some clients (mcp_tool.offered), and what a program that looks into its own server may ask
- * of its lists (mcp_channel_options.page_size, list_mount). */
+/* Tools that are listed for some clients (mcp_tool.offered), and what a program that looks into its
+ * own server may ask of its lists (mcp_channel_options.page_size, list_mount). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -152,7 +152,7 @@ static void test_legacy(void **state)
     mcp_server_free(server);
 }
 
-/* ---- lists for the program itself ------------------------------------------------------------------- */
+/* ---- lists for the program itself ------------------------------------------------------------ */
 
 /* Entries "NAME:1" to "NAME:5"; `user` is the name, the cursor the last digit. */
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)

@@ -1,5 +1,5 @@
-/* How often a caller may ask: what is at once, what comes back with time, who counts as one caller, and that
- * many callers cost a bounded amount of memory.
+/* How often a caller may ask: what is at once, what comes back with time, who counts as one caller,
+ * and that many callers cost a bounded amount of memory.
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
-/* The life of a request as a handler sees it: finished within the handler or later, after a cancel, after its
- * channel is gone, on a worker; and what builders refuse.
+/* The life of a request as a handler sees it: finished within the handler or later, after a cancel,
+ * after its channel is gone, on a worker; and what builders refuse.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +142,7 @@ static const char *sent(peer *p)
 
 #define assert_has(text, part) assert_non_null(strstr((text), (part)))
 
-/* ---- handlers -------------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static void on_cancel(mcp_request *req, void *user)
 {
@@ -190,7 +190,7 @@ static int work(peer *p, mcp_request *req)
     return mcp_request_work(req, worked, work_done, p);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void test_later(void **state)
 {
@@ -299,7 +299,7 @@ static void test_removed_meanwhile(void **state)
     peer_free(&p);
 }
 
-/* ---- work ---------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 static int host_work(void (*fn)(void *), void (*done)(void *), void *arg, void *user)
 {
@@ -368,7 +368,7 @@ static void test_work_refused(void **state)
     peer_free(&p);
 }
 
-/* ---- what a handler may ask and say ----------------------------------------------------------------------------- */
+/* ---- what a handler may ask and say ---------------------------------------------------------- */
 
 static int look(peer *p, mcp_request *req)
 {
@@ -594,7 +594,8 @@ static void logged_line(const char *level, const char *line, void *user)
     snprintf(logged.last, sizeof(logged.last), "%s", line);
 }
 
-/* The error names the limit that was met; the log has one line for each interval, with the number. */
+/* The error names the limit that was met; the log has one line for each interval, with the
+ * number. */
 static void test_no_files(void **state)
 {
     (void)state;

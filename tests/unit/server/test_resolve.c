@@ -1,5 +1,6 @@
-/* Who answers for a URI that several could: the exact resource, then the most specific template, then the
- * provider, in whatever order they came; and every template that is listed can be read and completed.
+/* Who answers for a URI that several could: the exact resource, then the most specific template,
+ * then the provider, in whatever order they came; and every template that is listed can be read and
+ * completed.
  */
 #include "rig.h"
 

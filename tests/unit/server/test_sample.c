@@ -1,5 +1,5 @@
-/* The messages that a handler asks a model with: generated ones, against the rules of "Message Content Constraints"
- * (2026-07-28, client/sampling) as a slow and obvious model has them.
+/* The messages that a handler asks a model with: generated ones, against the rules of "Message
+ * Content Constraints" (2026-07-28, client/sampling) as a slow and obvious model has them.
  */
 #include "rig.h"
 
@@ -28,7 +28,7 @@ typedef struct conversation {
     message messages[MESSAGES];
 } conversation;
 
-/* ---- the model ------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static bool holds(const message *m, content_kind kind, int id)
 {
@@ -78,7 +78,7 @@ static bool has_tools(const conversation *c)
     return false;
 }
 
-/* ---- the same as text ------------------------------------------------------------------------------------ */
+/* ---- the same as text ------------------------------------------------------------------------ */
 
 static void put(char **to, const char *format, ...)
 {
@@ -135,7 +135,7 @@ static void generate(conversation *c)
     }
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static char text[8192];
 

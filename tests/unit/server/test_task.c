@@ -1,9 +1,9 @@
-/* Tasks beside what transcripts show: other principals, channels and servers that go, wrong calls. Time and limits, and
- * stores of one's own, have files of their own.
+/* Tasks beside what transcripts show: other principals, channels and servers that go, wrong calls.
+ * Time and limits, and stores of one's own, have files of their own.
  */
 #include "task_rig.h"
 
-/* ---- whose they are --------------------------------------------------------------------------------------- */
+/* ---- whose they are -------------------------------------------------------------------------- */
 
 static void test_principals(void **state)
 {
@@ -82,7 +82,7 @@ static void test_list_is_ones_own(void **state)
     free(w);
 }
 
-/* ---- what goes ------------------------------------------------------------------------------------------------ */
+/* ---- what goes ------------------------------------------------------------------------------- */
 
 static void test_outlives_its_channel(void **state)
 {
@@ -203,7 +203,7 @@ static void test_asked_again(void **state)
     free(w);
 }
 
-/* ---- wrong calls ------------------------------------------------------------------------------------------------------ */
+/* ---- wrong calls ----------------------------------------------------------------------------- */
 
 static int too_late(rig *r, mcp_request *req)
 {

@@ -101,7 +101,8 @@ static void test_own_store(void **state)
     mcp_channel_free(channel);
     rig_close(&w->r);
     assert_int_equal(s.released, 1);
-    /* A server that comes after it finds what was kept; what was running then can be cancelled only. */
+    /* A server that comes after it finds what was kept; what was running then can be cancelled
+     * only. */
     s.task.status = MCP_TASK_WORKING;
     s.task.detail = (mcp_str){"", 0};
     memset(&w->r, 0, sizeof(w->r));

@@ -1,4 +1,5 @@
-/* The store of tasks in memory, by itself: order, limits, what an update leaves as it was, no memory. */
+/* The store of tasks in memory, by itself: order, limits, what an update leaves as it was, no
+ * memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* What is counted of tools and mounts: every way to end, what has a name and what is "other", and that neither names that
- * peers invent nor tools that come and go leave anything behind.
+/* What is counted of tools and mounts: every way to end, what has a name and what is "other", and
+ * that neither names that peers invent nor tools that come and go leave anything behind.
  */
 #include "rig.h"
 
@@ -99,7 +99,7 @@ static void cancel(int id)
     rig_say(&r, peer, message);
 }
 
-/* ---- handlers ------------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static int tool_error(rig *at, mcp_request *req)
 {
@@ -139,7 +139,7 @@ static void mount(const char *prefix)
     assert_int_equal(mcp_server_mount(r.server, prefix, &provider, &r, NULL), MCP_OK);
 }
 
-/* ---- tools ------------------------------------------------------------------------------------------------ */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static void call_as(rig_handler *handler, const char *name)
 {
@@ -280,7 +280,7 @@ static void test_rebuilt(void **state)
     end();
 }
 
-/* ---- sources ---------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static void test_sources(void **state)
 {
@@ -315,7 +315,7 @@ static void test_sources(void **state)
     end();
 }
 
-/* ---- who may know ----------------------------------------------------------------------------------------- */
+/* ---- who may know ---------------------------------------------------------------------------- */
 
 static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
@@ -347,7 +347,7 @@ static void test_access(void **state)
     end();
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A request that is counted costs no memory of its own. */
 static void test_allocations(void **state)

@@ -1,7 +1,8 @@
 /* template_cases.h: the cases of the public RFC 6570 suite (uritemplate-test: the examples of the
- * specification, the extended and the negative cases), in our own form: sets of values as JSON, and for
- * each template what it expands to. Where the suite allows any order of a map's members we keep the
- * given one, so there is one right answer. The last column says what matching the expansion gives. */
+ * specification, the extended and the negative cases), in our own form: sets of values as JSON, and
+ * for each template what it expands to. Where the suite allows any order of a map's members we keep
+ * the given one, so there is one right answer. The last column says what matching the expansion
+ * gives. */
 #ifndef TEMPLATE_CASES_H
 #define TEMPLATE_CASES_H
 

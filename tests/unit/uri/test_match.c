@@ -1,5 +1,5 @@
-/* Matching URIs against templates: what matches, what comes out, the way back from every expansion, and
- * that time and memory stay linear. */
+/* Matching URIs against templates: what matches, what comes out, the way back from every expansion,
+ * and that time and memory stay linear. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -316,7 +316,7 @@ static void test_unmatchable(void **state)
     }
 }
 
-/* ---- the way back --------------------------------------------------------------------------------- */
+/* ---- the way back ---------------------------------------------------------------------------- */
 
 /* Expands what was matched: a value with unencoded commas, or an exploded one, as a list. */
 static char *expand_match(const mcp_uri_template *t, const mcp_uri_match *m)
@@ -452,7 +452,7 @@ static void test_get(void **state)
     mcp_uri_template_free(t);
 }
 
-/* ---- time and memory ------------------------------------------------------------------------------ */
+/* ---- time and memory ------------------------------------------------------------------------- */
 
 enum { EXPRESSIONS = 10000, URI_SIZE = 1 << 20 };
 
@@ -472,8 +472,8 @@ static mcp_uri_template *parse_big(const char *head, const char *repeated, const
     return t;
 }
 
-/* Each would take minutes to years if the work were quadratic or worse: 10,000 expressions over a URI
- * of 1 MiB, which nearly matches at every place. */
+/* Each would take minutes to years if the work were quadratic or worse: 10,000 expressions over a
+ * URI of 1 MiB, which nearly matches at every place. */
 static const struct heavy {
     const char *head, *repeated, *tail;
     const char *unit; /* the URI: head, then this as often as it fits */
@@ -538,7 +538,7 @@ static void test_no_memory(void **state)
     mcp_uri_template_free(t);
 }
 
-/* ---- the one spelling ------------------------------------------------------------------------------- */
+/* ---- the one spelling ------------------------------------------------------------------------ */
 
 static const struct {
     const char *template, *uri, *spelling;
