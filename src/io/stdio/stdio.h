@@ -32,7 +32,7 @@ int mcp__lines_next(mcp__lines *l, mcp_str *line);
 /* At the end of input, after mcp__lines_next() found no more: the last line, which has no newline. */
 int mcp__lines_rest(mcp__lines *l, mcp_str *line);
 
-/* ---- output.c: bytes on their way to a descriptor ------------------------------------------------ */
+/* ---- lines.c: bytes on their way to a descriptor ------------------------------------------------ */
 
 typedef struct mcp__output {
     const mcp_allocator *allocator;
