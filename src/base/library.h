@@ -28,4 +28,24 @@ typedef struct mcp__library {
 /* Writes their addresses to `functions`, a struct of as many pointers. MCP_OK, MCP_EUNSUPPORTED. */
 MCP__SHARED int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
 
+/* Defines load(functions *f, mcp_error *error) for the table FUNCTIONS of a library of OpenSSL: static programs have it,
+ * others load it. */
+#ifdef MCP_TLS_LINK
+#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what) \
+    static int load(functions *f, mcp_error *error)         \
+    {                                                       \
+        (void)error;                                        \
+        FUNCTIONS(MCP__LIBRARY_ADDRESS)                     \
+        return MCP_OK;                                      \
+    }
+#else
+#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what)                           \
+    static int load(functions *f, mcp_error *error)                                   \
+    {                                                                                 \
+        static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};            \
+        static const mcp__library library = {{file}, what, names, MCP__COUNT(names)}; \
+        return mcp__library_load(&library, f, error);                                 \
+    }
+#endif
+
 #endif

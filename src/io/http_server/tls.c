@@ -61,22 +61,7 @@ struct mcp__tls_session {
 
 /* ---- loading ---------------------------------------------------------------------------------------- */
 
-static int load(functions *f, mcp_error *error)
-{
-#ifdef MCP_TLS_LINK
-    (void)error;
-    FUNCTIONS(MCP__LIBRARY_ADDRESS)
-    return MCP_OK;
-#else
-    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
-    static const mcp__library library = {.files = {"libssl.so.3"},
-                                         .wanted = "TLS needs OpenSSL 3",
-                                         .names = names,
-                                         .n_names = MCP__COUNT(names)};
-
-    return mcp__library_load(&library, f, error);
-#endif
-}
+MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libssl.so.3", "TLS needs OpenSSL 3")
 
 /* ---- certificate and key ----------------------------------------------------------------------------- */
 

@@ -115,22 +115,7 @@ int64_t mcp__server_clock(const mcp_server *server)
 
 /* ---- loading ---------------------------------------------------------------------------------------- */
 
-static int load(functions *f, mcp_error *error)
-{
-#ifdef MCP_TLS_LINK
-    (void)error;
-    FUNCTIONS(MCP__LIBRARY_ADDRESS)
-    return MCP_OK;
-#else
-    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
-    static const mcp__library library = {.files = {"libcrypto.so.3"},
-                                         .wanted = "sealing needs OpenSSL 3",
-                                         .names = names,
-                                         .n_names = MCP__COUNT(names)};
-
-    return mcp__library_load(&library, f, error);
-#endif
-}
+MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libcrypto.so.3", "sealing needs OpenSSL 3")
 
 /* ---- keys --------------------------------------------------------------------------------------------- */
 
