@@ -65,7 +65,6 @@ enum { MCP__HEADERS_MOST = 64 * 1024 };
 
 void mcp__headers_init(mcp__headers *h, const mcp_allocator *allocator);
 void mcp__headers_free(mcp__headers *h);
-void mcp__headers_reset(mcp__headers *h);
 /* White space around the value is left out. MCP_EINVAL: the name is no token (RFC 9110, 5.6.2) or the value
  * has control characters; MCP_ELIMIT: more than MCP__HEADERS_MOST bytes; MCP_ENOMEM. */
 int mcp__headers_add(mcp__headers *h, mcp_str name, mcp_str value);

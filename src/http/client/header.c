@@ -15,11 +15,6 @@ void mcp__headers_free(mcp__headers *h)
     mcp__buf_free(&h->lines);
 }
 
-void mcp__headers_reset(mcp__headers *h)
-{
-    mcp__buf_reset(&h->lines, MCP__HEADERS_MOST);
-}
-
 static bool is_token(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -97,7 +97,6 @@ void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__
 int mcp__http_put_cut(const mcp_http *http, mcp_str id, mcp__buf *error);
 /* Answers the connection's request with it. */
 void mcp__http_cut_off(mcp_http_connection *c, mcp_str id);
-int mcp__http_refusal_status(mcp__http_refusal why);
 /* Whether it has the id of the request, so that the body is worth keeping. */
 bool mcp__http_refusal_reads(mcp__http_refusal why);
 /* Status line and the headers that all answers share, into http->out. */

@@ -135,11 +135,6 @@ const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {
     {505, {"HTTP/1.1 505 HTTP Version Not Supported\r\n", 41}},
 };
 
-int mcp__http_refusal_status(mcp__http_refusal why)
-{
-    return refusals[why].status;
-}
-
 /* ---- heads ------------------------------------------------------------------------------------------- */
 
 static void put_cors(mcp_http_connection *c, mcp__buf *b)
