@@ -206,8 +206,8 @@ MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *use
                                        int64_t (*clock)(void *user), void *user);
 /* Sets a function that gets warnings for the operator: which limit was reached and how often, at
  * most one line in ten seconds for each limit. NULL, the default: none. */
-MCP_API void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user),
-                               void *user);
+MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user),
+                              void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 

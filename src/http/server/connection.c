@@ -250,7 +250,7 @@ void mcp__http_connection_arm(mcp_http_connection *c)
 }
 
 /* A quiet stream, or a call that takes long and becomes one. */
-static void beat(mcp_http_connection *c)
+static void send_heartbeat(mcp_http_connection *c)
 {
     c->wrote_at = c->http->now;
     if (c->congested) /* it has enough to read */
@@ -323,9 +323,9 @@ static void phase_due(mcp_http_connection *c)
         if (c->held)
             held_due(c);
         else
-            beat(c);
+            send_heartbeat(c);
         break;
-    case MCP__HTTP_STREAMING: beat(c); break;
+    case MCP__HTTP_STREAMING: send_heartbeat(c); break;
     case MCP__HTTP_LINGERING: mcp__http_close(c, MCP_HTTP_CLOSE); break;
     case MCP__HTTP_CLOSED: break;
     }

@@ -174,6 +174,6 @@ void mcp__http_run_held(mcp_http_connection *c);
 /* The head is complete: what can be refused without the body is refused. */
 mcp__http_refusal mcp__http_route(mcp_http_connection *c);
 /* The request is complete. */
-void mcp__http_dispatch(mcp_http_connection *c);
+void mcp__http_handle(mcp_http_connection *c);
 
 #endif

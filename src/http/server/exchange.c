@@ -272,7 +272,7 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
 }
 
 /* Takes the document over. legacy: NULL is modern. */
-static void exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
+static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
 {
     static const mcp_channel_options modern_channel = {
         .size = sizeof(modern_channel), .send = send, .header = header};
@@ -315,7 +315,7 @@ static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__r
     if (in_session || (m->has_response && !m->has_request))
         answer_without(c, m, MCP__HTTP_NEEDS_SESSION);
     else if (m->has_request || m->has_invalid)
-        exchange(c, m, revision);
+        run_exchange(c, m, revision);
     else
         answer_without(c, m,
                        MCP__HTTP_FINE); /* a notification: there is nothing that it could change */
@@ -329,7 +329,7 @@ static void modern(mcp_http_connection *c, mcp__http_message *m)
     else if (listens && !(c->head.accepts & MCP__HTTP_SSE))
         answer_without(c, m, MCP__HTTP_NEEDS_STREAM);
     else if (m->has_request || m->has_invalid || m->in.batch)
-        exchange(c, m, NULL);
+        run_exchange(c, m, NULL);
     else
         answer_without(c, m, MCP__HTTP_FINE); /* no notification is for servers over HTTP */
 }

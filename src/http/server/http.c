@@ -233,7 +233,7 @@ void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str 
     http->warn(line, http->warn_user);
 }
 
-void mcp_http_lend_log(mcp_http *http, void (*warn)(const char *line, void *user), void *user)
+void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user), void *user)
 {
     http->warn = warn;
     http->warn_user = user;

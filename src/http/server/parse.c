@@ -246,7 +246,7 @@ static void run(mcp_http_connection *c)
     if (c->refusal)
         mcp__http_refuse(c, (mcp__http_refusal)c->refusal);
     else
-        mcp__http_dispatch(c);
+        mcp__http_handle(c);
     c->body_span = (mcp_str){0};
     mcp__buf_reset(&c->body, BODY_KEPT);
 }

@@ -250,7 +250,7 @@ static void answer_metrics(mcp_http_connection *c)
     mcp__buf_free(&b);
 }
 
-void mcp__http_dispatch(mcp_http_connection *c)
+void mcp__http_handle(mcp_http_connection *c)
 {
     static const mcp__http_answer healthy = {
         .status = 200, .type = "text/plain; charset=utf-8", .body = {"ok\n", 3}};

@@ -48,7 +48,7 @@ static void disconnect(mcp_child *c, const char *how)
     mcp__log_escape(line, sizeof(line), last_stderr_line(c));
     snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; the last line on its stderr: " : "",
              line);
-    mcp__drive_end(&c->drive, why);
+    mcp__pump_end(&c->pump, why);
 }
 
 static void signal_group(const mcp_child *c, int number)
@@ -65,7 +65,7 @@ void mcp__child_end(mcp_child *c)
         return;
     c->ending = MCP__CHILD_CLOSED;
     mcp__child_close_input(c);
-    uv_update_time(&c->drive.loop->uv);
+    uv_update_time(&c->pump.loop->uv);
     uv_timer_start(&c->kill, escalate, c->options.kill_ms, 0);
 }
 
@@ -130,7 +130,7 @@ static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES], mcp_e
 
     for (int i = 0; i < MCP__CHILD_PIPES; i++)
         pipes[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = theirs[i]};
-    int status = uv_spawn(&c->drive.loop->uv, &c->process, &o);
+    int status = uv_spawn(&c->pump.loop->uv, &c->process, &o);
     c->process.data = c; /* also a process that did not start is a handle to close */
     c->handles++;
     if (status == 0)
@@ -145,25 +145,25 @@ static void wake(mcp_channel *channel, void *user)
     mcp_child *c = user;
 
     (void)channel;
-    mcp__drive_wake(&c->drive);
+    mcp__pump_wake(&c->pump);
 }
 
 static int step(uint64_t ms, void *user)
 {
     mcp_child *c = user;
 
-    return mcp__drive_step(&c->drive, ms);
+    return mcp__pump_step(&c->pump, ms);
 }
 
 static int connect_client(mcp_child *c, mcp_error *error)
 {
-    int rc = mcp__drive_connect(&c->drive,
-                                MCP_OPTIONS(mcp_channel_options, .send = mcp__child_send,
-                                            .wake = wake, .user = c, .shared_stream = true),
-                                MCP_OPTIONS(mcp_transport_options, .step = step), error);
+    int rc = mcp__pump_connect(&c->pump,
+                               MCP_OPTIONS(mcp_channel_options, .send = mcp__child_send,
+                                           .wake = wake, .user = c, .shared_stream = true),
+                               MCP_OPTIONS(mcp_transport_options, .step = step), error);
 
     if (rc == MCP_OK)
-        c->lines.max_line = mcp_channel_max_message(c->drive.channel);
+        c->lines.max_line = mcp_channel_max_message(c->pump.channel);
     return rc;
 }
 
@@ -172,7 +172,7 @@ static int start(mcp_child *c, mcp_error *error)
     int theirs[MCP__CHILD_PIPES] = {-1, -1, -1};
     int rc = mcp__child_open_pipes(c, theirs, error);
 
-    mcp__output_init(&c->output, &c->drive.loop->allocator, c->in, MCP__CHILD_WAITING);
+    mcp__output_init(&c->output, &c->pump.loop->allocator, c->in, MCP__CHILD_WAITING);
     if (rc == MCP_OK)
         rc = mcp__child_watch_pipes(c, error);
     if (rc == MCP_OK)
@@ -187,14 +187,14 @@ static int start(mcp_child *c, mcp_error *error)
 /* Its process is gone or was never there. */
 static int child_free(mcp_child *c)
 {
-    mcp_loop *loop = c->drive.loop;
+    mcp_loop *loop = c->pump.loop;
     int status = c->status;
 
     mcp__child_close_pipes(c);
     mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
     mcp__child_close_handle(c, (uv_handle_t *)&c->process);
-    mcp__drive_close(&c->drive);
-    while (c->handles || c->drive.handles)
+    mcp__pump_close(&c->pump);
+    while (c->handles || c->pump.handles)
         uv_run(&loop->uv, UV_RUN_NOWAIT);
     mcp__lines_free(&c->lines);
     mcp__output_free(&c->output);
@@ -224,7 +224,7 @@ int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options 
     mcp_child *c = mcp__zalloc(&loop->allocator, sizeof(*c));
     if (!c)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
-    mcp__drive_init(&c->drive, loop, client, mcp__child_flush, c);
+    mcp__pump_init(&c->pump, loop, client, mcp__child_flush, c);
     uv_timer_init(&loop->uv, &c->kill);
     c->kill.data = c;
     c->handles = 1;
@@ -270,6 +270,6 @@ int mcp_child_close(mcp_child *child)
     if (is_running(child))
         mcp__child_end(child);
     while (is_running(child))
-        uv_run(&child->drive.loop->uv, UV_RUN_ONCE);
+        uv_run(&child->pump.loop->uv, UV_RUN_ONCE);
     return child_free(child);
 }

@@ -5,7 +5,7 @@
 #ifndef MCP_SRC_IO_CHILD_H
 #define MCP_SRC_IO_CHILD_H
 
-#include "io/loop/drive.h"
+#include "io/loop/pump.h"
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
 
@@ -25,7 +25,7 @@ typedef enum mcp__ending {
 } mcp__ending;
 
 struct mcp_child {
-    mcp__drive drive;
+    mcp__pump pump;
     mcp_child_options options; /* argv, env and cwd only while spawning */
     mcp__ending ending;
     int status;
@@ -59,7 +59,7 @@ void mcp__child_close_input(mcp_child *c);
 void mcp__child_close_pipes(mcp_child *c);
 /* What the process left in its pipes; a survivor of its group cannot keep us here. */
 void mcp__child_read_rest(mcp_child *c);
-/* Writes what waits: the drive's settle function. */
+/* Writes what waits: the pump's settle function. */
 void mcp__child_flush(void *child);
 /* The channel's `send`. */
 void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);

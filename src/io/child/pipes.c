@@ -44,7 +44,7 @@ void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str messag
     if (c->in < 0)
         return;
     mcp__output_line(&c->output, message);
-    mcp__drive_note(&c->drive);
+    mcp__pump_note(&c->pump);
 }
 
 static void check_congestion(mcp_child *c)
@@ -52,10 +52,10 @@ static void check_congestion(mcp_child *c)
     size_t pending = mcp__output_pending(&c->output);
     bool congested = c->congested ? pending > MAX_OUTPUT / 2 : pending > MAX_OUTPUT;
 
-    if (congested == c->congested || !c->drive.channel)
+    if (congested == c->congested || !c->pump.channel)
         return;
     c->congested = congested;
-    mcp_channel_set_writable(c->drive.channel, !congested, mcp__loop_now(c->drive.loop));
+    mcp_channel_set_writable(c->pump.channel, !congested, mcp__loop_now(c->pump.loop));
 }
 
 void mcp__child_flush(void *child)
@@ -87,15 +87,15 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 
 static void hand_over(mcp_child *c)
 {
-    int64_t now = mcp__loop_now(c->drive.loop);
+    int64_t now = mcp__loop_now(c->pump.loop);
     mcp_str line;
     int kind;
 
-    while (c->drive.channel && (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
+    while (c->pump.channel && (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
         if (kind == MCP__LINE_WHOLE)
-            (void)mcp_channel_receive(c->drive.channel, 0, line, now);
+            (void)mcp_channel_receive(c->pump.channel, 0, line, now);
         else
-            (void)mcp_channel_receive_oversized(c->drive.channel, 0, line, c->lines.tail, now);
+            (void)mcp_channel_receive_oversized(c->pump.channel, 0, line, c->lines.tail, now);
     }
 }
 
@@ -104,8 +104,8 @@ static void hand_over_rest(mcp_child *c)
 {
     mcp_str line;
 
-    if (c->drive.channel && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
-        (void)mcp_channel_receive(c->drive.channel, 0, line, mcp__loop_now(c->drive.loop));
+    if (c->pump.channel && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
+        (void)mcp_channel_receive(c->pump.channel, 0, line, mcp__loop_now(c->pump.loop));
 }
 
 static ssize_t read_retry(int fd, void *to, size_t room)
@@ -152,7 +152,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     read_output(c, TURN_BYTES);
-    mcp__drive_turn(&c->drive);
+    mcp__pump_turn(&c->pump);
     mcp__child_flush(c);
 }
 
@@ -217,7 +217,7 @@ int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error 
 
 static int watch_pipe(mcp_child *c, uv_poll_t *poll, int fd, uv_poll_cb fn, mcp_error *error)
 {
-    int status = uv_poll_init(&c->drive.loop->uv, poll, fd);
+    int status = uv_poll_init(&c->pump.loop->uv, poll, fd);
 
     if (status < 0)
         return mcp__uv_fail(error, status, "a pipe cannot be watched");

@@ -30,7 +30,7 @@ static int64_t earliest(const mcp_http_client *http)
     int64_t due = INT64_MAX;
 
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
-        const mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        const mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         /* What waits for others to end has no time of its own. */
         if (e->due > mcp__http_now(http))
             due = MCP__MIN(due, e->due);
@@ -67,7 +67,7 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 /* ---- what was noted ---------------------------------------------------------------------------------------- */
 
 /* Requests do not keep answers to the server's own from being sent, which those may be waiting for. */
-static bool may_start(const mcp_http_client *http, const mcp__exchange *e)
+static bool may_start(const mcp_http_client *http, const mcp__client_exchange *e)
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
         return false;
@@ -77,24 +77,24 @@ static bool may_start(const mcp_http_client *http, const mcp__exchange *e)
            http->n_sent[e->asked] < http->options.max_exchanges;
 }
 
-static void look_at(mcp_http_client *http, mcp__exchange *e)
+static void look_at(mcp_http_client *http, mcp__client_exchange *e)
 {
     if (may_start(http, e))
-        mcp__exchange_start(e);
+        mcp__client_exchange_start(e);
     else if (e->stage == MCP__SENT && e->due <= mcp__http_now(http))
-        mcp__exchange_enough(e);
+        mcp__client_exchange_enough(e);
     else if (e == http->stream && e->stage == MCP__WAITING && http->mode == MCP__HTTP_OVER)
-        mcp__exchange_drop(e);
+        mcp__client_exchange_drop(e);
 }
 
 static void sweep(mcp_http_client *http)
 {
-    mcp__web_flush(http->web); /* it may still be sending what goes now */
+    mcp__multi_flush(http->multi); /* it may still be sending what goes now */
     for (mcp__link *l = http->exchanges.next, *next; l != &http->exchanges; l = next) {
-        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         next = l->next;
         if (e->stage == MCP__GONE)
-            mcp__exchange_free(e);
+            mcp__client_exchange_free(e);
     }
 }
 
@@ -106,14 +106,14 @@ static void settle(void *arg)
     if (http->starved)
         mcp__http_over(http, "there was no memory to send a message");
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
-        look_at(http, mcp__container(l, mcp__exchange, link));
+        look_at(http, mcp__container(l, mcp__client_exchange, link));
     sweep(http);
     arm(http);
 }
 
 void mcp__http_note(mcp_http_client *http)
 {
-    mcp__drive_note(&http->drive);
+    mcp__pump_note(&http->pump);
 }
 
 /* ---- the channel's side -------------------------------------------------------------------------------------- */
@@ -122,10 +122,10 @@ static void forget_session(mcp_http_client *http)
 {
     mcp__buf_reset(&http->session, 0);
     if (http->stream && http->mode == MCP__STREAMABLE)
-        mcp__exchange_drop(http->stream);
+        mcp__client_exchange_drop(http->stream);
 }
 
-static int copy_message(mcp__exchange *e, mcp_str message, mcp_client *client)
+static int copy_message(mcp__client_exchange *e, mcp_str message, mcp_client *client)
 {
     mcp_str name, value;
     int rc = MCP_OK;
@@ -136,7 +136,7 @@ static int copy_message(mcp__exchange *e, mcp_str message, mcp_client *client)
     return e->message.failed ? e->message.failed : rc;
 }
 
-static void note_reply(mcp__exchange *e)
+static void note_reply(mcp__client_exchange *e)
 {
     e->reply = true;
     e->http->n_replies++;
@@ -151,7 +151,7 @@ static bool is_too_much(const mcp_http_client *http, const mcp_client_output *ou
 static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     mcp_http_client *http = user;
-    mcp_client *client = http->drive.client;
+    mcp_client *client = http->pump.client;
     mcp_client_output out = *mcp_client_sending(client);
     bool is_request = out.kind == MCP_OUTPUT_REQUEST;
 
@@ -160,10 +160,11 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
         return;
     if (out.handshake)
         forget_session(http);
-    mcp__exchange *e = mcp__exchange_new(http, is_request ? MCP__ASKED_ANSWER : MCP__ASKED_TAKE);
+    mcp__client_exchange *e =
+        mcp__client_exchange_new(http, is_request ? MCP__ASKED_ANSWER : MCP__ASKED_TAKE);
     if (!e || copy_message(e, message, client) < 0) {
         if (e)
-            mcp__exchange_drop(e);
+            mcp__client_exchange_drop(e);
         http->starved = true;
         mcp__http_note(http);
         return;
@@ -184,9 +185,9 @@ static void abandon(mcp_channel *channel, mcp_exchange exchange, void *user)
 
     (void)channel;
     for (mcp__link *l = http->exchanges.next; exchange && l != &http->exchanges; l = l->next) {
-        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         if (e->number == exchange)
-            mcp__exchange_drop(e);
+            mcp__client_exchange_drop(e);
     }
 }
 
@@ -209,14 +210,14 @@ static void wake(mcp_channel *channel, void *user)
     mcp_http_client *http = user;
 
     (void)channel;
-    mcp__drive_wake(&http->drive);
+    mcp__pump_wake(&http->pump);
 }
 
 static int step(uint64_t ms, void *user)
 {
     mcp_http_client *http = user;
 
-    return mcp__drive_step(&http->drive, ms);
+    return mcp__pump_step(&http->pump, ms);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -224,7 +225,7 @@ static int step(uint64_t ms, void *user)
 static void drop_all(mcp_http_client *http)
 {
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
-        mcp__exchange_drop(mcp__container(l, mcp__exchange, link));
+        mcp__client_exchange_drop(mcp__container(l, mcp__client_exchange, link));
 }
 
 void mcp__http_over(mcp_http_client *http, const char *why)
@@ -237,7 +238,7 @@ void mcp__http_over(mcp_http_client *http, const char *why)
     http->mode = MCP__HTTP_OVER;
     http->starved = false;
     drop_all(http);
-    mcp__drive_end(&http->drive, text);
+    mcp__pump_end(&http->pump, text);
     if (http->options.on_end && !http->closing)
         http->options.on_end(text, http->options.user);
 }
@@ -252,9 +253,9 @@ void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
     /* Not those that the ends bring about. */
     mcp__link *last = http->exchanges.prev;
     for (mcp__link *l = http->exchanges.next;; l = l->next) {
-        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         if (l != &http->exchanges && e->stage == MCP__WAITING)
-            mcp__exchange_end(e, status, text);
+            mcp__client_exchange_end(e, status, text);
         if (l == last || l == &http->exchanges)
             break;
     }
@@ -265,20 +266,20 @@ void mcp_http_client_authorized(mcp_http_client *http, int rc)
     if (!http)
         return;
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
-        mcp__exchange_authorized(mcp__container(l, mcp__exchange, link), rc);
+        mcp__client_exchange_authorized(mcp__container(l, mcp__client_exchange, link), rc);
     mcp__http_note(http);
 }
 
-static bool is_last_word(const mcp__exchange *e)
+static bool is_last_word(const mcp__client_exchange *e)
 {
     return e->asked == MCP__ASKED_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
 }
 
-static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__exchange *e))
+static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__client_exchange *e))
 {
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
-        if (is_wanted(mcp__container(l, mcp__exchange, link))) {
-            uv_run(&http->drive.loop->uv, UV_RUN_ONCE);
+        if (is_wanted(mcp__container(l, mcp__client_exchange, link))) {
+            uv_run(&http->pump.loop->uv, UV_RUN_ONCE);
             return true;
         }
     }
@@ -291,14 +292,14 @@ static void say_last_words(mcp_http_client *http)
 {
     int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
 
-    uv_run(&http->drive.loop->uv, UV_RUN_NOWAIT); /* the engine has its turn */
-    if (http->mode == MCP__HTTP_OVER || !http->drive.channel)
+    uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT); /* the engine has its turn */
+    if (http->mode == MCP__HTTP_OVER || !http->pump.channel)
         return;
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
-        mcp__exchange *e = mcp__container(l, mcp__exchange, link);
+        mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         bool carries = e == http->stream && http->mode == MCP__HTTP_SSE_OPEN;
         if (!is_last_word(e) && !carries)
-            mcp__exchange_drop(e);
+            mcp__client_exchange_drop(e);
         else if (e->stage == MCP__SENT && !carries)
             e->due = MCP__MIN(e->due, due);
     }
@@ -307,7 +308,7 @@ static void say_last_words(mcp_http_client *http)
         ;
 }
 
-static bool is_goodbye(const mcp__exchange *e)
+static bool is_goodbye(const mcp__client_exchange *e)
 {
     return e->asked == MCP__ASKED_END;
 }
@@ -315,9 +316,9 @@ static bool is_goodbye(const mcp__exchange *e)
 /* 2025-11-25, basic/transports, "Session Management". */
 static void end_session(mcp_http_client *http)
 {
-    if (!http->session.len || http->mode != MCP__STREAMABLE || !http->drive.channel)
+    if (!http->session.len || http->mode != MCP__STREAMABLE || !http->pump.channel)
         return;
-    if (!mcp__exchange_new(http, MCP__ASKED_END))
+    if (!mcp__client_exchange_new(http, MCP__ASKED_END))
         return;
     /* Others were dropped; this one ends by itself in close_ms. */
     while (runs_until_gone(http, is_goodbye))
@@ -337,10 +338,10 @@ static void http_free(mcp_http_client *http)
 
     if (http->timer_open)
         uv_close((uv_handle_t *)&http->timer, timer_closed);
-    mcp__drive_close(&http->drive);
-    while (http->timer_open || http->drive.handles)
-        uv_run(&http->drive.loop->uv, UV_RUN_NOWAIT);
-    if (http->web)
+    mcp__pump_close(&http->pump);
+    while (http->timer_open || http->pump.handles)
+        uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT);
+    if (http->multi)
         sweep(http);
     mcp__headers_free(&http->headers);
     mcp__buf_free(&http->session);
@@ -434,19 +435,19 @@ static void set_defaults(mcp_http_client_options *o)
 
 static int open_client(mcp_http_client *http, const char *principal, mcp_error *error)
 {
-    int rc = mcp__web_get(http->drive.loop, &http->web, error);
+    int rc = mcp__multi_get(http->pump.loop, &http->multi, error);
 
     if (rc < 0)
         return rc;
-    uv_timer_init(&http->drive.loop->uv, &http->timer);
+    uv_timer_init(&http->pump.loop->uv, &http->timer);
     http->timer.data = http;
     http->timer_open = true;
-    return mcp__drive_connect(&http->drive,
-                              MCP_OPTIONS(mcp_channel_options, .send = send_message, .wake = wake,
-                                          .user = http, .principal = principal),
-                              MCP_OPTIONS(mcp_transport_options, .exchanges = true,
-                                          .abandon = abandon, .fall_back = fall_back, .step = step),
-                              error);
+    return mcp__pump_connect(&http->pump,
+                             MCP_OPTIONS(mcp_channel_options, .send = send_message, .wake = wake,
+                                         .user = http, .principal = principal),
+                             MCP_OPTIONS(mcp_transport_options, .exchanges = true,
+                                         .abandon = abandon, .fall_back = fall_back, .step = step),
+                             error);
 }
 
 static void forget_texts(mcp_http_client_options *o)
@@ -470,7 +471,7 @@ int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
     if (!http)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
     http->allocator = &loop->allocator;
-    mcp__drive_init(&http->drive, loop, client, settle, http);
+    mcp__pump_init(&http->pump, loop, client, settle, http);
     mcp__list_init(&http->exchanges);
     mcp__buf_init(&http->session, http->allocator, 0);
     mcp__headers_init(&http->headers, http->allocator);

@@ -1,8 +1,8 @@
 /* client.h: what the files of the HTTP client share: libcurl, transfers, exchanges.
  *
- *   mcp__web        libcurl's multi handle on one loop: connections are shared by all that use the loop
+ *   mcp__multi        libcurl's multi handle on one loop: connections are shared by all that use the loop
  *   mcp__transfer   one HTTP request and its answer, redirects followed
- *   mcp__exchange   one POST of a message and all that belongs to it, or one stream of the server's
+ *   mcp__client_exchange   one POST of a message and all that belongs to it, or one stream of the server's
  *   mcp_http_client the transport of one mcp_client
  *
  * curl.c loads libcurl and drives it, transfer.c sets a request up and follows it,
@@ -17,12 +17,12 @@
 
 #include "base/library.h"
 #include "http/client/client.h"
-#include "io/loop/drive.h"
+#include "io/loop/pump.h"
 #include "io/loop/loop.h"
 
-typedef struct mcp__web mcp__web;
+typedef struct mcp__multi mcp__multi;
 typedef struct mcp__transfer mcp__transfer;
-typedef struct mcp__exchange mcp__exchange;
+typedef struct mcp__client_exchange mcp__client_exchange;
 
 /* ---- curl.c ----------------------------------------------------------------------------- */
 
@@ -55,10 +55,10 @@ typedef struct mcp__curl {
     MCP__CURL_FUNCTIONS(MCP__LIBRARY_MEMBER)
 } mcp__curl;
 
-struct mcp__web {
+struct mcp__multi {
     mcp_loop *loop;
     mcp__curl f;
-    CURLM *multi;
+    CURLM *handle;
     uv_timer_t timer;  /* libcurl's */
     uv_idle_t idle;    /* runs before the loop waits when transfers are to be started or freed */
     mcp__link waiting; /* transfers to be started */
@@ -70,14 +70,14 @@ struct mcp__web {
 };
 
 /* The loop's, made when first asked for. MCP_EUNSUPPORTED (no libcurl here), MCP_ENOMEM, MCP_EIO. */
-int mcp__web_get(mcp_loop *loop, mcp__web **ret, mcp_error *error);
+int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error);
 /* Starts and frees what waits for that before the loop waits. */
-void mcp__web_note(mcp__web *web);
+void mcp__multi_note(mcp__multi *multi);
 /* Frees what was abandoned; afterwards libcurl knows nothing of it. Only while libcurl does not call. */
-void mcp__web_flush(mcp__web *web);
+void mcp__multi_flush(mcp__multi *multi);
 /* `reference` as it is meant on a page at `base` (RFC 3986, 5.2). The result is released with the loop's
  * allocator. MCP_EINVAL, MCP_ENOMEM. */
-int mcp__web_resolve(mcp__web *web, const char *base, mcp_str reference, char **ret);
+int mcp__multi_resolve(mcp__multi *multi, const char *base, mcp_str reference, char **ret);
 
 /* ---- transfer.c --------------------------------------------------------------------------- */
 
@@ -120,8 +120,8 @@ typedef struct mcp__transfer_request {
 } mcp__transfer_request;
 
 struct mcp__transfer {
-    mcp__link link; /* in one list of the web */
-    mcp__web *web;
+    mcp__link link; /* in one list of the multi */
+    mcp__multi *multi;
     const mcp__transfer_events *events; /* NULL: abandoned */
     void *arg;
     mcp__target target; /* its texts are gone after the start */
@@ -141,7 +141,8 @@ struct mcp__transfer {
 };
 
 /* Starts it before the loop waits; nothing is called back from within. MCP_EINVAL, MCP_ENOMEM. */
-int mcp__transfer_start(mcp__web *web, const mcp__transfer_request *request, mcp__transfer **ret);
+int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
+                        mcp__transfer **ret);
 /* Closes it; nothing is called back any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
 /* libcurl is through with it. */
@@ -165,7 +166,7 @@ typedef enum mcp__stage {
 } mcp__stage;
 
 /* One message of ours and what comes of it, or one GET for what the server says unasked. */
-struct mcp__exchange {
+struct mcp__client_exchange {
     mcp__link link; /* in the client's */
     mcp_http_client *http;
     mcp_exchange number; /* the engine's; 0: nobody is told how it ends */
@@ -192,27 +193,27 @@ struct mcp__exchange {
 };
 
 /* Waits to be started. NULL: no memory. */
-mcp__exchange *mcp__exchange_new(mcp_http_client *http, mcp__asked asked);
-void mcp__exchange_free(mcp__exchange *e);
+mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked);
+void mcp__client_exchange_free(mcp__client_exchange *e);
 /* Sends it. */
-void mcp__exchange_start(mcp__exchange *e);
+void mcp__client_exchange_start(mcp__client_exchange *e);
 /* Closes it; it is freed before the loop waits. */
-void mcp__exchange_drop(mcp__exchange *e);
+void mcp__client_exchange_drop(mcp__client_exchange *e);
 /* It is over without an answer: tells the engine and drops it. */
-void mcp__exchange_end(mcp__exchange *e, int status, const char *text);
+void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text);
 /* Its time has come while it was sent. */
-void mcp__exchange_enough(mcp__exchange *e);
+void mcp__client_exchange_enough(mcp__client_exchange *e);
 /* The authorization that it waited for. */
-void mcp__exchange_authorized(mcp__exchange *e, int rc);
+void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc);
 
 /* ---- events.c ---------------------------------------------------------------------------------- */
 
 /* Bytes of an event stream. False: nothing more of it is wanted. */
-bool mcp__exchange_events(mcp__exchange *e, mcp_str bytes);
+bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes);
 /* A stream ended, rc and text say how: goes on later, or ends the exchange. */
-void mcp__exchange_stream_ended(mcp__exchange *e, int rc, const char *text);
+void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const char *text);
 /* The answer to a GET was no stream. */
-void mcp__exchange_stream_refused(mcp__exchange *e, const char *text);
+void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text);
 /* Opens the GET for what the server says unasked. */
 void mcp__stream_open(mcp_http_client *http);
 
@@ -226,8 +227,8 @@ typedef enum mcp__http_mode {
 } mcp__http_mode;
 
 struct mcp_http_client {
-    mcp__drive drive;
-    mcp__web *web;
+    mcp__pump pump;
+    mcp__multi *multi;
     const mcp_allocator *allocator;
     mcp_http_client_options options; /* without its texts */
     mcp__target target;
@@ -237,8 +238,8 @@ struct mcp_http_client {
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
     size_t n_sent[MCP__ASKED_KINDS], n_replies;
-    mcp__exchange *stream; /* the one that is open for what the server says unasked */
-    mcp__buf session;      /* empty: there is none */
+    mcp__client_exchange *stream; /* the one that is open for what the server says unasked */
+    mcp__buf session;             /* empty: there is none */
     uint64_t n_sessions;
     uv_timer_t timer; /* what is due */
     bool timer_open;
@@ -250,7 +251,7 @@ struct mcp_http_client {
 void mcp__http_note(mcp_http_client *http);
 static inline int64_t mcp__http_now(const mcp_http_client *http)
 {
-    return mcp__loop_now(http->drive.loop);
+    return mcp__loop_now(http->pump.loop);
 }
 /* The connection is over. */
 void mcp__http_over(mcp_http_client *http, const char *why);

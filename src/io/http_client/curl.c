@@ -10,11 +10,11 @@
 enum { IDLE_CONNECTIONS = 16 };
 
 /* One of libcurl's sockets. */
-typedef struct web_socket {
+typedef struct multi_socket {
     uv_poll_t poll;
-    mcp__web *web;
+    mcp__multi *multi;
     curl_socket_t fd;
-} web_socket;
+} multi_socket;
 
 /* ---- loading ------------------------------------------------------------------------------------------ */
 
@@ -38,38 +38,38 @@ static int load(mcp__curl *f, mcp_error *error)
 
 /* ---- what libcurl asks of the loop -------------------------------------------------------------------- */
 
-static void settle(mcp__web *web);
+static void settle(mcp__multi *multi);
 
-static void handle_closed(mcp__web *web)
+static void handle_closed(mcp__multi *multi)
 {
-    if (--web->n_handles == 0)
-        mcp__release(&web->loop->allocator, web);
+    if (--multi->n_handles == 0)
+        mcp__release(&multi->loop->allocator, multi);
 }
 
 static void socket_closed(uv_handle_t *handle)
 {
-    web_socket *s = handle->data;
-    mcp__web *web = s->web;
+    multi_socket *s = handle->data;
+    mcp__multi *multi = s->multi;
 
-    mcp__release(&web->loop->allocator, s);
-    handle_closed(web);
+    mcp__release(&multi->loop->allocator, s);
+    handle_closed(multi);
 }
 
 /* Lets libcurl do what is to be done, then ends what it is through with. */
-static void act(mcp__web *web, curl_socket_t fd, int events)
+static void act(mcp__multi *multi, curl_socket_t fd, int events)
 {
     int running = 0;
 
-    mcp__web_flush(web); /* what was abandoned may have lost the message that it sends */
-    web->inside++;
-    (void)web->f.curl_multi_socket_action(web->multi, fd, events, &running);
-    web->inside--;
-    settle(web);
+    mcp__multi_flush(multi); /* what was abandoned may have lost the message that it sends */
+    multi->inside++;
+    (void)multi->f.curl_multi_socket_action(multi->handle, fd, events, &running);
+    multi->inside--;
+    settle(multi);
 }
 
 static void on_socket(uv_poll_t *poll, int status, int events)
 {
-    web_socket *s = poll->data;
+    multi_socket *s = poll->data;
     int flags = 0;
 
     if (status < 0)
@@ -78,7 +78,7 @@ static void on_socket(uv_poll_t *poll, int status, int events)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
         flags |= CURL_CSELECT_OUT;
-    act(s->web, s->fd, flags);
+    act(s->multi, s->fd, flags);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -86,29 +86,29 @@ static void on_timer(uv_timer_t *timer)
     act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static web_socket *socket_new(mcp__web *web, curl_socket_t fd)
+static multi_socket *socket_new(mcp__multi *multi, curl_socket_t fd)
 {
-    web_socket *s = mcp__zalloc(&web->loop->allocator, sizeof(*s));
+    multi_socket *s = mcp__zalloc(&multi->loop->allocator, sizeof(*s));
 
     if (!s)
         return NULL;
-    s->web = web;
+    s->multi = multi;
     s->fd = fd;
-    if (uv_poll_init(&web->loop->uv, &s->poll, fd) < 0) {
-        mcp__release(&web->loop->allocator, s);
+    if (uv_poll_init(&multi->loop->uv, &s->poll, fd) < 0) {
+        mcp__release(&multi->loop->allocator, s);
         return NULL;
     }
     s->poll.data = s;
-    web->n_handles++;
-    web->f.curl_multi_assign(web->multi, fd, s);
+    multi->n_handles++;
+    multi->f.curl_multi_assign(multi->handle, fd, s);
     return s;
 }
 
 /* An error here would make the whole multi handle useless: the transfers are ended by settle() instead. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
-    mcp__web *web = user;
-    web_socket *s = known;
+    mcp__multi *multi = user;
+    multi_socket *s = known;
 
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
@@ -117,24 +117,24 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
         return 0;
     }
     if (!s)
-        s = socket_new(web, fd);
+        s = socket_new(multi, fd);
     int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     if (!s || uv_poll_start(&s->poll, events, on_socket) < 0)
-        web->starved = true;
+        multi->starved = true;
     return 0;
 }
 
-static int set_timer(CURLM *multi, long ms, void *user)
+static int set_timer(CURLM *handle, long ms, void *user)
 {
-    mcp__web *web = user;
+    mcp__multi *multi = user;
 
-    (void)multi;
-    if (uv_is_closing((uv_handle_t *)&web->timer))
+    (void)handle;
+    if (uv_is_closing((uv_handle_t *)&multi->timer))
         return 0;
     if (ms < 0)
-        return uv_timer_stop(&web->timer);
-    uv_update_time(&web->loop->uv);
-    return uv_timer_start(&web->timer, on_timer, (uint64_t)ms, 0);
+        return uv_timer_stop(&multi->timer);
+    uv_update_time(&multi->loop->uv);
+    return uv_timer_start(&multi->timer, on_timer, (uint64_t)ms, 0);
 }
 
 /* ---- transfers begin and end ---------------------------------------------------------------------------- */
@@ -150,80 +150,80 @@ static void move(mcp__transfer *t, mcp__link *to)
     mcp__list_append(to, &t->link);
 }
 
-static void start_waiting(mcp__web *web)
+static void start_waiting(mcp__multi *multi)
 {
-    while (!mcp__list_empty(&web->waiting)) {
-        mcp__transfer *t = first_of(&web->waiting);
-        move(t, &web->running);
-        web->inside++;
-        CURLMcode code = web->f.curl_multi_add_handle(web->multi, t->easy);
-        web->inside--;
+    while (!mcp__list_empty(&multi->waiting)) {
+        mcp__transfer *t = first_of(&multi->waiting);
+        move(t, &multi->running);
+        multi->inside++;
+        CURLMcode code = multi->f.curl_multi_add_handle(multi->handle, t->easy);
+        multi->inside--;
         t->added = code == CURLM_OK;
         if (!t->added)
             mcp__transfer_over(t, CURLE_OUT_OF_MEMORY);
     }
 }
 
-void mcp__web_flush(mcp__web *web)
+void mcp__multi_flush(mcp__multi *multi)
 {
-    while (!mcp__list_empty(&web->dead)) {
-        mcp__transfer *t = first_of(&web->dead);
-        web->inside++; /* libcurl tells of sockets that it closes */
+    while (!mcp__list_empty(&multi->dead)) {
+        mcp__transfer *t = first_of(&multi->dead);
+        multi->inside++; /* libcurl tells of sockets that it closes */
         if (t->added)
-            web->f.curl_multi_remove_handle(web->multi, t->easy);
+            multi->f.curl_multi_remove_handle(multi->handle, t->easy);
         mcp__transfer_free(t);
-        web->inside--;
+        multi->inside--;
     }
 }
 
-static void end_finished(mcp__web *web)
+static void end_finished(mcp__multi *multi)
 {
     CURLMsg *message;
     int left;
 
-    while ((message = web->f.curl_multi_info_read(web->multi, &left))) {
+    while ((message = multi->f.curl_multi_info_read(multi->handle, &left))) {
         char *t = NULL;
         CURLcode code = message->data.result; /* gone when the handle is removed */
         if (message->msg != CURLMSG_DONE)
             continue;
-        web->f.curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
+        multi->f.curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
         mcp__transfer_over((mcp__transfer *)(void *)t, code);
     }
 }
 
 /* One of their sockets is not watched. */
-static void fail_running(mcp__web *web)
+static void fail_running(mcp__multi *multi)
 {
-    web->starved = false;
-    while (!mcp__list_empty(&web->running))
-        mcp__transfer_fail(first_of(&web->running), MCP_ENOMEM);
+    multi->starved = false;
+    while (!mcp__list_empty(&multi->running))
+        mcp__transfer_fail(first_of(&multi->running), MCP_ENOMEM);
 }
 
-static void settle(mcp__web *web)
+static void settle(mcp__multi *multi)
 {
-    if (web->inside)
+    if (multi->inside)
         return;
-    end_finished(web);
-    if (web->starved)
-        fail_running(web);
-    mcp__web_flush(web);
+    end_finished(multi);
+    if (multi->starved)
+        fail_running(multi);
+    mcp__multi_flush(multi);
 }
 
 static void before_waiting(uv_idle_t *idle)
 {
-    mcp__web *web = idle->data;
+    mcp__multi *multi = idle->data;
 
     uv_idle_stop(idle);
-    mcp__web_flush(web);
-    if (mcp__list_empty(&web->waiting))
+    mcp__multi_flush(multi);
+    if (mcp__list_empty(&multi->waiting))
         return;
-    start_waiting(web);
-    act(web, CURL_SOCKET_TIMEOUT, 0);
+    start_waiting(multi);
+    act(multi, CURL_SOCKET_TIMEOUT, 0);
 }
 
-void mcp__web_note(mcp__web *web)
+void mcp__multi_note(mcp__multi *multi)
 {
-    uv_idle_start(&web->idle, before_waiting);
+    uv_idle_start(&multi->idle, before_waiting);
 }
 
 /* ---- life --------------------------------------------------------------------------------------------- */
@@ -234,42 +234,42 @@ static void timer_closed(uv_handle_t *handle)
 }
 
 /* The loop is about to close what is on it. */
-static void web_stop(mcp__web *web)
+static void multi_stop(mcp__multi *multi)
 {
-    while (!mcp__list_empty(&web->waiting))
-        mcp__transfer_fail(first_of(&web->waiting), MCP_ECANCELLED);
-    while (!mcp__list_empty(&web->running))
-        mcp__transfer_fail(first_of(&web->running), MCP_ECANCELLED);
-    mcp__web_flush(web);
-    web->inside++;
-    if (web->multi)
-        web->f.curl_multi_cleanup(web->multi);
-    web->f.curl_global_cleanup();
-    uv_close((uv_handle_t *)&web->timer, timer_closed);
-    uv_close((uv_handle_t *)&web->idle, timer_closed);
+    while (!mcp__list_empty(&multi->waiting))
+        mcp__transfer_fail(first_of(&multi->waiting), MCP_ECANCELLED);
+    while (!mcp__list_empty(&multi->running))
+        mcp__transfer_fail(first_of(&multi->running), MCP_ECANCELLED);
+    mcp__multi_flush(multi);
+    multi->inside++;
+    if (multi->handle)
+        multi->f.curl_multi_cleanup(multi->handle);
+    multi->f.curl_global_cleanup();
+    uv_close((uv_handle_t *)&multi->timer, timer_closed);
+    uv_close((uv_handle_t *)&multi->idle, timer_closed);
 }
 
-static int set_up(mcp__web *web)
+static int set_up(mcp__multi *multi)
 {
-    const mcp__curl *f = &web->f;
+    const mcp__curl *f = &multi->f;
 
-    web->multi = f->curl_multi_init();
-    if (!web->multi)
+    multi->handle = f->curl_multi_init();
+    if (!multi->handle)
         return MCP_ENOMEM;
-    f->curl_multi_setopt(web->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
-    f->curl_multi_setopt(web->multi, CURLMOPT_SOCKETDATA, web);
-    f->curl_multi_setopt(web->multi, CURLMOPT_TIMERFUNCTION, set_timer);
-    f->curl_multi_setopt(web->multi, CURLMOPT_TIMERDATA, web);
-    f->curl_multi_setopt(web->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
+    f->curl_multi_setopt(multi->handle, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    f->curl_multi_setopt(multi->handle, CURLMOPT_SOCKETDATA, multi);
+    f->curl_multi_setopt(multi->handle, CURLMOPT_TIMERFUNCTION, set_timer);
+    f->curl_multi_setopt(multi->handle, CURLMOPT_TIMERDATA, multi);
+    f->curl_multi_setopt(multi->handle, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
     return MCP_OK;
 }
 
-static void open_handles(mcp__web *web)
+static void open_handles(mcp__multi *multi)
 {
-    uv_timer_init(&web->loop->uv, &web->timer);
-    uv_idle_init(&web->loop->uv, &web->idle);
-    web->timer.data = web->idle.data = web;
-    web->n_handles = 2;
+    uv_timer_init(&multi->loop->uv, &multi->timer);
+    uv_idle_init(&multi->loop->uv, &multi->idle);
+    multi->timer.data = multi->idle.data = multi;
+    multi->n_handles = 2;
 }
 
 static int check_version(const mcp__curl *f, mcp_error *error)
@@ -282,43 +282,43 @@ static int check_version(const mcp__curl *f, mcp_error *error)
                      info->version);
 }
 
-int mcp__web_get(mcp_loop *loop, mcp__web **ret, mcp_error *error)
+int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error)
 {
-    if (loop->web) {
-        *ret = loop->web;
+    if (loop->multi) {
+        *ret = loop->multi;
         return MCP_OK;
     }
-    mcp__web *web = mcp__zalloc(&loop->allocator, sizeof(*web));
-    if (!web)
+    mcp__multi *multi = mcp__zalloc(&loop->allocator, sizeof(*multi));
+    if (!multi)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
-    web->loop = loop;
-    mcp__list_init(&web->waiting);
-    mcp__list_init(&web->running);
-    mcp__list_init(&web->dead);
-    int rc = load(&web->f, error);
+    multi->loop = loop;
+    mcp__list_init(&multi->waiting);
+    mcp__list_init(&multi->running);
+    mcp__list_init(&multi->dead);
+    int rc = load(&multi->f, error);
     if (rc == MCP_OK)
-        rc = check_version(&web->f, error);
-    if (rc == MCP_OK && web->f.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        rc = check_version(&multi->f, error);
+    if (rc == MCP_OK && multi->f.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         rc = mcp__fail(error, MCP_EUNSUPPORTED, 0, "libcurl cannot be used");
     if (rc < 0) {
-        mcp__release(&loop->allocator, web);
+        mcp__release(&loop->allocator, multi);
         return rc;
     }
-    open_handles(web);
-    rc = set_up(web);
+    open_handles(multi);
+    rc = set_up(multi);
     if (rc < 0) {
-        web_stop(web);
+        multi_stop(multi);
         return mcp__fail(error, rc, 0, "no memory for an HTTP client");
     }
-    loop->web = *ret = web;
-    loop->web_stop = web_stop;
+    loop->multi = *ret = multi;
+    loop->multi_stop = multi_stop;
     return MCP_OK;
 }
 
-int mcp__web_resolve(mcp__web *web, const char *base, mcp_str reference, char **ret)
+int mcp__multi_resolve(mcp__multi *multi, const char *base, mcp_str reference, char **ret)
 {
-    const mcp__curl *f = &web->f;
-    const mcp_allocator *a = &web->loop->allocator;
+    const mcp__curl *f = &multi->f;
+    const mcp_allocator *a = &multi->loop->allocator;
     char *text = mcp__strdup(a, reference), *found = NULL;
     CURLU *url = f->curl_url();
     int rc = !text || !url ? MCP_ENOMEM : MCP_OK;

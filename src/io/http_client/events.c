@@ -22,27 +22,27 @@ enum {
     ANSWERED_MS = 500,           /* after the answer, for the server to end the stream */
 };
 
-static bool is_session_stream(const mcp__exchange *e)
+static bool is_session_stream(const mcp__client_exchange *e)
 {
     return e == e->http->stream;
 }
 
 /* ---- events --------------------------------------------------------------------------------------------- */
 
-static void receive(mcp__exchange *e, const mcp__sse_event *event)
+static void receive(mcp__client_exchange *e, const mcp__sse_event *event)
 {
     mcp_http_client *http = e->http;
     mcp_exchange number = is_session_stream(e) ? 0 : e->number;
     int64_t now = mcp__http_now(http);
 
     if (event->is_cut)
-        (void)mcp_channel_receive_oversized(http->drive.channel, number, event->data, (mcp_str){0},
+        (void)mcp_channel_receive_oversized(http->pump.channel, number, event->data, (mcp_str){0},
                                             now);
     else
-        (void)mcp_channel_receive(http->drive.channel, number, event->data, now);
+        (void)mcp_channel_receive(http->pump.channel, number, event->data, now);
     if (e->stage == MCP__GONE || e->answered || !number)
         return;
-    e->answered = !mcp_client_awaits(http->drive.client, number);
+    e->answered = !mcp_client_awaits(http->pump.client, number);
     if (!e->answered)
         return;
     e->due = now + ANSWERED_MS;
@@ -50,11 +50,11 @@ static void receive(mcp__exchange *e, const mcp__sse_event *event)
 }
 
 /* 2024-11-05: where messages are to be sent. To another origin would be to whomever. */
-static void take_endpoint(mcp__exchange *e, mcp_str reference)
+static void take_endpoint(mcp__client_exchange *e, mcp_str reference)
 {
     mcp_http_client *http = e->http;
     char *url = NULL;
-    int rc = mcp__web_resolve(http->web, http->url, reference, &url);
+    int rc = mcp__multi_resolve(http->multi, http->url, reference, &url);
 
     if (rc == MCP_OK && mcp__url_check(mcp_str_from(url), NULL) == MCP_OK &&
         mcp__url_same_origin(mcp_str_from(http->url), mcp_str_from(url))) {
@@ -65,11 +65,11 @@ static void take_endpoint(mcp__exchange *e, mcp_str reference)
         return;
     }
     mcp__release(http->allocator, url);
-    mcp__exchange_drop(e);
+    mcp__client_exchange_drop(e);
     mcp__http_no_fall_back(http, 200, "the server names an endpoint of another origin");
 }
 
-static void take_event(mcp__exchange *e, const mcp__sse_event *event)
+static void take_event(mcp__client_exchange *e, const mcp__sse_event *event)
 {
     bool is_message = event->type.len == 0 || mcp_str_eq(event->type, MCP_STR("message"));
     bool opening = is_session_stream(e) && e->http->mode == MCP__HTTP_SSE_OPENING;
@@ -82,7 +82,7 @@ static void take_event(mcp__exchange *e, const mcp__sse_event *event)
         receive(e, event);
 }
 
-bool mcp__exchange_events(mcp__exchange *e, mcp_str bytes)
+bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
 {
     mcp__sse_event event;
     int rc;
@@ -92,13 +92,13 @@ bool mcp__exchange_events(mcp__exchange *e, mcp_str bytes)
         if (e->stage == MCP__GONE)
             return false;
     }
-    mcp__drive_turn(&e->http->drive);
+    mcp__pump_turn(&e->http->pump);
     return rc == MCP_OK && e->stage != MCP__GONE;
 }
 
 /* ---- the end of a stream ---------------------------------------------------------------------------------- */
 
-static void go_on_later(mcp__exchange *e)
+static void go_on_later(mcp__client_exchange *e)
 {
     uint64_t ms = mcp__http_delay(e->http, e->sse.retry, e->failures);
     uint64_t least = is_session_stream(e) ? LEAST_STREAM_DELAY_MS : LEAST_DELAY_MS;
@@ -116,7 +116,7 @@ static const char *ending(int rc, const char *text, const char *otherwise)
 }
 
 /* What a POST began. */
-static void call_stream_ended(mcp__exchange *e, int rc, const char *text)
+static void call_stream_ended(mcp__client_exchange *e, int rc, const char *text)
 {
     bool resumable = !e->modern && mcp__sse_last_id(&e->sse).len &&
                      e->session == (e->http->session.len ? e->http->n_sessions : 0);
@@ -124,28 +124,29 @@ static void call_stream_ended(mcp__exchange *e, int rc, const char *text)
     if (!e->heard)
         e->failures++;
     if (e->answered) {
-        mcp__exchange_drop(e);
+        mcp__client_exchange_drop(e);
     } else if (!resumable || e->failures > MOST_FAILURES) {
         e->broke_off = true;
-        mcp__exchange_end(e, 200, ending(rc, text, "the event stream ended before the answer"));
+        mcp__client_exchange_end(e, 200,
+                                 ending(rc, text, "the event stream ended before the answer"));
     } else {
         e->resuming = true;
         go_on_later(e);
     }
 }
 
-static void connection_ended(mcp__exchange *e, int rc, const char *text)
+static void connection_ended(mcp__client_exchange *e, int rc, const char *text)
 {
     mcp_http_client *http = e->http;
 
-    mcp__exchange_drop(e);
+    mcp__client_exchange_drop(e);
     if (http->mode == MCP__HTTP_SSE_OPENING)
         mcp__http_no_fall_back(http, 0, ending(rc, text, "no endpoint was named in time"));
     else
         mcp__http_over(http, ending(rc, text, "the server ended the event stream"));
 }
 
-void mcp__exchange_stream_ended(mcp__exchange *e, int rc, const char *text)
+void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const char *text)
 {
     if (!is_session_stream(e)) {
         call_stream_ended(e, rc, text);
@@ -170,20 +171,20 @@ static bool is_passing(int status)
 
 /* 405: there is none. 404 from the beginning means the same with some servers; later, that the session is
  * gone, which nobody else may find out for a long time. Some servers answer 400 then. */
-static void session_stream_refused(mcp__exchange *e, const char *text)
+static void session_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
     bool gone = e->opened && (e->status == 404 || e->status == 400);
     mcp_exchange_end end = {
         .size = sizeof(end), .status = e->status, .text = text, .session = gone && e->session != 0};
 
-    mcp__exchange_drop(e);
+    mcp__client_exchange_drop(e);
     if (end.status >= 400)
-        mcp_client_exchange_ended(http->drive.client, 0, &end, mcp__http_now(http));
-    mcp__drive_turn(&http->drive);
+        mcp_client_exchange_ended(http->pump.client, 0, &end, mcp__http_now(http));
+    mcp__pump_turn(&http->pump);
 }
 
-void mcp__exchange_stream_refused(mcp__exchange *e, const char *text)
+void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
     bool passing = is_passing(e->status);
@@ -191,14 +192,14 @@ void mcp__exchange_stream_refused(mcp__exchange *e, const char *text)
     e->failures++;
     if (is_session_stream(e) && http->mode != MCP__STREAMABLE) {
         int status = e->status;
-        mcp__exchange_drop(e);
+        mcp__client_exchange_drop(e);
         mcp__http_no_fall_back(http, status, text);
     } else if (is_session_stream(e) ? passing : passing && e->failures <= MOST_FAILURES) {
         go_on_later(e);
     } else if (is_session_stream(e)) {
         session_stream_refused(e, text);
     } else {
-        mcp__exchange_end(e, e->status == 405 ? 200 : e->status, text);
+        mcp__client_exchange_end(e, e->status == 405 ? 200 : e->status, text);
     }
 }
 
@@ -206,7 +207,7 @@ void mcp__stream_open(mcp_http_client *http)
 {
     if (http->stream || http->closing || (http->mode == MCP__STREAMABLE && http->options.no_stream))
         return;
-    http->stream = mcp__exchange_new(http, MCP__ASKED_STREAM);
+    http->stream = mcp__client_exchange_new(http, MCP__ASKED_STREAM);
     if (http->stream)
         http->stream->sse.retry = -1;
 }

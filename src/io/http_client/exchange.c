@@ -25,19 +25,19 @@ static int add_header(const char *name, const char *value, void *arg)
     return mcp__header_is_free(n) ? mcp__headers_add(arg, n, mcp_str_from(value)) : MCP_EINVAL;
 }
 
-static bool is_get(const mcp__exchange *e)
+static bool is_get(const mcp__client_exchange *e)
 {
     return e->resuming || e->asked == MCP__ASKED_STREAM;
 }
 
-static mcp__method method_of(const mcp__exchange *e)
+static mcp__method method_of(const mcp__client_exchange *e)
 {
     if (is_get(e))
         return MCP__GET;
     return e->asked == MCP__ASKED_END ? MCP__DELETE : MCP__POST;
 }
 
-static const char *method_name(const mcp__exchange *e)
+static const char *method_name(const mcp__client_exchange *e)
 {
     static const char *const names[] = {
         [MCP__GET] = "GET", [MCP__POST] = "POST", [MCP__DELETE] = "DELETE"};
@@ -45,7 +45,7 @@ static const char *method_name(const mcp__exchange *e)
     return names[method_of(e)];
 }
 
-static const char *url_of(const mcp__exchange *e)
+static const char *url_of(const mcp__client_exchange *e)
 {
     const mcp_http_client *http = e->http;
 
@@ -58,9 +58,9 @@ static void add(mcp__headers *h, mcp_str name, mcp_str value, int *rc)
         *rc = mcp__headers_add(h, name, value);
 }
 
-static void add_kind(const mcp__exchange *e, mcp__headers *h, int *rc)
+static void add_kind(const mcp__client_exchange *e, mcp__headers *h, int *rc)
 {
-    mcp_str version = mcp_str_from(mcp_client_version_header(e->http->drive.client));
+    mcp_str version = mcp_str_from(mcp_client_version_header(e->http->pump.client));
     mcp_str last = mcp__sse_last_id(&e->sse);
 
     if (method_of(e) == MCP__POST) {
@@ -76,7 +76,7 @@ static void add_kind(const mcp__exchange *e, mcp__headers *h, int *rc)
         add(h, MCP_STR("Last-Event-ID"), last, rc);
 }
 
-static int put_headers(mcp__exchange *e, mcp__headers *h)
+static int put_headers(mcp__client_exchange *e, mcp__headers *h)
 {
     mcp_http_client *http = e->http;
     int rc = mcp__headers_append(h, &http->headers);
@@ -95,7 +95,7 @@ static int put_headers(mcp__exchange *e, mcp__headers *h)
     return rc;
 }
 
-static uint64_t timeout_of(const mcp__exchange *e)
+static uint64_t timeout_of(const mcp__client_exchange *e)
 {
     const mcp_http_client_options *o = &e->http->options;
 
@@ -108,7 +108,7 @@ static uint64_t timeout_of(const mcp__exchange *e)
 
 static const mcp__transfer_events events;
 
-void mcp__exchange_start(mcp__exchange *e)
+void mcp__client_exchange_start(mcp__client_exchange *e)
 {
     mcp_http_client *http = e->http;
     mcp__headers h;
@@ -131,10 +131,10 @@ void mcp__exchange_start(mcp__exchange *e)
                                      .events = &events,
                                      .arg = e};
     if (rc == MCP_OK)
-        rc = mcp__transfer_start(http->web, &request, &e->transfer);
+        rc = mcp__transfer_start(http->multi, &request, &e->transfer);
     mcp__headers_free(&h);
     if (rc < 0) {
-        mcp__exchange_end(e, 0, mcp_error_text(rc));
+        mcp__client_exchange_end(e, 0, mcp_error_text(rc));
         return;
     }
     e->stage = MCP__SENT;
@@ -143,7 +143,7 @@ void mcp__exchange_start(mcp__exchange *e)
 
 /* ---- an answer ---------------------------------------------------------------------------------------- */
 
-static void take_session(mcp__exchange *e, const mcp__answer *answer)
+static void take_session(mcp__client_exchange *e, const mcp__answer *answer)
 {
     mcp_http_client *http = e->http;
 
@@ -156,7 +156,7 @@ static void take_session(mcp__exchange *e, const mcp__answer *answer)
 }
 
 /* A 2xx to a POST of HTTP+SSE brings nothing: the answer comes on the stream. */
-static mcp__asked asked_now(const mcp__exchange *e)
+static mcp__asked asked_now(const mcp__client_exchange *e)
 {
     if (is_get(e))
         return MCP__ASKED_STREAM;
@@ -167,7 +167,7 @@ static mcp__asked asked_now(const mcp__exchange *e)
 
 static bool on_head(void *arg, const mcp__answer *answer)
 {
-    mcp__exchange *e = arg;
+    mcp__client_exchange *e = arg;
 
     e->verdict = mcp__answer_verdict(answer, asked_now(e));
     take_session(e, answer);
@@ -183,7 +183,7 @@ static bool on_head(void *arg, const mcp__answer *answer)
 }
 
 /* False: it is full. */
-static bool append(mcp__exchange *e, mcp_str bytes, size_t most)
+static bool append(mcp__client_exchange *e, mcp_str bytes, size_t most)
 {
     size_t n = MCP__MIN(bytes.len, most - e->body.len);
 
@@ -193,45 +193,44 @@ static bool append(mcp__exchange *e, mcp_str bytes, size_t most)
 
 static bool on_bytes(void *arg, mcp_str bytes)
 {
-    mcp__exchange *e = arg;
+    mcp__client_exchange *e = arg;
 
     switch (e->verdict) {
-    case MCP__VERDICT_EVENTS: return mcp__exchange_events(e, bytes);
+    case MCP__VERDICT_EVENTS: return mcp__client_exchange_events(e, bytes);
     case MCP__VERDICT_MESSAGE:
-        e->is_cut = !append(e, bytes, mcp_channel_max_message(e->http->drive.channel));
+        e->is_cut = !append(e, bytes, mcp_channel_max_message(e->http->pump.channel));
         return !e->is_cut;
     default: return append(e, bytes, MOST_BODY);
     }
 }
 
-static void receive_body(mcp__exchange *e, int rc, const char *text)
+static void receive_body(mcp__client_exchange *e, int rc, const char *text)
 {
     mcp_http_client *http = e->http;
     mcp_str body = mcp__buf_view(&e->body);
     int64_t now = mcp__http_now(http);
 
     if (e->body.failed == MCP_ENOMEM) {
-        mcp__exchange_end(e, 0, mcp_error_text(MCP_ENOMEM));
+        mcp__client_exchange_end(e, 0, mcp_error_text(MCP_ENOMEM));
         return;
     }
     if (rc < 0 && !e->is_cut) {
-        mcp__exchange_end(e, 0, text);
+        mcp__client_exchange_end(e, 0, text);
         return;
     }
     body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
     if (e->is_cut)
-        (void)mcp_channel_receive_oversized(http->drive.channel, e->number, body, (mcp_str){0},
-                                            now);
+        (void)mcp_channel_receive_oversized(http->pump.channel, e->number, body, (mcp_str){0}, now);
     else
-        (void)mcp_channel_receive(http->drive.channel, e->number, body, now);
+        (void)mcp_channel_receive(http->pump.channel, e->number, body, now);
     /* The engine knows whether that was the answer. */
-    mcp__exchange_end(e, 200,
-                      e->is_cut ? "the answer is longer than our limit"
-                                : "the body of the answer does not answer what was asked");
+    mcp__client_exchange_end(e, 200,
+                             e->is_cut ? "the answer is longer than our limit"
+                                       : "the body of the answer does not answer what was asked");
 }
 
 /* Asks the program. True: it is taken care of. */
-static bool challenged(mcp__exchange *e, const mcp__answer *answer)
+static bool challenged(mcp__client_exchange *e, const mcp__answer *answer)
 {
     const mcp_http_client_options *o = &e->http->options;
     mcp_http_challenge challenge = {.size = sizeof(challenge),
@@ -253,7 +252,7 @@ static bool challenged(mcp__exchange *e, const mcp__answer *answer)
     return true;
 }
 
-static void refused(mcp__exchange *e, const mcp__answer *answer)
+static void refused(mcp__client_exchange *e, const mcp__answer *answer)
 {
     char text[160];
 
@@ -262,34 +261,34 @@ static void refused(mcp__exchange *e, const mcp__answer *answer)
     if (e->verdict == MCP__VERDICT_CHALLENGED && challenged(e, answer))
         return;
     if (is_get(e))
-        mcp__exchange_stream_refused(e, text);
+        mcp__client_exchange_stream_refused(e, text);
     else
-        mcp__exchange_end(e, answer->status, text);
+        mcp__client_exchange_end(e, answer->status, text);
 }
 
-static void taken(mcp__exchange *e)
+static void taken(mcp__client_exchange *e)
 {
     mcp_http_client *http = e->http;
     bool opens = e->initialized && http->mode == MCP__STREAMABLE && !http->closing;
 
-    mcp__exchange_drop(e);
+    mcp__client_exchange_drop(e);
     if (opens)
         mcp__stream_open(http);
 }
 
-static void judge(mcp__exchange *e, int rc, const char *text)
+static void judge(mcp__client_exchange *e, int rc, const char *text)
 {
     const mcp__answer *answer = &e->transfer->answer;
 
     if (!e->transfer->told_head) {
         if (is_get(e))
-            mcp__exchange_stream_ended(e, rc, text);
+            mcp__client_exchange_stream_ended(e, rc, text);
         else
-            mcp__exchange_end(e, 0, text);
+            mcp__client_exchange_end(e, 0, text);
         return;
     }
     switch (e->verdict) {
-    case MCP__VERDICT_EVENTS: mcp__exchange_stream_ended(e, rc, text); break;
+    case MCP__VERDICT_EVENTS: mcp__client_exchange_stream_ended(e, rc, text); break;
     case MCP__VERDICT_MESSAGE: receive_body(e, rc, text); break;
     case MCP__VERDICT_TAKEN: taken(e); break;
     default: refused(e, answer); break;
@@ -298,7 +297,7 @@ static void judge(mcp__exchange *e, int rc, const char *text)
 
 static void on_done(void *arg, int rc, const char *text)
 {
-    mcp__exchange *e = arg;
+    mcp__client_exchange *e = arg;
     mcp_http_client *http = e->http;
 
     if (e->stage == MCP__SENT) {
@@ -308,13 +307,13 @@ static void on_done(void *arg, int rc, const char *text)
     }
     judge(e, rc, text);
     e->transfer = NULL;
-    mcp__drive_turn(&http->drive);
+    mcp__pump_turn(&http->pump);
     mcp__http_note(http);
 }
 
 static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
 
-void mcp__exchange_enough(mcp__exchange *e)
+void mcp__client_exchange_enough(mcp__client_exchange *e)
 {
     mcp__transfer *t = e->transfer;
 
@@ -322,23 +321,23 @@ void mcp__exchange_enough(mcp__exchange *e)
     on_done(e, MCP_OK, NULL);
 }
 
-void mcp__exchange_authorized(mcp__exchange *e, int rc)
+void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc)
 {
     if (e->stage != MCP__PARKED)
         return;
     e->stage = MCP__WAITING;
     e->due = 0;
     if (rc < 0 && is_get(e))
-        mcp__exchange_stream_refused(e, mcp_error_text(rc));
+        mcp__client_exchange_stream_refused(e, mcp_error_text(rc));
     else if (rc < 0)
-        mcp__exchange_end(e, e->status, mcp_error_text(rc));
+        mcp__client_exchange_end(e, e->status, mcp_error_text(rc));
 }
 
 /* ---- life --------------------------------------------------------------------------------------------- */
 
-mcp__exchange *mcp__exchange_new(mcp_http_client *http, mcp__asked asked)
+mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked)
 {
-    mcp__exchange *e = mcp__zalloc(http->allocator, sizeof(*e));
+    mcp__client_exchange *e = mcp__zalloc(http->allocator, sizeof(*e));
 
     if (!e)
         return NULL;
@@ -347,13 +346,13 @@ mcp__exchange *mcp__exchange_new(mcp_http_client *http, mcp__asked asked)
     mcp__buf_init(&e->message, http->allocator, 0);
     mcp__buf_init(&e->body, http->allocator, 0);
     mcp__headers_init(&e->headers, http->allocator);
-    mcp__sse_init(&e->sse, http->allocator, mcp_channel_max_message(http->drive.channel));
+    mcp__sse_init(&e->sse, http->allocator, mcp_channel_max_message(http->pump.channel));
     mcp__list_append(&http->exchanges, &e->link);
     mcp__http_note(http);
     return e;
 }
 
-void mcp__exchange_free(mcp__exchange *e)
+void mcp__client_exchange_free(mcp__client_exchange *e)
 {
     const mcp_allocator *a = e->http->allocator;
 
@@ -365,7 +364,7 @@ void mcp__exchange_free(mcp__exchange *e)
     mcp__release(a, e);
 }
 
-void mcp__exchange_drop(mcp__exchange *e)
+void mcp__client_exchange_drop(mcp__client_exchange *e)
 {
     mcp_http_client *http = e->http;
 
@@ -383,10 +382,10 @@ void mcp__exchange_drop(mcp__exchange *e)
     mcp__http_note(http);
 }
 
-void mcp__exchange_end(mcp__exchange *e, int status, const char *text)
+void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text)
 {
     mcp_http_client *http = e->http;
-    bool told = e->stage != MCP__GONE && http->drive.channel;
+    bool told = e->stage != MCP__GONE && http->pump.channel;
     mcp_exchange_end end = {
         .size = sizeof(end),
         .status = status,
@@ -398,8 +397,8 @@ void mcp__exchange_end(mcp__exchange *e, int status, const char *text)
 
     if (status / 100 != 2)
         end.body = mcp__buf_view(&e->body);
-    mcp__exchange_drop(e);
+    mcp__client_exchange_drop(e);
     if (told && e->number)
-        mcp_client_exchange_ended(http->drive.client, e->number, &end, mcp__http_now(http));
-    mcp__drive_turn(&http->drive);
+        mcp_client_exchange_ended(http->pump.client, e->number, &end, mcp__http_now(http));
+    mcp__pump_turn(&http->pump);
 }

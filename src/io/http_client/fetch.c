@@ -66,7 +66,7 @@ static void on_done(void *arg, int rc, const char *text)
 
 static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
 
-static int start(mcp_fetch *f, mcp__web *web, const mcp_fetch_options *o)
+static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
 {
     mcp__headers headers;
     mcp__target target = {.proxy = o->proxy ? o->proxy : "",
@@ -87,7 +87,7 @@ static int start(mcp_fetch *f, mcp__web *web, const mcp_fetch_options *o)
     int rc = mcp__headers_add(&headers, MCP_STR("Accept"),
                               o->accept ? mcp_str_from(o->accept) : MCP_STR("*/*"));
     if (rc == MCP_OK)
-        rc = mcp__transfer_start(web, &request, &f->transfer);
+        rc = mcp__transfer_start(multi, &request, &f->transfer);
     mcp__headers_free(&headers);
     return rc;
 }
@@ -107,13 +107,13 @@ int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch *
 {
     mcp__no_error(error);
     mcp_fetch_options o;
-    mcp__web *web = NULL;
+    mcp__multi *multi = NULL;
 
     int rc = MCP__TAKE(&o, options, mcp_fetch_options, error);
     if (rc == MCP_OK)
         rc = check(loop, &o, error);
     if (rc == MCP_OK)
-        rc = mcp__web_get(loop, &web, error);
+        rc = mcp__multi_get(loop, &multi, error);
     if (rc < 0)
         return rc;
     mcp_fetch *f = mcp__zalloc(&loop->allocator, sizeof(*f));
@@ -125,7 +125,7 @@ int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch *
     f->max_bytes = o.max_bytes ? o.max_bytes : MAX_BYTES;
     mcp__buf_init(&f->body, f->allocator, f->max_bytes);
     mcp__ignore_sigpipe();
-    rc = start(f, web, &o);
+    rc = start(f, multi, &o);
     if (rc < 0) {
         fetch_free(f);
         return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));

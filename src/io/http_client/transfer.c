@@ -226,7 +226,7 @@ static int code_of(CURLcode code)
 static const char *text_of(const mcp__transfer *t, CURLcode code)
 {
     switch (t->failed) {
-    case MCP_OK: return t->error[0] ? t->error : t->web->f.curl_easy_strerror(code);
+    case MCP_OK: return t->error[0] ? t->error : t->multi->f.curl_easy_strerror(code);
     case MCP_EACCESS: return "the address belongs to this machine or to a private network";
     case MCP_ECLOSED:
         return "the server ended the connection without an answer; the request was not sent again, "
@@ -270,21 +270,21 @@ static bool may_go(const mcp__transfer *t, const char *to, char *why, size_t roo
 
 static int go_to(mcp__transfer *t, const char *to)
 {
-    const mcp__curl *f = &t->web->f;
-    char *url = mcp__strdup(&t->web->loop->allocator, mcp_str_from(to));
+    const mcp__curl *f = &t->multi->f;
+    char *url = mcp__strdup(&t->multi->loop->allocator, mcp_str_from(to));
 
     if (!url)
         return MCP_ENOMEM;
-    mcp__release(&t->web->loop->allocator, t->url);
+    mcp__release(&t->multi->loop->allocator, t->url);
     t->url = url;
     t->redirects++;
     t->begun = false;
-    f->curl_multi_remove_handle(t->web->multi, t->easy);
+    f->curl_multi_remove_handle(t->multi->handle, t->easy);
     t->added = false;
     f->curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
     mcp__list_remove(&t->link);
-    mcp__list_append(&t->web->waiting, &t->link);
-    mcp__web_note(t->web);
+    mcp__list_append(&t->multi->waiting, &t->link);
+    mcp__multi_note(t->multi);
     return MCP_OK;
 }
 
@@ -293,7 +293,7 @@ static void redirect(mcp__transfer *t)
     char why[256], *to = NULL;
     int rc = MCP_EACCESS;
 
-    t->web->f.curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);
+    t->multi->f.curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &to);
     if (!to) {
         rc = MCP_EPROTOCOL;
         snprintf(why, sizeof(why), "the server redirects to nowhere (HTTP status %d)",
@@ -333,8 +333,8 @@ void mcp__transfer_fail(mcp__transfer *t, int rc)
 
 void mcp__transfer_free(mcp__transfer *t)
 {
-    const mcp__curl *f = &t->web->f;
-    const mcp_allocator *a = &t->web->loop->allocator;
+    const mcp__curl *f = &t->multi->f;
+    const mcp_allocator *a = &t->multi->loop->allocator;
 
     mcp__list_remove(&t->link);
     if (t->easy)
@@ -351,36 +351,36 @@ void mcp__transfer_abandon(mcp__transfer *t)
         return;
     t->events = NULL;
     mcp__list_remove(&t->link);
-    mcp__list_append(&t->web->dead, &t->link);
-    mcp__web_note(t->web);
+    mcp__list_append(&t->multi->dead, &t->link);
+    mcp__multi_note(t->multi);
 }
 
 static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
 {
     /* Not from libcurl: a wait for "100 Continue" would cost a second with many servers. */
-    struct curl_slist *list = t->web->f.curl_slist_append(NULL, "Expect:");
+    struct curl_slist *list = t->multi->f.curl_slist_append(NULL, "Expect:");
     size_t at = 0;
 
     t->headers = list;
     for (const char *line; list && (line = mcp__headers_next(headers, &at)) != NULL;)
-        list = t->web->f.curl_slist_append(t->headers, line);
+        list = t->multi->f.curl_slist_append(t->headers, line);
     return list ? MCP_OK : MCP_ENOMEM;
 }
 
 /* libcurl's functions with a variable argument list take long and pointers only. */
 static bool set_long(mcp__transfer *t, CURLoption option, long value)
 {
-    return t->web->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
+    return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
 }
 
 static bool set_text(mcp__transfer *t, CURLoption option, const char *value)
 {
-    return t->web->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
+    return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
 }
 
 static bool set_callbacks(mcp__transfer *t)
 {
-    const mcp__curl *f = &t->web->f;
+    const mcp__curl *f = &t->multi->f;
 
     return f->curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t) == CURLE_OK &&
            f->curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error) == CURLE_OK &&
@@ -395,7 +395,7 @@ static bool set_callbacks(mcp__transfer *t)
 /* (libcurl 7.80 and newer.) */
 static void set_once(mcp__transfer *t)
 {
-    const mcp__curl *f = &t->web->f;
+    const mcp__curl *f = &t->multi->f;
 
     (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_request);
     (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
@@ -423,8 +423,8 @@ static bool set_method(mcp__transfer *t, mcp_str body)
     switch (t->method) {
     case MCP__POST:
         return set_long(t, CURLOPT_POST, 1) && set_text(t, CURLOPT_POSTFIELDS, body.ptr) &&
-               t->web->f.curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                                          (curl_off_t)body.len) == CURLE_OK;
+               t->multi->f.curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                                            (curl_off_t)body.len) == CURLE_OK;
     case MCP__DELETE: return set_text(t, CURLOPT_CUSTOMREQUEST, "DELETE");
     default: return true;
     }
@@ -450,7 +450,7 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
         set_once(t);
     bool good = set_callbacks(t) && set_way(t) && set_method(t, r->body) &&
                 set_text(t, CURLOPT_URL, t->url) &&
-                t->web->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
+                t->multi->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
                 set_text(t, CURLOPT_PROTOCOLS_STR, "http,https") &&
                 set_text(t, CURLOPT_USERAGENT, "libmcp/" MCP_VERSION_STRING) &&
                 set_long(t, CURLOPT_NOSIGNAL, 1) && set_long(t, CURLOPT_TCP_KEEPALIVE, 1) &&
@@ -461,29 +461,29 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
     return good ? MCP_OK : MCP_ENOMEM;
 }
 
-int mcp__transfer_start(mcp__web *web, const mcp__transfer_request *r, mcp__transfer **ret)
+int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *r, mcp__transfer **ret)
 {
-    const mcp_allocator *a = &web->loop->allocator;
+    const mcp_allocator *a = &multi->loop->allocator;
     mcp__transfer *t = mcp__zalloc(a, sizeof(*t));
 
     if (!t)
         return MCP_ENOMEM;
     mcp__list_init(&t->link);
     mcp__answer_init(&t->answer, a);
-    t->web = web;
+    t->multi = multi;
     t->events = r->events;
     t->arg = r->arg;
     t->target = *r->target;
     t->method = r->method;
     t->url = mcp__strdup(a, mcp_str_from(r->url));
-    t->easy = web->f.curl_easy_init();
+    t->easy = multi->f.curl_easy_init();
     int rc = t->url && t->easy ? set_up(t, r) : MCP_ENOMEM;
     if (rc < 0) {
         mcp__transfer_free(t);
         return rc;
     }
-    mcp__list_append(&web->waiting, &t->link);
-    mcp__web_note(web);
+    mcp__list_append(&multi->waiting, &t->link);
+    mcp__multi_note(multi);
     *ret = t;
     return MCP_OK;
 }

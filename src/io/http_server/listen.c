@@ -241,7 +241,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     if (rc < 0)
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
-    mcp_http_lend_log(l->http, warn, l);
+    mcp_http_set_log(l->http, warn, l);
     mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, l->net);
     return MCP_OK;
 }

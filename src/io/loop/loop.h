@@ -81,8 +81,8 @@ struct mcp_loop {
     struct mcp__net
         *net; /* http_server/net.h; a program that never listens does not even link it */
     void (*net_free)(struct mcp__net *net);
-    struct mcp__web *web; /* http_client/client.h; the same */
-    void (*web_stop)(struct mcp__web *web);
+    struct mcp__multi *multi; /* http_client/client.h; the same */
+    void (*multi_stop)(struct mcp__multi *multi);
 };
 
 /* Whether mcp_loop_stop() was called since the last time that this was asked. */

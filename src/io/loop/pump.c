@@ -1,4 +1,4 @@
-/* drive.c: the clockwork between a loop and the channel of a client.
+/* pump.c: what moves messages between a loop and the channel of a client.
  *
  * What may surprise: nothing is done at once. What asks for a turn is noted, and done by one handle before
  * the loop waits, so that it happens once however many asked. That is an idle handle and no prepare one:
@@ -7,39 +7,39 @@
 #define _GNU_SOURCE
 #include <signal.h>
 
-#include "io/loop/drive.h"
+#include "io/loop/pump.h"
 
 static void handle_closed(uv_handle_t *handle)
 {
-    mcp__drive *d = handle->data;
+    mcp__pump *d = handle->data;
 
     d->handles--;
 }
 
-void mcp__drive_init(mcp__drive *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
-                     void *arg)
+void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
+                    void *arg)
 {
-    *d = (mcp__drive){.loop = loop, .client = client, .settle = settle, .arg = arg};
+    *d = (mcp__pump){.loop = loop, .client = client, .settle = settle, .arg = arg};
     uv_idle_init(&loop->uv, &d->idle);
     uv_timer_init(&loop->uv, &d->deadline);
     d->idle.data = d->deadline.data = d;
     d->handles = 2;
 }
 
-static bool is_open(const mcp__drive *d)
+static bool is_open(const mcp__pump *d)
 {
     return d->handles == 2 && !uv_is_closing((const uv_handle_t *)&d->idle);
 }
 
 static void on_deadline(uv_timer_t *timer)
 {
-    mcp__drive *d = timer->data;
+    mcp__pump *d = timer->data;
 
     d->woken = true;
-    mcp__drive_turn(d);
+    mcp__pump_turn(d);
 }
 
-static void arm(mcp__drive *d)
+static void arm(mcp__pump *d)
 {
     int64_t due = mcp_channel_deadline(d->channel);
     int64_t now = mcp__loop_now(d->loop);
@@ -50,7 +50,7 @@ static void arm(mcp__drive *d)
         uv_timer_start(&d->deadline, on_deadline, due > now ? (uint64_t)(due - now) : 0, 0);
 }
 
-void mcp__drive_turn(mcp__drive *d)
+void mcp__pump_turn(mcp__pump *d)
 {
     if (!d->channel)
         return;
@@ -64,36 +64,36 @@ void mcp__drive_turn(mcp__drive *d)
 
 static void before_waiting(uv_idle_t *idle)
 {
-    mcp__drive *d = idle->data;
+    mcp__pump *d = idle->data;
 
     uv_idle_stop(idle);
-    mcp__drive_turn(d);
+    mcp__pump_turn(d);
     d->settle(d->arg);
 }
 
-void mcp__drive_note(mcp__drive *d)
+void mcp__pump_note(mcp__pump *d)
 {
     if (is_open(d))
         uv_idle_start(&d->idle, before_waiting);
 }
 
-void mcp__drive_wake(mcp__drive *d)
+void mcp__pump_wake(mcp__pump *d)
 {
     d->woken = true;
-    mcp__drive_note(d);
+    mcp__pump_note(d);
 }
 
-int mcp__drive_connect(mcp__drive *d, const mcp_channel_options *options,
-                       const mcp_transport_options *transport, mcp_error *error)
+int mcp__pump_connect(mcp__pump *d, const mcp_channel_options *options,
+                      const mcp_transport_options *transport, mcp_error *error)
 {
     int rc = mcp_client_connect_transport(d->client, options, transport, &d->channel, error);
 
     if (rc == MCP_OK)
-        mcp__drive_wake(d);
+        mcp__pump_wake(d);
     return rc;
 }
 
-void mcp__drive_end(mcp__drive *d, const char *why)
+void mcp__pump_end(mcp__pump *d, const char *why)
 {
     if (!d->channel)
         return;
@@ -108,7 +108,7 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, handle_closed);
 }
 
-void mcp__drive_close(mcp__drive *d)
+void mcp__pump_close(mcp__pump *d)
 {
     if (!d->handles)
         return;
@@ -116,7 +116,7 @@ void mcp__drive_close(mcp__drive *d)
     close_handle((uv_handle_t *)&d->deadline);
 }
 
-int mcp__drive_step(mcp__drive *d, uint64_t ms)
+int mcp__pump_step(mcp__pump *d, uint64_t ms)
 {
     return mcp_loop_step(d->loop, ms);
 }
