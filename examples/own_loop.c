@@ -1,12 +1,12 @@
-/* own_loop.c: a server in an event loop of one's own: poll(2) on stdin and stdout, timers, and the engine alone (libmcp,
- * without libmcp-io).
+/* own_loop.c: a server in its own event loop: poll(2) on stdin and stdout, timers, and only the engine (libmcp without
+ * libmcp-io).
  *
  *     cc own_loop.c $(pkg-config --cflags --libs mcp) -o own_loop
  *     mcpctl call remind '{"ms":500}' -- ./own_loop
  *
- * A loop that has other things to do as well does the same in three places: bytes go in at receive(), time at
- * mcp_channel_tick(), and how long it may sleep is asked for in time_to_wait(). A host (mcp/provider.h) is needed only by
- * handlers and providers that want timers, descriptors or threads; this one has timers.
+ * A loop with other tasks does the same in three places: receive() passes bytes in, mcp_channel_tick() the time, and
+ * time_to_wait() returns how long the loop may sleep. Only handlers and providers that use timers, descriptors or threads
+ * need a host (mcp/provider.h); this one has timers.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
@@ -55,7 +55,7 @@ static void timer_stop(mcp_host_timer *timer, void *user)
     free(timer);
 }
 
-/* The next one that is due; from the start each time, because what it calls may start and stop others. */
+/* The next one that is due; searched from the start each time, because callbacks may start and stop others. */
 static mcp_host_timer *due(int64_t t)
 {
     for (mcp_host_timer *i = timers; i; i = i->next) {
@@ -95,8 +95,8 @@ static int remind(mcp_request *req, const mcp_json *arguments, void *user)
 
 /* ---- the stream -------------------------------------------------------------------------------------- */
 
-/* One message to the peer. It waits until all of it is written; a loop with several peers keeps what does not fit,
- * says mcp_channel_set_writable(), and goes on when the descriptor is writable. */
+/* Sends one message to the peer, and waits until all of it is written. A loop with several peers keeps the rest,
+ * calls mcp_channel_set_writable(), and continues when the descriptor is writable. */
 static void send_line(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     (void)channel, (void)exchange, (void)user;
@@ -105,7 +105,7 @@ static void send_line(mcp_channel *channel, mcp_exchange exchange, mcp_str messa
     fflush(stdout);
 }
 
-/* Hands over the whole lines of what has come, and keeps the rest. */
+/* Passes on complete lines of the input, and keeps the rest. */
 static size_t receive(mcp_channel *channel, char *input, size_t len)
 {
     char *line = input, *end;
