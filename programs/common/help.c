@@ -46,7 +46,9 @@ void help_options(FILE *to, const option *table, size_t count, const char *comma
 
 /* ---- the manual page ------------------------------------------------------------------------- */
 
-void man_text(FILE *to, const char *text)
+/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no
+ * request. A newline begins a paragraph. */
+static void put_man(FILE *to, const char *text)
 {
     if (*text == '.')
         fputs("\\&", to);
@@ -64,7 +66,7 @@ void man_text(FILE *to, const char *text)
 
 void man_line(FILE *to, const char *text)
 {
-    man_text(to, text);
+    put_man(to, text);
     fputc('\n', to);
 }
 
@@ -87,13 +89,13 @@ void man_options(FILE *to, const option *table, size_t count)
     for (size_t i = 0; i < count; i++) {
         const option *o = &table[i];
         fputs(".TP\n.B \\-\\-", to);
-        man_text(to, o->name);
+        put_man(to, o->name);
         if (o->letter)
             fprintf(to, "\\fR, \\fB\\-%c", o->letter);
         if (o->argument)
             fprintf(to, " \\fI%s\\fR", o->argument);
         fputc('\n', to);
-        man_text(to, o->help);
+        put_man(to, o->help);
         if (o->only)
             man_commands(to, o->only);
         fputc('\n', to);

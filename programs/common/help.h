@@ -13,9 +13,6 @@ void help_entry(FILE *to, const char *left, const char *text, int column);
 /* The options of the command; with NULL those that all commands have. */
 void help_options(FILE *to, const option *table, size_t count, const char *command);
 
-/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no
- * request. A newline begins a paragraph. */
-void man_text(FILE *to, const char *text);
 void man_line(FILE *to, const char *text);
 /* All options, each with the commands that have it. */
 void man_options(FILE *to, const option *table, size_t count);

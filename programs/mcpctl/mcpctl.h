@@ -198,8 +198,6 @@ void put_block(const ctl *c, mcp_str s);
 void put_about(const ctl *c, mcp_str text);
 /* The width of the terminal that is stdout; 0: it is none, or not known. */
 size_t out_columns(const ctl *c);
-/* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
-void put_json_text(const ctl *c, mcp_str json);
 /* A value, and a newline. EXIT_OK or EXIT_LOCAL. */
 int put_json_line(const ctl *c, const mcp_json *value);
 /* What the writer has, and a newline; frees it. `what` is for the report of a failure. */

@@ -72,7 +72,8 @@ bool flush_stdout(ctl *c)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-void put_json_text(const ctl *c, mcp_str json)
+/* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
+static void write_json(const ctl *c, mcp_str json)
 {
     if (c->out_is_terminal)
         text_put_json(stdout, json);
@@ -98,7 +99,7 @@ int put_written(const ctl *c, const char *what, mcp_json_writer *w)
     mcp_str text;
     int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     if (rc == MCP_OK) {
-        put_json_text(c, text);
+        write_json(c, text);
         putchar('\n');
     } else {
         say("%s: %s", what, mcp_error_text(rc));
@@ -131,7 +132,7 @@ int json_list_add(const ctl *c, json_list *l, const mcp_json *value)
         return EXIT_LOCAL;
     }
     fputs(l->count++ ? ",\n" : "\n", stdout);
-    put_json_text(c, text);
+    write_json(c, text);
     return EXIT_OK;
 }
 

@@ -116,11 +116,6 @@ static const known_host hosts[] = {
      .file = "zed/settings.json"},
 };
 
-const known_host *host_at(size_t i)
-{
-    return i < sizeof(hosts) / sizeof(*hosts) ? &hosts[i] : NULL;
-}
-
 const known_host *host_find(const char *name)
 {
     for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)

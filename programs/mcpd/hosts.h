@@ -36,7 +36,6 @@ typedef struct known_host {
 
 /* NULL: there is none of that name. */
 const known_host *host_find(const char *name);
-const known_host *host_at(size_t i);
 
 /* Where the file is for this user, or usually for a text ("~/.cursor/mcp.json"). NULL: nowhere, or
  * no memory. free() it. */

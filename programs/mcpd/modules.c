@@ -289,7 +289,9 @@ static int check_schema(const mcp_module *module, const mcp_json *options, mcp_e
     return rc;
 }
 
-int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *error)
+/* Whether the options are ones that the module takes; NULL: none. MCP_OK; MCP_EINVAL with the place
+ * and the reason. */
+static int check_options(const mcp_module *module, const mcp_json *options, mcp_error *error)
 {
     if (!options)
         return MCP_OK;
@@ -321,7 +323,7 @@ bool modules_can_try(const mcp_module *module)
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
                 const char *name, mcp_error *error)
 {
-    int rc = modules_check(module, options, error);
+    int rc = check_options(module, options, error);
     if (rc != MCP_OK || !modules_can_try(module))
         return rc;
     rc = module->check(source, options, name, error);
@@ -333,7 +335,7 @@ int modules_try(const mcp_module *module, const char *source, const mcp_json *op
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error)
 {
-    int rc = modules_check(module, options, error);
+    int rc = check_options(module, options, error);
     if (rc != MCP_OK)
         return rc;
     rc = module->mount(server, source, options, name, error);

@@ -55,10 +55,6 @@ bool modules_folder(bool installed, char *to, size_t room);
  * there. MCP_OK, MCP_ENOMEM. */
 int modules_list(modules *m, FILE *to);
 
-/* Whether the options are ones that the module takes; NULL: none. MCP_OK; MCP_EINVAL with the place
- * and the reason. */
-int modules_check(const mcp_module *module, const mcp_json *options, mcp_error *error);
-
 /* Checks the options, then mounts; `source` is without "NAME:". */
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error);
@@ -81,9 +77,6 @@ typedef struct modules_word {
 } modules_word;
 int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error);
 void modules_clear_word(modules_word *word);
-
-/* All of it: what `mcpd NAME:REST` does. */
-int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_error *error);
 
 /* The word with its paths made absolute, those of `base` (see modules_place()). NULL: it cannot be
  * made. free() it. */

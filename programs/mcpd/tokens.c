@@ -126,7 +126,10 @@ static void warn_if_readable(const reader *s)
     log_line("warning", text, NULL);
 }
 
-int tokens_read(const char *path, tokens **ret, mcp_error *error)
+/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. A token alone
+ * has the principal "token:" and the first twelve digits of its SHA-256. MCP_EINVAL: error says
+ * what is wrong with it; MCP_ENOMEM. */
+static int read_tokens(const char *path, tokens **ret, mcp_error *error)
 {
     reader s = {.into = calloc(1, sizeof(*s.into)), .path = path, .error = error};
     if (!s.into)
@@ -179,7 +182,7 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
     tokens *t = NULL;
     int rc = MCP_OK;
     if (path)
-        rc = tokens_read(path, &t, error);
+        rc = read_tokens(path, &t, error);
     else if (own)
         rc = (t = calloc(1, sizeof(*t))) ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && own)

@@ -11,12 +11,8 @@
 
 typedef struct tokens tokens;
 
-/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. A token alone
- * has the principal "token:" and the first twelve digits of its SHA-256. MCP_EINVAL: error says
- * what is wrong with it; MCP_ENOMEM. */
-int tokens_read(const char *path, tokens **ret, mcp_error *error);
-/* Those of a file (NULL: none) and of a configuration's "tokens"; *ret is NULL where there are none
- * at all. */
+/* Those of a file (NULL: none), as read_tokens() reads it, and of a configuration's "tokens"; *ret
+ * is NULL where there are none at all. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
 /* Calls gone() with the principal of each token of `before` that is not in `now`, or is somebody
  * else's there. */

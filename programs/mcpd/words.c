@@ -193,17 +193,6 @@ void modules_clear_word(modules_word *word)
     *word = (modules_word){0};
 }
 
-int modules_mount_word(modules *m, mcp_server *server, const char *word, mcp_error *error)
-{
-    modules_word w;
-    int rc = modules_read_word(m, word, &w, error);
-    if (rc != MCP_OK)
-        return rc;
-    rc = modules_mount(w.module, server, w.source, mcp_json_root(w.options), w.name, error);
-    modules_clear_word(&w);
-    return rc;
-}
-
 char *modules_absolute(modules *m, const char *word, const char *base)
 {
     modules_word w;

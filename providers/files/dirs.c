@@ -53,7 +53,7 @@ bool files_path_below(const char *path, size_t len, const char *above, size_t ab
 
 /* ---- table by path --------------------------------------------------------------------------- */
 
-size_t files_hash(const char *path, size_t len)
+static size_t hash_path(const char *path, size_t len)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < len; i++)
@@ -65,7 +65,7 @@ files_node *files_table_find(const files_table *t, const char *path, size_t len)
 {
     if (!t->n_buckets)
         return NULL;
-    size_t hash = files_hash(path, len);
+    size_t hash = hash_path(path, len);
     for (files_node *n = t->buckets[hash & (t->n_buckets - 1)]; n; n = n->next)
         if (n->hash == hash && n->len == len && memcmp(n->path, path, len) == 0)
             return n;
@@ -96,7 +96,7 @@ int files_table_add(files_table *t, files_node *node, const mcp_allocator *alloc
 {
     if (t->count >= t->n_buckets && table_grow(t, alloc) != MCP_OK && !t->n_buckets)
         return MCP_ENOMEM; /* with some buckets it goes on, slower */
-    node->hash = files_hash(node->path, node->len);
+    node->hash = hash_path(node->path, node->len);
     files_node **at = &t->buckets[node->hash & (t->n_buckets - 1)];
     node->next = *at;
     *at = node;

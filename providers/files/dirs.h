@@ -39,7 +39,6 @@ typedef struct files_table {
     size_t n_buckets, count;
 } files_table;
 
-size_t files_hash(const char *path, size_t len);
 files_node *files_table_find(const files_table *t, const char *path, size_t len);
 int files_table_add(files_table *t, files_node *node, const mcp_allocator *alloc);
 void files_table_remove(files_table *t, files_node *node);

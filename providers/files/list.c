@@ -37,7 +37,8 @@ typedef struct page {
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-int files_cursor_write(const files_cursor *c, common_buffer *out)
+/* A position as bytes. MCP_ENOMEM. */
+static int write_cursor(const files_cursor *c, common_buffer *out)
 {
     unsigned char head[CURSOR_HEAD] = {CURSOR_VERSION, (unsigned char)c->place};
     for (int i = 0; i < 4; i++)
@@ -46,7 +47,8 @@ int files_cursor_write(const files_cursor *c, common_buffer *out)
     return rc == MCP_OK ? common_buffer_append(out, c->path, c->len) : rc;
 }
 
-int files_cursor_read(mcp_str bytes, files_cursor *ret)
+/* The way back. MCP_EINVAL: it is not one of ours. */
+static int read_cursor(mcp_str bytes, files_cursor *ret)
 {
     *ret = (files_cursor){0};
     if (!bytes.len)
@@ -232,7 +234,7 @@ static int page_end(page *p)
     common_buffer_init(&cursor, &p->f->alloc);
     p->f->slow = p->took > SLOW_NS;
     if (p->rc == MCP_OK && p->result.more)
-        p->rc = files_cursor_write(&p->cursor, &cursor);
+        p->rc = write_cursor(&p->cursor, &cursor);
     if (p->rc == MCP_OK && p->result.more)
         p->rc = mcp_reply_next(p->req, (mcp_str){cursor.ptr, cursor.len});
     common_buffer_free(&cursor);
@@ -313,7 +315,7 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     if (!p)
         return MCP_ENOMEM;
     *p = (page){.f = f, .req = req, .options = {.max = max, .alloc = &f->alloc}};
-    int rc = files_cursor_read(cursor, &p->cursor);
+    int rc = read_cursor(cursor, &p->cursor);
     if (rc != MCP_OK)
         return rc;
     common_buffer_init(&p->records, &f->alloc);

@@ -50,10 +50,6 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 /* Whether reading this folder takes so long that it should not hold up the loop. */
 bool files_is_large_folder(const struct stat *st);
 
-/* A position as bytes, for cursors, and back. MCP_ENOMEM; MCP_EINVAL: not one of ours. */
-int files_cursor_write(const files_cursor *cursor, common_buffer *out);
-int files_cursor_read(mcp_str bytes, files_cursor *ret);
-
 /* ---- reads ----------------------------------------------------------------------------------- */
 
 /* Which part of a file or folder is wanted. */
@@ -69,16 +65,6 @@ typedef struct files_part {
     files_part_kind kind;
     uint64_t from, count; /* 0: not given */
 } files_part;
-
-/* Looks a named number of a part up; false when it is not given. */
-typedef bool files_number_fn(const char *name, mcp_str *text, void *user);
-
-/* Makes a part of the named numbers. MCP_OK, or MCP_EINVAL and what is wrong in `why`. */
-int files_part_make(const files *f, files_number_fn *get, void *user, files_part *ret,
-                    char why[256]);
-
-/* Reads the resource and replies. Returns what a handler returns. */
-int files_read(mcp_request *req, files *f, mcp_str uri, files_part part);
 
 /* mcp_provider's and mcp_resource_template's. */
 int files_read_resource(mcp_request *req, mcp_str uri, void *user);

@@ -70,8 +70,11 @@ bool files_is_part_name(mcp_str name)
     return false;
 }
 
-int files_part_make(const files *f, files_number_fn *get, void *user, files_part *ret,
-                    char why[256])
+/* Looks a named number of a part up; false when it is not given. */
+typedef bool number_fn(const char *name, mcp_str *text, void *user);
+
+/* Makes a part of the named numbers. MCP_OK, or MCP_EINVAL and what is wrong in `why`. */
+static int make_part(const files *f, number_fn *get, void *user, files_part *ret, char why[256])
 {
     files_part part = {FILES_WHOLE, 0, 0};
     for (size_t i = 0; i < N_NUMBERS; i++) {
@@ -354,7 +357,8 @@ static void set_folder(job *j)
     common_asking_init(&j->folder.asking, j->req, &j->f->alloc);
 }
 
-int files_read(mcp_request *req, files *f, mcp_str uri, files_part part)
+/* Reads the resource and replies. Returns what a handler returns. */
+static int read_part(mcp_request *req, files *f, mcp_str uri, files_part part)
 {
     const char *query = memchr(uri.ptr, '?', uri.len);
     if (query)
@@ -402,7 +406,7 @@ int files_read_resource(mcp_request *req, mcp_str uri, void *user)
     files_part whole = {FILES_WHOLE, 0, 0};
     if (memchr(uri.ptr, '?', uri.len)) /* a template's queries do not come here */
         return MCP_ENOTFOUND;
-    return files_read(req, user, uri, whole);
+    return read_part(req, user, uri, whole);
 }
 
 typedef struct matched {
@@ -421,8 +425,8 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
     char why[256];
     matched arg = {match};
     if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking seven names up */
-        return files_read(req, user, uri, part);
-    if (files_part_make(user, get_matched, &arg, &part, why) != MCP_OK)
+        return read_part(req, user, uri, part);
+    if (make_part(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);
-    return files_read(req, user, uri, part);
+    return read_part(req, user, uri, part);
 }

@@ -44,7 +44,6 @@ void postgres_conn_give_up(postgres_conn *c);
 
 const mcp_host *postgres_pool_host(const postgres_pool *pool);
 const postgres_pool_options *postgres_pool_settings(const postgres_pool *pool);
-void postgres_pool_log(const postgres_pool *pool, const char *level, const char *text);
 void postgres_pool_gone(postgres_pool *pool, postgres_conn *c);
 void postgres_pool_idle(postgres_pool *pool, postgres_conn *c);
 void postgres_pool_retry(postgres_pool *pool, postgres_op *op);

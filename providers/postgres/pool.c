@@ -46,7 +46,7 @@ static int64_t now(const postgres_pool *p)
     return p->host.now(p->host.user);
 }
 
-void postgres_pool_log(const postgres_pool *p, const char *level, const char *text)
+static void log_state(const postgres_pool *p, const char *level, const char *text)
 {
     char line[450];
     if (!p->host.log)
@@ -109,7 +109,7 @@ static void back_off(postgres_pool *p, const char *why)
 {
     int64_t delay = p->failures < 9 ? (int64_t)FIRST_DELAY_MS << p->failures : MOST_DELAY_MS;
     if (!p->failures || strcmp(p->text, why) != 0)
-        postgres_pool_log(p, "warning", why);
+        log_state(p, "warning", why);
     snprintf(p->text, sizeof(p->text), "%s", why);
     p->failures++;
     p->away = is_short_of_files(why) ? MCP_EFILES : MCP_ECLOSED;
@@ -129,7 +129,7 @@ static int take_over(postgres_pool *p, attempt *a)
     p->n_conns++;
     p->mighty = a->mighty;
     if (p->failures)
-        postgres_pool_log(p, "info", "it can be reached again");
+        log_state(p, "info", "it can be reached again");
     p->failures = 0;
     return MCP_OK;
 }

@@ -61,7 +61,8 @@ int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret)
     return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
 
-void postgres_uri_put_text(postgres_sql *to, mcp_str text)
+/* One piece, encoded. */
+static void put_piece(postgres_sql *to, mcp_str text)
 {
     char encoded[3];
     for (size_t i = 0; i < text.len; i++)
@@ -76,31 +77,31 @@ static void put_aspect(postgres_sql *to, const postgres_target *t)
         postgres_put(to, "/row");
     if (t->kind == POSTGRES_KIND_CELL) {
         postgres_put(to, "/cell/");
-        postgres_uri_put_text(to, t->column);
+        put_piece(to, t->column);
     }
     for (size_t i = 0; i < t->n_key; i++) {
         postgres_put(to, "/");
-        postgres_uri_put_text(to, t->key[i]);
+        put_piece(to, t->key[i]);
     }
 }
 
 void postgres_uri_put(postgres_sql *to, const char *prefix, const postgres_target *t)
 {
     postgres_put(to, prefix);
-    postgres_uri_put_text(to, t->schema);
+    put_piece(to, t->schema);
     if (t->kind == POSTGRES_KIND_QUERY)
         postgres_put(to, "$query/");
     else if (t->kind == POSTGRES_KIND_FUNCTION)
         postgres_put(to, "/$function/");
     else if (t->kind > POSTGRES_KIND_SCHEMA)
         postgres_put(to, "/");
-    postgres_uri_put_text(to, t->name);
+    put_piece(to, t->name);
     put_aspect(to, t);
     for (size_t i = 0; i < t->n_param; i++) {
         postgres_put(to, i ? "&" : "?");
-        postgres_uri_put_text(to, t->param[i].name);
+        put_piece(to, t->param[i].name);
         postgres_put(to, "=");
-        postgres_uri_put_text(to, t->param[i].value);
+        put_piece(to, t->param[i].value);
     }
 }
 

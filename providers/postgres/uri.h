@@ -54,9 +54,6 @@ int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret);
 /* The way back: the one canonical spelling, behind a prefix. */
 void postgres_uri_put(postgres_sql *to, const char *prefix, const postgres_target *target);
 
-/* One piece, encoded. */
-void postgres_uri_put_text(postgres_sql *to, mcp_str text);
-
 /* The parameter of a name; NULL: none. */
 const mcp_str *postgres_uri_param(const postgres_target *target, const char *name);
 

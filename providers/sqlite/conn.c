@@ -32,7 +32,8 @@ enum {
 #define SOFT_MEMORY ((sqlite3_int64)96 << 20)
 #define HARD_MEMORY ((sqlite3_int64)256 << 20)
 
-int64_t sqlite_now(void)
+/* Monotonic. */
+static int64_t now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -57,7 +58,7 @@ static int stopped(sqlite_conn *c)
 {
     if (c->stop && atomic_load_explicit(c->stop, memory_order_relaxed))
         return c->reason = MCP_ECANCELLED;
-    return sqlite_now() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
+    return now_ms() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
 }
 
 /* What the thread itself did counts, so that a machine with much to do sends no more to the
@@ -197,7 +198,7 @@ static void begin(sqlite_conn *c, const sqlite_bounds *b)
 {
     c->near = b->near;
     c->stop = b->stop;
-    c->deadline = sqlite_now() + (int64_t)b->timeout_ms;
+    c->deadline = now_ms() + (int64_t)b->timeout_ms;
     c->near_from = 0;
     c->ticks = 0;
     c->spent = 0;
@@ -432,5 +433,5 @@ void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running)
 
 void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running)
 {
-    interrupt(f, running, sqlite_now());
+    interrupt(f, running, now_ms());
 }

@@ -120,6 +120,4 @@ typedef struct sqlite_look {
 } sqlite_look;
 void sqlite_look_at(const sqlite_file *f, sqlite_look *ret);
 
-int64_t sqlite_now(void); /* ms, monotonic */
-
 #endif

@@ -157,11 +157,6 @@ int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **r
 /* Loads them, and checks each as far as the database lets itself be asked now. */
 int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
 
-/* A result of any statement, from its first row on; parameters are bound. SQLite's code. */
-int sqlite_put_result(sqlite_conn *conn, sqlite_job *job, sqlite3_stmt *stmt);
-/* Prepares a statement from outside. `ret` stays NULL after failing the job. SQLite's code. */
-int sqlite_prepare_query(sqlite_conn *conn, sqlite_job *job, mcp_str sql, sqlite3_stmt **ret);
-
 int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error);
 
 /* ---- watching (watch.c) ---------------------------------------------------------------------- */

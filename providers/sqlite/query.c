@@ -16,7 +16,8 @@ enum {
     LONGEST_TEXT = 64 << 10,
 };
 
-int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
+/* Prepares a statement from outside. `ret` stays NULL after failing the job. SQLite's code. */
+static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
 {
     char why[256];
     if (sql.len > LONGEST_SQL || memchr(sql.ptr, 0, sql.len))
@@ -112,7 +113,8 @@ static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
     return rc;
 }
 
-int sqlite_put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
+/* A result of any statement, from its first row on; parameters are bound. SQLite's code. */
+static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
 {
     mcp_json_writer *w = j->json;
     size_t rows = 0, size = 0;
@@ -185,11 +187,11 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
 {
     bool ok = false;
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite_prepare_query(c, j, j->sql, &stmt);
+    int rc = prepare_query(c, j, j->sql, &stmt);
     if (rc == SQLITE_OK && stmt)
         rc = bind_arguments(j, stmt, &ok);
     if (rc == SQLITE_OK && stmt && ok)
-        rc = sqlite_put_result(c, j, stmt);
+        rc = put_result(c, j, stmt);
     sqlite3_finalize(stmt);
     return rc;
 }
@@ -240,12 +242,12 @@ int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
         return SQLITE_OK;
     if (!common_query_takes(j->saved, j->target.param, j->target.n_param, &j->as_text, why))
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
-    int rc = sqlite_prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
+    int rc = prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
     bool ok = stmt != NULL;
     for (size_t i = 0; ok && rc == SQLITE_OK && i < j->saved->n_parameter; i++)
         ok = bind_saved(j, stmt, &j->saved->parameter[i], &rc);
     if (ok && rc == SQLITE_OK)
-        rc = sqlite_put_result(c, j, stmt);
+        rc = put_result(c, j, stmt);
     sqlite3_finalize(stmt);
     return rc;
 }

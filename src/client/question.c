@@ -377,7 +377,7 @@ int mcp_question_fail(mcp_question *question, int code, const char *message)
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *error)
+static int put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *error)
 {
     int rc = mcp__check_array(roots, n, "mcp_root", error);
     if (rc != MCP_OK)
@@ -405,7 +405,7 @@ int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, 
     if (rc != MCP_OK)
         return rc;
     mcp__buf_lit(&question->answer, "{\"roots\":");
-    rc = mcp__put_roots(&question->answer, roots, n, error);
+    rc = put_roots(&question->answer, roots, n, error);
     mcp__buf_char(&question->answer, '}');
     return written(question, rc, error);
 }
@@ -416,7 +416,7 @@ int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)
     if (!client)
         return MCP_EINVAL;
     mcp__buf_init(&b, client->allocator, 0);
-    int rc = mcp__put_roots(&b, roots, n, NULL);
+    int rc = put_roots(&b, roots, n, NULL);
     if (rc != MCP_OK) {
         mcp__buf_free(&b);
         return rc;

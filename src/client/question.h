@@ -76,6 +76,4 @@ void mcp__round_completed(mcp_client *client, mcp_str elicitation_id);
 int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_allocator *a,
                    mcp__buf *b, mcp_error *error);
 
-int mcp__put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *error);
-
 #endif

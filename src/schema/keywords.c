@@ -66,7 +66,8 @@ const keyword_info mcp__schema_keywords[KW_COUNT] = {
     [KW_UNIQUE_ITEMS] = {"uniqueItems", VALIDATE, BOTH, SHAPE_PLAIN},
 };
 
-keyword mcp__schema_keyword(mcp_str name, unsigned dialect)
+/* The keyword of that name in the dialect, or KW_COUNT. */
+static keyword keyword_of(mcp_str name, unsigned dialect)
 {
     for (size_t i = 0; i < KW_COUNT; i++) {
         const keyword_info *k = &mcp__schema_keywords[i];
@@ -84,7 +85,7 @@ void mcp__schema_keyword_values(const mcp_json *schema, unsigned dialect,
     const mcp_json *value;
     memset(values, 0, KW_COUNT * sizeof(values[0]));
     while ((value = mcp_json_next(schema, &iter, &name))) {
-        keyword k = mcp__schema_keyword(name, dialect);
+        keyword k = keyword_of(name, dialect);
         if (k != KW_COUNT)
             values[k] = value;
     }

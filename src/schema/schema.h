@@ -126,9 +126,6 @@ typedef struct keyword_info {
 } keyword_info;
 extern const keyword_info mcp__schema_keywords[KW_COUNT];
 
-/* The keyword of that name in the dialect, or KW_COUNT. */
-keyword mcp__schema_keyword(mcp_str name, unsigned dialect);
-
 /* The members of a schema that the dialect knows, by keyword. */
 void mcp__schema_keyword_values(const mcp_json *schema, unsigned dialect,
                                 const mcp_json *values[KW_COUNT]);
