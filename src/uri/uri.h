@@ -128,8 +128,7 @@ struct mcp_uri_template {
     bool has_scheme; /* the prefix contains one */
     mcp__uri_gap *gaps;
     size_t gap_count;
-    size_t
-        pivot; /* literals of the gaps before it are searched from the left, others from the right */
+    size_t pivot; /* gaps before it: literals are searched from the left; others: from the right */
     mcp_error unmatchable; /* code is MCP_OK when it is matchable */
 };
 

@@ -18,7 +18,7 @@ typedef struct offer {
 
 /* ---- what is released later ------------------------------------------------------------------------------- */
 
-void mcp__closers_run(mcp_server *server, mcp__closer **closers)
+static void run_closers(mcp_server *server, mcp__closer **closers)
 {
     mcp__closer *c;
     while ((c = *closers) != NULL) {
@@ -61,7 +61,7 @@ static void build_free(mcp__build *b)
     for (size_t i = 0; i < b->n_mounts; i++)
         mcp__mount_free(server, b->mounts[i]);
     mcp__release(&server->allocator, b->mounts);
-    mcp__closers_run(server, &b->closers);
+    run_closers(server, &b->closers);
     mcp__list_remove(&b->link);
     mcp__release(&server->allocator, b);
 }
@@ -102,7 +102,7 @@ void mcp__build_free_all(mcp_server *server)
     if (server->build)
         build_free(server->build);
     server->build = NULL;
-    mcp__closers_run(server, &server->closers);
+    run_closers(server, &server->closers);
 }
 
 /* ---- aside and back --------------------------------------------------------------------------------------- */

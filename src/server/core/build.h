@@ -52,6 +52,5 @@ void mcp__build_leave_host(mcp_server *server);
 void mcp__build_enter_host(mcp_server *server);
 /* The present one, and those that are about to be released. */
 void mcp__build_free_all(mcp_server *server);
-void mcp__closers_run(mcp_server *server, mcp__closer **closers);
 
 #endif

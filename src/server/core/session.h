@@ -23,8 +23,7 @@ struct mcp__session {
     mcp__link dirty;       /* mcp__subscription whose resource changed */
     mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
     bool lists_dirty;
-    int64_t
-        due; /* when to tell: INT64_MAX nothing to tell, INT64_MIN as soon as the time is known */
+    int64_t due; /* when to tell; INT64_MAX: nothing, INT64_MIN: as soon as the time is known */
     size_t n_subscriptions;
     size_t n_listens; /* open subscriptions/listen */
     mcp_request *deadlines;

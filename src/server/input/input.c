@@ -43,7 +43,7 @@ void mcp__input_clear(mcp_request *req)
 
 /* ---- questions ---------------------------------------------------------------------------------------- */
 
-mcp__question *mcp__input_question(const struct mcp__input *input, mcp_str key)
+static mcp__question *find_question(const struct mcp__input *input, mcp_str key)
 {
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
@@ -97,7 +97,7 @@ int mcp__input_add(mcp_request *req, const mcp__ask *ask)
     if (!input)
         return MCP_ENOMEM;
     mcp_str key = mcp_str_from(ask->key);
-    if (mcp__input_question(input, key))
+    if (find_question(input, key))
         return MCP_INPUT_REQUIRED;
     int rc = mcp_request_require(req, ask->capability);
     if (rc != MCP_OK)
@@ -130,7 +130,7 @@ static mcp__answer *add_answer(mcp_request *req, mcp_str key, const mcp_json *va
     return answer;
 }
 
-mcp__answer *mcp__input_answer(const struct mcp__input *input, mcp_str key)
+static mcp__answer *answer_to(const struct mcp__input *input, mcp_str key)
 {
     for (mcp__link *l = input->answers.next; l != &input->answers; l = l->next) {
         mcp__answer *answer = mcp__container(l, mcp__answer, link);
@@ -161,7 +161,7 @@ int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool r
     int rc = input ? copy_value(req, value, &doc) : MCP_ENOMEM;
     if (rc != MCP_OK)
         return rc;
-    mcp__answer *answer = mcp__input_answer(input, key);
+    mcp__answer *answer = answer_to(input, key);
     if (answer)
         drop_answer(answer);
     answer = add_answer(req, key, mcp_json_root(doc));
@@ -171,7 +171,7 @@ int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool r
     }
     answer->doc = doc;
     answer->refused = refused;
-    mcp__question *q = mcp__input_question(input, key);
+    mcp__question *q = find_question(input, key);
     if (q) {
         mcp__list_remove(&q->link);
         input->n_questions--;
@@ -196,7 +196,7 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
 {
     struct mcp__input *input = req->input;
     mcp_str key = mcp_str_from(ask->key);
-    mcp__answer *answer = mcp__input_answer(input, key);
+    mcp__answer *answer = answer_to(input, key);
     const mcp_json *response = mcp_json_get_str(input->responses, key);
     if (response && (!answer || answer->value != response)) {
         if (answer)

@@ -38,13 +38,12 @@ typedef struct mcp__answer {
 struct mcp__input {
     mcp__link questions, answers;
     size_t n_questions;
-    size_t n_sent;  /* legacy: requests of ours without an answer */
-    bool held;      /* legacy: they wait for notifications/initialized */
-    unsigned wrong; /* answers that did not fit */
-    const mcp_json
-        *responses; /* modern: the inputResponses of this request; looked into when asked for */
-    mcp_json_doc *opened; /* what requestState held */
-    char series[33];      /* empty: not made yet */
+    size_t n_sent;             /* legacy: requests of ours without an answer */
+    bool held;                 /* legacy: they wait for notifications/initialized */
+    unsigned wrong;            /* answers that did not fit */
+    const mcp_json *responses; /* modern: the inputResponses; looked into when asked for */
+    mcp_json_doc *opened;      /* what requestState held */
+    char series[33];           /* empty: not made yet */
     int64_t round;
     mcp_str state; /* in the arena */
     mcp_str once[MCP__MAX_ONCE];
@@ -71,8 +70,6 @@ int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret);
 int mcp__input_add(mcp_request *req, const mcp__ask *ask);
 /* NULL: no memory. */
 struct mcp__input *mcp__input_need(mcp_request *req);
-mcp__answer *mcp__input_answer(const struct mcp__input *input, mcp_str key);
-mcp__question *mcp__input_question(const struct mcp__input *input, mcp_str key);
 /* Keeps a copy of an answer and takes its question from the list. MCP_OK, MCP_ENOMEM. */
 int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool refused);
 /* {"key":{"method":…,"params":…},…}: the questions that are open. */

@@ -168,7 +168,8 @@ static const mcp_json *asked_for(const mcp_request *req)
     return mcp_json_get(req->in.message.params, "task");
 }
 
-bool mcp__task_possible(const mcp_request *req)
+/* Whether this call's peer can have a task. */
+static bool can_have_task(const mcp_request *req)
 {
     if (!req->server->tasks || !req->in.channel || !req->target.entry ||
         req->target.entry->task_support == MCP_TASK_FORBIDDEN)
@@ -365,7 +366,7 @@ int mcp__task_begin(mcp_request *req)
     mcp__tasks_form form = req->revision->tasks;
     if (form == MCP__TASKS_ASKED && req->server->tasks && asked)
         return make_asked(req, asked);
-    if (tool->task_support != MCP_TASK_REQUIRED || mcp__task_possible(req))
+    if (tool->task_support != MCP_TASK_REQUIRED || can_have_task(req))
         return MCP_OK;
     if (form == MCP__TASKS_ASKED)
         return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
@@ -405,7 +406,7 @@ int mcp_request_task(mcp_request *req, const mcp_task_options *options)
     if (!req->target.entry || req->target.entry->task_support == MCP_TASK_FORBIDDEN ||
         req->reply.begun || req->error.code)
         return MCP_ESTATE;
-    return mcp__task_possible(req) && !mcp_request_cancelled(req) ? make(req, &o) : MCP_OK;
+    return can_have_task(req) && !mcp_request_cancelled(req) ? make(req, &o) : MCP_OK;
 }
 
 const char *mcp_request_task_id(const mcp_request *req)

@@ -56,8 +56,6 @@ struct mcp__tasks {
 
 /* Makes sure that there is a struct mcp__tasks, in whose store tasks can be kept. */
 int mcp__tasks_need(mcp_server *server);
-/* Whether this call's peer can have a task. */
-bool mcp__task_possible(const mcp_request *req);
 /* Reads the record of a task that this request's peer may know of; MCP_OK, or a negative code after
  * mcp_reply_fail(). */
 int mcp__task_find(mcp_request *req, mcp_task *ret);
