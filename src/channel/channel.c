@@ -172,6 +172,7 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
 
 void mcp__channel_wake(mcp_channel *channel)
 {
+    channel->timed = true;
     /* Who is calling us will ask for the deadline anyway. */
     if (channel->options.wake && !channel->in_use)
         channel->options.wake(channel, channel->options.user);
@@ -726,7 +727,7 @@ int64_t mcp_channel_deadline(const mcp_channel *channel)
         return INT64_MAX;
     int64_t ours =
         mcp__list_empty(&channel->outgoing) ? INT64_MAX : mcp__outgoing_deadline(channel);
-    int64_t roles = channel->role->deadline(channel);
+    int64_t roles = channel->timed ? channel->role->deadline(channel) : INT64_MAX;
     return MCP__MIN(ours, roles);
 }
 

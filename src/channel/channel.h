@@ -49,6 +49,7 @@ typedef struct mcp__role {
     void (*cancel)(mcp__incoming *in);
     void (*notification)(mcp_channel *channel, const mcp__message *message);
     void (*tick)(mcp_channel *channel, int64_t now);
+    /* Asked where channel->timed is set. */
     int64_t (*deadline)(const mcp_channel *channel);
     /* Graceful end: what the role has to say at last. Requests still in flight are cancelled after it. */
     void (*close)(mcp_channel *channel);
@@ -93,6 +94,8 @@ struct mcp_channel {
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* of the last call */
     bool writable, closed, in_use;
+    bool
+        timed; /* the role may have a deadline: it woke the channel once, or it says so from the beginning */
 };
 
 /* ---- channel.c ---------------------------------------------------------------------------------- */
@@ -127,7 +130,7 @@ static inline bool mcp__is_modern(const mcp__message *message, mcp_str named)
     return r && r->modern;
 }
 
-/* The transport should call mcp_channel_tick() soon. */
+/* The transport should call mcp_channel_tick() soon. From now on the role is asked for its deadline. */
 void mcp__channel_wake(mcp_channel *channel);
 
 /* Sends an error to no request in particular. */

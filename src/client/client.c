@@ -265,6 +265,7 @@ int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *
     rc = mcp__channel_new(&client_role, client, &o, client->allocator, &client->channel, error);
     if (rc != MCP_OK)
         return rc;
+    client->channel->timed = true;
     client->connection.transport = t;
     client->connection.send = o.send;
     if (client->options.trace)

@@ -88,7 +88,7 @@ int mcp__need_server(const mcp_server *server, mcp_error *error)
 int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error)
 {
     mcp__no_error(error);
-    mcp_server_options o;
+    mcp_server_options o = {.name = NULL};
     int rc = ret ? MCP__TAKE(&o, options, mcp_server_options, error)
                  : mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the server");
     if (rc == MCP_OK)

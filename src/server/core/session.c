@@ -29,6 +29,7 @@ int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, m
         mcp__release(&server->allocator, session);
         return rc;
     }
+    session->channel->timed = server->tasks != NULL;
     mcp__list_append(&server->sessions, &session->link);
     *ret = session->channel;
     return MCP_OK;

@@ -54,6 +54,8 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
     /* Ids are random: nobody can choose them to collide. */
     mcp__map_init(&t->by_id, &server->allocator, (uintptr_t)t, 0);
     t->due = INT64_MAX;
+    for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next)
+        mcp__container(l, mcp__session, link)->channel->timed = true;
     return t;
 }
 

@@ -360,7 +360,9 @@ static void test_close(void **state)
     toy t = {0};
     assert_int_equal(toy_open(&t, (mcp_channel_options){.principal = "me"}), MCP_OK);
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}");
-    t.deadline = 5;
+    t.deadline = 5; /* of a role that did not say so */
+    assert_true(mcp_channel_deadline(t.channel) == INT64_MAX);
+    mcp__channel_wake(t.channel);
     assert_int_equal(mcp_channel_deadline(t.channel), 5);
     mcp_channel_close(t.channel, 3);
     mcp_channel_close(t.channel, 4);
