@@ -1,4 +1,4 @@
-/* request.c: the way of a request, from its message to its end: the revision by which it is understood, its method,
+/* request.c: the path of a request, from its message to its end: the revision by which it is understood, its method,
  * and what comes of the method's outcome; then what every part of the server asks of a request.
  *
  * A modern request says everything about itself in its _meta; a legacy one is understood by what `initialize` agreed
