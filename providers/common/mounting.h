@@ -73,13 +73,13 @@ enum {
 #define COMMON_DATABASE_SCHEMA(more, queries)                                            \
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"               \
     "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"               \
-    "\"description\":\"Rows in one answer; default 1000\"},"                             \
+    "\"description\":\"Maximum rows in one result; default 1000\"},"                     \
     "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"         \
-    "\"description\":\"Bytes of rows in one answer; default 1048576\"},"                 \
+    "\"description\":\"Maximum bytes of rows in one result; default 1048576\"},"         \
     "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"          \
-    "\"description\":\"Bytes of one value that one read returns; default 10485760\"},"   \
+    "\"description\":\"Maximum bytes of a value in one read; default 10485760\"},"       \
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"            \
-    "\"description\":\"How long one request may take; default 5000\"}," more             \
+    "\"description\":\"Maximum time for one request; default 5000\"}," more              \
     "\"tool\":{\"type\":\"string\",\"maxLength\":128,"                                   \
     "\"description\":\"Name of the tool for queries; default query_MODULE_NAME; empty: " \
     "none\"}," queries "}}"
