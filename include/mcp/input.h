@@ -80,6 +80,9 @@ typedef struct mcp_elicit {
     const char *url; /* the page that the user should open; https:. Must not contain secrets */
     /* URL mode, 2025-11-25 only: the id for mcp_server_elicitation_complete(); NULL: generated. */
     const char *elicitation_id;
+    /* Form mode, instead of schema: the table that it is made from (mcp/fields.h). */
+    const mcp_field *fields;
+    size_t n_fields;
 } mcp_elicit;
 
 typedef struct mcp_elicited {

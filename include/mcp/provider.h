@@ -27,7 +27,7 @@ typedef struct mcp_provider {
      * negative code; MCP_EINVAL: the cursor is invalid. NULL: nothing is listed. */
     int (*list)(mcp_request *req, mcp_str cursor, size_t max, void *user);
 
-    /* Answers resources/read, as mcp_read_fn. Required. */
+    /* Answers resources/read, as mcp_read_fn. NULL: templates answer for all that is listed. */
     int (*read)(mcp_request *req, mcp_str uri, void *user);
 
     /* Answers resources/read from a cache, for a URI in exactly the spelling of an earlier request.

@@ -23,6 +23,7 @@
 #define MCP_REQUEST_H
 
 #include <mcp/base.h>
+#include <mcp/fields.h>
 #include <mcp/json.h>
 
 #ifdef __cplusplus
@@ -146,6 +147,8 @@ MCP_API int mcp_reply_tool_error(mcp_request *req, const char *format, ...) MCP_
  * revision has no structuredContent, or allows only objects there and the value is not one. So a
  * handler that adds its own content should put everything into it. MCP_EPARSE: not JSON. */
 MCP_API int mcp_reply_structured(mcp_request *req, mcp_str json);
+/* The same of a struct, by a table of its fields (mcp/fields.h). */
+MCP_API int mcp_reply_fields(mcp_request *req, const mcp_field *fields, size_t n, const void *from);
 /* prompts/get: sets the description of the result. */
 MCP_API int mcp_reply_description(mcp_request *req, const char *description);
 /* Adds one member to the result's _meta; json is the text of any value. MCP_EEXIST: a member with
@@ -228,6 +231,14 @@ MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char 
  * continues, and its messages are kept. In all other cases this does nothing. 2025-11-25,
  * basic/transports, "Sending Messages to the Server". */
 MCP_API void mcp_request_end_stream(mcp_request *req);
+
+/* For a handler that waits or goes on in steps: calls fn(req, user) every ms milliseconds, on the channel's thread, until it
+ * returns something else than MCP_PENDING; that ends the request, as if the handler had returned it. After a cancel fn is not
+ * called any more, and the request ends by itself; so nothing that it needs may have to be given back by the program:
+ * mcp_request_alloc(). The handler returns what this returns: MCP_PENDING; MCP_EUNSUPPORTED (the server has no host with
+ * timers), MCP_EINVAL (no fn, or ms beyond 24 days), MCP_ENOMEM. It uses the request's mcp_request_on_cancel(). */
+MCP_API int mcp_request_repeat(mcp_request *req, uint64_t ms,
+                               int (*fn)(mcp_request *req, void *user), void *user);
 
 /* Ends a request whose handler returned MCP_PENDING; `outcome` is what the handler would have
  * returned. The request is freed. Call it exactly once in every case, even after a cancellation. */

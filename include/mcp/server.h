@@ -255,6 +255,11 @@ typedef struct mcp_tool {
      * tools are not cached across clients. The function must give the same answer for the same
      * client, and should be fast. */
     bool (*offered)(const mcp_request *req, void *user);
+    /* Instead of input_schema and output_schema: the tables that they are made from (mcp/fields.h). */
+    const mcp_field *fields;
+    size_t n_fields;
+    const mcp_field *result_fields;
+    size_t n_result_fields;
 } mcp_tool;
 
 /* MCP_EINVAL (also: a schema cannot be compiled, or an x-mcp-header in it is not allowed, see

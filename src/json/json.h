@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_JSON_H
 #define MCP_SRC_JSON_H
 
+#include <mcp/fields.h>
 #include <mcp/json.h>
 
 #include "base/base.h"
@@ -54,6 +55,11 @@ mcp_str mcp__json_bigint_text(const mcp_json *value);
  * compactly. MCP_OK, MCP_EPARSE, MCP_ELIMIT, MCP_ENOMEM. For JSON that a program gives us as
  * text. */
 int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
+
+/* ---- fields.c: see mcp/fields.h --------------------------------------------------------------------- */
+
+/* The schema of a table; `closed`: other properties are refused, which not every place for schemas can say. */
+void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json_writer *w);
 
 /* ---- list.c: arrays and objects that place their own commas ---------------------------------- */
 

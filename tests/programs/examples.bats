@@ -68,6 +68,26 @@ complete() {
     ! ldd "$examples/own_loop" | grep -E 'libuv|libcurl|libssl|libcrypto|libmcp-io'
 }
 
+@test "garden: a whole server in at most 115 lines" {
+    [ "$(wc -l <"$BATS_TEST_DIRNAME/../../examples/garden.c")" -le 115 ]
+    [ "$("$MCPCTL" ls -- "$examples/garden" | tr '\n' ' ')" = 'garden:herbs garden:roots ' ]
+    [ "$("$MCPCTL" read garden:roots -- "$examples/garden")" = '0 litres today' ]
+    waters() {
+        result tools/list '{}'
+        is '{"properties":{"bed":{"type":"string","enum":["herbs","roots"]},"litres":{"type":"integer","description":"10 if missing","minimum":1,"maximum":50}},"required":["bed"],"additionalProperties":false}' \
+            '.tools[0].inputSchema | {properties, required, additionalProperties}'
+        call water '{"bed":"herbs","litres":2}'
+        is '{"poured":2}' .structuredContent
+        call water '{"bed":"hall"}'
+        is true .isError
+        complete '{"type":"ref/resource","uri":"garden:{bed}"}' bed r
+        [ "$heard" = '["roots"]' ]
+        result prompts/get '{"name":"advise","arguments":{"bed":"roots"}}'
+        is '"Does garden:roots want water?"' '.messages[0].content.text'
+    }
+    eras waters garden
+}
+
 @test "tool: arguments and results that have schemas" {
     converts() {
         result tools/list '{}'

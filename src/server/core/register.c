@@ -392,13 +392,32 @@ static bool is_tool_name(const char *name)
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") == len;
 }
 
-int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mcp_error *error)
+/* The schema of a table of fields, if there is one; the text is to be released. */
+static int make_schema(const mcp_server *server, const mcp_field *fields, size_t n,
+                       const char **schema, char **made, mcp_error *error)
 {
-    mcp__no_error(error);
-    mcp_tool d;
-    int rc = begin(server, &d, sizeof(d), tool, "mcp_tool", error);
+    if (!n)
+        return MCP_OK;
+    if (*schema)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a tool has a schema or a table of fields, not both");
+    int rc = mcp__check_array(fields, n, "mcp_field", error);
     if (rc != MCP_OK)
         return rc;
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(&server->allocator, 0);
+    mcp_fields_schema(fields, n, w);
+    rc = mcp_json_writer_finish(w, &text);
+    if (rc == MCP_OK && !(*made = mcp__strdup(&server->allocator, text)))
+        rc = MCP_ENOMEM;
+    mcp_json_writer_free(w);
+    *schema = *made;
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "a table of fields: %s", mcp_error_text(rc));
+}
+
+static int add_tool(mcp_server *server, mcp_tool d, void *user, mcp_error *error)
+{
+    int rc;
     if (!d.name || !d.call)
         return mcp__fail(error, MCP_EINVAL, 0, "a tool needs \"name\" and \"call\"");
     rc = check_icons(d.icons, d.n_icons, error);
@@ -435,6 +454,25 @@ int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mc
     if (rc == MCP_OK && d.task_support != MCP_TASK_FORBIDDEN)
         rc = mcp__tasks_need(server);
     return add(server, e, rc, error);
+}
+
+int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user, mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_tool d;
+    char *input = NULL, *output = NULL;
+    int rc = begin(server, &d, sizeof(d), tool, "mcp_tool", error);
+    if (rc != MCP_OK)
+        return rc;
+    rc = make_schema(server, d.fields, d.n_fields, &d.input_schema, &input, error);
+    if (rc == MCP_OK)
+        rc = make_schema(server, d.result_fields, d.n_result_fields, &d.output_schema, &output,
+                         error);
+    if (rc == MCP_OK)
+        rc = add_tool(server, d, user, error);
+    mcp__release(&server->allocator, input);
+    mcp__release(&server->allocator, output);
+    return rc;
 }
 
 int mcp_server_remove_tool(mcp_server *server, const char *name)

@@ -228,8 +228,8 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
     const char *colon = prefix ? strchr(prefix, ':') : NULL;
     if (!colon || colon == prefix)
         return mcp__fail(error, MCP_EINVAL, 0, "a mount needs a prefix that begins with a scheme");
-    if (!provider->read || !provider->name)
-        return mcp__fail(error, MCP_EINVAL, 0, "a provider needs \"name\" and \"read\"");
+    if (!provider->name)
+        return mcp__fail(error, MCP_EINVAL, 0, "a provider needs a \"name\"");
     for (size_t i = 0; i < server->n_mounts; i++) {
         if (strcmp(server->mounts[i]->prefix, prefix) == 0)
             return mcp__fail(error, MCP_EEXIST, 0, "something is mounted at %s already", prefix);

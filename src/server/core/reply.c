@@ -203,6 +203,17 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     return remember(req, req->tool.structured.ptr ? MCP_OK : MCP_ENOMEM);
 }
 
+int mcp_reply_fields(mcp_request *req, const mcp_field *fields, size_t n, const void *from)
+{
+    mcp_str json;
+    mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);
+    mcp_fields_write(fields, n, from, w);
+    int rc = mcp_json_writer_finish(w, &json);
+    rc = rc == MCP_OK ? mcp_reply_structured(req, json) : remember(req, rc);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
 int mcp_reply_description(mcp_request *req, const char *description)
 {
     if (closed(req) != MCP_OK)

@@ -331,15 +331,35 @@ static mcp__ask ask_for(const char *key, const mcp_elicit *e)
                       .what = e};
 }
 
+/* A form that is a table of fields: its schema, in the request's memory. */
+static int make_form(mcp_request *req, mcp_elicit *e)
+{
+    mcp_str text;
+    if (!e->n_fields)
+        return MCP_OK;
+    if (e->schema || mcp__check_array(e->fields, e->n_fields, "mcp_field", NULL) != MCP_OK)
+        return MCP_EINVAL;
+    mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);
+    mcp__fields_schema(e->fields, e->n_fields, false, w);
+    int rc = mcp_json_writer_finish(w, &text);
+    if (rc == MCP_OK && !(e->schema = mcp_request_strdup(req, text)))
+        rc = MCP_ENOMEM;
+    mcp_json_writer_free(w);
+    return rc;
+}
+
 int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what, mcp_elicited *ret)
 {
     mcp_elicit e;
     *ret = (mcp_elicited){.action = MCP_ACTION_CANCEL};
-    if (MCP__TAKE(&e, what, mcp_elicit, NULL) != MCP_OK || !key || !e.url == !e.schema)
-        return MCP_EINVAL;
+    int rc = MCP__TAKE(&e, what, mcp_elicit, NULL);
+    if (rc == MCP_OK)
+        rc = make_form(req, &e);
+    if (rc != MCP_OK || !key || !e.url == !e.schema)
+        return rc != MCP_OK ? rc : MCP_EINVAL;
     const mcp_json *result = NULL;
     mcp__ask ask = ask_for(key, &e);
-    int rc = e.url && mcp_request_can(req, ask.capability) ? give_id(req, key, &e) : MCP_OK;
+    rc = e.url && mcp_request_can(req, ask.capability) ? give_id(req, key, &e) : MCP_OK;
     if (rc == MCP_OK)
         rc = mcp__input_ask(req, &ask, &result);
     if (rc == MCP_INPUT_REQUIRED && remember(req, e.elicitation_id) != MCP_OK)

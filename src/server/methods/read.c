@@ -54,7 +54,8 @@ int mcp__run_read(mcp_request *req)
     rc = read_matched(req);
     if (rc != MCP_ENOTFOUND || req->target.entry)
         return rc;
-    return mount ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
+    return mount && mount->provider.read ? mount->provider.read(req, uri, mount->user)
+                                         : MCP_ENOTFOUND;
 }
 
 int mcp__again_read(mcp_request *req)

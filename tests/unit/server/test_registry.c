@@ -273,8 +273,8 @@ static void test_mount(void **state)
     (void)state;
     mcp_server *server = new_server(NULL);
     const mcp_provider p = {.size = sizeof(p), .name = "p", .read = read_mounted, .release = count};
-    mcp_provider blind = p;
-    blind.read = NULL;
+    mcp_provider nameless = p;
+    nameless.name = NULL;
     int kept = 0, refused = 0;
     assert_int_equal(mcp_server_mount(server, "a:", &p, &kept, NULL), MCP_OK);
     assert_int_equal(mcp_server_mount(server, "a:b/", &p, &kept, NULL), MCP_OK);
@@ -282,7 +282,7 @@ static void test_mount(void **state)
     assert_int_equal(mcp_server_mount(server, ":", &p, &refused, NULL), MCP_EINVAL);
     assert_int_equal(mcp_server_mount(server, "a", &p, &refused, NULL), MCP_EINVAL);
     assert_int_equal(mcp_server_mount(server, NULL, &p, &refused, NULL), MCP_EINVAL);
-    assert_int_equal(mcp_server_mount(server, "c:", &blind, &refused, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_server_mount(server, "c:", &nameless, &refused, NULL), MCP_EINVAL);
     assert_int_equal(refused, 5);
     assert_int_equal(kept, 0);
     mcp_server_free(server);
