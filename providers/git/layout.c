@@ -28,7 +28,7 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
     if (o->error) {
         o->error->code = code;
         o->error->offset = 0;
-        snprintf(o->error->text, sizeof(o->error->text), "%.80s: %s%s%.150s", o->path, what,
+        snprintf(o->error->text, sizeof(o->error->text), "%.80s: %.32s%s%.139s", o->path, what,
                  *what ? ": " : "", why);
     }
     return code;

@@ -115,7 +115,7 @@ static const char *const mart_things[] = {
 static inline void add_mart_descriptions(void)
 {
     static const char *const wholes[] = {"", "public", "back%20room"};
-    char mark[NAME], uri[NAME];
+    char uri[NAME], mark[NAME + 2];
     for (size_t f = 0; f < 2; f++) {
         const char *format = f ? "text" : "json";
         for (size_t w = 0; w < COUNT(wholes); w++) {
