@@ -4,17 +4,15 @@
 
 #include <stdio.h>
 
-#include "text.h"
+#include "entry.h"
 
 enum {
-    PAGE = 1000,         /* entries of a list that are looked at by name */
-    READ_PAGE = 50,      /* that are read */
-    TEMPLATES = 100,     /* that are shown beside entries */
-    MOST_READ = 4 << 20, /* bytes of one resource that is searched */
+    PAGE = 1000,     /* entries of a list that are looked at by name */
+    READ_PAGE = 50,  /* that are read */
+    TEMPLATES = 100, /* that are shown beside entries */
 };
 
-static const int64_t item_ns = 5 * 1000000000LL; /* at the most for one resource's contents */
-static const int64_t slice_ns = 20 * 1000000LL;  /* of the server's thread at once */
+static const int64_t slice_ns = 20 * 1000000LL; /* of the server's thread at once */
 
 static bool is_enough(const bridge_way *w)
 {
@@ -25,11 +23,6 @@ static bool is_enough(const bridge_way *w)
 static bool is_late(const bridge_way *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
-}
-
-static mcp_str member(const mcp_json *object, const char *key)
-{
-    return mcp_json_string(mcp_json_get(object, key));
 }
 
 /* ---- where to go on -------------------------------------------------------------------------- */
@@ -80,8 +73,6 @@ static int stop_listing(bridge_way *w, mcp_str token)
 
 /* ---- a source's turn ------------------------------------------------------------------------- */
 
-static void later(void *user);
-
 /* Whether something below `under` can be mounted at the prefix. */
 static bool may_hold(const bridge_way *w, const char *prefix)
 {
@@ -97,7 +88,7 @@ static int begin_turn(bridge_way *w)
     w->turn.results = &w->results;
     w->turn.began = w->began;
     w->turn.seen = w->seen;
-    w->turn.later = later;
+    w->turn.later = bridge_way_later;
     w->turn.user = w;
     w->turn.rc = MCP_OK;
     w->turn.more = false;
@@ -161,7 +152,7 @@ static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t s
     *ask = (common_ask){.req = w->req,
                         .method = method,
                         .put = put_token,
-                        .later = later,
+                        .later = bridge_way_later,
                         .user = w,
                         .page_size = size,
                         .list_mount = list_mount,
@@ -193,7 +184,7 @@ static int check_list(const bridge_way *w, const common_ask *ask)
 
 static int keep_token(bridge_way *w, const mcp_json *result)
 {
-    mcp_str next = member(result, "nextCursor");
+    mcp_str next = mcp_json_string(mcp_json_get(result, "nextCursor"));
     w->has_token = next.len != 0;
     w->token.len = 0;
     return next.len ? common_buffer_append(&w->token, next.ptr, next.len) : MCP_OK;
@@ -255,176 +246,6 @@ static int take_rest(bridge_way *w)
     return rc;
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
-/* What stands behind "scheme://authority/" and before a query, decoded where it can be. */
-static mcp_str path_of(bridge_way *w, mcp_str uri)
-{
-    const char *at = memchr(uri.ptr, ':', uri.len), *end = uri.ptr + uri.len;
-    const char *query = memchr(uri.ptr, '?', uri.len);
-    at = at ? at + 1 : uri.ptr;
-    if (end - at > 2 && at[0] == '/' && at[1] == '/') {
-        at = memchr(at + 2, '/', (size_t)(end - at - 2));
-        at = at ? at + 1 : end;
-    }
-    mcp_str path = {at, (size_t)((query && query > at ? query : end) - at)};
-    size_t len;
-    w->scratch.len = 0;
-    if (common_buffer_reserve(&w->scratch, path.len + 1) != MCP_OK ||
-        mcp_uri_decode(path, w->scratch.ptr, path.len + 1, &len) != MCP_OK)
-        return path;
-    return (mcp_str){w->scratch.ptr, len};
-}
-
-static mcp_str last_of(mcp_str path)
-{
-    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-    return slash ? (mcp_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)} : path;
-}
-
-static unsigned kind_of(const mcp_json *entry)
-{
-    if (mcp_str_eq(member(entry, "mimeType"), MCP_STR("inode/directory")))
-        return SEARCH_FOLDERS;
-    mcp_str uri = member(entry, "uri");
-    return uri.len > 5 && memcmp(uri.ptr, "file:", 5) == 0 ? SEARCH_FILES : SEARCH_OTHERS;
-}
-
-static bool has_part(const search_query *q, mcp_str name, mcp_str title, mcp_str path)
-{
-    if (!q->part.len)
-        return true;
-    if (memchr(q->part.ptr, '/', q->part.len))
-        return search_contains(path, q->part);
-    return search_contains(name, q->part) || search_contains(title, q->part) ||
-           search_contains(last_of(path), q->part);
-}
-
-static bool begins(mcp_str text, mcp_str with)
-{
-    return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
-}
-
-static bool wants(bridge_way *w, const mcp_json *entry)
-{
-    const search_query *q = &w->query;
-    mcp_str uri = member(entry, "uri");
-    if (!(q->kinds & kind_of(entry)) || !begins(uri, q->under))
-        return false;
-    if (!q->glob.len && !q->part.len)
-        return true;
-    mcp_str path = path_of(w, uri), name = member(entry, "name");
-    return (search_path_fits(q->glob, name, path) ||
-            search_path_fits(q->glob, last_of(path), path)) &&
-           has_part(q, name, member(entry, "title"), path);
-}
-
-static int put_entry(bridge_way *w, const mcp_json *entry)
-{
-    const mcp_json *size = mcp_json_get(entry, "size");
-    search_entry e = {.kind = kind_of(entry),
-                      .uri = member(entry, "uri"),
-                      .has_size = size != NULL,
-                      .size = (uint64_t)mcp_json_int(size, 0)};
-    if (!begins(e.uri, MCP_STR("file:"))) { /* whose URI says it all */
-        e.name = member(entry, "name");
-        e.title = member(entry, "title");
-        e.description = member(entry, "description");
-        e.mime_type = member(entry, "mimeType");
-    }
-    return search_put_entry(&w->results, &e);
-}
-
-/* ---- their contents -------------------------------------------------------------------------- */
-
-static void skip(bridge_way *w, search_skip why)
-{
-    w->results.skipped[why]++;
-}
-
-static void put_entry_uri(mcp_json_writer *json, const void *user)
-{
-    mcp_json_key(json, "uri");
-    mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
-}
-
-/* MCP_OK without a question: it is not read. */
-static int ask_entry(bridge_way *w)
-{
-    if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
-        skip(w, SEARCH_LARGE);
-        return MCP_OK;
-    }
-    w->one = (common_ask){.req = w->req,
-                          .method = "resources/read",
-                          .put = put_entry_uri,
-                          .later = later,
-                          .user = w,
-                          .max_reply = 2 * MOST_READ};
-    return common_door_ask(w->all->bridge->door, &w->one);
-}
-
-static bool is_too_large(const mcp_json *error)
-{
-    return mcp_json_get(mcp_json_get(error, "data"), "limit") ||
-           begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
-}
-
-/* What was read of the entry; then either its lines or the next entry. */
-static int take_entry(bridge_way *w)
-{
-    int rc = w->one.rc;
-    mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
-    if (w->one.error)
-        skip(w, is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
-    else if (w->one.result && (!text.ptr || !common_text_check(text)))
-        skip(w, SEARCH_BINARY);
-    else if (w->one.result)
-        w->step = BRIDGE_AT_LINES;
-    return rc;
-}
-
-static void next_entry(bridge_way *w)
-{
-    common_ask_clear(&w->one);
-    w->one = (common_ask){0};
-    w->at++;
-    w->seen++;
-}
-
-/* ---- their lines ----------------------------------------------------------------------------- */
-
-static bool stopped(void *user)
-{
-    const bridge_way *w = user;
-    return mcp_request_cancelled(w->req) || search_now() - w->slice > item_ns;
-}
-
-static void search_lines(void *user)
-{
-    bridge_way *w = user;
-    w->slice = search_now();
-    search_text t = {.uri = member(w->entry, "uri"),
-                     .name = member(w->entry, "name"),
-                     .mime_type = member(w->entry, "mimeType"),
-                     .text =
-                         member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text"),
-                     .stop = stopped,
-                     .user = w};
-    w->found = search_put_lines(&w->results, &w->query, &t);
-}
-
-static int take_lines(bridge_way *w)
-{
-    int rc = w->found;
-    if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {
-        skip(w, SEARCH_SLOW);
-        return MCP_OK;
-    }
-    w->results.searched += rc == MCP_OK;
-    return rc;
-}
-
 /* ---- the entries of a page ------------------------------------------------------------------- */
 
 /* Looks at them one by one, up to one that has to be read. */
@@ -433,14 +254,14 @@ static int go_through(bridge_way *w)
     const mcp_json *list = mcp_json_get(w->page.result, "resources");
     w->step = BRIDGE_AT_PAGE;
     while ((w->entry = mcp_json_next(list, &w->entries, NULL)) != NULL) {
-        bool wanted = wants(w, w->entry);
+        bool wanted = bridge_wants(w, w->entry);
         if ((wanted && is_enough(w)) || (w->at && w->tool == BRIDGE_SEARCH && is_late(w)))
             return stop_here(w);
         if (wanted && w->tool == BRIDGE_SEARCH) {
             w->step = BRIDGE_AT_ENTRY;
             return MCP_OK;
         }
-        int rc = wanted ? put_entry(w, w->entry) : MCP_OK;
+        int rc = wanted ? bridge_put_entry(w, w->entry) : MCP_OK;
         if (rc != MCP_OK)
             return rc;
         w->at++;
@@ -451,7 +272,7 @@ static int go_through(bridge_way *w)
 
 static int go_on(bridge_way *w)
 {
-    next_entry(w);
+    bridge_next_entry(w);
     return go_through(w);
 }
 
@@ -467,21 +288,10 @@ static int take_page(bridge_way *w)
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-static bool wants_template(bridge_way *w, const mcp_json *tmpl)
-{
-    mcp_str uri = member(tmpl, "uriTemplate");
-    if (!begins(uri, w->query.under))
-        return false;
-    if (w->tool == BRIDGE_SEARCH) /* the sources' own stand for parts of what was searched */
-        return !begins(uri, MCP_STR("file:"));
-    return !w->query.glob.len &&
-           has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
-}
-
 /* Beside entries as many as fit; by themselves as many as are asked for. */
 static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
 {
-    if (!wants_template(w, tmpl))
+    if (!bridge_wants_template(w, tmpl))
         return true;
     if (!w->only_templates && w->n_templates >= TEMPLATES) {
         w->more_templates = true;
@@ -523,7 +333,7 @@ static void resume(bridge_way *w);
 static void on_worked(mcp_request *req, void *user)
 {
     (void)req;
-    later(user);
+    bridge_way_later(user);
 }
 
 static bool has_workers(const bridge_way *w)
@@ -571,8 +381,8 @@ static int begin_step(bridge_way *w)
     switch (w->step) {
     case BRIDGE_AT_SOURCE: return begin_turn(w);
     case BRIDGE_AT_PAGE: return ask_page(w, &w->page, "resources/list", page_size(w));
-    case BRIDGE_AT_ENTRY: return ask_entry(w);
-    case BRIDGE_AT_LINES: return work(w, search_lines);
+    case BRIDGE_AT_ENTRY: return bridge_ask_entry(w);
+    case BRIDGE_AT_LINES: return work(w, bridge_search_lines);
     case BRIDGE_AT_PLACE: return ask_page(w, &w->one, "resources/list", w->at);
     case BRIDGE_AT_REST: return ask_page(w, &w->one, "resources/list", 1);
     case BRIDGE_AT_TEMPLATES:
@@ -589,9 +399,9 @@ static int take_step(bridge_way *w)
     case BRIDGE_AT_SOURCE: return take_turn(w);
     case BRIDGE_AT_PAGE: return take_page(w);
     case BRIDGE_AT_ENTRY:
-        rc = take_entry(w);
+        rc = bridge_take_entry(w);
         return rc == MCP_OK && w->step == BRIDGE_AT_ENTRY ? go_on(w) : rc;
-    case BRIDGE_AT_LINES: rc = take_lines(w); return rc == MCP_OK ? go_on(w) : rc;
+    case BRIDGE_AT_LINES: rc = bridge_take_lines(w); return rc == MCP_OK ? go_on(w) : rc;
     case BRIDGE_AT_PLACE: return take_place(w);
     case BRIDGE_AT_REST: return take_rest(w);
     case BRIDGE_AT_TEMPLATES: return take_templates(w);
@@ -637,7 +447,7 @@ static void resume(bridge_way *w)
         mcp_reply_finish(req, rc);
 }
 
-static void later(void *user)
+void bridge_way_later(void *user)
 {
     bridge_way *w = user;
     w->rc = take_step(w);

@@ -62,6 +62,8 @@ typedef struct bridge_way {
 
 /* Replies, and as a handler returns. */
 int bridge_way_run(bridge_way *w);
+/* What the present step waited for is there. */
+void bridge_way_later(void *way);
 
 /* reply.c */
 int bridge_way_reply(bridge_way *w);

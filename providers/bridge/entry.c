@@ -1,0 +1,195 @@
+/* entry.c: see entry.h. */
+#define _GNU_SOURCE
+#include "entry.h"
+
+#include "text.h"
+
+enum { MOST_READ = 4 << 20 }; /* bytes of one resource that is searched */
+
+static const int64_t item_ns = 5 * 1000000000LL; /* at the most for one resource's contents */
+
+static mcp_str member(const mcp_json *object, const char *key)
+{
+    return mcp_json_string(mcp_json_get(object, key));
+}
+
+/* ---- what is wanted --------------------------------------------------------------------------------- */
+
+/* What stands behind "scheme://authority/" and before a query, decoded where it can be. */
+static mcp_str path_of(bridge_way *w, mcp_str uri)
+{
+    const char *at = memchr(uri.ptr, ':', uri.len), *end = uri.ptr + uri.len;
+    const char *query = memchr(uri.ptr, '?', uri.len);
+    at = at ? at + 1 : uri.ptr;
+    if (end - at > 2 && at[0] == '/' && at[1] == '/') {
+        at = memchr(at + 2, '/', (size_t)(end - at - 2));
+        at = at ? at + 1 : end;
+    }
+    mcp_str path = {at, (size_t)((query && query > at ? query : end) - at)};
+    size_t len;
+    w->scratch.len = 0;
+    if (common_buffer_reserve(&w->scratch, path.len + 1) != MCP_OK ||
+        mcp_uri_decode(path, w->scratch.ptr, path.len + 1, &len) != MCP_OK)
+        return path;
+    return (mcp_str){w->scratch.ptr, len};
+}
+
+static mcp_str last_of(mcp_str path)
+{
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    return slash ? (mcp_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)} : path;
+}
+
+static unsigned kind_of(const mcp_json *entry)
+{
+    if (mcp_str_eq(member(entry, "mimeType"), MCP_STR("inode/directory")))
+        return SEARCH_FOLDERS;
+    mcp_str uri = member(entry, "uri");
+    return uri.len > 5 && memcmp(uri.ptr, "file:", 5) == 0 ? SEARCH_FILES : SEARCH_OTHERS;
+}
+
+static bool has_part(const search_query *q, mcp_str name, mcp_str title, mcp_str path)
+{
+    if (!q->part.len)
+        return true;
+    if (memchr(q->part.ptr, '/', q->part.len))
+        return search_contains(path, q->part);
+    return search_contains(name, q->part) || search_contains(title, q->part) ||
+           search_contains(last_of(path), q->part);
+}
+
+static bool begins(mcp_str text, mcp_str with)
+{
+    return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
+bool bridge_wants(bridge_way *w, const mcp_json *entry)
+{
+    const search_query *q = &w->query;
+    mcp_str uri = member(entry, "uri");
+    if (!(q->kinds & kind_of(entry)) || !begins(uri, q->under))
+        return false;
+    if (!q->glob.len && !q->part.len)
+        return true;
+    mcp_str path = path_of(w, uri), name = member(entry, "name");
+    return (search_path_fits(q->glob, name, path) ||
+            search_path_fits(q->glob, last_of(path), path)) &&
+           has_part(q, name, member(entry, "title"), path);
+}
+
+bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
+{
+    mcp_str uri = member(tmpl, "uriTemplate");
+    if (!begins(uri, w->query.under))
+        return false;
+    if (w->tool == BRIDGE_SEARCH) /* the sources' own stand for parts of what was searched */
+        return !begins(uri, MCP_STR("file:"));
+    return !w->query.glob.len &&
+           has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
+}
+
+int bridge_put_entry(bridge_way *w, const mcp_json *entry)
+{
+    const mcp_json *size = mcp_json_get(entry, "size");
+    search_entry e = {.kind = kind_of(entry),
+                      .uri = member(entry, "uri"),
+                      .has_size = size != NULL,
+                      .size = (uint64_t)mcp_json_int(size, 0)};
+    if (!begins(e.uri, MCP_STR("file:"))) { /* whose URI says it all */
+        e.name = member(entry, "name");
+        e.title = member(entry, "title");
+        e.description = member(entry, "description");
+        e.mime_type = member(entry, "mimeType");
+    }
+    return search_put_entry(&w->results, &e);
+}
+
+/* ---- their contents -------------------------------------------------------------------------- */
+
+static void skip(bridge_way *w, search_skip why)
+{
+    w->results.skipped[why]++;
+}
+
+static void put_entry_uri(mcp_json_writer *json, const void *user)
+{
+    mcp_json_key(json, "uri");
+    mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
+}
+
+/* MCP_OK without a question: it is not read. */
+int bridge_ask_entry(bridge_way *w)
+{
+    if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
+        skip(w, SEARCH_LARGE);
+        return MCP_OK;
+    }
+    w->one = (common_ask){.req = w->req,
+                          .method = "resources/read",
+                          .put = put_entry_uri,
+                          .later = bridge_way_later,
+                          .user = w,
+                          .max_reply = 2 * MOST_READ};
+    return common_door_ask(w->all->bridge->door, &w->one);
+}
+
+static bool is_too_large(const mcp_json *error)
+{
+    return mcp_json_get(mcp_json_get(error, "data"), "limit") ||
+           begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
+}
+
+/* What was read of the entry; then either its lines or the next entry. */
+int bridge_take_entry(bridge_way *w)
+{
+    int rc = w->one.rc;
+    mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
+    if (w->one.error)
+        skip(w, is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
+    else if (w->one.result && (!text.ptr || !common_text_check(text)))
+        skip(w, SEARCH_BINARY);
+    else if (w->one.result)
+        w->step = BRIDGE_AT_LINES;
+    return rc;
+}
+
+void bridge_next_entry(bridge_way *w)
+{
+    common_ask_clear(&w->one);
+    w->one = (common_ask){0};
+    w->at++;
+    w->seen++;
+}
+
+/* ---- their lines ----------------------------------------------------------------------------- */
+
+static bool stopped(void *user)
+{
+    const bridge_way *w = user;
+    return mcp_request_cancelled(w->req) || search_now() - w->slice > item_ns;
+}
+
+void bridge_search_lines(void *user)
+{
+    bridge_way *w = user;
+    w->slice = search_now();
+    search_text t = {.uri = member(w->entry, "uri"),
+                     .name = member(w->entry, "name"),
+                     .mime_type = member(w->entry, "mimeType"),
+                     .text =
+                         member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text"),
+                     .stop = stopped,
+                     .user = w};
+    w->found = search_put_lines(&w->results, &w->query, &t);
+}
+
+int bridge_take_lines(bridge_way *w)
+{
+    int rc = w->found;
+    if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {
+        skip(w, SEARCH_SLOW);
+        return MCP_OK;
+    }
+    w->results.searched += rc == MCP_OK;
+    return rc;
+}
