@@ -1,9 +1,6 @@
 /* watch.c: what the events of watched folders mean for subscriptions and lists; see watch.h.
  *
- * A subscription does not watch its file but the folders on the way to it, from the root down as
- * far as they exist. So a file that is replaced by rename, deleted and made again, or whose folder
- * does not exist yet is all one case: something happened to a name on the way, look again how far
- * it goes.
+ * watch_way.c says which folders those are for a subscription, watch_scan.c for lists.
  *
  * What inotify cannot tell is looked at every two seconds: folders beyond the budget, and files
  * that are reached through a symbolic link (the change happens in a folder that is not on the
@@ -13,13 +10,10 @@
 #include "watch.h"
 
 #include "buffer.h"
-#include "fileuri.h"
 #include "watch_state.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -32,17 +26,9 @@ static const uint32_t structure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOV
 static const uint32_t appeared = IN_CREATE | IN_MOVED_TO;
 static const uint32_t self_gone = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
 
-typedef struct sub {
-    files_node node;
-    files_dir **way; /* pinned: from the root's folder down, as far as it exists */
-    size_t n_way, way_room;
-    bool polled;
-    files_stamp stamp;
-} sub;
-
 /* ---- paths and the roots --------------------------------------------------------------------- */
 
-static const files_root *find_root(const files_watch *w, const char *path, files_target *target)
+const files_root *files_watch_root_of(const files_watch *w, const char *path, files_target *target)
 {
     int rc = files_path_parse(w->o.roots, mcp_str_from(path), target);
     return rc == MCP_OK ? &w->o.roots->items[target->root] : NULL;
@@ -76,7 +62,7 @@ int files_watch_open_dir(const char *path, int *ret_fd, void *user)
     const files_root *root = single_file_in(w, path);
     if (root)
         return common_beneath_open_dir(root->at, "", ret_fd);
-    root = find_root(w, path, &target);
+    root = files_watch_root_of(w, path, &target);
     if (!root || root->only)
         return MCP_ENOTFOUND;
     int rc = files_root_open(root, target.rel, ret_fd, &st);
@@ -91,7 +77,7 @@ bool files_watch_visible(const files_watch *w, const char *path, bool is_dir)
 {
     files_target target;
     bool ret = true;
-    const files_root *root = find_root(w, path, &target);
+    const files_root *root = files_watch_root_of(w, path, &target);
     if (!root)
         return false;
     if (root->ignore &&
@@ -116,7 +102,7 @@ size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len,
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static void tell_updated(files_watch *w, const sub *s)
+static void tell_updated(files_watch *w, const files_sub *s)
 {
     w->o.updated(s->node.path, w->o.user);
 }
@@ -127,8 +113,7 @@ static void tell_list(files_watch *w, const char *path)
         w->o.list_changed(path, w->o.user);
 }
 
-/* Once: the operator should know that changes are noticed late. */
-static void tell_spent(files_watch *w)
+void files_watch_tell_spent(files_watch *w)
 {
     char line[200];
     if (w->told || !w->started || (w->dirs.fd >= 0 && !w->dirs.spent))
@@ -149,174 +134,35 @@ static void tell_spent(files_watch *w)
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
-static void take_stamp(const files_watch *w, const char *path, files_stamp *ret)
-{
-    files_target target;
-    struct stat st;
-    const files_root *root = find_root(w, path, &target);
-    *ret = (files_stamp){0};
-    if (root && files_root_stat(root, target.rel, &st) == MCP_OK)
-        files_stamp_of(&st, ret);
-    if (S_ISDIR(ret->mode)) { /* of a folder only the set of entries counts */
-        ret->len = 0;
-        ret->mode = S_IFDIR;
-        ret->ctime = ret->mtime;
-    }
-}
-
-/* File systems whose files change without an event here: elsewhere, or by themselves. */
-static bool is_silent(int fd)
-{
-    static const unsigned long silent[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
-                                           CIFS_SUPER_MAGIC, V9FS_MAGIC,       CEPH_SUPER_MAGIC,
-                                           FUSE_SUPER_MAGIC, PROC_SUPER_MAGIC, SYSFS_MAGIC};
-    struct statfs st;
-    if (fstatfs(fd, &st) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
-        if ((unsigned long)st.f_type == silent[i])
-            return true;
-    return false;
-}
-
-/* Whether no event can be relied on for path, which lies in path[0, parent): it is a symbolic
- * link, or the file system makes none. */
-static bool needs_polling(files_watch *w, const char *path, size_t parent)
-{
-    int fd;
-    struct stat st;
-    char folder[COMMON_PATH_MAX];
-    memcpy(folder, path, parent);
-    folder[parent] = 0;
-    if (files_watch_open_dir(folder, &fd, w) != MCP_OK)
-        return false;
-    const char *name = path + parent + (path[parent] == '/');
-    bool link = fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-    bool ret = link || is_silent(fd);
-    close(fd);
-    return ret;
-}
-
-/* Adds the folder path[0, len) to the way. */
-static int way_add(files_watch *w, sub *s, size_t len)
-{
-    files_dir *dir;
-    if (s->n_way == s->way_room) {
-        size_t room = s->way_room ? s->way_room * 2 : 8;
-        files_dir **grown = common_alloc(&w->alloc, room * sizeof(files_dir *));
-        if (!grown)
-            return MCP_ENOMEM;
-        if (s->n_way)
-            memcpy(grown, s->way, s->n_way * sizeof(files_dir *));
-        common_release(&w->alloc, s->way);
-        s->way = grown;
-        s->way_room = room;
-    }
-    int rc = files_dirs_add(&w->dirs, s->node.path, len, FILES_DIR_PINNED, &dir);
-    if (rc == MCP_OK)
-        s->way[s->n_way++] = dir;
-    return rc;
-}
-
-static void way_clear(files_watch *w, sub *s)
-{
-    while (s->n_way)
-        files_dir_unpin(&w->dirs, s->way[--s->n_way]);
-}
-
-/* Where the way begins: the root's path, or the folder of a single file. 0: beneath no root. */
-static size_t way_begin(const files_watch *w, const sub *s)
-{
-    files_target target;
-    const files_root *root = find_root(w, s->node.path, &target);
-    if (!root)
-        return 0;
-    if (root->only)
-        return files_watch_parent(root->path, root->path_len);
-    return root->path_len ? root->path_len : 1;
-}
-
-static void set_polled(files_watch *w, sub *s, bool polled)
-{
-    w->polled_subs += (size_t)polled - (size_t)s->polled;
-    s->polled = polled;
-}
-
-/* Watches every folder from the root to the parent, and the thing itself when it is one. Each is
- * watched before the next is looked for: what appears in between is an event. */
-static int way_make(files_watch *w, sub *s)
-{
-    const char *path = s->node.path;
-    size_t len = way_begin(w, s), parent = files_watch_parent(path, s->node.len);
-    int rc = MCP_OK;
-    while (rc == MCP_OK && len <= s->node.len) {
-        if (len == s->node.len && len > 1 && !S_ISDIR(s->stamp.mode))
-            break;
-        rc = way_add(w, s, len);
-        if (len == s->node.len)
-            break;
-        size_t next = len + (path[len] == '/');
-        while (next < s->node.len && path[next] != '/')
-            next++;
-        len = next;
-    }
-    bool polled = rc == MCP_OK && s->node.len > way_begin(w, s) && needs_polling(w, path, parent);
-    for (size_t i = 0; i < s->n_way; i++)
-        polled |= s->way[i]->wd < 0;
-    set_polled(w, s, polled || rc == MCP_ENOMEM);
-    return rc == MCP_ENOMEM ? rc : MCP_OK;
-}
-
-/* Looks again how far the way goes; says so when what is at its end is not what it was. */
-static void look_again(files_watch *w, sub *s)
-{
-    files_dir **old = s->way;
-    size_t n_old = s->n_way;
-    files_stamp before = s->stamp;
-    s->way = NULL, s->n_way = s->way_room = 0;
-    take_stamp(w, s->node.path, &s->stamp);
-    way_make(w, s);
-    for (size_t i = 0; i < n_old;
-         i++) /* after the new way, so that what is on both stays watched */
-        files_dir_unpin(&w->dirs, old[i]);
-    common_release(&w->alloc, old);
-    take_stamp(w, s->node.path, &s->stamp);
-    if (!files_stamp_same(&before, &s->stamp))
-        tell_updated(w, s);
-    tell_spent(w);
-}
-
-typedef void sub_fn(files_watch *w, sub *s, void *arg);
+typedef void sub_fn(files_watch *w, files_sub *s, void *arg);
 
 static void each_sub(files_watch *w, sub_fn *fn, void *arg)
 {
     for (size_t i = 0; i < w->subs.n_buckets; i++) {
         for (files_node *n = w->subs.buckets[i], *next; n; n = next) {
             next = n->next;
-            fn(w, (sub *)n, arg);
+            fn(w, (files_sub *)n, arg);
         }
     }
 }
 
-static void look_again_below(files_watch *w, sub *s, void *arg)
+static void look_again_below(files_watch *w, files_sub *s, void *arg)
 {
     const mcp_str *path = arg;
     if (files_path_below(s->node.path, s->node.len, path->ptr, path->len))
-        look_again(w, s);
+        files_sub_look_again(w, s);
 }
 
-static void sub_free(files_watch *w, sub *s, void *arg)
+static void sub_free(files_watch *w, files_sub *s, void *arg)
 {
     (void)arg;
-    set_polled(w, s, false);
-    way_clear(w, s);
-    common_release(&w->alloc, s->way);
+    files_sub_clear_way(w, s);
     common_release(&w->alloc, s);
 }
 
-static sub *find_sub(const files_watch *w, const char *path, size_t len)
+static files_sub *find_sub(const files_watch *w, const char *path, size_t len)
 {
-    return (sub *)files_table_find(&w->subs, path, len);
+    return (files_sub *)files_table_find(&w->subs, path, len);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -342,19 +188,19 @@ static void on_gone(files_watch *w, files_dir *d)
 
 static void event_for_subs(files_watch *w, const event *e)
 {
-    sub *exact = find_sub(w, e->path, e->len);
+    files_sub *exact = find_sub(w, e->path, e->len);
     bool changed = (e->mask & structure) != 0;
     if (exact && (changed || !e->is_dir)) {
-        take_stamp(w, exact->node.path, &exact->stamp);
+        files_sub_stamp(w, exact->node.path, &exact->stamp);
         tell_updated(w, exact);
     }
     if (changed && e->dir->pins) {
         mcp_str path = {e->path, e->len};
         each_sub(w, look_again_below, &path);
     }
-    sub *folder = find_sub(w, e->dir->node.path, e->dir->node.len);
+    files_sub *folder = find_sub(w, e->dir->node.path, e->dir->node.len);
     if (folder && changed && e->served) {
-        take_stamp(w, folder->node.path, &folder->stamp);
+        files_sub_stamp(w, folder->node.path, &folder->stamp);
         tell_updated(w, folder);
     }
 }
@@ -383,14 +229,14 @@ static void on_entry(files_watch *w, files_dir *d, uint32_t mask, const char *na
         files_dirs_drop_below(&w->dirs, path, len);
     event_for_subs(w, &e);
     event_for_lists(w, &e);
-    tell_spent(w);
+    files_watch_tell_spent(w);
 }
 
-static void sub_overflowed(files_watch *w, sub *s, void *arg)
+static void sub_overflowed(files_watch *w, files_sub *s, void *arg)
 {
     (void)arg;
     files_stamp before = s->stamp;
-    look_again(w, s);
+    files_sub_look_again(w, s);
     if (files_stamp_same(&before, &s->stamp)) /* else it was told just now */
         tell_updated(w, s);
 }
@@ -437,11 +283,11 @@ static void on_readable(void *arg)
 
 /* ---- polling --------------------------------------------------------------------------------- */
 
-static void poll_sub(files_watch *w, sub *s, void *arg)
+static void poll_sub(files_watch *w, files_sub *s, void *arg)
 {
     (void)arg;
     if (s->polled)
-        look_again(w, s);
+        files_sub_look_again(w, s);
 }
 
 static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
@@ -490,7 +336,7 @@ static void on_poll(void *arg)
 
 void files_watch_scanned(files_watch *w)
 {
-    tell_spent(w);
+    files_watch_tell_spent(w);
     poll_later(w);
 }
 
@@ -529,7 +375,7 @@ static void begin(files_watch *w)
         files_dirs_close(&w->dirs);
         files_dirs_limits(&w->dirs);
     }
-    tell_spent(w);
+    files_watch_tell_spent(w);
 }
 
 static void end(files_watch *w)
@@ -568,27 +414,28 @@ int files_watch_add(files_watch *w, const char *path)
     size_t len = strlen(path);
     if (find_sub(w, path, len))
         return MCP_OK;
-    sub *s = common_alloc(&w->alloc, sizeof(*s) + len + 1);
+    files_sub *s = common_alloc(&w->alloc, sizeof(*s) + len + 1);
     if (!s)
         return MCP_ENOMEM;
-    *s = (sub){.node = {.len = len, .path = (char *)(s + 1)}};
+    *s = (files_sub){.node = {.len = len, .path = (char *)(s + 1)}};
     memcpy(s->node.path, path, len + 1);
-    int rc = way_begin(w, s) ? files_table_add(&w->subs, &s->node, &w->alloc) : MCP_ENOTFOUND;
+    int rc =
+        files_sub_way_begin(w, s) ? files_table_add(&w->subs, &s->node, &w->alloc) : MCP_ENOTFOUND;
     if (rc != MCP_OK)
         return common_release(&w->alloc, s), rc;
     begin(w);
-    take_stamp(w, path, &s->stamp);
-    rc = way_make(w, s);
+    files_sub_stamp(w, path, &s->stamp);
+    rc = files_sub_make_way(w, s);
     if (rc != MCP_OK)
         files_watch_remove(w, path);
-    tell_spent(w);
+    files_watch_tell_spent(w);
     poll_later(w);
     return rc;
 }
 
 void files_watch_remove(files_watch *w, const char *path)
 {
-    sub *s = find_sub(w, path, strlen(path));
+    files_sub *s = find_sub(w, path, strlen(path));
     if (!s)
         return;
     files_table_remove(&w->subs, &s->node);
@@ -618,7 +465,7 @@ void files_watch_listed(files_watch *w, const char *path)
     if (!w->list_on)
         return;
     files_dirs_add(&w->dirs, path, strlen(path), FILES_DIR_LISTED, &d);
-    tell_spent(w);
+    files_watch_tell_spent(w);
     poll_later(w);
 }
 
