@@ -7,9 +7,9 @@
 #include "ignore.h"
 
 #include "buffer.h"
+#include "ignore_read.h"
 #include "rules.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,21 +36,13 @@ struct files_ignore_dir {
     char path[];
 };
 
-/* Rules from above the root: matched against the root's path from there, then the entry's path. */
-typedef struct above {
-    files_rules *rules;
-    size_t skip; /* bytes of `lead` that lie above the rules' folder */
-} above;
-
 struct files_ignore {
     mcp_allocator alloc;
     common_beneath at;
     pthread_mutex_t lock;
     bool hidden, no_ignore;
     files_rules *include, *exclude;
-    above *outer; /* the nearest first, .git/info/exclude last */
-    size_t outer_count;
-    size_t lead; /* length of the root's path from the repository's top, with a slash at its end */
+    files_above above;
     files_ignore_dir *bucket[BUCKETS];
     files_ignore_dir *newest, *oldest;
     size_t count, max;
@@ -59,115 +51,6 @@ struct files_ignore {
     uint64_t epoch;
     char path[2 * COMMON_PATH_MAX]; /* the lead, then the path in question */
 };
-
-/* ---- reading rule files ---------------------------------------------------------------------- */
-
-/* Reads at most one byte more than the limit, so that the parser sees that it is over. */
-static int read_rules(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
-{
-    common_buffer text;
-    int rc;
-    size_t max = FILES_RULES_MAX_BYTES + 1;
-    common_buffer_init(&text, alloc);
-    rc = common_buffer_reserve(&text, size < max ? size + 1 : max);
-    while (rc == MCP_OK && text.len < text.cap) {
-        ssize_t n = read(fd, text.ptr + text.len, text.cap - text.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text.len += (size_t)n;
-    }
-    if (rc == MCP_OK)
-        rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
-    common_buffer_free(&text);
-    return rc;
-}
-
-/* A file that cannot be read, or is a link, has no rules; git does not follow links here either. */
-static int read_rules_at(const mcp_allocator *alloc, const char *path, files_rules **ret)
-{
-    struct stat st;
-    int rc = MCP_OK;
-    *ret = NULL;
-    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return MCP_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return MCP_OK;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        rc = read_rules(alloc, fd, (size_t)st.st_size, ret);
-    close(fd);
-    return rc;
-}
-
-/* ---- above the root -------------------------------------------------------------------------- */
-
-static bool join(char path[COMMON_PATH_MAX], const char *dir, size_t len, const char *name)
-{
-    size_t name_len = strlen(name);
-    if (len + name_len >= COMMON_PATH_MAX)
-        return false;
-    memcpy(path, dir, len);
-    memcpy(path + len, name, name_len + 1);
-    return true;
-}
-
-/* The length of the path of the repository's top that holds the root; SIZE_MAX when there is
- * none. */
-static size_t find_top(const char *root, size_t len)
-{
-    char path[COMMON_PATH_MAX];
-    struct stat st;
-    for (;;) {
-        if (join(path, root, len, "/.git") && lstat(path, &st) == 0)
-            return len;
-        if (len == 0)
-            return SIZE_MAX;
-        while (root[--len] != '/') {
-        }
-    }
-}
-
-static int add_outer(files_ignore *ig, const char *root, size_t len, size_t skip, const char *name)
-{
-    char path[COMMON_PATH_MAX];
-    files_rules *rules = NULL;
-    if (!join(path, root, len, name))
-        return MCP_OK;
-    int rc = read_rules_at(&ig->alloc, path, &rules);
-    if (rc == MCP_OK && rules)
-        ig->outer[ig->outer_count++] = (above){rules, skip};
-    return rc;
-}
-
-static int read_outer(files_ignore *ig, const char *root)
-{
-    size_t len = strlen(root);
-    size_t top = find_top(root, len);
-    size_t levels = 1;
-    int rc = MCP_OK;
-    if (top == SIZE_MAX || len >= COMMON_PATH_MAX)
-        return MCP_OK;
-    for (size_t i = top; i < len; i++)
-        levels += root[i] == '/';
-    ig->outer = common_alloc(&ig->alloc, levels * sizeof(*ig->outer));
-    if (!ig->outer)
-        return MCP_ENOMEM;
-    if (len > top) {
-        ig->lead = len - top; /* without the slash after the top, with one at the end */
-        memcpy(ig->path, root + top + 1, ig->lead - 1);
-        ig->path[ig->lead - 1] = '/';
-    }
-    for (size_t at = len; rc == MCP_OK && at > top;) {
-        while (root[--at] != '/') {
-        }
-        rc = add_outer(ig, root, at, at - top, "/.gitignore");
-    }
-    if (rc == MCP_OK)
-        rc = add_outer(ig, root, top, 0, "/.git/info/exclude");
-    return rc;
-}
 
 /* ---- the table of folders -------------------------------------------------------------------- */
 
@@ -316,7 +199,7 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
     int rc = common_beneath_open(ig->at, file, &fd, &st);
     if (rc == MCP_OK) {
         if (S_ISREG(st.st_mode))
-            rc = read_rules(&ig->alloc, fd, (size_t)st.st_size, &rules);
+            rc = files_rules_read(&ig->alloc, fd, (size_t)st.st_size, &rules);
         close(fd);
     } else {
         /* A file that may not be read has no rules; one that could not be read this time is an
@@ -343,7 +226,7 @@ static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
     struct stat st;
     if (ig->no_ignore || (d->checked && now - d->checked < ig->fresh))
         return MCP_OK;
-    if (!join(file, d->path, d->len, d->len ? "/.gitignore" : ".gitignore"))
+    if (!files_path_add(file, d->path, d->len, d->len ? "/.gitignore" : ".gitignore"))
         return MCP_OK;
     if (fstatat(ig->at.fd, file, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
         st = (struct stat){0};
@@ -380,12 +263,13 @@ static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const cha
         size_t skip = d->len ? d->len + 1 : 0;
         said = files_rules_match(d->rules, (mcp_str){rel + skip, len - skip}, name - skip, is_dir);
     }
-    if (!said && ig->outer_count && len < COMMON_PATH_MAX) {
-        memcpy(ig->path + ig->lead, rel, len);
-        for (size_t i = 0; i < ig->outer_count && !said; i++) {
-            size_t skip = ig->outer[i].skip;
-            mcp_str path = {ig->path + skip, ig->lead + len - skip};
-            said = files_rules_match(ig->outer[i].rules, path, ig->lead + name - skip, is_dir);
+    if (!said && ig->above.count && len < COMMON_PATH_MAX) {
+        memcpy(ig->path + ig->above.lead, rel, len);
+        for (size_t i = 0; i < ig->above.count && !said; i++) {
+            size_t skip = ig->above.items[i].skip;
+            mcp_str path = {ig->path + skip, ig->above.lead + len - skip};
+            said = files_rules_match(ig->above.items[i].rules, path, ig->above.lead + name - skip,
+                                     is_dir);
         }
     }
     return said > 0;
@@ -514,27 +398,6 @@ size_t files_ignore_cached(files_ignore *ig)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int globs(const mcp_allocator *alloc, const char *const *list, size_t count,
-                 files_rules **ret)
-{
-    common_buffer text;
-    int rc = MCP_OK;
-    common_buffer_init(&text, alloc);
-    for (size_t i = 0; i < count && rc == MCP_OK; i++) {
-        /* A `#` is no comment here, and a line break ends a rule. */
-        if (list[i][0] == '#')
-            rc = common_buffer_append(&text, "\\", 1);
-        if (rc == MCP_OK)
-            rc = common_buffer_append(&text, list[i], strcspn(list[i], "\r\n"));
-        if (rc == MCP_OK)
-            rc = common_buffer_append(&text, "\n", 1);
-    }
-    if (rc == MCP_OK)
-        rc = files_rules_parse((mcp_str){text.ptr, text.len}, alloc, ret);
-    common_buffer_free(&text);
-    return rc;
-}
-
 int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_ignore **ret)
 {
@@ -554,11 +417,11 @@ int files_ignore_new(common_beneath at, const char *root_path, const files_ignor
     ig->fresh = options->fresh_ns ? options->fresh_ns : DEFAULT_FRESH_NS;
     ig->epoch = 1;
     pthread_mutex_init(&ig->lock, NULL);
-    int rc = globs(&mem, options->include, options->include_count, &ig->include);
+    int rc = files_rules_of_globs(&mem, options->include, options->include_count, &ig->include);
     if (rc == MCP_OK)
-        rc = globs(&mem, options->exclude, options->exclude_count, &ig->exclude);
+        rc = files_rules_of_globs(&mem, options->exclude, options->exclude_count, &ig->exclude);
     if (rc == MCP_OK && !ig->no_ignore)
-        rc = read_outer(ig, root_path);
+        rc = files_above_read(&ig->above, root_path, &mem, ig->path);
     if (rc != MCP_OK) {
         files_ignore_free(ig);
         return rc;
@@ -574,9 +437,7 @@ void files_ignore_free(files_ignore *ig)
     mcp_allocator mem = ig->alloc;
     while (ig->oldest)
         drop(ig, ig->oldest);
-    for (size_t i = 0; i < ig->outer_count; i++)
-        files_rules_free(ig->outer[i].rules);
-    common_release(&mem, ig->outer);
+    files_above_free(&ig->above, &mem);
     files_rules_free(ig->include);
     files_rules_free(ig->exclude);
     pthread_mutex_destroy(&ig->lock);
