@@ -1,5 +1,6 @@
 /* channel.c: one peer's stream of messages: parse, tell requests from the rest, keep the table of what is
- * in flight, enforce the limits. It knows no method; see mcp__role.
+ * in flight, enforce the limits. It knows no method; see mcp__role. How a channel begins and ends is in life.c, requests
+ * that are not simply answered in incoming.c.
  *
  * The surprising thing: a message is copied once, right behind its request struct, and parsed in place
  * there, so that a request costs one block of memory and one for its values.
@@ -9,151 +10,9 @@
 #include "channel/batch.h"
 
 enum {
-    DEFAULT_MAX_MESSAGE = 4 << 20,
-    DEFAULT_MAX_REPLY = 64 << 20,
-    DEFAULT_MAX_DEPTH = 64,
-    DEFAULT_MAX_IN_FLIGHT = 1024,
-    DEFAULT_MAX_IN_FLIGHT_BYTES = 64 << 20,
-    MAX_ID = 4096, /* bytes of an id as JSON text: it is kept and repeated */
-    DEFAULT_MAX_SUBSCRIPTIONS = 4096,
-    DEFAULT_MAX_BATCH = 256,
+    MAX_ID = 4096,          /* bytes of an id as JSON text: it is kept and repeated */
     SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
 };
-
-/* ---- life ------------------------------------------------------------------------------------------- */
-
-static void default_limit(size_t *limit, size_t value)
-{
-    if (*limit == 0)
-        *limit = value;
-}
-
-static void set_limits(mcp_channel_options *o)
-{
-    default_limit(&o->max_message, DEFAULT_MAX_MESSAGE);
-    default_limit(&o->max_reply, DEFAULT_MAX_REPLY);
-    default_limit(&o->max_depth, DEFAULT_MAX_DEPTH);
-    default_limit(&o->max_in_flight, DEFAULT_MAX_IN_FLIGHT);
-    default_limit(&o->max_in_flight_bytes, DEFAULT_MAX_IN_FLIGHT_BYTES);
-    default_limit(&o->max_subscriptions, DEFAULT_MAX_SUBSCRIPTIONS);
-    default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
-}
-
-static void free_names(mcp_channel *channel)
-{
-    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
-    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.caller);
-}
-
-static int copy_names(mcp_channel *channel)
-{
-    mcp_channel_options *o = &channel->options;
-    const char *principal = o->principal, *caller = o->caller;
-    if (principal)
-        o->principal = mcp__strdup(channel->allocator, mcp_str_from(principal));
-    if (caller)
-        o->caller = mcp__strdup(channel->allocator, mcp_str_from(caller));
-    return !principal == !o->principal && !caller == !o->caller ? MCP_OK : MCP_ENOMEM;
-}
-
-int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
-                     const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error)
-{
-    mcp_channel_options given;
-    int rc = MCP__TAKE(&given, options, mcp_channel_options, error);
-    if (rc != MCP_OK)
-        return rc;
-    if (!given.send)
-        return mcp__fail(error, MCP_EINVAL, 0, "a channel needs its \"send\" function");
-
-    mcp_channel *channel = mcp__zalloc(allocator, sizeof(*channel));
-    if (!channel)
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
-    channel->allocator = allocator;
-    channel->role = role;
-    channel->state = state;
-    channel->options = given;
-    set_limits(&channel->options);
-    channel->writable = true;
-    mcp__list_init(&channel->in_flight);
-    mcp__list_init(&channel->outgoing);
-    mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
-                  (uintptr_t)&given);
-    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
-    if (copy_names(channel) != MCP_OK) {
-        free_names(channel);
-        mcp__release(allocator, channel);
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
-    }
-    *ret = channel;
-    return MCP_OK;
-}
-
-static void cancel_all(mcp_channel *channel)
-{
-    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
-        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        l = l->next;
-        channel->role->cancel(in);
-    }
-}
-
-void mcp_channel_close(mcp_channel *channel, int64_t now)
-{
-    if (channel->closed)
-        return;
-    channel->now = now;
-    channel->role->close(channel);
-    channel->closed = true;
-    cancel_all(channel);
-    mcp__outgoing_fail_all(channel, MCP_ECLOSED);
-}
-
-void mcp_channel_free(mcp_channel *channel)
-{
-    if (!channel)
-        return;
-    if (!channel->closed) {
-        channel->closed = true; /* say nothing more */
-        channel->role->close(channel);
-        cancel_all(channel);
-        mcp__outgoing_fail_all(channel, MCP_ECLOSED);
-    }
-    /* Requests that wait for their handler's mcp_reply_finish() outlive the channel. */
-    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
-        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        l = l->next;
-        mcp__list_remove(&in->link);
-        in->channel = NULL;
-        if (in->batch)
-            in->batch->channel = NULL;
-    }
-    channel->role->release(channel);
-    mcp__map_free(&channel->in_flight_by_key);
-    mcp__buf_free(&channel->spare);
-    free_names(channel);
-    mcp__release(channel->allocator, channel);
-}
-
-size_t mcp_channel_max_message(const mcp_channel *channel)
-{
-    return channel->options.max_message;
-}
-
-size_t mcp_channel_in_flight(const mcp_channel *channel)
-{
-    return channel->n_in_flight - channel->n_abandoned;
-}
-
-const char *mcp_channel_revision(const mcp_channel *channel)
-{
-    return channel->role->revision ? channel->role->revision(channel) : NULL;
-}
-
-void *mcp_channel_user(const mcp_channel *channel)
-{
-    return channel->options.user;
-}
 
 /* ---- out ---------------------------------------------------------------------------------------------- */
 
@@ -281,100 +140,6 @@ void mcp__incoming_answer(mcp__incoming *in, mcp_str message)
             channel, in->exchange, message,
             (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .malformed = in->malformed});
     detach(in);
-}
-
-void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data)
-{
-    mcp_channel *channel = in->channel;
-    mcp__buf b = mcp__channel_take_buf(channel);
-    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
-    if (b.failed)
-        mcp__incoming_drop(in);
-    else
-        mcp__incoming_reply(in, mcp__buf_view(&b), code);
-    mcp__channel_give_buf(channel, &b);
-}
-
-void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data)
-{
-    mcp_channel *channel = in->channel;
-    mcp__buf b = mcp__channel_take_buf(channel);
-    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
-    mcp__map_remove(&channel->in_flight_by_key, in->key);
-    in->abandoned = true;
-    channel->n_abandoned++;
-    if (!b.failed && in->batch)
-        mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__incoming_id(in));
-    else if (!b.failed)
-        mcp__channel_send(channel, in->exchange, mcp__buf_view(&b),
-                          (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .code = code});
-    if (in->batch)
-        mcp__batch_answered(in->batch);
-    mcp__channel_give_buf(channel, &b);
-}
-
-void mcp__incoming_set_long_lived(mcp__incoming *in)
-{
-    if (!in->long_lived)
-        in->channel->n_in_flight--;
-    in->long_lived = true;
-    if (!in->batch) {
-        in->message = (mcp__message){.kind = MCP__REQUEST};
-        mcp_json_free(in->doc);
-        in->doc = NULL;
-        in->channel->bytes_in_flight -= in->bytes;
-        in->bytes = 0;
-    }
-}
-
-mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
-{
-    mcp_channel *channel = in->channel;
-    assert(in->long_lived);
-    if (in->batch)
-        return in;
-    mcp__incoming *small = mcp__alloc(in->allocator, channel->role->request_size);
-    if (!small)
-        return in; /* it may stay where it is */
-    memcpy(small, in, channel->role->request_size);
-    if (!small->long_key)
-        small->key.ptr = small->short_key;
-    small->link.prev->next = small->link.next->prev = &small->link;
-    mcp__map_replace(&channel->in_flight_by_key, small->key, small);
-    mcp__release(in->allocator, in);
-    return small;
-}
-
-void mcp__channel_trim(mcp_channel *channel)
-{
-    mcp__buf_free(&channel->spare);
-    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
-}
-
-mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)
-{
-    mcp__buf text = mcp__channel_take_buf(channel);
-    mcp__put_id(&text, id);
-    mcp__incoming *found = NULL;
-    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight && !found; l = l->next) {
-        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        if (!text.failed && !in->abandoned &&
-            mcp_str_eq(mcp__incoming_id(in), mcp__buf_view(&text)))
-            found = in;
-    }
-    mcp__channel_give_buf(channel, &text);
-    return found;
-}
-
-void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now)
-{
-    channel->now = now;
-    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
-        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
-        l = l->next;
-        if (in->exchange == exchange)
-            channel->role->cancel(in);
-    }
 }
 
 /* ---- in --------------------------------------------------------------------------------------------------- */
@@ -710,17 +475,6 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
-void mcp_channel_tick(mcp_channel *channel, int64_t now)
-{
-    if (channel->closed)
-        return;
-    channel->now = now;
-    channel->in_use = true;
-    mcp__outgoing_tick(channel);
-    channel->role->tick(channel, now);
-    channel->in_use = false;
-}
-
 int64_t mcp_channel_deadline(const mcp_channel *channel)
 {
     if (channel->closed)
@@ -729,12 +483,4 @@ int64_t mcp_channel_deadline(const mcp_channel *channel)
         mcp__list_empty(&channel->outgoing) ? INT64_MAX : mcp__outgoing_deadline(channel);
     int64_t roles = channel->timed ? channel->role->deadline(channel) : INT64_MAX;
     return MCP__MIN(ours, roles);
-}
-
-void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now)
-{
-    bool resumed = writable && !channel->writable;
-    channel->writable = writable;
-    if (resumed)
-        mcp_channel_tick(channel, now);
 }

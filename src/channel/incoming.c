@@ -1,0 +1,92 @@
+/* incoming.c: requests in flight that are not simply answered: errors, those given up before their handler is through,
+ * those that stay for days.
+ */
+#include "channel/batch.h"
+
+void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data)
+{
+    mcp_channel *channel = in->channel;
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
+    if (b.failed)
+        mcp__incoming_drop(in);
+    else
+        mcp__incoming_reply(in, mcp__buf_view(&b), code);
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data)
+{
+    mcp_channel *channel = in->channel;
+    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
+    mcp__map_remove(&channel->in_flight_by_key, in->key);
+    in->abandoned = true;
+    channel->n_abandoned++;
+    if (!b.failed && in->batch)
+        mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__incoming_id(in));
+    else if (!b.failed)
+        mcp__channel_send(channel, in->exchange, mcp__buf_view(&b),
+                          (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .code = code});
+    if (in->batch)
+        mcp__batch_answered(in->batch);
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__incoming_set_long_lived(mcp__incoming *in)
+{
+    if (!in->long_lived)
+        in->channel->n_in_flight--;
+    in->long_lived = true;
+    if (!in->batch) {
+        in->message = (mcp__message){.kind = MCP__REQUEST};
+        mcp_json_free(in->doc);
+        in->doc = NULL;
+        in->channel->bytes_in_flight -= in->bytes;
+        in->bytes = 0;
+    }
+}
+
+mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
+{
+    mcp_channel *channel = in->channel;
+    assert(in->long_lived);
+    if (in->batch)
+        return in;
+    mcp__incoming *small = mcp__alloc(in->allocator, channel->role->request_size);
+    if (!small)
+        return in; /* it may stay where it is */
+    memcpy(small, in, channel->role->request_size);
+    if (!small->long_key)
+        small->key.ptr = small->short_key;
+    small->link.prev->next = small->link.next->prev = &small->link;
+    mcp__map_replace(&channel->in_flight_by_key, small->key, small);
+    mcp__release(in->allocator, in);
+    return small;
+}
+
+mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)
+{
+    mcp__buf text = mcp__channel_take_buf(channel);
+    mcp__put_id(&text, id);
+    mcp__incoming *found = NULL;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight && !found; l = l->next) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        if (!text.failed && !in->abandoned &&
+            mcp_str_eq(mcp__incoming_id(in), mcp__buf_view(&text)))
+            found = in;
+    }
+    mcp__channel_give_buf(channel, &text);
+    return found;
+}
+
+void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now)
+{
+    channel->now = now;
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        if (in->exchange == exchange)
+            channel->role->cancel(in);
+    }
+}

@@ -1,0 +1,174 @@
+/* life.c: a channel from its options to its end, and what it does when time passes. */
+#include "channel/batch.h"
+
+enum {
+    DEFAULT_MAX_MESSAGE = 4 << 20,
+    DEFAULT_MAX_REPLY = 64 << 20,
+    DEFAULT_MAX_DEPTH = 64,
+    DEFAULT_MAX_IN_FLIGHT = 1024,
+    DEFAULT_MAX_IN_FLIGHT_BYTES = 64 << 20,
+    DEFAULT_MAX_SUBSCRIPTIONS = 4096,
+    DEFAULT_MAX_BATCH = 256,
+};
+
+/* ---- beginning and end -------------------------------------------------------------------------------- */
+
+static void default_limit(size_t *limit, size_t value)
+{
+    if (*limit == 0)
+        *limit = value;
+}
+
+static void set_limits(mcp_channel_options *o)
+{
+    default_limit(&o->max_message, DEFAULT_MAX_MESSAGE);
+    default_limit(&o->max_reply, DEFAULT_MAX_REPLY);
+    default_limit(&o->max_depth, DEFAULT_MAX_DEPTH);
+    default_limit(&o->max_in_flight, DEFAULT_MAX_IN_FLIGHT);
+    default_limit(&o->max_in_flight_bytes, DEFAULT_MAX_IN_FLIGHT_BYTES);
+    default_limit(&o->max_subscriptions, DEFAULT_MAX_SUBSCRIPTIONS);
+    default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
+}
+
+static void free_names(mcp_channel *channel)
+{
+    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
+    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.caller);
+}
+
+static int copy_names(mcp_channel *channel)
+{
+    mcp_channel_options *o = &channel->options;
+    const char *principal = o->principal, *caller = o->caller;
+    if (principal)
+        o->principal = mcp__strdup(channel->allocator, mcp_str_from(principal));
+    if (caller)
+        o->caller = mcp__strdup(channel->allocator, mcp_str_from(caller));
+    return !principal == !o->principal && !caller == !o->caller ? MCP_OK : MCP_ENOMEM;
+}
+
+int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
+                     const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error)
+{
+    mcp_channel_options given;
+    int rc = MCP__TAKE(&given, options, mcp_channel_options, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!given.send)
+        return mcp__fail(error, MCP_EINVAL, 0, "a channel needs its \"send\" function");
+
+    mcp_channel *channel = mcp__zalloc(allocator, sizeof(*channel));
+    if (!channel)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
+    channel->allocator = allocator;
+    channel->role = role;
+    channel->state = state;
+    channel->options = given;
+    set_limits(&channel->options);
+    channel->writable = true;
+    mcp__list_init(&channel->in_flight);
+    mcp__list_init(&channel->outgoing);
+    mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
+                  (uintptr_t)&given);
+    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    if (copy_names(channel) != MCP_OK) {
+        free_names(channel);
+        mcp__release(allocator, channel);
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
+    }
+    *ret = channel;
+    return MCP_OK;
+}
+
+static void cancel_all(mcp_channel *channel)
+{
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        channel->role->cancel(in);
+    }
+}
+
+void mcp_channel_close(mcp_channel *channel, int64_t now)
+{
+    if (channel->closed)
+        return;
+    channel->now = now;
+    channel->role->close(channel);
+    channel->closed = true;
+    cancel_all(channel);
+    mcp__outgoing_fail_all(channel, MCP_ECLOSED);
+}
+
+void mcp_channel_free(mcp_channel *channel)
+{
+    if (!channel)
+        return;
+    if (!channel->closed) {
+        channel->closed = true; /* say nothing more */
+        channel->role->close(channel);
+        cancel_all(channel);
+        mcp__outgoing_fail_all(channel, MCP_ECLOSED);
+    }
+    /* Requests that wait for their handler's mcp_reply_finish() outlive the channel. */
+    for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
+        mcp__incoming *in = mcp__container(l, mcp__incoming, link);
+        l = l->next;
+        mcp__list_remove(&in->link);
+        in->channel = NULL;
+        if (in->batch)
+            in->batch->channel = NULL;
+    }
+    channel->role->release(channel);
+    mcp__map_free(&channel->in_flight_by_key);
+    mcp__buf_free(&channel->spare);
+    free_names(channel);
+    mcp__release(channel->allocator, channel);
+}
+
+size_t mcp_channel_max_message(const mcp_channel *channel)
+{
+    return channel->options.max_message;
+}
+
+size_t mcp_channel_in_flight(const mcp_channel *channel)
+{
+    return channel->n_in_flight - channel->n_abandoned;
+}
+
+const char *mcp_channel_revision(const mcp_channel *channel)
+{
+    return channel->role->revision ? channel->role->revision(channel) : NULL;
+}
+
+void *mcp_channel_user(const mcp_channel *channel)
+{
+    return channel->options.user;
+}
+
+void mcp__channel_trim(mcp_channel *channel)
+{
+    mcp__buf_free(&channel->spare);
+    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------- */
+
+void mcp_channel_tick(mcp_channel *channel, int64_t now)
+{
+    if (channel->closed)
+        return;
+    channel->now = now;
+    channel->in_use = true;
+    mcp__outgoing_tick(channel);
+    channel->role->tick(channel, now);
+    channel->in_use = false;
+}
+
+void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now)
+{
+    bool resumed = writable && !channel->writable;
+    channel->writable = writable;
+    if (resumed)
+        mcp_channel_tick(channel, now);
+}
