@@ -46,6 +46,21 @@ static inline void remove_top(void)
     assert_int_equal(system(command), 0);
 }
 
+/* For cmocka: an empty folder, and its end. */
+static inline int setup_top(void **state)
+{
+    (void)state;
+    make_top();
+    return 0;
+}
+
+static inline int teardown_top(void **state)
+{
+    (void)state;
+    remove_top();
+    return 0;
+}
+
 /* What a command says, without its newline. */
 static inline const char *output_of(const char *script)
 {

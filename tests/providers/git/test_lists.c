@@ -266,13 +266,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,5 +274,5 @@ int main(void)
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_spellings),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_top);
 }

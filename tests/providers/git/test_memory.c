@@ -144,13 +144,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 /* ---- reading all of it ----------------------------------------------------------------------- */
 
 static void open_peer(const char *name)
@@ -249,5 +242,5 @@ int main(void)
         cmocka_unit_test(test_list),
     };
     gitalloc_install();
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_top);
 }

@@ -23,13 +23,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 static void open_repository(const char *name, uint64_t timeout_ms)
 {
     mcp_git_options o = {.timeout_ms = timeout_ms};
@@ -282,5 +275,5 @@ int main(void)
         cmocka_unit_test(test_words_in_the_configuration),
         cmocka_unit_test(test_no_descriptors),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_top);
 }

@@ -29,13 +29,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 typedef struct reading {
     const char *rest;
     const char *has[5]; /* see check_reply() */
@@ -315,5 +308,5 @@ int main(void)
         cmocka_unit_test(test_log_pages), cmocka_unit_test(test_completion),
         cmocka_unit_test(test_long_diff),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_top);
 }

@@ -103,20 +103,6 @@ static void test_watched(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    make_top();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,5 +110,5 @@ int main(void)
         cmocka_unit_test(test_how_long),
         cmocka_unit_test(test_watched),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_top, teardown_top);
 }

@@ -115,20 +115,6 @@ static void test_comes_back(void **state)
     peer_close(&p);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    make_top();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,5 +123,5 @@ int main(void)
         cmocka_unit_test(test_burst),
         cmocka_unit_test(test_comes_back),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_top, teardown_top);
 }

@@ -22,13 +22,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_top();
-    return 0;
-}
-
 static void open_repository(const char *name)
 {
     if (peer_open(&p, name, &(mcp_git_options){0}, NULL, NULL) != MCP_OK)
@@ -209,5 +202,5 @@ int main(void)
         cmocka_unit_test(test_nothing_is_run), cmocka_unit_test(test_hostile_index),
         cmocka_unit_test(test_mutations),      cmocka_unit_test(test_other_kinds),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, teardown_top);
 }

@@ -42,6 +42,14 @@ static inline void remove_database(void)
     rmdir(top);
 }
 
+/* For cmocka. */
+static inline int teardown_database(void **state)
+{
+    (void)state;
+    remove_database();
+    return 0;
+}
+
 static inline int peer_open(peer *p, mcp_sqlite_options *o, const mcp_host *host,
                             const mcp_allocator *alloc)
 {

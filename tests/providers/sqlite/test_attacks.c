@@ -362,23 +362,16 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_database();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_names, setup, teardown_database),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_utf16),
-        cmocka_unit_test_setup_teardown(test_fifos, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_journals, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tampered, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fifos, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_journals, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_tampered, setup, teardown_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,26 +314,19 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_database();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_slow_columns, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_slow_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_straight, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_late, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_kinds, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_statement, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_tables, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_log, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slow_columns, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_slow_calls, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_straight, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_late, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_kinds, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_large, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_long_statement, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_many_tables, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_long_log, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_no_descriptors, setup, teardown_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

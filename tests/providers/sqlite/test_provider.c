@@ -728,27 +728,20 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_database();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_exchanges, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_attacks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_saved, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_queries, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_two_databases, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tool_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_flat, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_schema_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_exchanges, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_attacks, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_large, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_pages, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_saved, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_wrong_queries, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_sources, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_two_databases, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_tool_names, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_flat, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_schema_changes, setup, teardown_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

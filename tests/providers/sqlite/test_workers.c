@@ -276,25 +276,18 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    remove_database();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_locked_for_long, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_beside_writer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_closed_log, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_empty_log, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_updates, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_updates_in_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locked, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_locked_for_long, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_beside_writer, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_closed_log, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_empty_log, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_replaced, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_updates, setup, teardown_database),
+        cmocka_unit_test_setup_teardown(test_updates_in_log, setup, teardown_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
