@@ -232,11 +232,15 @@ MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char 
  * basic/transports, "Sending Messages to the Server". */
 MCP_API void mcp_request_end_stream(mcp_request *req);
 
-/* For a handler that waits or goes on in steps: calls fn(req, user) every ms milliseconds, on the channel's thread, until it
- * returns something else than MCP_PENDING; that ends the request, as if the handler had returned it. After a cancel fn is not
- * called any more, and the request ends by itself; so nothing that it needs may have to be given back by the program:
- * mcp_request_alloc(). The handler returns what this returns: MCP_PENDING; MCP_EUNSUPPORTED (the server has no host with
- * timers), MCP_EINVAL (no fn, or ms beyond 24 days), MCP_ENOMEM. It uses the request's mcp_request_on_cancel(). */
+/* For a handler that waits or continues in steps: calls fn(req, user) every ms milliseconds on the
+ * channel's thread, counted from the end of the last call, until fn returns something other than
+ * MCP_PENDING. That ends the request, as if the handler had returned it. However the request ends,
+ * fn is not called afterwards. A cancelled request ends at once: to release something then, use
+ * mcp_request_on_cancel(), which need not finish the request. So do not use it for a request that
+ * something else finishes, such as mcp_request_work(). Calling it again, also from fn, replaces the
+ * earlier call. A step does not extend the time limit; mcp_request_progress() does. Return from the
+ * handler what this returns: MCP_PENDING; MCP_EUNSUPPORTED (the server has no host with timers),
+ * MCP_EINVAL (no fn, or ms beyond 24 days), MCP_ENOMEM. */
 MCP_API int mcp_request_repeat(mcp_request *req, uint64_t ms,
                                int (*fn)(mcp_request *req, void *user), void *user);
 

@@ -401,9 +401,10 @@ static int make_schema(const mcp_server *server, const mcp_field *fields, size_t
     if (*schema)
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a tool has a schema or a table of fields, not both");
-    int rc = mcp__check_array(fields, n, "mcp_field", error);
+    mcp_error why = {0};
+    int rc = mcp__fields_check(fields, n, &why);
     if (rc != MCP_OK)
-        return rc;
+        return mcp__fail(error, rc, 0, "a tool's table of fields: %s", why.text);
     mcp_str text;
     mcp_json_writer *w = mcp_json_writer_new(&server->allocator, 0);
     mcp_fields_schema(fields, n, w);

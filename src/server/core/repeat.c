@@ -1,68 +1,75 @@
-/* repeat.c: a function that is called every so often until its request is done or cancelled: a timer of the host, and what
- * would be written around it in every handler that waits. */
+/* repeat.c: a request that is worked on by steps, every so many milliseconds, by the host's timers.
+ *
+ * A step runs as a handler does: while it is on the stack the request counts as running, so that nothing ends it under
+ * the step's feet; what ended it meanwhile is done afterwards.
+ */
 #include "server/core/request.h"
-#include "server/core/server.h"
 
-typedef struct repeat {
+typedef struct mcp__repeat {
     mcp_request *req;
-    mcp_host host;
-    mcp_host_timer *timer;
-    uint64_t ms;
-    int (*fn)(mcp_request *req, void *user);
+    int (*step)(mcp_request *req, void *user);
     void *user;
-} repeat;
+    uint64_t ms;
+    mcp_host_timer *timer; /* NULL: none is running */
+} mcp__repeat;
 
-/* The last thing that is done with it: its memory is the request's. */
-static void end(repeat *r, int outcome)
+bool mcp__repeat_stop(mcp_request *req)
 {
-    mcp_request *req = r->req;
+    mcp__repeat *r = req->repeat;
+    if (!r || !r->step)
+        return false;
+    const mcp_host *host = &req->server->host;
     if (r->timer)
-        r->host.timer_stop(r->timer, r->host.user);
-    mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, outcome);
+        host->timer_stop(r->timer, host->user);
+    r->timer = NULL;
+    r->step = NULL;
+    return true;
 }
 
-static void on_cancel(mcp_request *req, void *user)
+static void on_time(void *arg);
+
+static int start(mcp__repeat *r)
 {
-    (void)req;
-    end(user, MCP_ECANCELLED);
+    const mcp_host *host = &r->req->server->host;
+    r->timer = host->timer_start(r->ms, on_time, r, host->user);
+    return r->timer ? MCP_OK : MCP_ENOMEM;
 }
 
-static void on_timer(void *arg);
-
-static bool arm(repeat *r)
+/* The step may have called mcp_request_repeat() itself, which started a timer, or ended the request. */
+static void on_time(void *arg)
 {
-    mcp_host_timer *before = r->timer;
-    r->timer = r->host.timer_start(r->ms, on_timer, r, r->host.user);
-    if (before)
-        r->host.timer_stop(before, r->host.user);
-    return r->timer != NULL;
+    mcp__repeat *r = arg;
+    mcp_request *req = r->req;
+    const mcp_host *host = &req->server->host;
+    mcp__request_state state = req->state;
+    host->timer_stop(r->timer, host->user);
+    r->timer = NULL;
+    req->state = MCP__REQUEST_RUNNING;
+    int rc = r->step(req, r->user);
+    req->state = state;
+    if (rc == MCP_PENDING && !req->finish.called && !r->timer)
+        rc = start(r) == MCP_OK ? MCP_PENDING : MCP_ENOMEM;
+    if (rc == MCP_PENDING && req->finish.called)
+        rc = req->finish.outcome;
+    req->finish.called = false;
+    if (rc != MCP_PENDING)
+        mcp_reply_finish(req, rc);
 }
 
-static void on_timer(void *arg)
-{
-    repeat *r = arg;
-    int outcome = r->fn(r->req, r->user);
-    if (outcome == MCP_PENDING && !arm(r))
-        outcome = MCP_ENOMEM;
-    if (outcome != MCP_PENDING)
-        end(r, outcome);
-}
-
-int mcp_request_repeat(mcp_request *req, uint64_t ms, int (*fn)(mcp_request *req, void *user),
+int mcp_request_repeat(mcp_request *req, uint64_t ms, int (*step)(mcp_request *req, void *user),
                        void *user)
 {
-    const mcp_server *server = req->server;
-    if (!fn || ms > INT32_MAX)
+    if (!req || !step || ms > INT32_MAX)
         return MCP_EINVAL;
+    const mcp_server *server = req->server;
     if (!server->has_host || !server->host.timer_start || !server->host.timer_stop)
         return MCP_EUNSUPPORTED;
-    repeat *r = mcp_request_alloc(req, sizeof(*r));
-    if (!r)
+    mcp__repeat_stop(req);
+    if (!req->repeat)
+        req->repeat = mcp_request_alloc(req, sizeof(*req->repeat));
+    if (!req->repeat)
         return MCP_ENOMEM;
-    *r = (repeat){.req = req, .host = server->host, .ms = ms, .fn = fn, .user = user};
-    if (!arm(r))
-        return MCP_ENOMEM;
-    mcp_request_on_cancel(req, on_cancel, r);
-    return MCP_PENDING;
+    *req->repeat = (mcp__repeat){.req = req, .step = step, .user = user, .ms = ms};
+    int rc = start(req->repeat);
+    return rc == MCP_OK ? MCP_PENDING : rc;
 }

@@ -216,6 +216,8 @@ void mcp__request_clear(mcp_request *req)
 {
     if (req->deadline.session)
         mcp__deadline_stop(req);
+    if (req->repeat)
+        mcp__repeat_stop(req);
     if (req->used.meter)
         mcp__usage_end(req);
     if (req->hold)
@@ -276,6 +278,8 @@ void mcp__request_finish(mcp_request *req, int outcome)
             mcp__deadline_start(req);
         return;
     }
+    if (req->repeat)
+        mcp__repeat_stop(req);
     bool gone = !req->task && (!req->in.channel || req->in.channel->closed);
     if (req->cancelled || gone) {
         drop(req);
@@ -299,8 +303,8 @@ void mcp__request_finish(mcp_request *req, int outcome)
 
 bool mcp__request_stop(mcp_request *req)
 {
-    bool waits = mcp__hold_waits(req);
-    if (!req->on_cancel.fn && !waits)
+    bool waits = mcp__hold_waits(req), repeats = mcp__repeat_stop(req);
+    if (!req->on_cancel.fn && !waits && !repeats)
         return false;
     mcp__request_state state = req->state;
     req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
@@ -308,6 +312,8 @@ bool mcp__request_stop(mcp_request *req)
         req->on_cancel.fn(req, req->on_cancel.user);
     if (waits)
         mcp__hold_cancel(req);
+    if (repeats && !req->finish.called)
+        mcp_reply_finish(req, MCP_ECANCELLED);
     req->state = state;
     if (!req->finish.called || state != MCP__REQUEST_PENDING)
         return false;

@@ -113,9 +113,10 @@ struct mcp_request {
     mcp__deadline deadline;
     struct mcp__build *build; /* whose handlers may be at work; NULL: none, or it was not needed */
     mcp__used used;           /* tools/call, resources/read */
-    struct mcp__input *input; /* what it asks its client; NULL: nothing */
-    mcp__stream *stream;      /* subscriptions/listen */
-    struct mcp__task *task;   /* what it became: then it has no channel any more */
+    struct mcp__repeat *repeat; /* mcp_request_repeat(); NULL: it was never called */
+    struct mcp__input *input;   /* what it asks its client; NULL: nothing */
+    mcp__stream *stream;        /* subscriptions/listen */
+    struct mcp__task *task;     /* what it became: then it has no channel any more */
     mcp__link waiter; /* tasks/result: in the task's waiters; .prev NULL: it does not wait */
 };
 
@@ -141,6 +142,8 @@ bool mcp__request_stop(mcp_request *req);
 void mcp__request_send(mcp_request *req, mcp__buf *message);
 /* Gives back what the request holds besides mcp__incoming. */
 void mcp__request_clear(mcp_request *req);
+/* repeat.c: no step is called any more; whether there would have been one. */
+bool mcp__repeat_stop(mcp_request *req);
 /* The reply's buffer, after its head and the beginning of its array have been written. */
 mcp__buf *mcp__reply_begin(mcp_request *req);
 /* A copy in the arena; sets req->reply.failed when there is no memory. */
