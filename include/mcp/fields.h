@@ -47,6 +47,10 @@ typedef struct mcp_field {
     double minimum, maximum; /* of a number; where maximum is larger */
 } mcp_field;
 
+/* A table is refused with MCP_EINVAL and an error that names the field when a name is missing or comes
+ * twice, two fields are the same member, a text is not UTF-8, or limits do not go with the type or
+ * with each other (a minimum alone has a maximum of 0). */
+
 /* One element of a table: the struct, its member, which has to be of the right type and gives the property its name, and
  * members of mcp_field, at least one. */
 #define MCP_STRING_FIELD(type, member, ...) \

@@ -11,6 +11,16 @@ static const void *const_member_of(const mcp_field *f, const void *base)
     return (const char *)base + f->offset;
 }
 
+/* 1e17 is an integer of JSON Schema too. */
+static void read_int(const mcp_json *value, int64_t *to)
+{
+    double d = mcp_json_number(value, 0.5);
+    if (mcp_json_is(value, MCP_JSON_REAL) && d >= -0x1p63 && d < 0x1p63 && (double)(int64_t)d == d)
+        *to = (int64_t)d;
+    else
+        *to = mcp_json_int(value, *to);
+}
+
 static void read_one(const mcp_field *f, const mcp_json *value, void *to)
 {
     switch (f->type) {
@@ -18,7 +28,7 @@ static void read_one(const mcp_field *f, const mcp_json *value, void *to)
         if (mcp_json_is(value, MCP_JSON_STRING))
             *(mcp_str *)to = mcp_json_string(value);
         break;
-    case MCP_FIELD_INT: *(int64_t *)to = mcp_json_int(value, *(int64_t *)to); break;
+    case MCP_FIELD_INT: read_int(value, to); break;
     case MCP_FIELD_NUMBER: *(double *)to = mcp_json_number(value, *(double *)to); break;
     case MCP_FIELD_BOOL: *(bool *)to = mcp_json_bool(value, *(bool *)to); break;
     }
@@ -59,6 +69,59 @@ void mcp_fields_write(const mcp_field *fields, size_t n, const void *from, mcp_j
         }
     }
     mcp_json_end(w);
+}
+
+/* ---- what tables are refused ------------------------------------------------------------------------ */
+
+static bool is_text(const char *s)
+{
+    size_t len = s ? strlen(s) : 0;
+    return mcp__utf8_valid(s, len) == len;
+}
+
+static const char *wrong_with(const mcp_field *f)
+{
+    static const size_t widths[] = {[MCP_FIELD_STRING] = sizeof(void *),
+                                    [MCP_FIELD_INT] = sizeof(int64_t),
+                                    [MCP_FIELD_NUMBER] = sizeof(double),
+                                    [MCP_FIELD_BOOL] = sizeof(bool)};
+    bool number = f->type == MCP_FIELD_INT || f->type == MCP_FIELD_NUMBER;
+    if ((size_t)f->type >= MCP__COUNT(widths))
+        return "has an unknown type";
+    if (f->offset % widths[f->type])
+        return "has an offset that its type cannot have";
+    if (!is_text(f->title) || !is_text(f->description) || !is_text(f->one_of))
+        return "has a text that is not UTF-8";
+    if (f->type != MCP_FIELD_STRING && (f->one_of || f->max_length))
+        return "has one_of or max_length, but is not a string";
+    if (!number && (f->minimum != 0 || f->maximum != 0))
+        return "has a minimum or a maximum, but is not a number";
+    if (!(f->minimum >= -0x1p63 && f->minimum < 0x1p63 && f->maximum >= -0x1p63 &&
+          f->maximum < 0x1p63))
+        return "has a minimum or a maximum that is out of range";
+    return f->minimum > f->maximum ? "has a minimum above its maximum" : NULL;
+}
+
+int mcp__fields_check(const mcp_field *fields, size_t n, mcp_error *error)
+{
+    int rc = mcp__check_array(fields, n, "mcp_field", error);
+    for (size_t i = 0; rc == MCP_OK && i < n; i++) {
+        mcp_field f, before;
+        mcp__take_element(&f, sizeof(f), fields, i);
+        if (!f.name || !*f.name || !is_text(f.name))
+            return mcp__fail(error, MCP_EINVAL, 0, "field %zu has no name in UTF-8", i);
+        const char *why = wrong_with(&f);
+        for (size_t k = 0; k < i && !why; k++) {
+            mcp__take_element(&before, sizeof(before), fields, k);
+            if (strcmp(f.name, before.name) == 0)
+                why = "is there twice";
+            else if (f.offset == before.offset)
+                why = "is the same member of the struct as another field";
+        }
+        if (why)
+            rc = mcp__fail(error, MCP_EINVAL, 0, "field \"%s\" %s", f.name, why);
+    }
+    return rc;
 }
 
 /* ---- the schema ------------------------------------------------------------------------------------- */
@@ -113,6 +176,9 @@ static void add_property(mcp_json_writer *w, const mcp_field *f)
     if (number && f->maximum > f->minimum) {
         add_limit(w, f, "minimum", f->minimum);
         add_limit(w, f, "maximum", f->maximum);
+    } else if (f->type == MCP_FIELD_INT) { /* what conforms fits the struct */
+        mcp_json_key(w, "minimum"), mcp_json_add_int(w, INT64_MIN);
+        mcp_json_key(w, "maximum"), mcp_json_add_int(w, INT64_MAX);
     }
     mcp_json_end(w);
 }

@@ -60,6 +60,8 @@ int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_err
 
 /* The schema of a table; `closed`: other properties are refused, which not every place for schemas can say. */
 void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json_writer *w);
+/* MCP_OK; MCP_EINVAL: the table is not well-formed, and error names the field. */
+int mcp__fields_check(const mcp_field *fields, size_t n, mcp_error *error);
 
 /* ---- list.c: arrays and objects that place their own commas ---------------------------------- */
 

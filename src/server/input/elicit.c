@@ -337,8 +337,11 @@ static int make_form(mcp_request *req, mcp_elicit *e)
     mcp_str text;
     if (!e->n_fields)
         return MCP_OK;
-    if (e->schema || mcp__check_array(e->fields, e->n_fields, "mcp_field", NULL) != MCP_OK)
+    mcp_error why = {0};
+    if (e->schema)
         return MCP_EINVAL;
+    if (mcp__fields_check(e->fields, e->n_fields, &why) != MCP_OK)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "Internal error: a form: %s", why.text);
     mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);
     mcp__fields_schema(e->fields, e->n_fields, false, w);
     int rc = mcp_json_writer_finish(w, &text);
