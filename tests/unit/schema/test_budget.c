@@ -89,10 +89,15 @@ static void *run_deepest(void *user)
 static void test_deepest(void **state)
 {
     mcp_error error = {0};
+    pthread_attr_t attributes;
     pthread_t thread;
     void *rc;
     (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, run_deepest, &error), 0);
+    /* One level costs up to 1 KiB, and some C libraries have small stacks. */
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 8 << 20), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, run_deepest, &error), 0);
+    pthread_attr_destroy(&attributes);
     assert_int_equal(pthread_join(thread, &rc), 0);
     assert_int_equal(*(int *)rc, MCP_ELIMIT);
     assert_non_null(strstr(error.text, "4096 schemas inside each other"));
