@@ -3,8 +3,9 @@
  *     ./ask
  *     ./ask --http 127.0.0.1:8642
  *
- * When the answers are there a handler runs again from its start. So it is written as if they came
- * at once, the same for every revision of the protocol, and what may happen only once is guarded.
+ * When the answers have arrived, the handler runs again from its start. So it is written as if the
+ * answers came at once, in the same way for every revision of the protocol. mcp_request_once()
+ * guards actions that must happen only once.
  */
 #include <mcp/input.h>
 #include <mcp/io.h>
@@ -20,8 +21,8 @@ static const char table_form[] =
 
 /* ---- a form ---------------------------------------------------------------------------------- */
 
-/* Books a table in the first round that comes here, and says its number in every round. The number
- * travels with the request as the answers do: the server keeps nothing about it. */
+/* Books a table in the first round that gets here, and returns its number in every round. The
+ * number travels with the request, like the answers: the server keeps no state. */
 static int book(mcp_request *req, int *booked, char number[16])
 {
     if (mcp_request_once(req, "booked")) {
@@ -33,7 +34,7 @@ static int book(mcp_request *req, int *booked, char number[16])
     return state.len ? MCP_OK : MCP_ENOMEM;
 }
 
-/* One sentence of the client's model, where there is one that may be used. */
+/* Asks the client's model for one sentence, if the client supports sampling. */
 static int compliment(mcp_request *req, mcp_str *ret)
 {
     const mcp_json *result;
@@ -46,7 +47,7 @@ static int compliment(mcp_request *req, mcp_str *ret)
                                 &result);
     if (rc == MCP_OK)
         *ret = mcp_sampled_text(result);
-    return rc == MCP_EREMOTE ? MCP_OK : rc; /* refused: our own words will do */
+    return rc == MCP_EREMOTE ? MCP_OK : rc; /* refused: use the default */
 }
 
 static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
@@ -58,7 +59,7 @@ static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
         MCP_OPTIONS(mcp_elicit, .message = "Which table shall I book?", .schema = table_form),
         &table);
     if (rc != MCP_OK)
-        return rc; /* MCP_INPUT_REQUIRED: we will be back. Or an error, which is made already */
+        return rc; /* MCP_INPUT_REQUIRED: this runs again later. Or an error, set already */
     if (table.action != MCP_ACTION_ACCEPT)
         return mcp_reply_text(req, "No table was booked: the user does not want one.");
 
@@ -77,8 +78,8 @@ static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
 
 /* ---- a page ---------------------------------------------------------------------------------- */
 
-/* Secrets are nothing for a form, which client and model may see: they go to a page of ours. That
- * the user agreed to go there does not say what he did there. */
+/* The client and the model may see the contents of a form, so secrets must be entered on a web page
+ * of the server. That the user agreed to open the page does not mean that the payment was made. */
 static int pay(mcp_request *req, const mcp_json *arguments, void *user)
 {
     const char *series = mcp_request_series(req);

@@ -1,12 +1,12 @@
-/* client.c: a whole MCP client in its blocking form: starts a server, says what it offers, reads its first
- * resource and calls a tool.
+/* client.c: a complete MCP client in the blocking style: starts a server, lists its resources,
+ * reads the first one and calls a tool.
  *
  *     cc client.c $(pkg-config --cflags --libs mcp-io) -o client
- *     ./client ./hello                                      what is there, and the first resource
- *     ./client ./hello -- greet '{"name":"Ada"}'            and a tool
+ *     ./client ./hello                                      list, and read the first resource
+ *     ./client ./hello -- greet '{"name":"Ada"}'            also call a tool
  *
- * What a server says is text from a stranger: a program for a terminal would take the control characters
- * out of it before it prints it.
+ * Everything that a server sends is untrusted text: a program for a terminal should remove control
+ * characters before it prints it.
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void print(mcp_str text)
     printf("%.*s\n", (int)text.len, text.ptr ? text.ptr : "");
 }
 
-/* The outcome of a call, which is waited for; NULL after a failure, which is told. */
+/* Waits for a call and returns its result; NULL after a failure, which is reported. */
 static mcp_json_doc *outcome(mcp_client *client, int rc, mcp_call_id call)
 {
     mcp_error error = {0};
@@ -72,7 +72,8 @@ static bool call_tool(mcp_client *client, const char *name, const char *argument
     return ok;
 }
 
-/* "client SERVER [ARGUMENT...] [-- TOOL [JSON]]": the words of the server end at "--". */
+/* "client SERVER [ARGUMENT...] [-- TOOL [JSON]]": ends the server's command at "--" and returns the
+ * rest. */
 static char **split(char **argv)
 {
     while (*argv && strcmp(*argv, "--") != 0)

@@ -14,7 +14,7 @@
 
 namespace
 {
-/* The library is C: an exception has to end here, as an error that the peer is told. */
+/* The library is C: an exception must not leave a handler, so it becomes an error for the peer. */
 template <auto handler, class... Arguments> int safely(mcp_request *req, Arguments... rest) noexcept
 {
     try {

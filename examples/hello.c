@@ -1,4 +1,4 @@
-/* hello.c: a whole MCP server: one resource, one template, one tool, over stdio.
+/* hello.c: a complete MCP server: one resource, one template, one tool, over stdio.
  *
  *     cc hello.c $(pkg-config --cflags --libs mcp-io) -o hello
  *     mcpctl ls -- ./hello

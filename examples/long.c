@@ -1,11 +1,12 @@
-/* long.c: tools that take long: answers that come later, progress, and an end before the end.
+/* long.c: long-running tools: asynchronous answers, progress and cancellation.
  *
  *     mcpctl call --yes wait seconds=3 -- ./long
  *     ./long --http 127.0.0.1:8642
  *
- * A server has one thread and many requests: a handler that waits or computes hands that on and
- * returns MCP_PENDING. `wait` waits on a timer, `count_primes` computes on a worker thread, `status`
- * is answered meanwhile. Whoever returned MCP_PENDING calls mcp_reply_finish() once, come what may.
+ * A server has one thread for many requests, so a handler that waits or computes must do it
+ * elsewhere and return MCP_PENDING. `wait` uses a timer, `count_primes` a worker thread; `status`
+ * is answered meanwhile. After MCP_PENDING mcp_reply_finish() must be called exactly once in every
+ * case.
  */
 #include <mcp/io.h>
 #include <stdatomic.h>
@@ -20,7 +21,7 @@ static void finish(mcp_request *req, counts *c, int outcome)
 {
     c->running--;
     c->cancelled += mcp_request_cancelled(req);
-    mcp_reply_finish(req, outcome); /* to nobody, if it was cancelled */
+    mcp_reply_finish(req, outcome); /* sends nothing if it was cancelled */
 }
 
 /* ---- waiting: a timer ------------------------------------------------------------------------ */
@@ -44,7 +45,7 @@ static bool nap_for(nap *n, double seconds)
         n->host->timer_start((uint64_t)(seconds * 1000), nap_step, n, n->host->user);
     if (!timer)
         return false;
-    n->host->timer_stop(n->timer, n->host->user); /* the one before; it may be over */
+    n->host->timer_stop(n->timer, n->host->user); /* the previous one, which may have fired */
     n->timer = timer;
     return true;
 }
@@ -65,7 +66,7 @@ static void nap_step(void *arg)
         nap_end(n, MCP_ENOMEM);
 }
 
-/* Nobody wants the answer any more: do not wait for the next step. */
+/* The answer is no longer wanted: end without waiting for the next step. */
 static void nap_cancelled(mcp_request *req, void *user)
 {
     (void)req;
@@ -94,7 +95,7 @@ typedef struct search {
     mcp_request *req;
     counts *counts;
     long below;
-    atomic_long at; /* where the worker is, for the progress */
+    atomic_long at; /* the worker's position, for progress */
     long found;
 } search;
 
@@ -107,14 +108,14 @@ static bool is_prime(long n)
     return true;
 }
 
-/* On the server's thread, where the request may be used. */
+/* Runs on the server's thread, where the request may be used. */
 static void search_progress(mcp_request *req, void *user)
 {
     search *s = user;
     mcp_request_progress(req, (double)atomic_load(&s->at), (double)s->below, NULL);
 }
 
-/* On a worker thread: asks whether it is to go on, and posts what it has to say. */
+/* Runs on a worker thread: checks for cancellation and posts its progress. */
 static void search_work(void *user)
 {
     search *s = user;
@@ -146,7 +147,7 @@ static int count_primes(mcp_request *req, const mcp_json *arguments, void *user)
     return rc;
 }
 
-/* ---- meanwhile ------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static int status(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -171,7 +172,7 @@ static const mcp_tool tools[] = {
      .call = count_primes},
     {.size = sizeof(mcp_tool),
      .name = "status",
-     .description = "How many calls are at work, and how many were cancelled",
+     .description = "How many calls are running, and how many were cancelled",
      .read_only = MCP_HINT_YES,
      .call = status},
 };
@@ -196,7 +197,7 @@ int main(int argc, char **argv)
         rc = serve(c.server, argc, argv, &error);
     if (rc != MCP_OK)
         fprintf(stderr, "long: %s\n", error.text);
-    if (rc != MCP_ETIMEOUT) /* else a worker still uses it */
+    if (rc != MCP_ETIMEOUT) /* then a worker still uses it */
         mcp_server_free(c.server);
     return rc == MCP_OK ? 0 : 1;
 }

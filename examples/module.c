@@ -1,9 +1,9 @@
-/* module.c: a provider that mcpd loads: the lines of a text as notes:// resources.
+/* module.c: a provider module for mcpd: the parts of a text as notes:// resources.
  *
  *     cc -shared -fPIC module.c $(pkg-config --cflags mcp) -o notes.so
  *     mcpd --module ./notes.so 'notes:milk,bread,a cake?name=shopping'
  *
- * It is linked with nothing of libmcp: what it calls is in the program that loads it.
+ * It is not linked with libmcp: it uses the libmcp of the program that loads it.
  */
 #include <mcp/module.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ typedef struct notes {
     char prefix[64]; /* "notes://shopping/" */
 } notes;
 
-/* The note of a number, counted from 1; false when there are not so many. */
+/* Finds a note by its number, counted from 1; false: there are fewer notes. */
 static bool note_at(const notes *n, size_t number, mcp_str *ret)
 {
     const char *p = n->text;
@@ -31,7 +31,7 @@ static bool note_at(const notes *n, size_t number, mcp_str *ret)
     return false;
 }
 
-/* The position is the number of the last note on the page before. */
+/* The cursor is the number of the last note on the previous page. */
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     notes *n = user;
@@ -88,7 +88,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     return mcp_server_mount(server, n->prefix,
                             MCP_OPTIONS(mcp_provider, .name = "notes", .list = list,
                                         .read = read_note, .release = release),
-                            n, error); /* takes n over in every case */
+                            n, error); /* owns n from now on, even after a failure */
 }
 
 static const char options_schema[] =

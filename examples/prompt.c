@@ -1,4 +1,4 @@
-/* prompt.c: a prompt: arguments, what completes them, and a resource within its messages.
+/* prompt.c: a prompt with arguments, their completion, and a resource embedded in its messages.
  *
  *     mcpctl prompt review language=python framework=flask -- ./prompt
  *     ./prompt --http 127.0.0.1:8642
@@ -64,7 +64,7 @@ static void offer(mcp_request *req, const char *candidate, mcp_str begun)
         mcp_reply_completion(req, mcp_str_from(candidate));
 }
 
-/* Which frameworks there are depends on the language, if that is known already. */
+/* The frameworks depend on the language, if that is known already. */
 static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {
@@ -105,7 +105,7 @@ static const mcp_prompt review_prompt = {
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* What a prompt embeds should be there to be read, too. */
+/* Resources that a prompt embeds should also be readable. */
 static int add_guides(mcp_server *server, mcp_error *error)
 {
     int rc = MCP_OK;

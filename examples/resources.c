@@ -1,12 +1,13 @@
-/* resources.c: a provider: notes:/// with many notes, listed in pages, read, completed, watched.
+/* resources.c: a provider: many notes at notes:///, which are listed in pages, read, completed and
+ * watched.
  *
  *     mcpctl ls -- ./resources
  *     mcpctl read notes:///shopping -- ./resources
  *     ./resources --http 127.0.0.1:8642
  *
- * Two or three resources are registered one by one (see hello.c). A provider is for what is many,
- * comes and goes, or lies elsewhere: nothing of it is in the registry. The names of these notes are
- * plain enough to stand in a URI as they are; others would need mcp_uri_encode_segment().
+ * Register a few fixed resources one by one (see hello.c). Use a provider for resources that are
+ * many, change often, or live elsewhere: they need no registration. The names of these notes are
+ * valid in a URI; other names would need mcp_uri_encode_segment().
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static int compare(const note *n, mcp_str name)
     return rc ? rc : (len > name.len) - (len < name.len);
 }
 
-/* The number of notes that come before this name. */
+/* The number of notes whose names sort before this one. */
 static size_t place_of(const notes *n, mcp_str name)
 {
     size_t i = 0;
@@ -57,8 +58,8 @@ static const char *uri_of(const note *n, char uri[URI_SIZE])
 
 /* ---- the provider ---------------------------------------------------------------------------- */
 
-/* The cursor is the name of the last note of the page before: a position in the order, which stays
- * good when notes come and go. */
+/* The cursor is the name of the last note of the previous page: a position in the order that stays
+ * valid when notes are added or removed. */
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     notes *n = user;
@@ -87,7 +88,8 @@ static int read_note(mcp_request *req, mcp_str uri, void *user)
     return it ? mcp_reply_str(req, mcp_str_from(it->text), "text/plain") : MCP_ENOTFOUND;
 }
 
-/* All that begins with the prefix can be watched, also before it is there, and has one spelling. */
+/* Every URI with the prefix can be watched, even before the note exists, and has only one
+ * spelling. */
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     (void)user;
@@ -98,7 +100,7 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
     return MCP_OK;
 }
 
-/* Nothing has to be begun: all changes come through write_note(), which tells of them. */
+/* There is nothing to start: all changes go through write_note(), which reports them. */
 static int watch(const char *canonical, void *user)
 {
     (void)canonical, (void)user;
@@ -117,7 +119,7 @@ static const mcp_provider provider = {
 
 /* ---- a template: one line of a note ---------------------------------------------------------- */
 
-/* The line of a number, from 1, in a text; false: there are not so many. */
+/* Finds a line of a text by its number, counted from 1; false: there are fewer lines. */
 static bool line_of(const char *text, unsigned long number, mcp_str *ret)
 {
     while (number > 1 && *text) {
@@ -148,7 +150,7 @@ static void complete_name(mcp_request *req, mcp_str begun, const notes *n)
 {
     for (size_t i = place_of(n, begun); i < n->count; i++) {
         if (begun.len && strncmp(n->all[i].name, begun.ptr, begun.len) != 0)
-            return; /* those that begin with it stand together */
+            return; /* lines with this prefix are adjacent */
         mcp_reply_completion(req, mcp_str_from(n->all[i].name));
     }
 }
@@ -184,9 +186,9 @@ static const mcp_resource_template line_template = {
     .complete = complete,
 };
 
-/* ---- tools: what changes the notes, and what finds them -------------------------------------- */
+/* ---- tools: change and find notes ------------------------------------------------------------ */
 
-/* A new note at its place; NULL: there is no room. */
+/* Inserts a new note at its place in the order; NULL: no room. */
 static note *note_add(notes *n, mcp_str name)
 {
     size_t i = place_of(n, name);
@@ -204,12 +206,13 @@ static int write_note(mcp_request *req, const mcp_json *arguments, void *user)
     mcp_str text = mcp_json_string(mcp_json_get(arguments, "text"));
     char uri[URI_SIZE];
     if (text.len >= TEXT_SIZE)
-        return mcp_reply_tool_error(req, "The text has %zu bytes: %d are possible", text.len,
+        return mcp_reply_tool_error(req, "The text has %zu bytes; at most %d are allowed", text.len,
                                     TEXT_SIZE - 1);
     note *it = note_named(n, name);
     bool is_new = !it;
     if (is_new && !(it = note_add(n, name)))
-        return mcp_reply_tool_error(req, "There are %d notes, more are not possible", MAX_NOTES);
+        return mcp_reply_tool_error(req, "There are %d notes already, which is the maximum",
+                                    MAX_NOTES);
     snprintf(it->text, TEXT_SIZE, "%.*s", (int)text.len, text.ptr);
     mcp_server_resource_updated(n->server, uri_of(it, uri));
     if (is_new)
@@ -236,7 +239,7 @@ static int find_notes(mcp_request *req, const mcp_json *arguments, void *user)
 static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "write_note",
-     .description = "Write a note, in place of the one that has this name",
+     .description = "Write a note; replaces an existing note with this name",
      .input_schema = "{\"type\":\"object\",\"required\":[\"name\",\"text\"],\"properties\":{"
                      "\"name\":{" NAME_RULE "},\"text\":{\"type\":\"string\"}}}",
      .idempotent = MCP_HINT_YES,
@@ -260,7 +263,7 @@ static int offer(mcp_server *server, mcp_error *error)
     n->server = server;
     n->all[n->count++] = (note){"shopping", "milk\nbread\na cake\n"};
     n->all[n->count++] = (note){"todo", "write a provider\n"};
-    int rc = mcp_server_mount(server, PREFIX, &provider, n, error); /* takes n over */
+    int rc = mcp_server_mount(server, PREFIX, &provider, n, error); /* owns n */
     if (rc == MCP_OK)
         rc = mcp_server_add_template(server, &line_template, n, error);
     for (size_t i = 0; rc == MCP_OK && i < sizeof(tools) / sizeof(tools[0]); i++)

@@ -1,9 +1,9 @@
-/* selftest.c: a test of one's own handlers: a message in, messages out, no process and no transport.
+/* selftest.c: how to test handlers: a message in, messages out, without a process or a transport.
  *
- *     ./selftest && echo well
+ *     ./selftest && echo passed
  *
- * A channel is a peer without a transport: what it would be sent comes to a function. 2026-07-28
- * knows no handshake, so that one message is a whole test.
+ * A channel is a peer without a transport: its output is passed to a function. 2026-07-28 has no
+ * handshake, so one message is a complete test.
  */
 #include <mcp/mcp.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{" \
     "\"name\":\"add\",\"arguments\":" arguments "," META "}}"
 
-/* ---- what is tested -------------------------------------------------------------------------- */
+/* ---- the handler under test ------------------------------------------------------------------ */
 
 static int add(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -49,7 +49,7 @@ static const struct {
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 
-/* Looks at an answer: one more case has passed if it is the right one. */
+/* Checks an answer; counts the case as passed if it is correct. */
 static void look(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     size_t *passed = user;

@@ -1,9 +1,11 @@
-/* tool.c: a tool with schemas: arguments are checked before it runs, its result after.
+/* tool.c: a tool with schemas, which validate its arguments before the call and its result
+ * afterwards.
  *
  *     mcpctl call --yes convert value=26.2 from=mile to=km -- ./tool
  *     ./tool --http 127.0.0.1:8642
  *
- * What no schema can say is an error of the tool, which tells the model how to mend its call.
+ * A mistake that the schema cannot express is a tool error, which tells the model how to correct
+ * its call.
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -37,7 +39,7 @@ static const char output_schema[] =
     "\"value\":{\"type\":\"number\"},"
     "\"unit\":{\"type\":\"string\"}}}";
 
-/* The schema admits only names that are there. */
+/* The schema allows only known names. */
 static const unit *unit_named(const mcp_json *name)
 {
     const unit *u = units;
