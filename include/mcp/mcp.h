@@ -1,5 +1,4 @@
-/* mcp/mcp.h: includes all headers of libmcp. (The transports in mcp/io.h are a separate
- * library.) */
+/* mcp/mcp.h: all headers of libmcp. (The transports of mcp/io.h are a separate library.) */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
