@@ -34,7 +34,7 @@ typedef struct mcp_provider {
      * It is called before templates are matched, so it must only answer what `read` or a template
      * of this provider answered before. MCP_OK, or MCP_ENOTFOUND: not in the cache, continue as
      * usual. NULL: no cache. */
-    int (*recall)(mcp_request *req, mcp_str uri, void *user);
+    int (*read_cached)(mcp_request *req, mcp_str uri, void *user);
 
     /* Returns whether the URI may belong to this provider, now or later (a file that does not exist
      * yet), and writes its canonical spelling to `canonical` (of `room` bytes including the NUL).

@@ -481,7 +481,7 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
                              .name = "files",
                              .list = files_list,
                              .read = files_read_resource,
-                             .recall = files_recall,
+                             .read_cached = files_read_cached,
                              .resolve = resolve, /* access rules want it too */
                              .release = release};
     files *f;

@@ -68,7 +68,7 @@ typedef struct files_part {
 
 /* mcp_provider's and mcp_resource_template's. */
 int files_read_resource(mcp_request *req, mcp_str uri, void *user);
-int files_recall(mcp_request *req, mcp_str uri, void *user);
+int files_read_cached(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
 /* The variables of the templates, for who looks at a query itself. */

@@ -392,7 +392,7 @@ static int read_part(mcp_request *req, files *f, mcp_str uri, files_part part)
 
 /* ---- as the engine calls it ------------------------------------------------------------------ */
 
-int files_recall(mcp_request *req, mcp_str uri, void *user)
+int files_read_cached(mcp_request *req, mcp_str uri, void *user)
 {
     files *f = user;
     files_cached content;

@@ -38,10 +38,10 @@ int mcp__run_read(mcp_request *req)
     const mcp__mount *mount = mcp__mount_find(req->server, uri);
     if (mount)
         mcp__usage_begin(req, mount->meter);
-    if (mount && mount->provider.recall) {
-        int recalled = mount->provider.recall(req, uri, mount->user);
-        if (recalled != MCP_ENOTFOUND)
-            return recalled;
+    if (mount && mount->provider.read_cached) {
+        int rc = mount->provider.read_cached(req, uri, mount->user);
+        if (rc != MCP_ENOTFOUND)
+            return rc;
     }
 
     mcp_uri parsed;
