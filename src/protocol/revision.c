@@ -15,7 +15,7 @@ const mcp__revision mcp__revisions[MCP__REVISIONS] = {
             .no_id = MCP__NO_ID_ABSENT,
             .tool_errors = true,
             .not_found = MCP__INVALID_PARAMS,
-            .undeclared = MCP__MISSING_CAPABILITY,
+            .missing_capability_code = MCP__MISSING_CAPABILITY,
             .result_type = true,
             .caching = true,
             .completions = true,
@@ -46,7 +46,7 @@ const mcp__revision mcp__revisions[MCP__REVISIONS] = {
             .no_id = MCP__NO_ID_ABSENT,
             .tool_errors = true,
             .not_found = MCP__LEGACY_NOT_FOUND,
-            .undeclared = MCP__INVALID_PARAMS,
+            .missing_capability_code = MCP__INVALID_PARAMS,
             .completions = true,
             .title = true,
             .icons = true,
@@ -72,7 +72,7 @@ const mcp__revision mcp__revisions[MCP__REVISIONS] = {
         {
             .name = "2025-06-18",
             .not_found = MCP__LEGACY_NOT_FOUND,
-            .undeclared = MCP__INVALID_PARAMS,
+            .missing_capability_code = MCP__INVALID_PARAMS,
             .completions = true,
             .title = true,
             .object_meta = true,
@@ -91,7 +91,7 @@ const mcp__revision mcp__revisions[MCP__REVISIONS] = {
             .name = "2025-03-26",
             .batches = true,
             .not_found = MCP__LEGACY_NOT_FOUND,
-            .undeclared = MCP__INVALID_PARAMS,
+            .missing_capability_code = MCP__INVALID_PARAMS,
             .completions = true,
             .tool_annotations = true,
             .audio = true,
@@ -101,7 +101,7 @@ const mcp__revision mcp__revisions[MCP__REVISIONS] = {
         {
             .name = "2024-11-05",
             .not_found = MCP__LEGACY_NOT_FOUND,
-            .undeclared = MCP__INVALID_PARAMS,
+            .missing_capability_code = MCP__INVALID_PARAMS,
         },
 };
 const char *mcp_revision(size_t i)

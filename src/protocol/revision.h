@@ -36,7 +36,7 @@ typedef struct mcp__revision {
     mcp__no_id no_id; /* how an error whose id is not known is written */
     bool tool_errors; /* arguments that fail a tool's schema are a result with isError */
     int not_found;    /* the code for an unknown resource */
-    int undeclared;   /* the code for what needs a capability that the client did not declare */
+    int missing_capability_code; /* if the client did not declare a required capability */
 
     /* results */
     bool result_type; /* resultType, and serverInfo in _meta */

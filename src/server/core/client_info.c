@@ -106,11 +106,11 @@ int mcp_request_require(mcp_request *req, const char *capability)
         return MCP_ENOMEM;
     if (!exists(req->revision, group, member))
         return mcp_reply_fail_data(
-            req, req->revision->undeclared, data.ptr,
+            req, req->revision->missing_capability_code, data.ptr,
             "This needs the capability %s, which revision %s of the protocol "
             "does not have: connect with a later one",
             capability, req->revision->name);
-    return mcp_reply_fail_data(req, req->revision->undeclared, data.ptr,
+    return mcp_reply_fail_data(req, req->revision->missing_capability_code, data.ptr,
                                "This needs the capability %s, which the client did not declare",
                                capability);
 }

@@ -374,7 +374,7 @@ int mcp__task_begin(mcp_request *req)
                               tool->key.ptr);
     if (form == MCP__TASKS_EXTENSION)
         return mcp_request_require(req, MCP__TASKS_CAPABILITY);
-    return mcp_reply_fail(req, req->revision->undeclared,
+    return mcp_reply_fail(req, req->revision->missing_capability_code,
                           "Tool %s can only be called as a task, which revision %s does not have",
                           tool->key.ptr, req->revision->name);
 }
