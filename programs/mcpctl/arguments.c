@@ -128,7 +128,7 @@ bool argument_parse(const char *word, argument *ret)
 {
     const char *equals = strchr(word, '=');
     if (!equals || equals == word) {
-        say("'%s' is no argument: it has to be name=value, or name:=JSON", word);
+        say("'%s' is not an argument: write name=value, or name:=JSON", word);
         return false;
     }
     ret->is_json = equals > word + 1 && equals[-1] == ':';
@@ -251,7 +251,7 @@ static mcp_json_doc *given_object(const ctl *c)
     free(text);
     if (rc == MCP_OK && mcp_json_is(mcp_json_root(doc), MCP_JSON_OBJECT))
         return doc;
-    say("--args is no JSON object: %s",
+    say("--args is not a JSON object: %s",
         rc == MCP_OK ? mcp_json_type_name(mcp_json_typeof(mcp_json_root(doc))) : error.text);
     mcp_json_free(doc);
     return NULL;
@@ -336,7 +336,7 @@ int arguments_check(const ctl *c, const char *what, const char *arguments, const
         say("warning: the arguments could not be checked: %s", error.text);
         return EXIT_OK;
     }
-    snprintf(complaint, sizeof(complaint), "the arguments do not fit what %s wants:", what);
+    snprintf(complaint, sizeof(complaint), "the arguments do not match the schema of %s:", what);
     bool ok = conforms(c, "the arguments", complaint, schema, mcp_json_root(doc));
     mcp_json_free(doc);
     return ok ? EXIT_OK : EXIT_USAGE;
@@ -349,11 +349,11 @@ int result_check(const ctl *c, const char *what, const mcp_json *result, const m
     if (!schema || mcp_json_bool(mcp_json_get(result, "isError"), false))
         return EXIT_OK;
     if (!structured) {
-        say("warning: %s promises structured content (outputSchema) and gave none", what);
+        say("warning: %s declares structured content (outputSchema) but returned none", what);
         return EXIT_PROTOCOL;
     }
     snprintf(complaint, sizeof(complaint),
-             "warning: the structured content of %s is not what its outputSchema promises:", what);
+             "warning: the structured content of %s does not match its outputSchema:", what);
     return conforms(c, "the structured content", complaint, schema, structured) ? EXIT_OK
                                                                                 : EXIT_PROTOCOL;
 }

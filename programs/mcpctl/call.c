@@ -154,7 +154,7 @@ static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
         return EXIT_OK;
     show_call(c, tool, arguments);
     if (!terminal_can_ask()) {
-        hint("nobody can be asked whether that is right: --yes calls without asking");
+        hint("cannot ask for confirmation without a terminal: --yes calls without asking");
         return EXIT_REFUSED;
     }
     return terminal_ask_yes("Call it? [y/N] ") ? EXIT_OK : EXIT_REFUSED;
@@ -175,7 +175,7 @@ static int put_result(ctl *c, const mcp_json *result, void *user)
         return code != EXIT_OK ? code : failed ? EXIT_REMOTE : checked;
     }
     if (failed)
-        say("call %s: the tool says that it failed:", c->args[0]);
+        say("call %s: the tool reported a failure:", c->args[0]);
     for (const mcp_json *v; (v = mcp_json_next(content, &it, NULL)) != NULL;)
         put_content_block(c, failed ? stderr : stdout, v);
     if (!mcp_json_count(content) && structured)
@@ -199,7 +199,7 @@ static int call_tool(ctl *c, const mcp_json *tool)
     if (code == EXIT_USAGE && c->set.force)
         code = EXIT_OK;
     else if (code == EXIT_USAGE)
-        hint("--force calls all the same");
+        hint("--force calls it anyway");
     if (code == EXIT_OK)
         code = confirm(c, tool, arguments);
     if (code == EXIT_OK)

@@ -101,7 +101,8 @@ static void show_line(const char *line)
 
 static void show(const server *s)
 {
-    say("%s wants the server '%s' to be %s:", s->file, s->name, s->is_address ? "used" : "started");
+    say("%s says that the server '%s' should be %s:", s->file, s->name,
+        s->is_address ? "used" : "started");
     fputs("    ", stderr);
     for (size_t i = 0; i < s->n_first; i++) {
         fputs(i ? " " : "", stderr);
@@ -122,8 +123,10 @@ static void show_variables(const server *s)
 static int ask(void)
 {
     if (terminal_can_ask())
-        return terminal_ask_yes("Is that right? It is asked once. [y/N] ") ? EXIT_OK : EXIT_REFUSED;
-    hint("nobody can be asked whether that is right: run it once on a terminal, or with --trust");
+        return terminal_ask_yes("Allow this? The answer is remembered. [y/N] ") ? EXIT_OK
+                                                                                : EXIT_REFUSED;
+    hint("cannot ask for confirmation without a terminal: run it once on a terminal, or with "
+         "--trust");
     return EXIT_REFUSED;
 }
 

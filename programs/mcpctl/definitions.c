@@ -210,6 +210,6 @@ int definitions_find(ctl *c, const definitions *d, const char *name, mcp_json_do
         say("the server has no %s '%s'; did you mean '%s'?", d->kind, name, s.near);
     else
         say("the server has no %s '%s'", d->kind, name);
-    hint("'mcpctl %s' lists what there is", d->capability);
+    hint("'mcpctl %s' lists them", d->capability);
     return EXIT_USAGE;
 }

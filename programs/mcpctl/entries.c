@@ -250,7 +250,7 @@ void entries_say_none(const ctl *c, size_t seen)
     if (!session_offers(c, "resources"))
         say("this server offers no resources; 'mcpctl info' shows what it offers");
     else if (seen)
-        say("of %zu resource%s none is what was asked for", seen, seen == 1 ? "" : "s");
+        say("none of %zu resource%s matches", seen, seen == 1 ? "" : "s");
     else
         say("this server lists no resources; 'mcpctl template' shows what else can be read");
 }

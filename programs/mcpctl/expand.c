@@ -50,7 +50,7 @@ static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
     bool secret = mcp_json_bool(mcp_json_get(input, "password"), false);
     mcp_str about = mcp_json_string(mcp_json_get(input, "description"));
     mcp_str fallback = mcp_json_string(mcp_json_get(input, "default"));
-    say("%s wants a value for the server '%s'%s", e->server->file, e->server->name,
+    say("%s requires a value for the server '%s'%s", e->server->file, e->server->name,
         about.len ? ", and says of it:" : "");
     about.len = about.len < LONGEST ? about.len : LONGEST;
     terminal_show(about, 4);
@@ -73,8 +73,9 @@ static const char *input_value(expansion *e, mcp_str id)
         if (mcp_str_eq(mcp_str_from(e->asked.items[i]), id))
             return e->asked.items[i + 1];
     if (!terminal_can_ask()) {
-        say("the configuration wants the input '%.*s', and there is nobody to ask", (int)id.len,
-            id.ptr);
+        say("the configuration requires the input '%.*s', which cannot be asked for without a "
+            "terminal",
+            (int)id.len, id.ptr);
         hint("run it on a terminal, or put the value into an environment variable: ${env:NAME}");
         return NULL;
     }
@@ -120,7 +121,7 @@ static char *from_environment(mcp_str name, bool required)
     char *key = text_dup(name);
     const char *value = key ? getenv(key) : NULL;
     if (!value && !split && required)
-        say("the configuration wants the environment variable %s", key ? key : "");
+        say("the configuration requires the environment variable %s", key ? key : "");
     char *ret = value || (!split && required) ? (value ? strdup(value) : NULL) : text_dup(fallback);
     free(key);
     return ret;

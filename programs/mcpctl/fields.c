@@ -131,7 +131,7 @@ static void show_choices(const field *f)
 
 static void note_unknown(field_reason *why, const char *text)
 {
-    snprintf(why->text, sizeof(why->text), "'%.100s' is none of the choices", text);
+    snprintf(why->text, sizeof(why->text), "'%.100s' is not one of the choices", text);
 }
 
 /* "Red, Green", each by value or title. False: one is neither. */

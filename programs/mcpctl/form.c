@@ -91,7 +91,7 @@ void answers_free(answers *a, bool quiet)
         return;
     for (size_t i = 0; !quiet && a->used && i < a->words.count; i++)
         if (!a->used[i])
-            say("warning: no form asked for what --answer %s gives", a->words.items[i]);
+            say("warning: no form had a field for --answer %s", a->words.items[i]);
     words_clear(&a->words);
     free(a->used);
     free(a);
@@ -130,7 +130,7 @@ static char *given_value(ctl *c, const field *f, bool *bad)
     }
     *bad = !json;
     if (!json)
-        say("the answer for the field '%.*s' does not fit: %s", (int)f->name.len, f->name.ptr,
+        say("the answer for the field '%.*s' is invalid: %s", (int)f->name.len, f->name.ptr,
             why.text);
     return json;
 }
@@ -228,7 +228,7 @@ static bool ask_once(ctl *c, mcp_question *q)
         return true;
     }
     show_content(content);
-    switch (terminal_choose("Send this? [y]es, [n]o and say so, [e]dit: ", "yne")) {
+    switch (terminal_choose("Send this? [y]es, [n]o (decline), [e]dit: ", "yne")) {
     case 'y': done = send_answer(q, content); break;
     case 'n': mcp_question_decline(q); break;
     case 'e': done = false; break;

@@ -56,11 +56,9 @@ static bool read_list(lists *l, mcp_change kind, roster *ret)
     int code = session_quietly(l->c, kinds[kind].method, on_page, &r);
     l->of[kind].too_long = ret->cut;
     if (ret->cut)
-        say("watch: the list of %s is too long: what changes in it is not shown",
-            kinds[kind].capability);
+        say("watch: the list of %s is too long: its changes are not shown", kinds[kind].capability);
     else if (code != EXIT_OK && !l->c->session->interrupted)
-        say("watch: the list of %s cannot be read now: what changed in it is shown with its next "
-            "change",
+        say("watch: the list of %s cannot be read now: its changes are shown with the next one",
             kinds[kind].capability);
     return code == EXIT_OK && !ret->cut;
 }

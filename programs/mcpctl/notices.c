@@ -18,9 +18,9 @@ static void warn_of_noise(session *s, mcp_str line)
         return;
     s->noise_told = true;
     bar_clear();
-    say("warning: the server wrote to stdout what is no message: %.*s",
+    say("warning: the server wrote something other than a message to stdout: %.*s",
         (int)(line.len < 200 ? line.len : 200), line.ptr);
-    hint("stdout is for messages alone; what a person should read belongs to stderr");
+    hint("stdout is for messages only; a server must write its log to stderr");
 }
 
 void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message, void *user)

@@ -87,7 +87,7 @@ char *take_written(const char *what, mcp_json_writer *w)
     int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     char *copy = rc == MCP_OK ? text_dup(text) : NULL;
     if (rc == MCP_EINVAL)
-        say("%s: what is not UTF-8 cannot be sent", what);
+        say("%s: it is not UTF-8 and cannot be sent", what);
     else if (!copy)
         say("%s: %s", what, mcp_error_text(rc == MCP_OK ? MCP_ENOMEM : rc));
     mcp_json_writer_free(w);

@@ -66,18 +66,18 @@ static void show_host(mcp_str url)
         say("warning: the name has letters of other scripts, which can look like those of another "
             "name");
     if (uri.has_userinfo)
-        say("warning: what stands before the @ is no part of the name");
+        say("warning: the part before the @ does not belong to the host name");
     if (!mcp_uri_scheme_is(&uri, "https"))
         say("warning: the address is not https: what is sent there can be read on the way");
 }
 
 static void answer_url(mcp_question *q)
 {
-    hint("it wants you to open this address, which mcpctl does not do:");
+    hint("it asks you to open this address, which mcpctl does not do:");
     terminal_show_exactly(mcp_question_url(q), 4);
     show_host(mcp_question_url(q));
-    hint("look at it first: what is entered there goes to whoever it belongs to");
-    switch (terminal_choose("Have you opened it? [y]es, [n]o and say so: ", "yn")) {
+    hint("check it first: its owner gets everything that is entered there");
+    switch (terminal_choose("Have you opened it? [y]es, [n]o (decline): ", "yn")) {
     case 'y': mcp_question_accept(q, NULL, NULL); break;
     case 'n': mcp_question_decline(q); break;
     default: mcp_question_cancel(q);
@@ -153,7 +153,7 @@ static void answer_sample(const ctl *c, mcp_question *q)
     char *request = params_text(q), *text = NULL, *result = NULL;
     bool yes = request != NULL;
     if (yes && terminal_can_ask() && !c->set.yes) {
-        hint("it wants a language model's answer to this, from: %s", c->set.sampler);
+        hint("it requests a language model's answer to this, from: %s", c->set.sampler);
         fputs("    ", stderr);
         text_put_json(stderr, mcp_str_from(request));
         fputc('\n', stderr);
@@ -168,7 +168,7 @@ static void answer_sample(const ctl *c, mcp_question *q)
     if (!result)
         mcp_question_fail(q, 0, yes ? "the sampler failed" : "rejected by the user");
     else if (mcp_question_sampled(q, result, &error) != MCP_OK) {
-        say("the sampler's answer does not fit: %s", error.text);
+        say("the sampler's answer is invalid: %s", error.text);
         mcp_question_fail(q, 0, "the sampler failed");
     }
     free(result);

@@ -57,7 +57,7 @@ static int put_text(const ctl *c, const reading *r, mcp_str type, mcp_str text)
 static int put_blob(const ctl *c, const reading *r, mcp_str blob)
 {
     if (c->out_is_terminal && !c->set.force) {
-        say("read %s: these are binary contents, which a terminal should not get", r->uri);
+        say("read %s: the contents are binary and not written to a terminal", r->uri);
         hint("write them to a file with --output FILE, or use --force");
         return EXIT_LOCAL;
     }

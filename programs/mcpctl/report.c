@@ -110,11 +110,11 @@ static void hint_address(const char *url, const char *text)
     bool silent =
         strstr(text, "Empty reply") || strstr(text, "reset by peer") || strstr(text, "HTTP/0.9");
     if (begins(url, "http://") && silent)
-        hint("it ended the connection without an answer: if it speaks TLS, the address begins with "
-             "https://");
+        hint("it closed the connection without an answer: if it uses TLS, the address must begin "
+             "with https://");
     else if (begins(url, "https://") &&
              (strstr(text, "wrong version number") || strstr(text, "packet length too long")))
-        hint("that is no TLS: if it speaks plain HTTP, the address begins with http://");
+        hint("that is not TLS: if it uses plain HTTP, the address must begin with http://");
     else if (begins(url, "unix:"))
         hint("is there an MCP server at the socket %s, and may you write to it?", url + 5);
     else
@@ -146,9 +146,9 @@ static void hint_capability(const mcp_json *needed)
     if (mcp_json_get(needed, "sampling"))
         hint("it needs a language model: --sampler COMMAND answers for one");
     else if (mcp_json_get(needed, "elicitation"))
-        hint("it has to ask you something: that takes a terminal");
+        hint("it asks for input, which requires a terminal");
     else if (mcp_json_get(needed, "roots"))
-        hint("it needs to know your folders: --root DIR names one to it");
+        hint("it needs to know your folders: --root DIR tells it one");
     else
         hint_missing(needed);
 }
@@ -157,7 +157,7 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->session->client)) { /* it did not even start */
         if (c->set.revision)
-            hint("without --revision mcpctl finds out what the server speaks");
+            hint("without --revision mcpctl detects the revision of the server");
         hint_path(c->session->server->url);
         return;
     }
@@ -165,16 +165,16 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
     /* What a resource that is not there is called, before and since 2026-07-28. */
     bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
     if (unknown && !has_scheme(what + 5))
-        hint("that is no URI: 'mcpctl find %s' shows the URIs of what is called like that",
+        hint("that is not a URI: 'mcpctl find %s' shows the URIs of resources with such a name",
              name_of_path(what + 5));
     else if (unknown)
-        hint("'mcpctl ls' lists what this server has");
+        hint("'mcpctl ls' lists the resources of this server");
     else if (strcmp(what, "complete") == 0 && code == -32602)
         hint("'mcpctl prompts' and 'mcpctl template' list what can be completed");
     else if (missing_capability(object))
         hint_capability(missing_capability(object));
     else if (code == -32601)
-        hint("this server does not have what was asked for; 'mcpctl info' shows what it offers");
+        hint("this server does not support the request; 'mcpctl info' shows what it offers");
 }
 
 static void hint_local(const ctl *c, int rc, const char *text)
@@ -182,7 +182,7 @@ static void hint_local(const ctl *c, int rc, const char *text)
     const session *s = c->session;
     switch (rc) {
     case MCP_ETIMEOUT:
-        hint("--timeout SECONDS waits longer, --verbose shows what the server says meanwhile");
+        hint("--timeout SECONDS waits longer, --verbose shows what the server logs meanwhile");
         break;
     case MCP_ECLOSED:
     case MCP_EIO:
@@ -197,18 +197,18 @@ static void hint_local(const ctl *c, int rc, const char *text)
         break;
     case MCP_EUNSUPPORTED:
         if (strstr(text, "roots/list"))
-            hint("mcpctl was given no roots: --root DIR names a folder to the server");
+            hint("mcpctl was given no roots: --root DIR tells the server a folder");
         else if (strstr(text, "sampling/") && !c->set.sampler)
             hint("--sampler COMMAND answers for a language model");
         else if (strstr(text, "elicitation/") && !terminal_can_ask())
-            hint("on a terminal you could be asked; --answer NAME=VALUE fills in a form");
+            hint("run it on a terminal to be asked; --answer NAME=VALUE fills in a form");
         break;
-    case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' says who you are"); break;
+    case MCP_EACCESS: hint("--header 'Authorization: Bearer TOKEN' sends your token"); break;
     case MCP_EPROTOCOL:
         if (!mcp_client_revision(s->client))
             hint_path(s->server->url);
-        hint("the fault is the server's; --verbose shows what it says, --revision REV speaks "
-             "another revision");
+        hint("this is an error of the server; --verbose shows its log, --revision REV uses another "
+             "revision");
         break;
     default: break;
     }
@@ -225,7 +225,7 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
     if (rc == MCP_EREMOTE)
         say("%s: the server answered with error %lld: %s", what, code, text);
     else if (rc == MCP_ECLOSED)
-        say("%s: the server is gone: %s", what, text);
+        say("%s: the connection to the server was lost: %s", what, text);
     else
         say("%s: %s", what, text);
     if (rc == MCP_EREMOTE)

@@ -67,7 +67,7 @@ static int take_away(roots *r, const char *dir)
     size_t i = index_of(r, path ? path : dir);
     free(path);
     if (i == r->paths.count) {
-        say("%s is none of the roots", dir);
+        say("%s is not one of the roots", dir);
         hint("'roots' lists them");
         return EXIT_USAGE;
     }
@@ -186,8 +186,8 @@ static int change(ctl *c)
     if (s->roots->declared)
         return tell(s);
     if (!c->set.quiet)
-        hint("this server does not ask for roots, because it was started without any: 'mcpctl "
-             "shell --root DIR' names one from the beginning");
+        hint("this server does not ask for roots, because it was started without any: start with "
+             "'mcpctl shell --root DIR'");
     return EXIT_OK;
 }
 

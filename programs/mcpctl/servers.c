@@ -208,8 +208,8 @@ static int find_name(ctl *c, server **ret)
     code = code == EXIT_OK ? f.code : code;
     if (code == EXIT_OK && !f.found) {
         say("no configuration file has a server '%s'", c->set.server);
-        hint("'mcpctl servers' lists what there is; a command goes behind --, an address begins "
-             "with http://, https:// or unix:");
+        hint("'mcpctl servers' lists the servers; a command follows --, an address begins with "
+             "http://, https:// or unix:");
         return EXIT_USAGE;
     }
     if (code == EXIT_OK)
@@ -229,7 +229,7 @@ static int add_headers(ctl *c, server *s)
 {
     for (size_t i = 0; i < c->set.headers.count; i++) {
         if (!strchr(c->set.headers.items[i], ':')) {
-            say("--header '%s' is no header: Name: value", c->set.headers.items[i]);
+            say("--header '%s' is not a header: write Name: value", c->set.headers.items[i]);
             return EXIT_USAGE;
         }
         if (!words_add(&s->headers, strdup(c->set.headers.items[i])))

@@ -174,7 +174,7 @@ static int end_of_pages(waiting *w)
         say("there are more pages after these %zu", w->pages);
     if (asked || w->quietly)
         return EXIT_OK;
-    say("%s: %s goes on after %zu pages", w->what, w->method, w->pages);
+    say("%s: %s has more than %zu pages", w->what, w->method, w->pages);
     hint("--pages N reads N of them");
     return EXIT_PROTOCOL;
 }
@@ -293,7 +293,7 @@ static int spawn(ctl *c)
         return EXIT_OK;
     say("cannot start %s: %s", s->server->argv[0], error.text);
     if (rc == MCP_ENOTFOUND)
-        hint("is it installed, and in a folder that PATH names?");
+        hint("is it installed, in a folder of PATH?");
     else if (rc == MCP_EACCESS)
         hint("is it a program, and allowed to be run (chmod +x)?");
     return exit_code_of(rc);
@@ -415,7 +415,7 @@ int session_revive(ctl *c)
     if (s->client && session_is_connected(s))
         return EXIT_OK;
     if (!c->set.quiet)
-        say("the server is gone; %s again", s->server->argv ? "starting it" : "connecting");
+        say("the server ended; %s again", s->server->argv ? "starting it" : "connecting");
     int code = s->client ? EXIT_OK : make_client(c);
     return code == EXIT_OK ? session_restart(c) : code;
 }

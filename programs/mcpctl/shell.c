@@ -81,7 +81,7 @@ static int run_command(ctl *shell, ctl *line)
         return EXIT_OK;
     }
     if (line->command->flags & COMMAND_NOT_IN_SHELL) {
-        say("%s is no command of the shell", line->command->name);
+        say("%s is not a command of the shell", line->command->name);
         return EXIT_USAGE;
     }
     int code = line->command->flags & COMMAND_ALONE ? EXIT_OK : session_revive(shell);
@@ -192,9 +192,9 @@ static bool go_on_after_signal(ctl *c)
 static void greet(const char *lacks)
 {
     if (!lacks)
-        hint("'help' shows what there is, TAB completes, Ctrl-D ends");
+        hint("'help' shows the commands, TAB completes, Ctrl-D ends");
     else
-        hint("'help' shows what there is, Ctrl-D ends; TAB and the arrow keys do nothing: %s",
+        hint("'help' shows the commands, Ctrl-D ends; TAB and the arrow keys do nothing: %s",
              lacks);
 }
 

@@ -104,7 +104,7 @@ static char *template_text(ctl *c, const char *given, int *code)
     *code = template_named(c, given, &text);
     if (!text && *code == EXIT_OK) {
         say("the server has no template '%s'", given);
-        hint("'mcpctl template' lists what there is");
+        hint("'mcpctl template' lists them");
         *code = EXIT_USAGE;
     }
     return text;

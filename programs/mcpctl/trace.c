@@ -225,7 +225,7 @@ int run_trace(ctl *c)
 {
     int in[2], out[2], err[2], status = 0;
     if (!c->server || !c->server[0]) {
-        say("trace needs the server's command behind --");
+        say("trace needs the server's command after --");
         hint("to record a session of mcpctl itself use --trace FILE with its command");
         return EXIT_USAGE;
     }

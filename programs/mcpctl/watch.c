@@ -72,7 +72,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
     case MCP_SUBSCRIPTION_ACTIVE:
         /* A second time: a legacy session over HTTP was lost and made anew, which is one step. */
         if ((w->gap || w->active) && !c->set.quiet)
-            say("listening again; what changed meanwhile was not told");
+            say("connected again; changes in between were missed");
         w->active = true;
         w->gap = false;
         break;
@@ -82,7 +82,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         w->gap = true;
         break;
     case MCP_SUBSCRIPTION_REFUSED:
-        say("the server does not tell of changes: %s", error ? error->text : "");
+        say("the server does not announce changes: %s", error ? error->text : "");
         w->refused = true;
         break;
     }
@@ -171,9 +171,9 @@ static void look_at(const watching *w, const mcp_subscription *subscription, con
     mcp_json_end(params);
     char *text = take_written("watch", params);
     if (!mcp_subscription_honours(subscription, MCP_CHANGE_RESOURCE, uri))
-        say("the server does not tell of changes of %s", uri);
+        say("the server does not announce changes of %s", uri);
     else if (text && session_call_quietly(w->c, "resources/read", text, NULL, NULL) == EXIT_REMOTE)
-        say("%s cannot be read now; it is waited for", uri);
+        say("%s cannot be read now; waiting for it", uri);
     free(text);
 }
 

@@ -234,7 +234,7 @@ suite('server-filesystem, stdio', stdio(node, filesystem, files), check => {
         assert.equal(readFileSync(join(files, 'b.txt'), 'utf8'), '3');
         await check(['call', '-y', 'edit_file', `path=${files}/b.txt`, 'edits:=[{"oldText":"3","newText":"4"}]', 'dryRun=false'], { out: /\+4/ });
         await check(['call', '-y', 'read_multiple_files', `paths=${files}/a.txt,${files}/b.txt`], { out: /hello[^]*4/ });
-        await check(['call', '-y', 'read_text_file', 'path=/etc/passwd'], { status: 1, err: /the tool says that it failed[^]*Access denied/ });
+        await check(['call', '-y', 'read_text_file', 'path=/etc/passwd'], { status: 1, err: /the tool reported a failure[^]*Access denied/ });
     });
 });
 

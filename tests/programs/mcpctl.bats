@@ -161,7 +161,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *'\x1b[31mlast words'* ]]
     [[ $output != *"$esc"* ]]
     run on_terminal "$MCPCTL" read mem:blob -- "$stranger"
-    [[ $output == *"binary contents"*"--force"* ]]
+    [[ $output == *"are binary"*"--force"* ]]
     run on_terminal "$MCPCTL" read --force mem:blob -- "$stranger"
     [[ $output == *$'\x02\xff'* ]]
 }
@@ -235,7 +235,7 @@ KINDS
     cd "$BATS_TEST_TMPDIR"
     run timeout 100 "$MCPCTL" ls --ping 0.3 --timeout 90 -- "$stranger" mute
     [ "$status" -eq 3 ]
-    [[ $output == *"the server is gone: the server did not answer a ping within 0.300 s"* ]]
+    [[ $output == *"the connection to the server was lost: the server did not answer a ping within 0.300 s"* ]]
     # Two seconds of waiting: more than the three that the command itself sends.
     run "$MCPCTL" ping --count 3 --ping 0.3 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
     [ "$status" -eq 0 ]
@@ -261,7 +261,7 @@ KINDS
     apart "$MCPCTL" info -- "$BATS_TEST_TMPDIR/noisy" "$MCPD" "$BATS_TEST_TMPDIR"
     [ "$status" -eq 0 ]
     [[ $output == *"name:"*mcpd* ]]
-    [[ $stderr == *"warning: the server wrote to stdout what is no message: starting"*stderr* ]]
+    [[ $stderr == *"warning: the server wrote something other than a message to stdout: starting"*stderr* ]]
     [[ $stderr != *"$esc"* && $stderr != *more* ]]
     apart "$MCPCTL" info --quiet -- "$BATS_TEST_TMPDIR/noisy" "$MCPD" "$BATS_TEST_TMPDIR"
     [ -z "$stderr" ]

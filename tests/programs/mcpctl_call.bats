@@ -83,7 +83,7 @@ WORDS
     # One at a time, with its type and default, checked at once; an optional one that is left open is not sent.
     STAY=1 TYPED='soon\n2026-11-22\nmany\n2\nc\n\n\ny\n' run on_terminal "$MCPCTL" call book -- "$workshop"
     echo "$output"
-    [[ $output == *"day (date): "*"  day: expected a date"*"seats (integer): "*"  seats: expected integer"*"class [b]: "*"'c' is none of the choices"*"note [none]: "* ]]
+    [[ $output == *"day (date): "*"  day: expected a date"*"seats (integer): "*"  seats: expected integer"*"class [b]: "*"'c' is not one of the choices"*"note [none]: "* ]]
     [[ $output == *'arguments {"day":"2026-11-22","seats":2,"class":"b"}'*"Call it?"*'called with {"day":"2026-11-22","seats":2,"class":"b"}'* ]]
     STAY=1 TYPED='2\n\nx\n' run on_terminal "$MCPCTL" call --yes book day=2026-11-22 -- "$workshop"
     [[ $output != *"day ("* && $output == *'called with {"day":"2026-11-22","seats":2,"class":"b","note":"x"}'* ]]
@@ -120,7 +120,7 @@ WORDS
     apart "$MCPCTL" call --yes fails -- "$workshop"
     [ "$status" -eq 1 ]
     [ -z "$output" ]
-    [[ $stderr == *"says that it failed"*"it broke"* ]]
+    [[ $stderr == *"reported a failure"*"it broke"* ]]
     run "$MCPCTL" call --yes --json fails -- "$workshop"
     [ "$status" -eq 1 ]
     [[ $output == '{"isError":true,'* ]]
@@ -180,7 +180,7 @@ WORDS
     echo "$output"
     # An optional text shows no choices and no default, and is left out.
     [[ $output == *"Fill in"*"  Note (note, optional): "* && $output != *null* && $output != *$'\n      \n'* ]]
-    [[ $output == *"The day (when, date)"*"  when: "*date*"s  Small"*"  size: 'huge' is none of the choices"*"n (integer) [3]"*"  n: expected at most 9"*"  parts: 'wing' is none of the choices"*"  parts: expected at most 2"*"this is the answer:"* ]]
+    [[ $output == *"The day (when, date)"*"  when: "*date*"s  Small"*"  size: 'huge' is not one of the choices"*"n (integer) [3]"*"  n: expected at most 9"*"  parts: 'wing' is not one of the choices"*"  parts: expected at most 2"*"this is the answer:"* ]]
     local answer=${output##*this is the answer:}
     [[ $answer == *'    when = "2026-11-22"'*'    size = "l"'*'    n = 3'*'    parts = ["t","h"]'*"Send this?"* && ${answer%%Send this*} != *note* ]]
     [[ $output == *'"content":{"when":"2026-11-22","size":"l","n":3,"parts":["t","h"]}'* ]]
@@ -201,9 +201,9 @@ WORDS
     # What does not fit or is missing is named, and nothing is sent.
     apart "$MCPCTL" call --yes fill --answer size=huge --answer n:=10 -- "$workshop"
     [ "$status" -eq 6 ]
-    [[ -z $output && $stderr == *"--answer 'when=VALUE'"*"'size' does not fit: 'huge' is none of the choices"*"'n' does not fit: expected"* ]]
+    [[ -z $output && $stderr == *"--answer 'when=VALUE'"*"'size' is invalid: 'huge' is not one of the choices"*"'n' is invalid: expected"* ]]
     apart "$MCPCTL" call --yes fill --answer when=2026-11-22 --answer size=s --answer sise=l -- "$workshop"
-    [[ $status == 0 && $stderr == *"no form asked for what --answer sise=l gives"* ]]
+    [[ $status == 0 && $stderr == *"no form had a field for --answer sise=l"* ]]
     for wrong in nothing @/nonexistent; do
         run "$MCPCTL" call --yes fill --answer $wrong -- "$workshop"
         [ "$status" -eq 2 ]
@@ -252,11 +252,11 @@ LINES
     [[ $status == 0 && $output == seven && -z $stderr ]]
     apart "$MCPCTL" call --yes count as=text -- "$workshop"
     [[ $status == 4 && $output == seven ]]
-    [[ $stderr == *"warning: the structured content of count is not what its outputSchema promises:"*"/n: "* ]]
+    [[ $stderr == *"warning: the structured content of count does not match its outputSchema:"*"/n: "* ]]
     apart "$MCPCTL" call --yes --json count as=text -- "$workshop"
     [[ $status == 4 && $output == *'"n":"seven"'* && $stderr == *"/n: "* ]]
     apart "$MCPCTL" call --yes count as=nothing -- "$workshop"
-    [[ $status == 4 && $stderr == *"promises structured content (outputSchema) and gave none"* ]]
+    [[ $status == 4 && $stderr == *"declares structured content (outputSchema) but returned none"* ]]
 }
 
 @test "questions of the server: sampling only with a command" {
@@ -279,7 +279,7 @@ LINES
     local revision
     for revision in 2026-07-28 2025-11-25; do
         apart "$MCPCTL" call --yes --revision $revision book_table day=2026-12-01 -- "$(type -P ask)" </dev/null
-        [[ $status == 6 && $stderr == *"elicitation.form"*"that takes a terminal" ]]
+        [[ $status == 6 && $stderr == *"elicitation.form"*"which requires a terminal" ]]
     done
 }
 
@@ -288,7 +288,7 @@ LINES
     [ "$status" -eq 6 ]
     [[ $stderr == *"(roots/list)"*"was given no roots: --root DIR"* && $stderr != *--sampler* ]]
     apart "$MCPCTL" call --yes lacks of=roots -- "$workshop"
-    [[ $status == 6 && $stderr == *"not declared"*"--root DIR names one to it"* ]]
+    [[ $status == 6 && $stderr == *"not declared"*"--root DIR tells it one"* ]]
     apart "$MCPCTL" call --yes lacks of=telepathy -- "$workshop"
     [[ $status == 6 && $stderr == *"it needs telepathy, which mcpctl does not have"* ]]
     apart "$MCPCTL" call --yes lacks of=extension -- "$workshop"
@@ -325,7 +325,7 @@ LINES
         [ "$output" = 'Computed x' ]
         apart "$MCPCTL" call --yes --revision $revision --trace $revision failing_job -- "${server[@]}"
         [ "$status" -eq 1 ]
-        [[ $stderr == *'the tool says that it failed'* ]]
+        [[ $stderr == *'the tool reported a failure'* ]]
         grep -q '"tasks/get"' $revision
     done
     # Who is interrupted tells the server, before it goes.

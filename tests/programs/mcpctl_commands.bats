@@ -197,7 +197,7 @@ web() {
         [[ $status == 0 && -z $output && $stderr == *"$nothing"*"mcpctl info"* ]]
         # shellcheck disable=SC2086
         apart "$MCPCTL" $command nothing -- "$workshop"
-        [[ $status == 0 && -z $output && $stderr == *"of 5 resources none is what was asked for"* ]]
+        [[ $status == 0 && -z $output && $stderr == *"none of 5 resources matches"* ]]
         # shellcheck disable=SC2086
         apart "$MCPCTL" $command --quiet nothing -- "$workshop"
         [[ $status == 0 && -z $output && -z $stderr ]]
@@ -206,7 +206,7 @@ web() {
     [[ $output == '{"tree":[]}' && $stderr == *"$nothing"* ]]
     mkdir empty
     apart "$MCPCTL" tree --glob nothing -- "$MCPD" empty
-    [[ $status == 0 && $stderr == *"of 1 resource none"* ]]
+    [[ $status == 0 && $stderr == *"none of 1 resource matches"* ]]
     apart "$MCPCTL" template -- "$(type -P tool)"
     [[ $status == 0 && -z $output && $stderr == *"has no templates"*"mcpctl ls"* ]]
 }
@@ -222,7 +222,7 @@ web() {
     apart "$MCPCTL" ls --pages 10002 -- "$hostile" endless
     [[ $status == 0 && ${#lines[@]} == 10002 ]]
     apart "$MCPCTL" ls -- "$hostile" endless
-    [[ $status == 4 && ${#lines[@]} == 10000 && $stderr == *"resources/list goes on after 10000 pages"*"--pages N"* ]]
+    [[ $status == 4 && ${#lines[@]} == 10000 && $stderr == *"resources/list has more than 10000 pages"*"--pages N"* ]]
     apart "$MCPCTL" ls --pages 1 -- "$workshop"
     [[ $status == 0 && ${#lines[@]} == 5 && -z $stderr ]]
 }
@@ -315,7 +315,7 @@ web() {
     apart "$MCPCTL" watch --count 2 mem:docs/readme.md -- "$workshop" once "$PWD/died"
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 2 ]
-    [[ $stderr == *"exit status 9"*"starting it again"*"listening again"* ]]
+    [[ $stderr == *"exit status 9"*"starting it again"*"connected again"* ]]
     run timeout --preserve-status -s TERM 0.5 "$MCPCTL" watch mem:docs/readme.md -- "$workshop"
     [ "$status" -eq 143 ]
 }
@@ -334,12 +334,12 @@ web() {
         done
         kill $pid 2>/dev/null || :
         wait $pid || :
-        [[ $(cat err) == "mcpctl: the server does not tell of changes of mem:b" ]]
+        [[ $(cat err) == "mcpctl: the server does not announce changes of mem:b" ]]
     done
     git init -q -b main repository
     git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
     run timeout --preserve-status -s TERM 5 "$MCPCTL" watch git://repository/HEAD/none -- "$MCPD" git:repository
-    [[ $output == *"git://repository/HEAD/none cannot be read now; it is waited for"* ]]
+    [[ $output == *"git://repository/HEAD/none cannot be read now; waiting for it"* ]]
     run timeout --preserve-status -s TERM 3 "$MCPCTL" watch --quiet git://repository/HEAD/none -- "$MCPD" git:repository
     [ -z "$output" ]
 }

@@ -118,12 +118,12 @@ load support/mcpctl
     [ "$status" -eq 0 ]
     # The one for the other.
     run "$MCPCTL" info "http${url#https}"
-    [[ $status == 3 && $output == *"if it speaks TLS, the address begins with https://"* ]]
+    [[ $status == 3 && $output == *"if it uses TLS, the address must begin with https://"* ]]
     kill "$server"
     rm log
     serve folder
     run "$MCPCTL" info "https${url#http}"
-    [[ $status == 3 && $output == *"if it speaks plain HTTP, the address begins with http://"* ]]
+    [[ $status == 3 && $output == *"if it uses plain HTTP, the address must begin with http://"* ]]
 }
 
 @test "an address that wants a token" {
@@ -237,7 +237,7 @@ WORDS
     [ -z "$output" ]
     [[ $stderr == *"$workshop 'a b' x"*"with A=1"*"--trust"* ]]
     TYPED='n\n' run on_terminal "$MCPCTL" ls -s s
-    [[ $output == *"Is that right?"* && $output != *mem:* ]]
+    [[ $output == *"Allow this?"* && $output != *mem:* ]]
     TYPED='y\n' run on_terminal "$MCPCTL" ls -s s
     [[ $output == *mem:* ]]
     run "$MCPCTL" ls -s s
@@ -273,7 +273,7 @@ WORDS
     [[ $output == *"env file e"*"with B=shown"* && $output != *"No such file"* ]]
     printf 'A=hidden\nB=other\n' >e
     TYPED='y\nn\n' run on_terminal "$MCPCTL" ls -s s
-    [[ $output == *"env file e"*"with B=shown"*"Is that right?"*"A, as it says"*"Is that right?"* && $output != *hidden* && $output != *mem:* ]]
+    [[ $output == *"env file e"*"with B=shown"*"Allow this?"*"A, as it says"*"Allow this?"* && $output != *hidden* && $output != *mem:* ]]
     TYPED='y\n' run on_terminal "$MCPCTL" ls -s s
     [[ $output == *"A, as it says"*mem:* && $output != *"env file e"* && $output != *hidden* ]]
     [ "$(cat seen)" = "hidden shown" ]
@@ -332,15 +332,15 @@ FILES
     printf '{"inputs":[{"id":"t","description":"The token\\n(\\u202eyours)","password":true}],"mcpServers":{"s":{"command":"sh","args":["-c","echo \\"$0 $1 $A\\" >seen; exec %s","${input:t}","${workspaceFolderBasename} ${NONE:-fallback}"],"env":{"A":"${env:HOME}"}},"t":{"command":"${NONE}"}}}' "$workshop" >.mcp.json
     # Nothing is asked in the file's words before the person agreed to use it.
     TYPED='n\n' run on_terminal "$MCPCTL" ls -s s
-    [[ $output == *"Is that right?"* && $output != *"The token"* ]]
+    [[ $output == *"Allow this?"* && $output != *"The token"* ]]
     TYPED='y\nsecret\n' run on_terminal "$MCPCTL" ls -s s
     echo "$output"
-    [[ $output == *'${input:t}'*"Is that right?"*".mcp.json wants a value for the server 's', and says of it:"*'    The token'*'    (\u202eyours)'*"goes to that server"*"not shown"*mem:* ]]
+    [[ $output == *'${input:t}'*"Allow this?"*".mcp.json requires a value for the server 's', and says of it:"*'    The token'*'    (\u202eyours)'*"goes to that server"*"not shown"*mem:* ]]
     [ "$(cat seen)" = "secret ${PWD##*/} fallback $HOME" ]
     [[ ${output#*The token} != *secret* ]]
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
-    [[ $output == *"nobody to ask"* ]]
+    [[ $output == *"cannot be asked for without a terminal"* ]]
     run "$MCPCTL" ls --trust -s t
     [ "$status" -eq 6 ]
     [[ $output == *"environment variable NONE"* ]]

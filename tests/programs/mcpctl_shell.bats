@@ -38,7 +38,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     run bash -c 'printf "%s\n" "call shape" "exit" "ls" | "$0" shell --yes -- "$1"' "$MCPCTL" "$workshop"
     [ "$output" = '{"x":1}' ]
     run bash -c 'printf "%s\n" "trace x" "shell" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
-    [[ $output == *"trace is no command of the shell"*"shell is no command of the shell"* ]]
+    [[ $output == *"trace is not a command of the shell"*"shell is not a command of the shell"* ]]
     run bash -c 'echo help | "$0" shell --json -- "$1"' "$MCPCTL" "$workshop"
     [[ $output == *"/NAME"*"watch"* ]]
     # The server dies after its first answer: it is started again.
@@ -59,7 +59,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     : >out
     ends | "$MCPCTL" shell -- ./server >>out 2>err
     [ "$(cat out)" = $'mem:-1\nmem:-1' ]
-    [[ $(<err) == *"the server is gone; starting it again"* && $(<err) != *error* && $(<err) != *Killed* ]]
+    [[ $(<err) == *"the server ended; starting it again"* && $(<err) != *error* && $(<err) != *Killed* ]]
 }
 
 @test "shell: roots are listed and changed, of which a legacy server is notified" {
@@ -70,7 +70,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     apart "$MCPCTL" shell --root one --trace legacy -- "$workshop" legacy <<<"$lines"
     [ "$status" -eq 2 ]
     [[ $output == "$here/one"$'\n'"$here/one"$'\n'"$here/two 2"$'\ngot {"jsonrpc":"2.0","id":"roots","result":{"roots":[{"uri":"file://'$here'/two%202","name":"two 2"}]}}' ]]
-    [[ $stderr == *"one is none of the roots"*"root nowhere: No such file"*"root add DIR or root remove DIR"* ]]
+    [[ $stderr == *"one is not one of the roots"*"root nowhere: No such file"*"root add DIR or root remove DIR"* ]]
     grep -q '"from":"client".*notifications/roots/list_changed' legacy
     # A modern one is not: the notification was removed. It asks when it needs them, also for those that came later.
     apart "$MCPCTL" shell --trace modern -- "$workshop" <<<$'roots\nroot add one\ncall where --yes\n'

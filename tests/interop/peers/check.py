@@ -34,7 +34,7 @@ import time
 SMALL = sys.argv[1] == "--small"
 NAME, MCPCTL, *COMMAND = sys.argv[2 if SMALL else 1:]
 LONG = 60  # seconds that are "for ever"
-BANNER = r"warning: the server wrote to stdout what is no message: Noisy MCP server 1\.0"
+BANNER = r"warning: the server wrote something other than a message to stdout: Noisy MCP server 1\.0"
 STRAY = 10  # lines of noise that are looked at; and many
 FLOOD = 2000
 
@@ -229,7 +229,7 @@ COMMANDS = [
      r"mcpctl: call slow: no answer within \d+\.\d+ s\n        --timeout", ""),
     ("noise", f"call --yes noise lines={FLOOD}", 0, r"\Aquiet again\n\Z", None, ""),
     ("noise, quietly", f"call --yes noise lines={STRAY} --quiet", 0, r"\Aquiet again\n\Z", "", ""),
-    ("death in a call", "call --yes die", 3, r"\A\Z", r"mcpctl: call die: (the server is gone: the server ended with exit "
+    ("death in a call", "call --yes die", 3, r"\A\Z", r"mcpctl: call die: (the connection to the server was lost: the server ended with exit "
      r"status 3; (.|\n)*this is the end|.*before .* complete|.*(reset|closed|ended|Empty reply))", ""),
 ]
 

@@ -75,9 +75,9 @@ table() {
 
 messages() {
     cat <<'KINDS'
-endless       | 4 | goes on after 10000 pages
-endless       | 4 | goes on after 10000 pages   | tree --timeout 1
-empty-pages   | 4 | goes on after 10000 pages
+endless       | 4 | has more than 10000 pages
+endless       | 4 | has more than 10000 pages   | tree --timeout 1
+empty-pages   | 4 | has more than 10000 pages
 circle        | 4 | a cursor a second time
 swing         | 4 | a cursor a second time
 odd-values    | 0 | mem:null
