@@ -42,13 +42,13 @@ static const char by_tools[] =
     "resources/read or the tool read_resource. The tools find_resources and search_resources find "
     "them by name and by content.";
 static const char by_either[] =
-    "\nList them with resources/list, or the tool list_resources where there is one; read one by "
+    "\nList them with resources/list, or the tool list_resources if there is one; read one by "
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
     " Parts of a large file: add ?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count "
     "from 1) or ?tail=LINES. A folder reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
 static const char how_to_modules[] =
-    " What else can be read by its URI, resources/templates/list says";
+    " For other URIs that can be read, see resources/templates/list";
 
 static bool is_utf8(const char *text)
 {
@@ -108,7 +108,7 @@ static void put_how_to(FILE *to, const settings *s, bool files, bool others)
         fputs(how_to_files, to);
     if (others)
         fprintf(to, "%s%s.", how_to_modules,
-                tools                  ? ", and list_resources"
+                tools                  ? " and list_resources"
                 : s->no_resource_tools ? ""
                                        : " (and list_resources)");
 }

@@ -91,7 +91,7 @@ int check_together(const config *c, const settings *line, const settings *now)
     if (options_what(now) || !c || line->doctor)
         return 0;
     config_wrong(c, MCP_EINVAL, "/sources",
-                 "nothing is served: sources needs a folder, a file or a module's source, or "
-                 "prompts a folder");
+                 "nothing is served: add a folder, a file or a module's source to sources, or a "
+                 "folder to prompts");
     return 1;
 }

@@ -217,7 +217,7 @@ const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
     }
     if (program && folder && (strchr(program, '{') || can_be_run(program, folder)))
         return NULL; /* one that is an argument is refused for that */
-    snprintf(error->text, sizeof(error->text), "there is no program %.200s that may be run",
+    snprintf(error->text, sizeof(error->text), "there is no executable program %.200s",
              program ? program : "");
     return "/command/0";
 }

@@ -148,7 +148,7 @@ static void tell_unknown(checking *k, const mcp_schema_issue *issue, const char 
     const char *key = strrchr(pointer, '/') + 1;
     known_names(k, issue->schema_at, &known);
     const char *meant = nearest_name(key, strlen(key), name_at, known.count, &known);
-    size_t len = (size_t)snprintf(what, sizeof(what), "there is no key \"%.100s\" here", key);
+    size_t len = (size_t)snprintf(what, sizeof(what), "unknown key \"%.100s\"", key);
     if (meant)
         snprintf(what + len, sizeof(what) - len, "; did you mean \"%s\"?", meant);
     else if (known.count)
@@ -353,11 +353,11 @@ static int fill_text(config *c, const option *o, const mcp_json *value, settings
     if (!text)
         return MCP_ENOMEM;
     if (strlen(text) < mcp_json_string(value).len && !o->is_path)
-        return config_wrong(c, MCP_EINVAL, pointer, "%s: a text with a NUL in it", o->name);
+        return config_wrong(c, MCP_EINVAL, pointer, "%s: the text contains a NUL", o->name);
     if (option_take(o, s, text))
         return MCP_OK;
-    return config_wrong(c, MCP_EINVAL, pointer, "%s: it is a number from %llu to %llu%s", o->name,
-                        (unsigned long long)o->min, (unsigned long long)o->max,
+    return config_wrong(c, MCP_EINVAL, pointer, "%s: it must be a number from %llu to %llu%s",
+                        o->name, (unsigned long long)o->min, (unsigned long long)o->max,
                         o->kind == OPTION_SIZE ? ", which may end in K, M or G" : "");
 }
 
@@ -404,10 +404,11 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
         made.text = source_path(c, mcp_json_get(value, "path"));
     } else {
         return config_wrong(c, MCP_EINVAL, pointer,
-                            "a source has a path, or a module and a source");
+                            "a source must have a path, or a module and a source");
     }
     if (mcp_json_get(value, "path") && made.module)
-        return config_wrong(c, MCP_EINVAL, pointer, "a source has a path or a module, not both");
+        return config_wrong(c, MCP_EINVAL, pointer,
+                            "a source must have a path or a module, not both");
     return made.text && sources_add(&s->sources, &made) ? MCP_OK : MCP_ENOMEM;
 }
 

@@ -76,7 +76,7 @@ static void look_at_machine(const settings *now)
         doctor_find(FINDING_OK, "watching", "switched off by no-watch");
     else if (!watches)
         doctor_find(FINDING_WARNING, "watching",
-                    "the system says nothing of inotify: changes are seen every two seconds");
+                    "inotify is not available: changes are polled every two seconds");
     else
         doctor_find(watches < budget ? FINDING_WARNING : FINDING_OK, "watching",
                     "%llu folders may be watched, of %llu that the system allows all programs of "
@@ -188,7 +188,7 @@ static void look_at_file(const char *about, const char *path, bool secret)
     if (stat(path, &st) < 0 || access(path, R_OK) < 0)
         doctor_find(FINDING_WRONG, about, "%s: %s", path, strerror(errno));
     else if (secret && (st.st_mode & 077))
-        doctor_find(FINDING_WARNING, about, "%s: others may read it: chmod 600 it", path);
+        doctor_find(FINDING_WARNING, about, "%s: other users can read it: chmod 600 it", path);
     else
         doctor_find(FINDING_OK, about, "%s: can be read%s", path, secret ? ", by nobody else" : "");
 }
@@ -211,13 +211,13 @@ static void try_address(const settings *now, size_t index, tokens *const *known,
     int rc = http_try(now, index, loop, server, known, &error);
     if (rc == MCP_EEXIST)
         doctor_find(FINDING_WARNING, "http",
-                    "%s: somebody listens there already, maybe this very server", address);
+                    "%s: the address is in use, possibly by this server itself", address);
     else if (rc != MCP_OK)
         doctor_find(FINDING_WRONG, "http", "%s: %s", address,
                     error.text[0] ? error.text : mcp_error_text(rc));
     else if (!authenticated && !is_loopback(address))
         doctor_find(FINDING_WARNING, "http",
-                    "%s: everybody who gets there is served: there are no tokens", address);
+                    "%s: everybody who can reach it is served: there are no tokens", address);
     else
         doctor_find(FINDING_OK, "http", "%s: free, %s, %s", address,
                     now->tls_cert ? "HTTPS" : "HTTP",
@@ -303,7 +303,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
     look_at_machine(now);
     if (configured) {
         if (o->config)
-            doctor_find(FINDING_OK, "configuration", "%s: nothing is wrong with it", now->config);
+            doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);
         look_at_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);

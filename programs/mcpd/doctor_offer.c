@@ -181,8 +181,7 @@ static size_t principals(const settings *now, config *c, const tokens *known, co
     for (size_t i = 0; rules && (name = tokens_principal(known, i)) != NULL; i++)
         add_principal(name, list, &n);
     if (n == MOST_PRINCIPALS)
-        doctor_find(FINDING_OK, "tokens", "what more than %d principals see is not shown",
-                    MOST_PRINCIPALS);
+        doctor_find(FINDING_OK, "tokens", "only %d principals are shown", MOST_PRINCIPALS);
     if (n == 0)
         add_principal("anybody with a token", list, &n);
     return n;

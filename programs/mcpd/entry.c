@@ -134,7 +134,7 @@ static bool make_url(entry *e, const settings *now)
 {
     const char *address = address_of(now);
     if (!e->host->url) {
-        fprintf(stderr, "mcpd: %s takes commands alone: print its entry without --http\n",
+        fprintf(stderr, "mcpd: %s supports only commands: print its entry without --http\n",
                 e->host->title);
         return false;
     }
@@ -299,7 +299,7 @@ char *entry_text(const entry *e)
     if (ok)
         return made;
     free(made);
-    fprintf(stderr, "mcpd: the entry cannot be written: a name in it is no UTF-8\n");
+    fprintf(stderr, "mcpd: the entry cannot be written: a name in it is not UTF-8\n");
     return NULL;
 }
 
@@ -313,7 +313,7 @@ void entry_say_rest(const entry *e)
             "mcpd has to be running already, with --resource-tools if the host shows tools only");
     if (e->tokens)
         fprintf(stderr, e->host->toml ? "; the variable MCPD_TOKEN has its token"
-                                      : "; put a token of its own in place of TOKEN");
+                                      : "; replace TOKEN with a token of its own");
     fprintf(stderr, ".\n");
 }
 

@@ -49,10 +49,9 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     add_gauge("mcp_watched_folders", "Folders watched with inotify.", c.watched, add, arg);
     add_gauge("mcp_watch_budget", "Folders that may be watched; 0 before the first.", c.budget, add,
               arg);
-    add_gauge("mcp_polled", "Folders and files looked at every two seconds instead.", c.polled, add,
-              arg);
-    add_gauge("mcp_watched_resources", "Resources that somebody is subscribed to.", c.subscriptions,
-              add, arg);
+    add_gauge("mcp_polled", "Folders and files that are polled every two seconds instead.",
+              c.polled, add, arg);
+    add_gauge("mcp_watched_resources", "Resources with subscribers.", c.subscriptions, add, arg);
 }
 
 static void tell(const settings *s, const mcp_listener *listener)
@@ -182,9 +181,9 @@ void http_reload_tls(const listeners *at, const settings *s)
     for (size_t i = 0; rc == MCP_OK && i < at->count; i++)
         rc = mcp_listener_reload_tls(at->items[i], &error);
     if (rc == MCP_OK)
-        snprintf(line, sizeof(line), "the certificate %.300s was read again", s->tls_cert);
+        snprintf(line, sizeof(line), "the certificate %.300s was reloaded", s->tls_cert);
     else
-        snprintf(line, sizeof(line), "%.300s; the certificate that was in force stays", error.text);
+        snprintf(line, sizeof(line), "%.300s; the old certificate stays in use", error.text);
     if (rc == MCP_OK)
         log_notice(line);
     else

@@ -149,11 +149,11 @@ static bool edit_object(edit *d, const char *whole, mcp_str json, const mcp_json
     if (!servers)
         return put_first(d, whole, 1, at, mcp_json_count(root) == 0);
     if (!jsonc_member(json, at, key, &from, &to))
-        return REFUSE(d, "its \"%s\" is written in a way that cannot be edited safely", key);
+        return REFUSE(d, "its \"%s\" cannot be edited safely", key);
     if (!mcp_json_get(servers, name))
         return put_first(d, whole, 2, from, mcp_json_count(servers) == 0);
     if (!jsonc_member(json, from, name, &begin, &end))
-        return REFUSE(d, "its \"%s\" is written in a way that cannot be edited safely", name);
+        return REFUSE(d, "its \"%s\" cannot be edited safely", name);
     return put_value(d, whole, begin, end);
 }
 
@@ -214,10 +214,10 @@ static bool change_toml(edit *d, const char *whole)
         p += strcspn(p, "\r\n");
         free(line);
         if (found == THE_SAME)
-            return REFUSE(d, "it has a server %s: change that, or choose another --name",
+            return REFUSE(d, "it has a server %s already: change that, or choose another --name",
                           d->entry->name);
         if (found == UNCLEAR)
-            return REFUSE(d, "what it says of %s cannot be edited safely", d->entry->host->key);
+            return REFUSE(d, "its entry for %s cannot be edited safely", d->entry->host->key);
     }
     bool ended = d->len == 0 || d->old[d->len - 1] == '\n';
     d->from = d->to = d->len;
@@ -371,7 +371,7 @@ static bool copy_old(edit *d, char **ret)
         free(*ret);
         *ret = NULL;
         if (why != EEXIST)
-            return REFUSE(d, "no copy of it can be kept: %s", strerror(why));
+            return REFUSE(d, "no copy of it can be made: %s", strerror(why));
     }
     return !d->exists || REFUSE(d, "there are %d copies of it already", MOST_COPIES);
 }
@@ -393,7 +393,7 @@ static bool replace(edit *d)
     unlinkat(d->folder, name, 0);
     if (!create(d, name, d->made, strlen(d->made)))
         return REFUSE(d, "it cannot be written: %s", strerror(errno));
-    bool ok = is_unchanged(d) || REFUSE(d, "it changed meanwhile; nothing was written");
+    bool ok = is_unchanged(d) || REFUSE(d, "it was changed meanwhile; nothing was written");
     if (ok && renameat2(d->folder, name, d->folder, d->base, d->exists ? 0 : RENAME_NOREPLACE) < 0)
         ok = REFUSE(d, "it cannot be written: %s", strerror(errno));
     if (!ok)
@@ -412,7 +412,7 @@ static int put_in(edit *d, bool yes)
     }
     show(d);
     if (!yes && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))) {
-        say("nobody can be asked here: --yes writes without asking");
+        say("cannot ask for confirmation without a terminal: --yes writes without asking");
         return 2;
     }
     if (!yes && !ask()) {
@@ -421,7 +421,7 @@ static int put_in(edit *d, bool yes)
     }
     bool ok = copy_old(d, &copy) && replace(d);
     if (ok)
-        printf("written%s%s\n", copy ? "; what it was is beside it, as " : "", copy ? copy : "");
+        printf("written%s%s\n", copy ? "; the previous version is kept as " : "", copy ? copy : "");
     else
         say("%s: %s", d->path, d->why);
     free(copy);
@@ -439,15 +439,15 @@ int install_entry(const entry *e, const char *file, bool yes)
     int status = 1;
     d.path = file ? strdup(file) : host_file(e->host);
     if (whole && e->host->below == HOST_NOWHERE && !file) {
-        say("%s stands for two: name claude-code or claude-desktop", e->host->name);
+        say("%s is ambiguous: use claude-code or claude-desktop", e->host->name);
         status = 2;
     } else if (whole && !d.path) {
-        say("where the file of %s is cannot be told: HOME is not set", e->host->title);
+        say("the file of %s is unknown: HOME is not set", e->host->title);
     } else if (whole && open_folder(&d) && load(&d) && plan(&d, whole)) {
         status = put_in(&d, yes);
     } else if (whole) {
         say("%s: %s", d.path, d.why);
-        hint("put this there yourself:");
+        hint("add this entry yourself:");
         fputs(whole, stdout);
     }
     if (d.folder >= 0)

@@ -93,7 +93,7 @@ static int put_options(FILE *to, const char *schema)
     mcp_json_doc *doc = NULL;
     mcp_json_iter it = {0};
     mcp_str name;
-    help_entry(to, "  name=TEXT", "What the source is called in URIs.", COLUMN);
+    help_entry(to, "  name=TEXT", "The name of the source in URIs.", COLUMN);
     int rc = schema ? mcp_json_parse(mcp_str_from(schema), NULL, NULL, &doc, NULL) : MCP_OK;
     const mcp_json *properties = mcp_json_get(mcp_json_root(doc), "properties");
     for (const mcp_json *v; (v = mcp_json_next(properties, &it, &name)) != NULL;)

@@ -88,7 +88,7 @@ static void finish_work(mcp_loop *loop, int rc)
     enum { MOST_MS = 2000 };
     if (mcp_loop_drain(loop, rc == MCP_ETIMEOUT ? 0 : MOST_MS) != MCP_ETIMEOUT)
         return;
-    fputs("mcpd: a read does not end; it is left behind\n", stderr);
+    fputs("mcpd: a read does not end; exiting without it\n", stderr);
     _exit(1);
 }
 
@@ -212,7 +212,7 @@ static int check(program *p, mcp_error *error)
     int rc = check_serving(p, error);
     p->wrong = commands_look(p->config, true) || p->wrong;
     if (rc == MCP_OK && !p->wrong && !log_has_errors())
-        printf("%s: nothing is wrong with it\n", p->line.config);
+        printf("%s: it is valid\n", p->line.config);
     return rc;
 }
 

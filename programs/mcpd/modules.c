@@ -49,12 +49,12 @@ static const modules_known known[] = {
 static const struct {
     const char *name, *instead;
 } slips[] = {
-    {"postgresql", "a PostgreSQL database is postgres:..."},
-    {"sqlite3", "a SQLite database is sqlite:FILE"},
-    {"file", "a file or folder is named by its path alone"},
-    {"http", "only what is on this machine can be served: a clone is git:PATH"},
-    {"https", "only what is on this machine can be served: a clone is git:PATH"},
-    {"ssh", "only what is on this machine can be served: a clone is git:PATH"},
+    {"postgresql", "write a PostgreSQL database as postgres:..."},
+    {"sqlite3", "write a SQLite database as sqlite:FILE"},
+    {"file", "write a file or folder as its path only"},
+    {"http", "only local repositories can be served: write a clone as git:PATH"},
+    {"https", "only local repositories can be served: write a clone as git:PATH"},
+    {"ssh", "only local repositories can be served: write a clone as git:PATH"},
 };
 
 void modules_explain(mcp_error *error, int code, const char *format, ...)
@@ -154,7 +154,7 @@ static int open_module(modules *m, const char *path, const mcp_module **ret, mcp
     if (!module)
         return MODULES_FAIL(
             error, MCP_EINVAL,
-            "%.150s is no module for this program: it has no symbol " MCP_MODULE_SYMBOL, path);
+            "%.150s is not a module for this program: it has no symbol " MCP_MODULE_SYMBOL, path);
     int rc = check(module, path, error);
     if (rc == MCP_OK)
         rc = keep(m, module, error);

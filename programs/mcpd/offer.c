@@ -111,7 +111,7 @@ static void on_time(void *arg)
     int rc = came ? offer_make(o, o->server, &error) : MCP_ENOTFOUND;
     o->looking = false;
     if (rc == MCP_OK) {
-        log_notice("a source that was not there is offered now");
+        log_notice("a source that was missing is available now");
         return; /* it looks on if it has to */
     }
     /* It may not be whole yet: a repository that is being cloned. */

@@ -39,7 +39,7 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
     char text[600];
     size_t count = count_principals(known);
     const char *meant = nearest_name(name, strlen(name), principal_at, count, known);
-    size_t len = (size_t)snprintf(text, sizeof(text), "nobody is called \"%.100s\"", name);
+    size_t len = (size_t)snprintf(text, sizeof(text), "there is no principal \"%.100s\"", name);
     if (meant)
         snprintf(text + len, sizeof(text) - len, "; did you mean \"%.127s\"?", meant);
     else

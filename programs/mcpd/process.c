@@ -88,7 +88,7 @@ void process_metrics(void (*add)(mcp_str text, void *arg), void *arg)
     double start = start_time(), bytes = resident();
     size_t open = open_files();
     if (start > 0)
-        put(&to, "process_start_time_seconds", "gauge", "When the process began, since 1970.",
+        put(&to, "process_start_time_seconds", "gauge", "When the process started, since 1970.",
             start);
     put(&to, "process_cpu_seconds_total", "counter", "Time on processors, of all threads.",
         seconds(CLOCK_PROCESS_CPUTIME_ID));

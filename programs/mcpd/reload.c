@@ -115,7 +115,8 @@ static void mention_restart(const settings *start, const settings *now)
     for (size_t i = 0; i < count; i++) {
         if (!option_has_word(restart, table[i].name) || same(&table[i], start, now))
             continue;
-        snprintf(line, sizeof(line), "%s changed, which takes a restart", table[i].name);
+        snprintf(line, sizeof(line), "%s changed, which takes effect after a restart",
+                 table[i].name);
         log_line("warning", line, NULL);
     }
 }
@@ -136,7 +137,7 @@ static int change_tokens(const reload *r, reading *next, tokens **ret)
     int rc = tokens_load(next->now.token_file, next->config, ret, &error);
     if (rc == MCP_OK && !*ret != !*r->c.known) {
         tokens_free(*ret);
-        tell("whether tokens are asked for at all takes a restart");
+        tell("requiring tokens or not takes effect after a restart");
         return MCP_EINVAL;
     }
     return fail(&error, rc);
@@ -175,7 +176,7 @@ static void again(reload *r)
 {
     reading *next = read_again(r->c.line);
     if (!next || change(r, next) != MCP_OK) {
-        tell("the configuration was not read again: what was in force stays so");
+        tell("the configuration was not reloaded: the old one stays in use");
         reading_free(next);
         next = NULL;
     }
@@ -190,9 +191,9 @@ static void again(reload *r)
     reading_free(r->last);
     r->last = next;
     if (next->config)
-        log_notice("the configuration was read again");
+        log_notice("the configuration was reloaded");
     else if (next->now.token_file)
-        log_notice("the tokens were read again");
+        log_notice("the tokens were reloaded");
 }
 
 /* ---- the signal ------------------------------------------------------------------------------ */

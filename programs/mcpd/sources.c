@@ -193,7 +193,7 @@ static int tell_absent(const offer *o, mcp_error *error)
     for (size_t i = 0; i < list->count; i++) {
         if (absent_has(&o->absent, list->items[i].text))
             continue;
-        snprintf(line, sizeof(line), "%.300s: it is offered as soon as it is there",
+        snprintf(line, sizeof(line), "%.300s: it will be available as soon as it exists",
                  list->items[i].text);
         log_line("error", line, NULL);
     }

@@ -62,11 +62,11 @@ static bool add(const reader *s, const char *principal, const char *text)
     tokens *t = s->into;
     size_t len = strlen(text);
     if (len == 0 || len > MAX_TOKEN || strspn(text, token_chars) != len)
-        return fail_line(s, "a token has 1 to 512 letters, digits and -._~+/=");
+        return fail_line(s, "a token must have 1 to 512 letters, digits and -._~+/=");
     if (strlen(principal) >= MAX_PRINCIPAL)
-        return fail_line(s, "a principal has at most 127 bytes");
+        return fail_line(s, "a principal must have at most 127 bytes");
     if (strcmp(principal, "stdio") == 0 || strcmp(principal, "anonymous") == 0)
-        return fail_line(s, "stdio and anonymous are the names of others");
+        return fail_line(s, "the names stdio and anonymous are reserved");
     if (t->count == MAX_TOKENS)
         return fail_line(s, "more than 10,000 tokens");
     token *grown = realloc(t->items, (t->count + 1) * sizeof(*grown));
@@ -122,7 +122,7 @@ static void warn_if_readable(const reader *s)
     char text[256];
     if (fstat(fileno(s->file), &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
         return;
-    snprintf(text, sizeof(text), "others may read %.150s: chmod 600 it", s->path);
+    snprintf(text, sizeof(text), "other users can read %.150s: chmod 600 it", s->path);
     log_line("warning", text, NULL);
 }
 

@@ -19,8 +19,8 @@ certificate() {
 # "c.json:".
 faults() {
     cat <<'END'
-"sources": []|start|1:13: nothing is served: sources needs a folder
-"page-size": 3|start|1:1: nothing is served: sources needs a folder
+"sources": []|start|1:13: nothing is served: add a folder
+"page-size": 3|start|1:1: nothing is served: add a folder
 "sources": ["docs", "none"]|check|1:22: HERE/none: No such file or directory
 "sources": ["none"]|start|1:14: HERE/none: No such file or directory
 "sources": [{"module": "nope", "source": "x"}]|start|1:14: there is no module nope
@@ -28,7 +28,7 @@ faults() {
 "sources": ["docs"], "module": "nope.so"|start|1:33: module: the module HERE/nope.so: No such file or directory
 "sources": ["docs"], "prompts": "none"|start|1:34: prompts: HERE/none: No such file or directory
 "sources": ["docs"], "http": ":0", "token-file": "none"|start|1:51: token-file: HERE/none: No such file or directory
-"sources": ["docs"], "http": ":0", "token-file": "bad"|start|1:51: token-file: HERE/bad, line 1: a token has
+"sources": ["docs"], "http": ":0", "token-file": "bad"|start|1:51: token-file: HERE/bad, line 1: a token must have
 "sources": ["docs"], "http": ":0", "tokens": {"a": "b c"}|start|1:53: tokens/a: expected
 "sources": ["docs"], "token-file": "tokens"|start|1:37: token-file: it needs http
 "sources": ["docs"], "tls-cert": "a.pem"|start|1:35: tls-cert: it needs http
@@ -41,9 +41,9 @@ faults() {
 "sources": ["docs"], "http": ["localhos:1"]|start|1:32: http: 'localhos:1' is not an address
 "sources": ["docs"], "http": [":0", "256.1.1.1:80"]|start|1:38: http: '256.1.1.1:80' is not an address
 "sources": ["docs"], "http": "unix:none/s"|start|1:31: http: HERE/none/s: No such file or directory
-"sources": ["docs"], "tools": [{"name": "t", "command": ["no-such-program"]}]|check|1:59: tool t: there is no program no-such-program
+"sources": ["docs"], "tools": [{"name": "t", "command": ["no-such-program"]}]|check|1:59: tool t: there is no executable program no-such-program
 "sources": ["docs"], "tools": [{"name": "t", "command": ["true"], "folder": "none"}]|check|1:78: tool t: the folder HERE/none: No such file
-"sources": ["docs"], "tools": [{"name": "t", "command": ["docs/a.txt"]}]|check|1:59: tool t: there is no program docs/a.txt
+"sources": ["docs"], "tools": [{"name": "t", "command": ["docs/a.txt"]}]|check|1:59: tool t: there is no executable program docs/a.txt
 END
 }
 

@@ -100,7 +100,7 @@ ask() {
     printf '# ours\nada:sesame-open\n\nlonely-token\n' > tokens
     chmod 644 tokens
     serve --http 127.0.0.1:0 --token-file tokens --log-format text
-    grep -q 'warning: others may read tokens' "$log"
+    grep -q 'warning: other users can read tokens' "$log"
     code() { ask resources/list '' -o /dev/null -w '%{http_code}' "$base/mcp" "$@"; }
     [ "$(code)" = 401 ]
     [ "$(code -H 'Authorization: Bearer sesame-ope')" = 401 ]
@@ -165,7 +165,7 @@ ask() {
     [ "$(stat -c %a s/mcp.sock)" = 600 ]
     [[ "$(ask resources/list '' --unix-socket s/mcp.sock http://localhost/mcp)" == *hello.txt* ]]
     run -1 --separate-stderr "$MCPD" --http unix:s/mcp.sock project
-    [[ "$stderr" == *"somebody listens"* ]]
+    [[ "$stderr" == *"the address is in use"* ]]
     finish
     [ ! -e s/mcp.sock ]
     : > s/mcp.sock
@@ -294,14 +294,14 @@ heard() { # TEXT in the log, soon
     make_certificate
     echo two > tokens
     kill -HUP "$server"
-    heard 'the certificate cert.pem was read again'
-    heard 'the tokens were read again'
+    heard 'the certificate cert.pem was reloaded'
+    heard 'the tokens were reloaded'
     second=$(serial)
     [ -n "$second" ] && [ "$second" != "$first" ]
     ask resources/list '' --cacert cert.pem -H 'Authorization: Bearer two' "$base/mcp" | jq -e .result
     rm cert.pem
     kill -HUP "$server"
-    heard 'cert.pem: No such file or directory; the certificate that was in force stays'
+    heard 'cert.pem: No such file or directory; the old certificate stays in use'
     [ "$(serial)" = "$second" ]
     finish
 }
@@ -393,7 +393,7 @@ EOF
     }
     look
     kill -HUP "$server"
-    for ((i = 0; i < 250; i++)); do grep -q 'was read again' "$log" && break; sleep 0.02; done
+    for ((i = 0; i < 250; i++)); do grep -q 'was reloaded' "$log" && break; sleep 0.02; done
     look
     [ -z "$(sample 'tool="hello"' "$bob")" ]
     [ "$(sample 'mcp_tool_calls_total{tool="other",result="ok"}' "$bob")" = 2 ]

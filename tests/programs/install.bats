@@ -84,7 +84,7 @@ END
     run -0 --separate-stderr "$MCPD" --print-config codex --http 127.0.0.1:99 --token-file tokens served
     [ "$output" = $'[mcp_servers.mcpd]\nurl = "http://127.0.0.1:99/mcp"\nbearer_token_env_var = "MCPD_TOKEN"' ]
     run -1 --separate-stderr "$MCPD" --print-config claude-desktop --http 127.0.0.1:99 served
-    [[ -z "$output" && "$stderr" == *"takes commands alone"* ]]
+    [[ -z "$output" && "$stderr" == *"supports only commands"* ]]
 }
 
 @test "the resource tools are asked for once, and not against the user's will" {
@@ -186,7 +186,7 @@ END
     while IFS='|' read -r text why; do
         printf '%b\n' "$text" >$file
         untouched $file install cursor
-        [[ "$stderr" == *"$why"* && "$stderr" == *"put this there yourself"* ]] || { echo "$text: $stderr"; return 1; }
+        [[ "$stderr" == *"$why"* && "$stderr" == *"add this entry yourself"* ]] || { echo "$text: $stderr"; return 1; }
     done <<'END'
 {"a": 1|it is not JSON
 {\n  "a": nope}|line 2, column 8
@@ -270,7 +270,7 @@ on_terminal() {
         [ "$(files)" = "$file " ] && [ "$(cat $file)" = '{}' ]
     done
     run -1 on_terminal "echo '{ }' >$file; echo y" "$MCPD" --install cursor served
-    [[ "$output" == *"it changed meanwhile; nothing was written"* ]]
+    [[ "$output" == *"it was changed meanwhile; nothing was written"* ]]
     [ "$(cat $file)" = '{ }' ]
     run -0 on_terminal 'echo y' "$MCPD" --install cursor served
     jq -e .mcpServers.mcpd $file

@@ -346,7 +346,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 
 @test "the instructions name tools where there are some" {
     said() { printf '%s\n' "$initialize" | "$MCPD" "$@" "$T" | jq -r .result.instructions; }
-    [[ "$(said)" == *"or the tool list_resources where there is one"* ]]
+    [[ "$(said)" == *"or the tool list_resources if there is one"* ]]
     [[ "$(said --resource-tools)" == *"resources/list or the tool list_resources;"*find_resources* ]]
     [[ "$(said --no-resource-tools)" == *"List them with resources/list;"* ]]
     [[ "$(said --no-resource-tools)" != *_resource* ]]

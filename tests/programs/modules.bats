@@ -145,7 +145,7 @@ END
     echo text >text.so
     refused '*cannot be loaded: */text.so: *' --module text.so .
     module symbol '.name = "x"' mcp_module_v2
-    refused '*symbol.so is no module for this program: it has no symbol mcp_module_v1*' --module symbol.so .
+    refused '*symbol.so is not a module for this program: it has no symbol mcp_module_v1*' --module symbol.so .
     module abi '.name = "x", .abi = 7'
     refused '*abi.so was built for version 7*this program has version 1*' --module abi.so .
     module small '.name = "x", .size = 8'
