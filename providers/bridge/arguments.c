@@ -13,7 +13,7 @@ enum {
 static int refuse_cursor(const bridge_way *w, const char *name)
 {
     return mcp_reply_tool_error(
-        w->req, "The cursor is not one of %s: leave it out to begin at the start.", name);
+        w->req, "The cursor is not valid for %s: leave it out to start from the beginning.", name);
 }
 
 static size_t characters(mcp_str text)

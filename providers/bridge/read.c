@@ -71,7 +71,7 @@ static int put_blob(reading *r, const mcp_json *content)
     if (len > MOST_BYTES)
         return mcp_reply_tool_error(
             r->req,
-            "It has %zu bytes that are no text, more than this tool returns at once (%d). Read a "
+            "It has %zu bytes of binary data, more than this tool returns at once (%d). Read a "
             "part of a file: offset and length.",
             len, MOST_BYTES);
     void *bytes = common_alloc(alloc, len + 1);
@@ -112,12 +112,11 @@ static int put_not_there(const reading *r)
         uris[i] = i < n->n ? n->uris[i] : "";
         before[i] = i < n->n ? before[i] : "";
     }
-    return mcp_reply_tool_error(
-        r->req,
-        "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s list_resources and "
-        "find_resources show what there is.",
-        r->uri.len < 500 ? (int)r->uri.len : 500, r->uri.ptr, before[0], uris[0], before[1],
-        uris[1], before[2], uris[2], n->n ? "?" : "");
+    return mcp_reply_tool_error(r->req,
+                                "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s Use "
+                                "list_resources or find_resources to see what is available.",
+                                r->uri.len < 500 ? (int)r->uri.len : 500, r->uri.ptr, before[0],
+                                uris[0], before[1], uris[1], before[2], uris[2], n->n ? "?" : "");
 }
 
 static bool is_not_there(const reading *r)
@@ -280,7 +279,8 @@ int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
         return MCP_ENOMEM;
     *r = (reading){.all = user, .req = req, .uri = mcp_str_from(whole)};
     if (memchr(uri.ptr, 0, uri.len))
-        return mcp_reply_tool_error(req, "uri holds a NUL, which no URI has: encode it as %%00.");
+        return mcp_reply_tool_error(
+            req, "uri contains a NUL, which is not allowed in a URI: encode it as %%00.");
     int rc = ask(r, AT_RESOURCE);
     return rc == MCP_OK ? advance(r) : rc;
 }

@@ -45,7 +45,7 @@ static int name_template(bridge_way *w, mcp_str uri)
     if (w->n_templates > MOST)
         return MCP_OK;
     return name(&w->templates,
-                "Not searched is what these templates stand for (fill one in and read it): ",
+                "Resources of these templates are not searched (fill one in and read it): ",
                 w->n_templates == MOST ? MCP_STR("…") : uri);
 }
 
@@ -59,9 +59,9 @@ static int put_line(bridge_way *w, const mcp_json *tmpl)
 {
     common_buffer *to = &w->results.text;
     mcp_str title = member(tmpl, "title"), about = member(tmpl, "description");
-    int rc = put(to, w->n_templates == 1 ? "Templates: fill in what stands in braces, then read "
-                                           "the URI.\n"
-                                         : "");
+    int rc =
+        put(to, w->n_templates == 1 ? "Templates: fill in the parts in braces, then read the URI.\n"
+                                    : "");
     if (rc == MCP_OK)
         rc = put(to, "template\t-\t");
     if (rc == MCP_OK)
@@ -198,7 +198,8 @@ int bridge_way_reply(bridge_way *w)
     case MCP_OK: return reply(w);
     case MCP_EINVAL:
         return mcp_reply_tool_error(
-            w->req, "The cursor is not one of %s: leave it out to begin at the start.", name_of(w));
+            w->req, "The cursor is not valid for %s: leave it out to start from the beginning.",
+            name_of(w));
     case MCP_EFILES: return mcp_reply_tool_error(w->req, "Too many files are open; try again");
     case MCP_EREMOTE: {
         mcp_str why = member(w->page.error ? w->page.error : w->one.error, "message");

@@ -20,7 +20,7 @@
     "\"additionalProperties\":false}"
 #define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
 
-#define CURSOR TEXT("cursor", "Where to go on, from the end of the answer before")
+#define CURSOR TEXT("cursor", "Where to continue, from the end of the previous answer")
 #define UNDER                                                                                   \
     "\"under\":{\"type\":\"string\",\"maxLength\":4096,\"description\":\"Only URIs that begin " \
     "with this: file:///home/ann/src/, git://app/\"}"
@@ -33,18 +33,18 @@
 static const char list_input[] = OBJECT("",
     UNDER ","
     PATTERN("those") ","
-    FLAG("templates", "Only the templates: URIs with places to fill in") ","
-    BOUNDED("limit", "1", "1000", "Entries at the most; default 200") ","
+    FLAG("templates", "Only the templates: URIs with placeholders") ","
+    BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
     CURSOR);
 
 static const char find_input[] = OBJECT("\"name\"",
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":256,\"description\":\"Part of the "
-    "name, whatever the case: readme; with a slash, part of the path: src/main; with * ? or [ a "
+    "name, ignoring case: readme; with a slash, part of the path: src/main; with * ? or [ a "
     "glob for all of it: *.md, src/**/*.c\"},"
     "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"],\"description\":"
     "\"Only these; a resource is what is neither file nor folder\"},"
     UNDER ","
-    BOUNDED("limit", "1", "1000", "Entries at the most; default 200") ","
+    BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
     CURSOR);
 
 #define ENTRY OBJECT("\"kind\",\"uri\"",                                          \
@@ -57,7 +57,7 @@ static const char find_input[] = OBJECT("\"name\"",
     TEXT("mimeType", "Its MIME type"))
 
 #define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",                    \
-    TEXT("uriTemplate", "A URI with places to fill in (RFC 6570)") "," \
+    TEXT("uriTemplate", "A URI template (RFC 6570)") "," \
     TEXT("name", "Its name") ","                                       \
     TEXT("title", "Its name for people") ","                           \
     TEXT("description", "What it is, and what to fill in") ","         \
@@ -66,7 +66,7 @@ static const char find_input[] = OBJECT("\"name\"",
 static const char list_output[] = OBJECT("\"entries\"",
     ARRAY("entries", ENTRY) ","
     ARRAY("templates", TEMPLATE) ","
-    TEXT("cursor", "There is more: call again with it"));
+    TEXT("cursor", "More results: call again with it"));
 
 static const char search_input[] = OBJECT("\"query\"",
     "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":\"What to "
@@ -75,8 +75,8 @@ static const char search_input[] = OBJECT("\"query\"",
     FLAG("ignore_case", "Default false") ","
     UNDER ","
     PATTERN("files") ","
-    BOUNDED("limit", "1", "1000", "Lines at the most; default 100") ","
-    BOUNDED("per_file", "1", "1000", "Lines of one file at the most; default 20") ","
+    BOUNDED("limit", "1", "1000", "Maximum lines; default 100") ","
+    BOUNDED("per_file", "1", "1000", "Maximum lines per file; default 20") ","
     CURSOR);
 
 #define MATCH OBJECT("\"line\",\"text\"", \
@@ -98,11 +98,11 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     ARRAY("files", MATCHES) ","
     NUMBER("searched", "How many were searched") ","
     "\"skipped\":" SKIPPED ","
-    TEXT("cursor", "There is more: call again with it"));
+    TEXT("cursor", "More results: call again with it"));
 
 static const char read_input[] = OBJECT("\"uri\"",
-    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI as "
-    "list_resources gives it, or a template with its places filled in; it may have parameters: "
+    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI from "
+    "list_resources, or a template with its placeholders filled in; it may have parameters: "
     "?tail=100\"},"
     AT_LEAST("offset", "0", "Of a file: first byte (from 0)") ","
     AT_LEAST("length", "1", "Of a file: number of bytes") ","
@@ -110,7 +110,7 @@ static const char read_input[] = OBJECT("\"uri\"",
     AT_LEAST("lines", "1", "Of a file: number of lines") ","
     AT_LEAST("tail", "1", "Of a file: only the last lines, this many") ","
     BOUNDED("depth", "1", "64", "Of a folder: levels to list") ","
-    BOUNDED("limit", "1", "10000", "Of a folder: entries at the most"));
+    BOUNDED("limit", "1", "10000", "Of a folder: maximum entries"));
 /* clang-format on */
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -129,9 +129,9 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "list_resources",
      .title = "List resources",
-     .description = "Lists what this server has to read (files, folders, repositories, tables and "
+     .description = "Lists the resources of this server (files, folders, repositories, tables and "
                     "more), one line each: kind, size in bytes, URI, separated by tabs; then the "
-                    "templates: URIs with places to fill in. Read them with read_resource.",
+                    "templates: URIs with placeholders. Read them with read_resource.",
      .input_schema = list_input,
      .output_schema = list_output,
      READ_ONLY,
@@ -140,7 +140,7 @@ static const mcp_tool tools[] = {
      .name = "find_resources",
      .title = "Find resources by name",
      .description = "Finds files, folders and other resources by a part of their name or path, or "
-                    "by a glob. One line each, as list_resources has them.",
+                    "by a glob. One line each, as in list_resources.",
      .input_schema = find_input,
      .output_schema = list_output,
      READ_ONLY,
@@ -148,9 +148,10 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "search_resources",
      .title = "Search in resources",
-     .description = "Searches the contents of text files and other listed resources, line by line, "
-                    "for a text or a regular expression. Each one's URI, then its lines: number, "
-                    "colon, text. Read around a line with read_resource: line and lines.",
+     .description =
+         "Searches the contents of text files and other listed resources, line by line, "
+         "for a text or a regular expression. For each resource its URI, then its lines: number, "
+         "colon, text. Read around a line with read_resource: line and lines.",
      .input_schema = search_input,
      .output_schema = search_output,
      READ_ONLY,
@@ -158,9 +159,10 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "read_resource",
      .title = "Read a resource",
-     .description = "Reads a resource by its URI: a file, a folder's listing, or whatever else "
-                    "list_resources and its templates name. Of a large file read a part: offset "
-                    "and length (bytes), line and lines, or tail (last lines).",
+     .description =
+         "Reads a resource by its URI: a file, a folder's listing, or any other resource of "
+         "list_resources and its templates. Read large files in parts: offset "
+         "and length (bytes), line and lines, or tail (last lines).",
      .input_schema = read_input,
      READ_ONLY,
      .call = bridge_call_read},

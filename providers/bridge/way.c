@@ -198,7 +198,7 @@ static int end_page(bridge_way *w)
     common_ask_clear(&w->page);
     if (rc != MCP_OK)
         return rc;
-    snprintf(text, sizeof(text), "%zu resources looked at", w->seen);
+    snprintf(text, sizeof(text), "%zu resources searched", w->seen);
     mcp_request_progress(w->req, (double)w->seen, 0, text);
     w->step = BRIDGE_AT_PAGE;
     if (!w->has_token)

@@ -47,7 +47,7 @@ typedef struct mcp_command {
 } mcp_command;
 
 /* Registers the tool. It needs the server's host: descriptors and timers. MCP_EINVAL (a word names
- * an argument that the schema does not have, or one that is no text, number or boolean; the program
+ * an argument that the schema does not have, or one that is not a text, number or boolean; the program
  * itself would be an argument), MCP_EEXIST, MCP_ENOMEM; error->text says which and why. */
 int mcp_command_add(mcp_server *server, const mcp_command *command, mcp_error *error);
 

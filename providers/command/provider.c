@@ -160,12 +160,12 @@ static int check_name(mcp_str name, bool program, void *user)
                     c->o->name, (int)name.len, name.ptr);
     if (c->known && !property)
         return fail(c->error, MCP_EINVAL,
-                    "tool %s: {%.*s} is no argument of the input schema (\"{{\" is a brace)",
+                    "tool %s: {%.*s} is not an argument of the input schema (\"{{\" is a brace)",
                     c->o->name, (int)name.len, name.ptr);
     if (has_members(property))
         return fail(c->error, MCP_EINVAL,
-                    "tool %s: {%.*s} cannot fill a word: it is an array or an object", c->o->name,
-                    (int)name.len, name.ptr);
+                    "tool %s: {%.*s} cannot be inserted into a word: it is an array or an object",
+                    c->o->name, (int)name.len, name.ptr);
     return MCP_OK;
 }
 
@@ -283,7 +283,7 @@ int mcp_command_add(mcp_server *server, const mcp_command *command, mcp_error *e
     memcpy(&o, command, command->size < sizeof(o) ? command->size : sizeof(o));
     o.size = sizeof(o);
     if (!o.name || !o.n_words || !o.words[0][0])
-        return fail(error, MCP_EINVAL, "a command needs a name and a program");
+        return fail(error, MCP_EINVAL, "a command must have a name and a program");
     int rc = check_names(&o, error);
     return rc == MCP_OK ? add(server, &o, error) : rc;
 }

@@ -124,11 +124,11 @@ static int reply(command_run *r, int status)
     case CANCELLED: return MCP_ECANCELLED;
     case NO_MEMORY: return MCP_ENOMEM;
     case TOO_LONG:
-        snprintf(what, sizeof(what), "took longer than %llu ms and was ended",
+        snprintf(what, sizeof(what), "took longer than %llu ms and was terminated",
                  (unsigned long long)o->timeout_ms);
         return reply_failure(r, what);
     case TOO_MUCH:
-        snprintf(what, sizeof(what), "wrote more than %zu bytes and was ended", o->max_output);
+        snprintf(what, sizeof(what), "wrote more than %zu bytes and was terminated", o->max_output);
         r->output.len = 0;
         return reply_failure(r, what);
     case ENDED: break;

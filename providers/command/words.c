@@ -80,7 +80,7 @@ static int append_argument(command_fill *f, mcp_str name, common_buffer *to)
     case MCP_JSON_NONE:
     case MCP_JSON_NULL: return MCP_PENDING;
     case MCP_JSON_ARRAY:
-    case MCP_JSON_OBJECT: return refuse(f, name, "is no text, number or boolean");
+    case MCP_JSON_OBJECT: return refuse(f, name, "is not a text, number or boolean");
     case MCP_JSON_STRING:
         if (text.len && memchr(text.ptr, 0, text.len))
             return refuse(f, name, "has a NUL in it");

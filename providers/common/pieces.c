@@ -124,12 +124,13 @@ bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *
             k++;
         if (names[k])
             continue;
-        int len = snprintf(why, 300, "%.60s cannot be asked for here", pairs[i].name.ptr);
+        int len =
+            snprintf(why, 300, "the parameter %.60s is not supported here", pairs[i].name.ptr);
         for (k = 0; names[k] && len < 250; k++)
             len += snprintf(why + len, 300 - (size_t)len, "%s%.30s", k ? " and " : ", only ",
                             names[k]);
         if (!names[0])
-            snprintf(why + len, 300 - (size_t)len, ": nothing stands behind this URI");
+            snprintf(why + len, 300 - (size_t)len, ": this URI has no parameters");
         return false;
     }
     return true;

@@ -89,7 +89,7 @@ int common_query_reply(mcp_request *req, const common_query *q);
  * name, the database's words.
  */
 #define COMMON_QUERY_BROKEN \
-    "The saved query %.64s cannot be run: %.250s. Who runs this server has to mend it"
+    "The saved query %.64s cannot be run: %.250s. The operator of this server has to correct it"
 
 /* Says what is wrong with one. Returns MCP_EINVAL. */
 int common_query_refuse(mcp_error *error, const char *name, const char *format, ...)

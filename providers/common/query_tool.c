@@ -31,8 +31,8 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         ", as texts\"},\"parameters_json\":{\"type\":\"string\",\"description\":\"Instead of "
         "parameters: ",
         t->json,
-        "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Rows at the most; "
-        "default 100\"}}}"};
+        "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Maximum number of "
+        "rows; default 100\"}}}"};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
@@ -76,7 +76,7 @@ int common_query_tool_add(const common_query_tool *t, mcp_server *server,
     if (rc == MCP_EEXIST) {
         char why[200];
         snprintf(why, sizeof(why),
-                 "another source has the tool %.64s; give one of them another name: ?name=NAME, or "
+                 "another source has the tool %.64s; rename one of them: ?name=NAME, or "
                  "?tool=TOOL for its tool alone",
                  name);
         return common_refuse(error, rc, t->database, why);
@@ -96,7 +96,7 @@ static int check_values(const mcp_json *values, bool names, char why[200])
 {
     if (!values || mcp_json_is(values, MCP_JSON_ARRAY)) {
         if (mcp_json_count(values) > COMMON_QUERY_VALUES)
-            return refuse(why, "There may be 64 parameters at the most");
+            return refuse(why, "At most 64 parameters are allowed");
         return MCP_OK;
     }
     if (names && mcp_json_is(values, MCP_JSON_OBJECT))

@@ -49,8 +49,8 @@ int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as
 {
     char text[400];
     snprintf(text, sizeof(text),
-             "%s has %s%llu bytes, more than the limit of %llu for one read. Read it in parts, "
-             "with ?offset=0&length=65536 behind the URI%s",
+             "%s has %s%llu bytes, more than the limit of %llu for one read. Read it in parts: "
+             "append ?offset=0&length=65536 to the URI%s",
              t->what, t->size ? "" : "more than ",
              (unsigned long long)(t->size ? t->size : t->limit), (unsigned long long)t->limit,
              t->where);

@@ -28,8 +28,8 @@ typedef struct common_too_large {
 } common_too_large;
 
 #define COMMON_DATABASE_TOO_LONG                                                              \
-    "It took too long: the database is busy or locked, or too much has to be looked at. Ask " \
-    "for less, or by a key or an indexed column"
+    "It took too long: the database is busy or locked, or too much has to be read. Ask " \
+    "for less, or use a key or an indexed column"
 
 int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as_tool,
                            const common_too_large *t);

@@ -84,11 +84,11 @@ static int make_part(const files *f, number_fn *get, void *user, files_part *ret
         if (!get(n->name, &text, user))
             continue;
         if (part.kind != FILES_WHOLE && part.kind != n->kind) {
-            snprintf(
-                why, 256,
-                "%s goes with none of the others: use offset and length, or line and lines, or "
-                "tail, or depth and limit",
-                n->name);
+            snprintf(why, 256,
+                     "%s cannot be combined with the others: use offset and length, or line and "
+                     "lines, or "
+                     "tail, or depth and limit",
+                     n->name);
             return MCP_EINVAL;
         }
         part.kind = n->kind;
@@ -327,8 +327,8 @@ static int misfit(const job *j)
 {
     bool folder = S_ISDIR(j->st.st_mode);
     return fail(j, MCP_CODE_INVALID_PARAMS, NULL, "%.500s is a %s", j->uri,
-                folder ? "folder: read it as it is, or with depth and limit"
-                       : "file, not a folder: depth and limit make no sense for it");
+                folder ? "folder: read it without parameters, or with depth and limit"
+                       : "file, not a folder: depth and limit are not allowed");
 }
 
 static int open_target(job *j)

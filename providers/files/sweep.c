@@ -272,7 +272,7 @@ static void go_on(files_sweep *s)
 {
     char text[80];
     if (!is_over(s)) {
-        snprintf(text, sizeof(text), "%zu files and folders looked at", s->seen);
+        snprintf(text, sizeof(text), "%zu files and folders searched", s->seen);
         mcp_request_progress(s->req, (double)s->seen, 0, text);
         int rc = schedule(s);
         if (rc >= 0)

@@ -122,12 +122,12 @@ void files_watch_tell_spent(files_watch *w)
     if (!w->host.log)
         return;
     if (w->dirs.fd < 0)
-        snprintf(line, sizeof(line), "inotify is not available; looking for changes every %llu ms",
+        snprintf(line, sizeof(line), "inotify is not available; polling for changes every %llu ms",
                  (unsigned long long)w->o.poll_ms);
     else
         snprintf(line, sizeof(line),
-                 "%zu folders are watched, there are more; the others are looked at every %llu ms, "
-                 "%zu at the most (see --watch-budget)",
+                 "%zu folders are watched; the others are polled every %llu ms, at most %zu of "
+                 "them (see --watch-budget)",
                  w->dirs.watched.count, (unsigned long long)w->o.poll_ms, w->dirs.max_polled);
     w->host.log("warning", line, w->host.user);
 }

@@ -389,7 +389,8 @@ static int blame(blaming *b, const range *whole, size_t line, size_t lines, size
     if (rc == MCP_OK)
         rc = follow(b);
     if (rc == MCP_ELIMIT)
-        return repo_job_fail(b->j, MCP_CODE_INTERNAL, "It is too intricate: ask for fewer lines");
+        return repo_job_fail(b->j, MCP_CODE_INTERNAL,
+                             "The history is too complex: ask for fewer lines");
     if (rc != MCP_OK)
         return rc;
     mcp_json_begin_object(w);

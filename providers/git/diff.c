@@ -269,10 +269,10 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     if (rc != MCP_OK)
         return rc;
     if (++d->files > MAX_FILES)
-        return repo_job_fail(d->j, MCP_CODE_INTERNAL,
-                             "More than %d files differ: ask for a folder or a file, with its path "
-                             "behind the URI",
-                             MAX_FILES);
+        return repo_job_fail(
+            d->j, MCP_CODE_INTERNAL,
+            "More than %d files differ: append the path of a folder or a file to the URI",
+            MAX_FILES);
     d->side[0] = a;
     d->side[1] = b;
     put_header(d, a, b);
@@ -358,7 +358,7 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
     bool has[2];
     if (depth > REPO_DEPTH_MAX)
         return repo_job_fail(d->j, MCP_CODE_INTERNAL,
-                             "There are more than %d folders in each other: ask for another path",
+                             "Folders are nested more than %d levels deep: ask for another path",
                              REPO_DEPTH_MAX);
     int rc = repo_use_check(&d->j->use); /* a tree of trees alone has no file to ask at */
     if (rc == MCP_OK)
@@ -434,9 +434,9 @@ static int find_revs(differing *d)
     if (rc == MCP_OK)
         rc = repo_range_base(&d->j->use, &a, &b, &base);
     if (rc == MCP_ELIMIT && !d->j->use.too_large)
-        return repo_job_fail(d->j, MCP_CODE_INTERNAL,
-                             "Where both parted is more than 20000 commits away: name the "
-                             "commit yourself");
+        return repo_job_fail(
+            d->j, MCP_CODE_INTERNAL,
+            "The merge base is more than 20000 commits away: name the commit instead");
     if (rc == MCP_OK)
         d->rev[0] = mcp_str_from(git_oid_tostr(d->base, sizeof(d->base), &base));
     return rc;

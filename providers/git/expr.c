@@ -54,7 +54,7 @@ const char *repo_expr_refused(mcp_str rev)
         if ((all += n ? n : 1) > REPO_STEPS_MAX)
             why = "it goes back more than 10,000 commits";
     if (!why && steps.len)
-        why = "behind a name only ~N and ^N are understood, with N up to 10,000";
+        why = "after a name only ~N and ^N are supported, with N up to 10,000";
     return why;
 }
 

@@ -110,17 +110,15 @@ static int failed(const repo_job *j)
     switch (j->rc) {
     case MCP_ETIMEOUT:
     case MCP_PENDING:
-        return refuse(j, MCP_CODE_INTERNAL,
-                      "It took too long: too much has to be looked at. Ask for less: a "
-                      "path, fewer lines");
+        return refuse(
+            j, MCP_CODE_INTERNAL,
+            "It took too long: too much has to be read. Ask for less: a path, fewer lines");
     case MCP_ELIMIT:
         if (!j->use.too_large)
-            return refuse(
-                j, MCP_CODE_INTERNAL,
-                "There are more references than are ever listed: ask for one by its name");
+            return refuse(j, MCP_CODE_INTERNAL,
+                          "There are too many references to list: ask for one by its name");
         return refuse(j, MCP_CODE_INTERNAL,
-                      "There is an object of %llu bytes in the way, which is more than is ever "
-                      "read",
+                      "It needs an object of %llu bytes, which is too large to be read",
                       (unsigned long long)j->use.too_large);
     case MCP_EACCESS:
     case MCP_EIO:
@@ -279,10 +277,10 @@ static int check_query(repo_job *j, mcp_str rest)
                                 &j->target) != MCP_OK)
         return MCP_ENOTFOUND;
     size_t len = rest.len - (size_t)(mark - rest.ptr);
-    return refuse(j, MCP_CODE_INVALID_PARAMS,
-                  "This cannot be asked for here: %.*s. What may stand behind the URI is in "
-                  "its template",
-                  len < 100 ? (int)len : 100, mark);
+    return refuse(
+        j, MCP_CODE_INVALID_PARAMS,
+        "This parameter is not supported here: %.*s. The template lists the parameters of the URI",
+        len < 100 ? (int)len : 100, mark);
 }
 
 /* The history of a path, and of its lines, tells of what is there. */

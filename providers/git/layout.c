@@ -13,9 +13,8 @@
 
 enum { SMALL = COMMON_PATH_MAX + 16, CONFIG = 64 << 10, MAX_FILES = 100000 };
 
-static const char elsewhere[] =
-    "it leads out of what was configured; if that is meant, name the folder that holds all of it: "
-    "?within=FOLDER";
+static const char elsewhere[] = "it is outside the configured folder; if this is intended, name a "
+                                "folder that contains both: ?within=FOLDER";
 
 typedef struct opening {
     repo_layout *l;
@@ -135,7 +134,7 @@ static int follow_git_file(const opening *o, int root, int *ret)
     if (rc == MCP_EFILES)
         return unreadable(o, rc, ".git");
     if (rc != MCP_OK || !one_line(text, "gitdir: ", &name))
-        return refuse(o, MCP_EINVAL, ".git", "neither a folder nor a file that names one");
+        return refuse(o, MCP_EINVAL, ".git", "neither a folder nor a file that refers to one");
     return open_folder(o, root, name, ".git", ret);
 }
 
@@ -147,8 +146,9 @@ static int find_git(const opening *o, int root, int *ret)
                                    : follow_git_file(o, root, ret);
     if (has(root, "HEAD") && has(root, "objects") && has(root, "refs"))
         return open_folder(o, root, ".", "", ret);
-    return refuse(o, MCP_EINVAL, "",
-                  "no git repository: it has no .git, and is no bare one (HEAD, objects, refs)");
+    return refuse(
+        o, MCP_EINVAL, "",
+        "not a git repository: it has no .git, and is not a bare repository (HEAD, objects, refs)");
 }
 
 static int find_common(const opening *o, int *ret)

@@ -20,7 +20,7 @@ static const struct {
     const char *rest, *name, *title, *description, *mime;
     double priority;
 } points[] = {
-    {"", "", "git repository", "Its branch, its commit, and where to go on", "application/json",
+    {"", "", "git repository", "Its branch, its commit, and where to continue", "application/json",
      0.9},
     {"-/log/HEAD", " log", "history", "The commits of HEAD, newest first", "application/json", 0.8},
     {"-/branches", " branches", "branches", "Names, ids, URIs", "application/json", 0.7},

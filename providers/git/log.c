@@ -163,7 +163,7 @@ static int visit(logging *l, const repo_step *step)
 static int no_position(logging *l)
 {
     return repo_job_fail(l->j, MCP_CODE_INVALID_PARAMS,
-                         "from is no position of a log: it is taken from `next`");
+                         "from is not a position in a log: take it from `next`");
 }
 
 /* The next id, in as many digits as it was given. */
@@ -400,8 +400,8 @@ static int find_ends(logging *l)
         rc = repo_range_ends(&j->use, &l->from, &l->begin, l->parted, &l->ends);
     if (rc == MCP_ELIMIT && !j->use.too_large)
         rc = repo_job_fail(j, MCP_CODE_INTERNAL,
-                           "More than 20000 commits lie in this range, or before it is known what "
-                           "does: ask for the log of one revision");
+                           "More than 20000 commits are in this range, or have to be read to find "
+                           "it: ask for the log of one revision");
     return rc;
 }
 

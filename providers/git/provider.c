@@ -18,8 +18,8 @@ enum {
  * too: hosts make forms of them, and a form wants every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
-     "rev: branch, tag, HEAD or id of a commit, with ~N or ^N behind it for those before. Of a "
-     "large file length bytes from offset on",
+     "rev: branch, tag, HEAD or commit id, with ~N or ^N for its ancestors. Of a large file: "
+     "length bytes from offset on",
      NULL},
     {"{rev}/{?limit,format}", "tree", "Top folder at a revision", "Its entries with their URIs",
      "application/json"},
@@ -33,17 +33,17 @@ static const common_template templates[] = {
     {"-/log/{rev}/{+path}{?limit,format}", "path_log", "History of a file or folder",
      "Newest first; `next` leads to older ones", "application/json"},
     {"-/diff/{range}", "diff", "Difference of a range",
-     "As a patch. v1..main: from one to the other; v1...main: from where they parted",
+     "As a patch. v1..main: from one to the other; v1...main: from their merge base",
      "text/x-diff"},
     {"-/diff/{from}/{to}", "revision_diff", "Difference between two revisions", "As a patch",
      "text/x-diff"},
     {"-/diff/{from}/{to}/{+path}", "path_diff", "Difference of a file or folder",
      "Between two revisions, as a patch", "text/x-diff"},
     {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",
-     "lines of a file from line on, by the commit that brought them", "application/json"},
+     "lines of a file from line on, each with the commit that last changed it", "application/json"},
     {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
-     "Lines with this text, or that match this regular expression (one of both); path: a folder, "
-     "or a glob like *.c. `next` leads on",
+     "Lines with this text, or that match this regular expression (give one of the two); path: a "
+     "folder, or a glob like *.c. `next` continues",
      "application/json"},
     {"-/staged/{+path}", "staged", "Staged difference of a file or folder",
      "Between HEAD and what is staged, as a patch; -/staged is all of it", "text/x-diff"},
@@ -193,7 +193,7 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     rc = mount(r, error); /* takes r over in every case */
     if (rc == MCP_EEXIST)
         return common_refuse(error, rc, o.path,
-                             "another repository has its name; give it one: ?name=NAME");
+                             "another repository has its name; choose one: ?name=NAME");
     size_t n = sizeof(templates) / sizeof(*templates);
     if (rc == MCP_OK && !repo_layout_has_worktree(r->layout))
         n -= 2;
@@ -209,8 +209,8 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
 const char mcp_git_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
     "\"within\":{\"type\":\"string\",\"format\":\"path\",\"minLength\":1,\"maxLength\":4095,"
-    "\"description\":\"Folder in which everything has to lie that belongs to the repository; "
-    "default: the repository's own\"},"
+    "\"description\":\"Folder that must contain all parts of the repository; default: the "
+    "repository's own\"},"
     "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"
     "\"description\":\"Bytes of a file that one read returns; default 10485760\"},"
     "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":16777216,"

@@ -268,7 +268,7 @@ static bool take_position(searching *s)
         return true;
     }
     repo_job_fail(s->j, MCP_CODE_INVALID_PARAMS,
-                  "after is no position of a search: it is taken from `next`");
+                  "after is not a position in a search: take it from `next`");
     return false;
 }
 

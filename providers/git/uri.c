@@ -233,13 +233,13 @@ static const char *refused_character(mcp_str rev, size_t i)
     if (c < ' ' || c == 0x7f)
         return "it has a control character";
     if (strchr(" ~^:?*[\\", c))
-        return "a name has no ~ ^ : ? * [ \\ or spaces in it";
+        return "a name must not contain ~ ^ : ? * [ \\ or spaces";
     if (c == '.' && (next == '.' || last == '/'))
-        return "a part of it begins with \".\", or has \"..\" where no range may stand";
+        return "a part of it begins with \".\", or contains \"..\" where a range is not allowed";
     if (c == '/' && (i == 0 || next == '/' || i + 1 == rev.len))
         return "it has an empty part";
     if (c == '@' && (next == '{' || rev.len == 1))
-        return "\"@\" and \"@{\" are not understood";
+        return "\"@\" and \"@{\" are not supported";
     if (c == '-' && i == 0)
         return "it begins with \"-\", as options do";
     return NULL;

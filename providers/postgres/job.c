@@ -201,7 +201,8 @@ void postgres_job_broken(postgres_job *j, int rc)
         }
         log_failure(j, j->op.text);
         postgres_job_fail(j, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.300s",
-                          j->s->name, postgres_job_words(j, "why is in the log of this server"));
+                          j->s->name,
+                          postgres_job_words(j, "the log of this server has the reason"));
         return;
     case MCP_ECLOSED:
         postgres_job_fail(j, MCP_CODE_INTERNAL,

@@ -129,7 +129,7 @@ static int take_over(postgres_pool *p, attempt *a)
     p->n_conns++;
     p->mighty = a->mighty;
     if (p->failures)
-        log_state(p, "info", "it can be reached again");
+        log_state(p, "info", "it is reachable again");
     p->failures = 0;
     return MCP_OK;
 }
@@ -175,7 +175,7 @@ static void begin_attempt(postgres_pool *p)
         return;
     p->attempt = NULL;
     free_attempt(a);
-    back_off(p, "no worker is free to connect");
+    back_off(p, "no worker thread is available to connect");
 }
 
 /* ---- who runs where -------------------------------------------------------------------------- */

@@ -17,13 +17,13 @@ static const common_template templates[] = {
     {"{schema}/{table}{?format}", "table", "Table or view",
      "Columns, keys, indexes, comments; format=text: as SQL", "application/json"},
     {"{schema}/{table}/rows{?limit,offset,format}", "rows", "Rows of a table",
-     "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
+     "Up to limit rows (default 100) from offset on. Add COLUMN=VALUE to the query for rows in "
      "which a column has a value; format=text: as a Markdown table",
      "application/json"},
     {"{schema}/{table}/row{/key*}{?format}", "row", "Row by its key",
      "One row by its primary key (several parts: in their order)", "application/json"},
     {"{schema}/{table}/cell/{column}{/key*}{?offset,length}", "cell", "Value of one column",
-     "The text or the bytes of one value; of a large one length bytes from offset on", NULL},
+     "The text or the bytes of one value; of a large one: length bytes from offset on", NULL},
     {"{schema}/$function/{function}{?format}", "function", "Function or procedure",
      "By its name and arguments: total(integer, text); format=text: as SQL", "application/json"},
 };
@@ -90,14 +90,13 @@ static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_err
 {
     bool secret = false;
     if (is_torn(s->conninfo))
-        return common_refuse(
-            error, MCP_EINVAL, "postgres",
-            "the connection string cannot be read: within a part \"@\" and \"/\" are "
-            "%40 and %2F; passwords belong in ~/.pgpass");
+        return common_refuse(error, MCP_EINVAL, "postgres",
+                             "the connection string is invalid: write \"@\" and \"/\" within a "
+                             "part as %40 and %2F; keep passwords in ~/.pgpass");
     PQconninfoOption *all = PQconninfoParse(s->conninfo, NULL);
     if (!all)
         return common_refuse(error, MCP_EINVAL, "postgres",
-                             "the connection string cannot be read: write postgres:'host=HOST "
+                             "the connection string is invalid: write postgres:'host=HOST "
                              "dbname=NAME user=ROLE' or postgres://ROLE@HOST/NAME");
     for (const PQconninfoOption *o = all; o->keyword; o++) {
         if (o->val && *o->val && strstr(o->keyword, "password"))
@@ -108,7 +107,7 @@ static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_err
     PQconninfoFree(all);
     if (secret && s->host.log)
         s->host.log("warning",
-                    "postgres: a password stands in the source, where others may see it; use "
+                    "postgres: the source contains a password, which others can see; use "
                     "~/.pgpass, a service file or PGPASSFILE instead",
                     s->host.user);
     return MCP_OK;
@@ -153,8 +152,8 @@ static int try_once(postgres *s, mcp_error *error)
         PQfinish(conn);
         if (mighty && !s->superuser && s->host.log)
             s->host.log("warning",
-                        "postgres: the role may read the server's files, so that queries are not "
-                        "run; use a role of fewer rights",
+                        "postgres: queries are disabled because the role may read the server's "
+                        "files; use a role with fewer privileges",
                         s->host.user);
         return MCP_OK;
     }
@@ -246,10 +245,9 @@ static int mount(postgres *s, mcp_error *error)
     char name[COMMON_NAME_MAX + 1];
     snprintf(name, sizeof(name), "%s", s->name);
     int rc = mcp_server_mount(s->server, s->prefix, &provider, s, error);
-    return rc == MCP_EEXIST
-               ? common_refuse(error, rc, name,
-                               "another database has its name; give it one: ?name=NAME")
-               : rc;
+    return rc == MCP_EEXIST ? common_refuse(error, rc, name,
+                                            "another database has its name; choose one: ?name=NAME")
+                            : rc;
 }
 
 int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, mcp_error *error)
@@ -278,7 +276,8 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
 
 const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"connections\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100,"
-    "\"description\":\"Connections at the most, beside one that watches; default 4\"},"
+    "\"description\":\"Maximum number of connections, in addition to one that watches; default "
+    "4\"},"
     "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"
     "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "

@@ -150,7 +150,7 @@ typedef enum postgres_beginning {
     POSTGRES_STATEMENT, /* as it is */
 } postgres_beginning;
 postgres_beginning postgres_beginning_of(const char *sql);
-#define POSTGRES_WHAT_IS_RUN "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are run"
+#define POSTGRES_WHAT_IS_RUN "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are allowed"
 
 /* The query as it is run. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);

@@ -152,7 +152,7 @@ static void fail_with_words(postgres_job *j)
     else if (saved)
         postgres_job_fail(
             j, MCP_CODE_INVALID_PARAMS, "%.400s",
-            postgres_job_words(j, "A parameter has a value that the query does not take"));
+            postgres_job_words(j, "A parameter has a value that the query does not accept"));
     else
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
 }
@@ -165,10 +165,10 @@ static void end_result(postgres_job *j, int rc)
     } else if (rc == MCP_EREMOTE && strcmp(j->op.state, "57014") != 0) {
         fail_with_words(j);
     } else if (rc == MCP_EACCESS) {
-        postgres_job_fail(j, MCP_CODE_INTERNAL,
-                          "Queries are not run: the role of this server at its database is a "
-                          "superuser or may read the database server's files. Its operator should "
-                          "use a role of fewer rights");
+        postgres_job_fail(
+            j, MCP_CODE_INTERNAL,
+            "Queries are disabled: this server's database role is a superuser or may read the "
+            "database server's files. Its operator should use a role with fewer privileges");
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {

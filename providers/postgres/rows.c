@@ -305,9 +305,10 @@ static void end_page(postgres_job *j, int rc)
     if (postgres_job_is_bad_value(j, rc) ||
         (rc == MCP_EREMOTE && strcmp(j->op.state, "42883") == 0)) {
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
-                          "A column cannot be compared with what is asked for: %.200s; read "
+                          "A column cannot be compared with the given value: %.200s; read "
                           "%.100s for its columns",
-                          postgres_job_words(j, "its type has no such value"), j->target.name.ptr);
+                          postgres_job_words(j, "its type does not have this value"),
+                          j->target.name.ptr);
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {

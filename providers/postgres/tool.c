@@ -75,18 +75,18 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
 int postgres_tool_add(postgres *s, const char *name, mcp_error *error)
 {
     return common_query_tool_add(
-        &(common_query_tool){
-            .given = name,
-            .module = "postgres",
-            .database = s->name,
-            .prefix = s->prefix,
-            .product = "PostgreSQL",
-            .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
-            .places = "$1, $2 (their types are those that the statement gives them)",
-            .json = "values of any type as the text of a JSON array, [1, null]",
-            .tables = "SELECT table_schema, table_name, column_name, data_type FROM "
-                      "information_schema.columns",
-            .call = call,
-            .user = s},
+        &(common_query_tool){.given = name,
+                             .module = "postgres",
+                             .database = s->name,
+                             .prefix = s->prefix,
+                             .product = "PostgreSQL",
+                             .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
+                             .places = "$1, $2 (with the types that the statement implies)",
+                             .json = "values of any type, as the text of a JSON array, [1, null]",
+                             .tables =
+                                 "SELECT table_schema, table_name, column_name, data_type FROM "
+                                 "information_schema.columns",
+                             .call = call,
+                             .user = s},
         s->server, &s->alloc, error);
 }

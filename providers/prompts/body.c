@@ -98,7 +98,7 @@ static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, si
         i++;
     if (i + 1 >= s.len || s.ptr[i] == '\n')
         return prompts_fail(b->p, number,
-                            "{{ without }} on its line; for the characters themselves write \\{{");
+                            "{{ without }} on the same line; for literal braces write \\{{");
     mcp_str name = prompts_trim((mcp_str){s.ptr + 2, i - 2});
     *end = i + 2;
     for (*argument = 0; *argument < d->n_arguments; ++*argument) {
@@ -106,11 +106,10 @@ static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, si
             return MCP_OK;
     }
     if (begins_with(name, MCP_STR("resource:")))
-        return prompts_fail(b->p, number, "a resource stands on a line of its own");
-    return prompts_fail(b->p, number,
-                        "{{%.*s}}: there is no argument of that name; for the characters "
-                        "themselves write \\{{",
-                        prompts_shown(name), name.ptr);
+        return prompts_fail(b->p, number, "a resource must be on a line of its own");
+    return prompts_fail(
+        b->p, number, "{{%.*s}}: there is no argument of that name; for literal braces write \\{{",
+        prompts_shown(name), name.ptr);
 }
 
 /* How many of the backslashes right before `at` there are. */
@@ -218,7 +217,7 @@ static int add_resource(body *b, mcp_str text, size_t number)
     if (rc == MCP_ENOMEM)
         return rc;
     if (rc != MCP_OK)
-        return prompts_fail(b->p, number, "\"%.*s\" is no URI: %.100s", prompts_shown(text),
+        return prompts_fail(b->p, number, "\"%.*s\" is not a URI: %.100s", prompts_shown(text),
                             text.ptr, why.text);
     if (d->n_resources == PROMPTS_MAX_RESOURCES)
         return prompts_fail(b->p, number, "there are more than %d resources",

@@ -165,9 +165,9 @@ static int check_text(prompts_parser *p)
     prompts_parser at = *p;
     for (size_t number = at.line; prompts_next_line(&at, &line); number = at.line) {
         if (!common_text_check(line))
-            return prompts_fail(p, number, "this is not text in UTF-8");
+            return prompts_fail(p, number, "this is not UTF-8 text");
     }
-    return prompts_fail(p, 1, "this is not text in UTF-8");
+    return prompts_fail(p, 1, "this is not UTF-8 text");
 }
 
 /* The name when the front matter has none: the file's, without .md. */

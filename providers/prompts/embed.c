@@ -58,7 +58,7 @@ static int take_result(reading *r, const common_ask *ask)
     if (!ask->result)
         return fail_with(r, mcp_json_string(mcp_json_get(ask->error, "message")));
     if (type.ptr && !mcp_str_eq(type, MCP_STR("complete")))
-        return fail(r, "it asks for input, which cannot be given within a prompt");
+        return fail(r, "it asks for input, which is not possible within a prompt");
     r->results[r->at] = ask->result;
     return MCP_OK;
 }

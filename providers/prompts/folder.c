@@ -139,7 +139,7 @@ static int open_entry(common_beneath at, prompts_entry *e, int *fd)
         if (rc == MCP_OK)
             rc = common_beneath_open(at, real, fd, &e->st);
         if (rc == COMMON_IS_LINK || rc == MCP_EACCESS)
-            return wrong(e, "the link does not lead to a file in this folder");
+            return wrong(e, "the link does not point to a file in this folder");
     }
     if (rc == MCP_OK && !S_ISREG(e->st.st_mode)) {
         close(*fd);
@@ -148,7 +148,7 @@ static int open_entry(common_beneath at, prompts_entry *e, int *fd)
     }
     if (rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_OK)
         return rc;
-    return wrong(e, rc == MCP_EACCESS ? "it is no file that can be read" : mcp_error_text(rc));
+    return wrong(e, rc == MCP_EACCESS ? "it is not a readable file" : mcp_error_text(rc));
 }
 
 static int read_bytes(int fd, prompts_entry *e, common_buffer *out)

@@ -83,8 +83,8 @@ static int only_scalar(front *f, size_t number, mcp_str rest, mcp_str *ret)
 {
     int rc = prompts_scalar(f->p, number, &rest, false, ret);
     if (rc == MCP_OK && !prompts_is_rest_empty(rest))
-        return prompts_fail(f->p, number, "\"%.*s\" follows the value", prompts_shown(rest),
-                            rest.ptr);
+        return prompts_fail(f->p, number, "unexpected \"%.*s\" after the value",
+                            prompts_shown(rest), rest.ptr);
     return rc;
 }
 
@@ -124,14 +124,14 @@ static int flow_list(front *f, size_t number, mcp_str rest, list *to)
             return rc;
         rest = prompts_trim(rest);
         if (!rest.len || (*rest.ptr != ',' && *rest.ptr != ']'))
-            return prompts_fail(f->p, number,
-                                "a list has commas between its values and ends "
-                                "with ] on its line");
+            return prompts_fail(
+                f->p, number,
+                "a list must have commas between its values and end with ] on the same line");
         ended = *rest.ptr == ']';
         rest = behind_first(rest);
     }
     if (!prompts_is_rest_empty(rest))
-        return prompts_fail(f->p, number, "something follows the list");
+        return prompts_fail(f->p, number, "unexpected text after the list");
     return MCP_OK;
 }
 
@@ -202,7 +202,7 @@ static int set_bool(front *f, const line *l, mcp_str rest, bool *to)
         return rc;
     *to = mcp_str_eq(value, MCP_STR("true"));
     if (!*to && !mcp_str_eq(value, MCP_STR("false")))
-        return prompts_fail(f->p, l->number, "it is either true or false");
+        return prompts_fail(f->p, l->number, "it must be true or false");
     return MCP_OK;
 }
 
@@ -253,9 +253,10 @@ static int read_argument_name(front *f, const line *l, mcp_str rest, void *to)
     if (rc != MCP_OK)
         return rc;
     if (!prompts_is_argument_name(mcp_str_from(a->name)))
-        return prompts_fail(f->p, l->number,
-                            "an argument's name is 1 to %d letters, digits, \"_\", \"-\" and \".\"",
-                            PROMPTS_MAX_NAME);
+        return prompts_fail(
+            f->p, l->number,
+            "an argument's name must be 1 to %d letters, digits, \"_\", \"-\" and \".\"",
+            PROMPTS_MAX_NAME);
     for (size_t i = 0; i < d->n_arguments; i++) {
         if (&d->arguments[i] != a && strcmp(d->arguments[i].name, a->name) == 0)
             return prompts_fail(f->p, l->number, "there is an argument \"%s\" already", a->name);
@@ -293,7 +294,7 @@ static int read_argument(front *f, const line *dash)
     size_t column = l.indent;
     if (!l.text.len)
         return prompts_fail(f->p, l.number,
-                            "an argument begins on the line of its dash: - name: …");
+                            "an argument must begin on the line of its dash: - name: …");
     int rc = read_key(f, &l, argument_keys, N_ARGUMENT_KEYS, &seen, a);
     while (rc == MCP_OK && (rc = peek(f, &l)) == MCP_OK && l.text.len && l.indent > dash->indent) {
         if (l.indent != column)
@@ -317,7 +318,7 @@ static int read_arguments(front *f, const line *key_line, mcp_str rest, void *to
         return MCP_OK;
     if (!prompts_is_rest_empty(rest))
         return prompts_fail(f->p, key_line->number,
-                            "arguments stand on the lines below, each with a dash: - name: …");
+                            "arguments must be on the lines below, each with a dash: - name: …");
     while ((rc = peek(f, &l)) == MCP_OK && is_item(&l)) {
         void *grown = d->arguments;
         if (column != SIZE_MAX && l.indent != column)
@@ -347,8 +348,8 @@ static int read_prompt_name(front *f, const line *l, mcp_str rest, void *to)
     int rc = set_text(f, l, rest, &d->name);
     if (rc == MCP_OK && !prompts_is_prompt_name(mcp_str_from(d->name)))
         return prompts_fail(f->p, l->number,
-                            "a name is 1 to %d bytes without control characters, and without "
-                            "spaces at its ends",
+                            "a name must be 1 to %d bytes, without control characters and without "
+                            "leading or trailing spaces",
                             PROMPTS_MAX_NAME);
     return rc;
 }
@@ -374,7 +375,7 @@ static int read_icons(front *f, const line *l, mcp_str rest, void *to)
         mcp_str text = icons.items[i];
         if ((!begins_with(text, "https://") && !begins_with(text, "data:image/")) ||
             mcp_uri_parse(text, &uri, NULL) != MCP_OK)
-            return prompts_fail(f->p, l->number, "an icon is an https: or data:image/ URI");
+            return prompts_fail(f->p, l->number, "an icon must be an https: or data:image/ URI");
         if (!(d->icons[i] = prompts_arena_copy(&d->arena, text)))
             return MCP_ENOMEM;
         d->n_icons++;

@@ -126,8 +126,8 @@ static int on_embedded(mcp_request *req, int rc, const mcp_json *const *results,
     if (rc == MCP_OK)
         rc = reply(req, g, results);
     else if (*why)
-        rc = mcp_reply_fail(req, MCP_CODE_INTERNAL, "The prompt %s cannot be made: its resource %s",
-                            g->doc->name, why);
+        rc = mcp_reply_fail(req, MCP_CODE_INTERNAL,
+                            "The prompt %s cannot be built: its resource %s", g->doc->name, why);
     prompts_document_unref(g->doc);
     return rc;
 }

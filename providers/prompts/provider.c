@@ -56,7 +56,7 @@ static void say(const mcp_prompts *p, const char *format, ...)
 
 static void say_fault(const mcp_prompts *p, const prompts_entry *e)
 {
-    const char *so = e->doc ? "; the prompt stays as it was" : "; it is left out";
+    const char *so = e->doc ? "; the previous version of the prompt is kept" : "; it is left out";
     if (e->fault.line)
         say(p, "%.300s/%.255s:%zu: %s%s", p->path, e->file, e->fault.line, e->fault.text, so);
     else
@@ -150,8 +150,8 @@ static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_docu
         const prompts_entry *e = &f->entries[i];
         const prompts_entry *first = e->doc ? holder(f, i) : NULL;
         if (first && (!e->kept || !first->kept))
-            say(p, "%.300s/%.255s: the prompt \"%s\" is %s's already; it is left out", p->path,
-                e->file, e->doc->name, first->file);
+            say(p, "%.300s/%.255s: the prompt \"%s\" is already defined by %s; this one is ignored",
+                p->path, e->file, e->doc->name, first->file);
         if (e->doc && !first)
             chosen[n++] = e->doc;
     }
@@ -219,7 +219,7 @@ static void read_work(void *arg)
 static void tell_missing(mcp_prompts *p, const rereading *r)
 {
     if (!p->missing && r->rc != MCP_ECANCELLED)
-        say(p, "%.300s: %s; the prompts stay as they were", p->path,
+        say(p, "%.300s: %s; the previous prompts are kept", p->path,
             r->why ? strerror(r->why) : mcp_error_text(r->rc));
     p->missing = true;
 }
@@ -265,7 +265,7 @@ static void reread(mcp_prompts *p)
     if (!r || !path) {
         common_release(&p->alloc, r);
         common_release(&p->alloc, path);
-        say(p, "%.300s: out of memory; the prompts stay as they were", p->path);
+        say(p, "%.300s: out of memory; the previous prompts are kept", p->path);
         return;
     }
     *r = (rereading){

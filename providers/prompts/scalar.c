@@ -109,10 +109,11 @@ static int quoted(prompts_parser *p, size_t line, mcp_str *rest, mcp_str *ret)
     while (s.len && !closes(s, quote)) {
         size_t made, took = quoted_piece(s, quote, to + len, &made);
         if (!took)
-            return prompts_fail(p, line,
-                                "\"\\%.*s\" is no escape: there are \\\" \\\\ \\/ \\n \\t \\r "
-                                "\\uXXXX",
-                                s.len > 1 ? prompts_shown((mcp_str){s.ptr + 1, 1}) : 0, s.ptr + 1);
+            return prompts_fail(
+                p, line,
+                "\"\\%.*s\" is not an escape sequence; use \\\" \\\\ \\/ \\n \\t \\r "
+                "\\uXXXX",
+                s.len > 1 ? prompts_shown((mcp_str){s.ptr + 1, 1}) : 0, s.ptr + 1);
         s.ptr += took, s.len -= took;
         len += made;
         if (len > PROMPTS_MAX_TEXT)
@@ -158,13 +159,12 @@ static int plain(prompts_parser *p, size_t line, mcp_str *rest, bool in_list, mc
 {
     mcp_str s = *rest;
     if (!begins_plain(s))
-        return prompts_fail(p, line, "a value that begins with \"%c\" has to stand in quotes",
-                            *s.ptr);
+        return prompts_fail(p, line, "a value that begins with \"%c\" must be quoted", *s.ptr);
     size_t end = plain_end(s, in_list);
     mcp_str value = prompts_trim((mcp_str){s.ptr, end});
     for (size_t i = 0; i < value.len; i++) {
         if (value.ptr[i] == ':' && is_space_at(value, i + 1))
-            return prompts_fail(p, line, "a value with \": \" in it has to stand in quotes");
+            return prompts_fail(p, line, "a value with \": \" in it must be quoted");
     }
     if (value.len > PROMPTS_MAX_TEXT)
         return too_long(p, line);

@@ -43,7 +43,7 @@ static int wrong(char why[200], size_t at, int code)
 {
     char text[120] = "";
     pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
-    snprintf(why, 200, "the regular expression is wrong at byte %zu: %s", at, text);
+    snprintf(why, 200, "the regular expression is invalid at byte %zu: %s", at, text);
     return code == PCRE2_ERROR_HEAP_FAILED ? MCP_ENOMEM : MCP_EINVAL;
 }
 
@@ -86,10 +86,11 @@ int search_needle_new(const search_needle_options *o, const mcp_allocator *alloc
 {
     mcp_allocator a = common_allocator(alloc);
     if (!o->text.len || o->text.len > SEARCH_NEEDLE_MAX)
-        return snprintf(why, 200, "what to look for has 1 to %zu bytes", SEARCH_NEEDLE_MAX),
+        return snprintf(why, 200, "the text to search for must have 1 to %zu bytes",
+                        SEARCH_NEEDLE_MAX),
                MCP_EINVAL;
     if (memchr(o->text.ptr, '\n', o->text.len) || memchr(o->text.ptr, '\0', o->text.len))
-        return snprintf(why, 200, "a match lies on one line: leave line ends and NUL out"),
+        return snprintf(why, 200, "a match cannot span lines: remove line ends and NUL"),
                MCP_EINVAL;
     search_needle *n = common_alloc(&a, sizeof(*n));
     if (!n)

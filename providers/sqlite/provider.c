@@ -13,15 +13,14 @@ static const common_template templates[] = {
     {"{table}{?format}", "table", "Table or view",
      "Columns, indexes, foreign keys; format=text: as SQL", "application/json"},
     {"{table}/rows{?limit,offset,format}", "rows", "Rows of a table",
-     "Rows from offset on, limit of them (default 100). Add COLUMN=VALUE to the query for rows in "
+     "Up to limit rows (default 100) from offset on. Add COLUMN=VALUE to the query for rows in "
      "which a column has a value; format=text: as a Markdown table",
      "application/json"},
     {"{table}/row{/key*}{?format}", "row", "Row by its key",
-     "One row by its primary key (several parts: in their order), or by its rowid where there is "
-     "none",
+     "One row by its primary key (several parts: in their order), or by its rowid if it has none",
      "application/json"},
     {"{table}/cell/{column}{/key*}{?offset,length}", "cell", "Value of one column",
-     "The text or the bytes of one cell; of a large one length bytes from offset on", NULL},
+     "The text or the bytes of one cell; of a large one: length bytes from offset on", NULL},
 };
 
 /* ---- mounting -------------------------------------------------------------------------------- */
@@ -76,7 +75,8 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
 {
     mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
-        return common_refuse(error, MCP_EINVAL, "sqlite", "no database is named: sqlite:FILE");
+        return common_refuse(error, MCP_EINVAL, "sqlite",
+                             "the database is missing: write sqlite:FILE");
     sqlite *s = common_alloc(&alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
@@ -130,7 +130,7 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
     rc = mount(s, error); /* takes s over in every case */
     if (rc == MCP_EEXIST)
         return common_refuse(error, rc, o.path,
-                             "another database has its name; give it one: ?name=NAME");
+                             "another database has its name; choose one: ?name=NAME");
     if (rc == MCP_OK)
         rc = common_templates_add(&(common_templates){templates,
                                                       sizeof(templates) / sizeof(*templates),
@@ -196,8 +196,7 @@ int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char 
     rc = sqlite_use(&s->file, &conn, &bounds, check_use, NULL, &code, text);
     if (rc != MCP_OK)
         common_explain(error, rc, path,
-                       rc == MCP_ETIMEOUT ? "another program has locked it, for longer than was "
-                                            "waited"
+                       rc == MCP_ETIMEOUT ? "another program keeps it locked"
                        : text[0]          ? text
                                           : mcp_error_text(rc));
     sqlite_conn_free(conn);

@@ -86,7 +86,7 @@ int sqlite_job_fail(sqlite_job *job, int code, const char *format, ...) MCP_PRIN
  * what he may not see, and the log has them alone. */
 static inline const char *sqlite_words(const mcp_request *req, const char *words)
 {
-    return mcp_request_restricted(req) ? "why is in the log of this server" : words;
+    return mcp_request_restricted(req) ? "the log of this server has the reason" : words;
 }
 
 /* Whether the caller may read the table too, so that a description may tell of it. */

@@ -35,9 +35,10 @@ int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error)
             .prefix = s->prefix,
             .product = "SQLite",
             .reads = "SELECT, WITH, EXPLAIN",
-            .places = "?1, ?2 (for a number where no column says that it is one: CAST(?1 AS REAL))",
-            .json = "values of any type as the text of a JSON array, [1, null], or for :name of an "
-                    "object, {\\\"name\\\": 2.5}",
+            .places = "?1, ?2 (to get a number without a numeric column: CAST(?1 AS REAL))",
+            .json =
+                "values of any type, as the text of a JSON array, [1, null], or for :name of an "
+                "object, {\\\"name\\\": 2.5}",
             .tables = "SELECT name, sql FROM sqlite_schema",
             .call = call,
             .user = s},

@@ -49,8 +49,8 @@ come() {
 @test "it is said once, loudly" {
     run -0 --separate-stderr "$MCPD" --log-level error docs none gone </dev/null
     diff <(printf '%s\n' "$stderr") - <<'END'
-mcpd: error: none: No such file or directory: it is offered as soon as it is there
-mcpd: error: gone: No such file or directory: it is offered as soon as it is there
+mcpd: error: none: No such file or directory: it will be available as soon as it exists
+mcpd: error: gone: No such file or directory: it will be available as soon as it exists
 END
     run -1 --separate-stderr "$MCPD" --doctor docs none
     [[ "$output" == *"WRONG   source: none: No such file"*"2 resources"* ]]
@@ -78,7 +78,7 @@ END
     has git || skip "built without git"
     mkdir empty
     run -1 --separate-stderr "$MCPD" docs git:empty </dev/null
-    [[ "$stderr" == *"no git repository"* ]]
+    [[ "$stderr" == *"not a git repository"* ]]
     mkfifo fifo
     run -1 "$MCPD" docs fifo </dev/null
 }
@@ -91,7 +91,7 @@ END
     hear '.method == "notifications/subscriptions/acknowledged"'
     mkdir late
     for ((i = 0; i < 500; i++)); do
-        ! grep -q 'no git repository' talk.log || break
+        ! grep -q 'not a git repository' talk.log || break
         sleep 0.02
     done
     git init -q -b main late
@@ -99,6 +99,6 @@ END
     hear '.method == "notifications/resources/list_changed"'
     result resources/list '{}'
     [[ "$heard" == *git://late* ]]
-    [ "$(grep -c 'no git repository' talk.log)" -eq 1 ]
+    [ "$(grep -c 'not a git repository' talk.log)" -eq 1 ]
     hush
 }

@@ -30,7 +30,7 @@ right() { # JSON
     printf '%s\n' "$1" >good.json
     run -0 --separate-stderr "$MCPD" --config good.json --check-config
     [ -z "$stderr" ]
-    [ "$output" = "good.json: nothing is wrong with it" ]
+    [ "$output" = "good.json: it is valid" ]
 }
 
 # ---- the file --------------------------------------------------------------------------------------------
@@ -62,8 +62,8 @@ END
   "log-level": "loud",
   "access": [{"effect": "forbid", "resources": 3}],
   "annotations": [{"match": "x", "priority": 3}]
-}' '2:24: there is no key "pth" here; did you mean "path"?' \
-        '3:3: there is no key "page-siz" here; did you mean "page-size"?' \
+}' '2:24: unknown key "pth"; did you mean "path"?' \
+        '3:3: unknown key "page-siz"; did you mean "page-size"?' \
         '4:15: max-read: expected at least 1, got 0' \
         '5:16: log-level: expected one of "debug", "info", "warning", "error", "none"' \
         '6:25: access/0/effect: expected one of "allow", "deny"' \
@@ -84,18 +84,18 @@ END
 
 @test "what only its section knows" {
     wrong '{"sources": [{"name": "x"}]}' '1:14: sources/0: missing property "module", needed beside "name"'
-    wrong '{"sources": [{}]}' '1:14: a source has a path, or a module and a source'
-    wrong '{"sources": ["docs"], "max-read": "9G"}' '1:35: max-read: it is a number from 1 to 1073741824, which may end in K, M or G'
+    wrong '{"sources": [{}]}' '1:14: a source must have a path, or a module and a source'
+    wrong '{"sources": ["docs"], "max-read": "9G"}' '1:35: max-read: it must be a number from 1 to 1073741824, which may end in K, M or G'
     wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["{x}"]}]}' \
         '1:33: tool t: the program cannot be an argument: {x}'
     wrong '{"sources": ["docs"], "tools": [{"name": "t", "command": ["true", "{y}"], "input-schema": {"type": "object"}}]}' \
-        '1:33: tool t: {y} is no argument of the input schema ("{{" is a brace)'
+        '1:33: tool t: {y} is not an argument of the input schema ("{{" is a brace)'
     printf '{"sources": [{"module": "nope", "source": "x"}]}' >bad.json
     run -1 --separate-stderr "$MCPD" --config bad.json --check-config
     [[ "$stderr" == 'bad.json:1:14: there is no module nope'* ]]
     wrong '{"sources": ["docs", "none"]}' "1:22: $PWD/none: No such file or directory"
     wrong '{"sources": ["docs"], "tokens": {"stdio": "x"}, "http": ":0"}' \
-        '1:43: stdio and anonymous are the names of others'
+        '1:43: the names stdio and anonymous are reserved'
 }
 
 @test "a module's options are checked by its own schema, where they stand" {
@@ -103,7 +103,7 @@ END
     sqlite3 shop.db 'create table t(a); insert into t values(1)'
     right '{"sources": [{"module": "sqlite", "source": "shop.db", "name": "shop", "options": {"max_rows": 5}}]}'
     wrong '{"sources": [{"module": "sqlite", "source": "shop.db",
-        "options": {"max_row": 5}}]}' '2:21: there is no key "max_row" here; did you mean "max_rows"?'
+        "options": {"max_row": 5}}]}' '2:21: unknown key "max_row"; did you mean "max_rows"?'
     right '{"sources": ["sqlite:shop.db?name=x"]}'
 }
 
@@ -141,7 +141,7 @@ END
     awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' "$BATS_TEST_DIRNAME/../../docs/configuration.md" >example.json
     export HOME=$PWD/home
     run -0 --separate-stderr "$MCPD" --config example.json --check-config
-    [ "$output" = "example.json: nothing is wrong with it" ]
+    [ "$output" = "example.json: it is valid" ]
     [[ "$stderr" == "mcpd: warning: postgres: orders cannot be reached now:"* && "$stderr" != *$'\n'* ]]
     { echo '{"sources": ["docs"], "http": "127.0.0.1:0", "tokens": {"alice": "a", "guest": "g"},'; awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' \
         "$BATS_TEST_DIRNAME/../../docs/access.md"; echo '}'; } >example.json
@@ -182,7 +182,7 @@ END
     mkdir prompts
     printf 'Hello\n' >prompts/hello.md
     run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor
-    [[ "$output" == *"ok      configuration: access.json: nothing is wrong with it"* ]]
+    [[ "$output" == *"ok      configuration: access.json: it is valid"* ]]
     [[ "$output" == *"ok      source: $PWD/docs: a folder of 3 entries"* ]]
     [[ "$output" == *"ok      tool: date: runs date in $PWD"* ]]
     [[ "$output" == *"ok      http: 127.0.0.1:0: free, HTTP, with tokens"* ]]
@@ -200,9 +200,9 @@ END
 END
     run -1 --separate-stderr "$MCPD" --config c.json --doctor
     [[ "$output" == *"WRONG   prompts: "*"nowhere: No such file"* ]]
-    [[ "$output" == *"WRONG   tool: t: there is no program no-such-program"* ]]
+    [[ "$output" == *"WRONG   tool: t: there is no executable program no-such-program"* ]]
     [[ "$output" == *"WRONG   tool: u: the folder $PWD/none"* ]]
-    [[ "$output" == *"warning tokens: $PWD/tokens: others may read it"* ]]
+    [[ "$output" == *"warning tokens: $PWD/tokens: other users can read it"* ]]
     [[ "$output" == *"WRONG   http: 256.1.1.1:80: "* ]]
     run -1 --separate-stderr "$MCPD" --doctor docs none sqlite:docs/a.md
     [[ "$output" == *"ok      source: docs: a folder"*"WRONG   source: none: No such file"* ]]
@@ -216,7 +216,7 @@ END
     run -0 --separate-stderr "$MCPD" --doctor --no-resource-tools docs
     [[ "$output" == *"warning hosts: stdio sees resources and no tools"*"--no-resource-tools"* ]]
     run -0 --separate-stderr "$MCPD" --http 0.0.0.0:0 --doctor docs
-    [[ "$output" == *"warning http: 0.0.0.0:0: everybody who gets there is served"* ]]
+    [[ "$output" == *"warning http: 0.0.0.0:0: everybody who can reach it is served"* ]]
 }
 
 # ---- annotations -------------------------------------------------------------------------------------------
@@ -337,16 +337,16 @@ END
     (umask 077 && printf 'guest:of-guest\nalice:of-alice\nnameless\n' >t)
     nameless=token:$(printf nameless | sha256sum | cut -c1-12)
     wrong "$(rules '{"principal": "gest", "effect": "deny"}')" \
-        '2:26: nobody is called "gest"; did you mean "guest"?'
+        '2:26: there is no principal "gest"; did you mean "guest"?'
     wrong "$(rules '{"principal": ["alice", "bob", "Guest", "token:3"], "effect": "deny"}')" \
-        "2:36: nobody is called \"bob\"; there are stdio, anonymous, guest, alice, $nameless" \
-        '2:43: nobody is called "Guest"; did you mean "guest"?' \
-        "2:52: nobody is called \"token:3\"; there are stdio, anonymous, guest, alice, $nameless"
+        "2:36: there is no principal \"bob\"; there are stdio, anonymous, guest, alice, $nameless" \
+        '2:43: there is no principal "Guest"; did you mean "guest"?' \
+        "2:52: there is no principal \"token:3\"; there are stdio, anonymous, guest, alice, $nameless"
     right "$(rules "{\"principal\": [\"guest\", \"al*\", \"x*\", \"stdio\", \"$nameless\"], \"effect\": \"deny\"}")"
     run -1 --separate-stderr "$MCPD" --config bad.json
-    [[ "$stderr" == *'bad.json:2:36: nobody is called "bob"'* ]]
+    [[ "$stderr" == *'bad.json:2:36: there is no principal "bob"'* ]]
     run -1 --separate-stderr "$MCPD" --config bad.json --doctor
-    [[ "$output" == *'WRONG   configuration: bad.json:2:36: nobody is called "bob"'* ]]
+    [[ "$output" == *'WRONG   configuration: bad.json:2:36: there is no principal "bob"'* ]]
     # and what the rules are about is shown for each token
     rules '{"principal": "guest", "effect": "deny"}' >c.json
     run -0 --separate-stderr "$MCPD" --config c.json --doctor --json
@@ -365,8 +365,8 @@ END
     [ "$(count second)" = 0 ]
     printf 'fourth\nsecond\n' >t
     kill -HUP "$server"
-    heard_in_log 'read again' log
-    grep -q 'c.json:1:[0-9]*: nobody is called "guest"' log
+    heard_in_log 'reloaded' log
+    grep -q 'c.json:1:[0-9]*: there is no principal "guest"' log
     [ "$(count fourth)" -gt 0 ]
     [ "$(count second)" = 0 ]
     for gone in first third; do
@@ -390,7 +390,7 @@ END
     finish
     printf 'stdio:token\n' >t
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --token-file t docs
-    [[ "$stderr" == *"names of others"* ]]
+    [[ "$stderr" == *"are reserved"* ]]
 }
 
 # ---- tools -----------------------------------------------------------------------------------------------------
@@ -444,7 +444,7 @@ heard_in_log() { # TEXT
         : >"$BATS_TEST_TMPDIR/talk.log"
         printf '%s' "$bad" >c.json
         kill -HUP "$server_pid"
-        heard_in_log 'what was in force stays'
+        heard_in_log 'the old one stays in use'
         grep -q 'error: ' "$BATS_TEST_TMPDIR/talk.log"
         result resources/list '{}'
         is '[true,true]' '[([.resources[].name] | index("n.txt", "a.md")) != null]'
@@ -470,7 +470,7 @@ heard_in_log() { # TEXT
 END
         : >"$BATS_TEST_TMPDIR/talk.log"
         kill -HUP "$server_pid"
-        heard_in_log 'read again'
+        heard_in_log 'reloaded'
         result resources/list '{}'
         is '[true,false]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
         result resources/read '{"uri":"git://repository/-/branches"}'
@@ -481,7 +481,7 @@ END
         printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
         : >"$BATS_TEST_TMPDIR/talk.log"
         kill -HUP "$server_pid"
-        heard_in_log 'read again'
+        heard_in_log 'reloaded'
         result resources/list '{}'
         is '[false,true]' '[.resources[].uri] | [index("git://repository/", "sqlite://shop/") != null]'
         result tools/list '{}'
@@ -496,8 +496,8 @@ END
     result resources/list '{}'
     printf '{"sources": ["docs"], "page-size": 3, "log-level": "info"}' >c.json
     kill -HUP "$server_pid"
-    heard_in_log 'page-size changed, which takes a restart'
-    heard_in_log 'the configuration was read again'
+    heard_in_log 'page-size changed, which takes effect after a restart'
+    heard_in_log 'the configuration was reloaded'
     hush
     talk modern "$MCPD" docs
     result resources/list '{}'
@@ -511,12 +511,12 @@ END
     [ "$(as token-of-bob resources/list '' | jq '.result.resources | length')" = 3 ]
     sed -i 's/token-of-bob/other-token/' access.json
     kill -HUP "$server"
-    heard_in_log 'read again' log
+    heard_in_log 'reloaded' log
     [ "$(as other-token resources/list '' | jq '.result.resources | length')" = 3 ]
     ! as token-of-bob resources/list '' | grep -q '"result"'
     sed -i '/"tokens"/d' access.json
     kill -HUP "$server"
-    heard_in_log 'takes a restart' log
+    heard_in_log 'takes effect after a restart' log
     ! as '' resources/list '' | grep -q '"result"'
     as other-token resources/list '' | grep -q '"result"'
     finish
@@ -578,6 +578,6 @@ hears() { # TOKEN WHAT: what it is told from now on stands in TOKEN.heard; $!
     wait "${readers[@]}"
     [ "$(cat reads.* | sort | uniq -c | tr -s ' ')" = ' 100 "a\n"' ]
     [ "$(cat slow.* | jq -c '.result.content[0].text' | sort | uniq -c | tr -s ' ')" = ' 4 "done\n"' ]
-    [ "$(grep -c 'read again' log)" -ge 4 ]
+    [ "$(grep -c 'reloaded' log)" -ge 4 ]
     finish
 }

@@ -72,9 +72,9 @@ reads() { # URI...: messages
     git init -q fifos
     rm -rf fifos/.git
     mkfifo fifos/.git
-    for case in 'none|none: ' 'plain|no git repository' 'wt|.git: it leads out' 'shared|alternates: it leads out' \
-        'linked|.git: it leads out' 'gitfile|.git: it leads out' 'chain|.git: ' 'common|commondir: it leads out' \
-        'packs|objects: it leads out' 'fan|objects: it leads out' 'fifo|fifo: ' 'fifos|.git: neither' \
+    for case in 'none|none: ' 'plain|not a git repository' 'wt|.git: it is outside' 'shared|alternates: it is outside' \
+        'linked|.git: it is outside' 'gitfile|.git: it is outside' 'chain|.git: ' 'common|commondir: it is outside' \
+        'packs|objects: it is outside' 'fan|objects: it is outside' 'fifo|fifo: ' 'fifos|.git: neither' \
         'r?max_read=0|max_read' 'r?colour=red|unknown property'; do
         run -1 --separate-stderr timeout 10 "$MCPD" "git:${case%%|*}" </dev/null
         [ -z "$output" ]
@@ -168,7 +168,7 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     exec 4>&-
     wait
     grep '"id":2' out | grep -q 'not found'
-    grep -q 'leads out' err
+    grep -q 'it is outside' err
 }
 
 @test "a subscriber hears of a commit; the list changes with HEAD" {

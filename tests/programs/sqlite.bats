@@ -60,7 +60,7 @@ read_text() { # URI OPTION...: the text of a resource
     echo 'this is no database, although it is long enough to have a header of one hundred bytes, or so it may seem' >text.db
     mkdir folder.db
     for case in 'sqlite:none.db|none.db: No such file' 'sqlite:text.db|text.db: file is not a database' \
-        'sqlite:folder.db|folder.db: not a regular file' 'sqlite:|no database is named' \
+        'sqlite:folder.db|folder.db: not a regular file' 'sqlite:|the database is missing' \
         'sqlite:shop.db?max_rows=0|max_rows' 'sqlite:shop.db?colour=red|unknown property'; do
         run -1 --separate-stderr "$MCPD" "${case%%|*}" </dev/null
         [ -z "$output" ]
@@ -82,7 +82,7 @@ read_text() { # URI OPTION...: the text of a resource
     exec 4>in
     printf 'BEGIN EXCLUSIVE;\nSELECT 1;\n' >&4
     for _ in {1..100}; do [ -s out ] && break; sleep 0.05; done
-    for case in 'sqlite:none.db|No such file' 'sqlite:shop.db|malformed' 'sqlite:locked.db?timeout_ms=200|has locked it'; do
+    for case in 'sqlite:none.db|No such file' 'sqlite:shop.db|malformed' 'sqlite:locked.db?timeout_ms=200|keeps it locked'; do
         run -1 "$MCPD" --doctor "${case%%|*}"
         grep -q "^WRONG .*source: .*${case#*|}" <<<"$output" || { echo "$case: $output"; return 1; }
     done

@@ -266,7 +266,7 @@ static void test_what_is_there(void **state)
     call("search_resources", "\"query\":\"MARK(secret)\"");
     check_reply("search", p.reply,
                 (const char *const[5]){"git://app/HEAD/secret.key",
-                                       "Not searched is what these templates"});
+                                       "Resources of these templates are not searched"});
     call("list_resources", "\"limit\":1000");
     check_reply("list", p.reply,
                 (const char *const[5]){"/docs/many/040", "git://app/HEAD/sub/deep.key",

@@ -376,11 +376,11 @@ static void refused(void **state)
         mcp_command o;
         const char *why;
     } table[] = {
-        {{.name = "t"}, "needs a name and a program"},
-        {{.name = "t", WORDS("")}, "needs a name and a program"},
+        {{.name = "t"}, "must have a name and a program"},
+        {{.name = "t", WORDS("")}, "must have a name and a program"},
         {{.name = "t", WORDS("{a}")}, "the program cannot be an argument: {a}"},
         {{.name = "t", WORDS("x", "{a}"), .input_schema = "{\"type\":\"object\"}"},
-         "{a} is no argument of the input schema"},
+         "{a} is not an argument of the input schema"},
         {{.name = "t", WORDS("x"), .input = "{a}", .input_schema = "{\"type\":\"object\"}"},
          "{a} is no argument"},
         {{.name = "t",

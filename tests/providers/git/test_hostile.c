@@ -97,7 +97,7 @@ static void check(const char *what, const git_oid *id, const char *says)
 }
 
 #define DAMAGED   "damaged or missing"
-#define TOO_LARGE "more than is ever read"
+#define TOO_LARGE "too large to be read"
 
 /* ---- loose objects --------------------------------------------------------------------------- */
 

@@ -85,8 +85,8 @@ static void test_refused(void **state)
     READS("s/-/search/HEAD?regex=(", "-32602");
     READS("s/-/search/HEAD?text=a%0Ab", "-32602");
     READS("s/-/search/HEAD?text=a&limit=0", "-32602", "limit must be");
-    READS("s/-/search/HEAD?text=a&after=x", "-32602", "taken from `next`");
-    READS("s/-/search/HEAD?text=a&after=5", "-32602", "taken from `next`");
+    READS("s/-/search/HEAD?text=a&after=x", "-32602", "take it from `next`");
+    READS("s/-/search/HEAD?text=a&after=5", "-32602", "take it from `next`");
     READS("s/-/search/-x?text=a", "-32602", "as options do");
     READS("s/-/search/none?text=a", NOT_FOUND);
     READS("s/-/search/HEAD/x?text=a", NOT_FOUND);

@@ -191,7 +191,7 @@ static void test_other_kinds(void **state)
     READS("none/-/staged", "\"text\":\"\"");
     peer_close(&p);
     open_repository("split");
-    READS("split/-/status", "-32603", "not understood");
+    READS("split/-/status", "-32603", "not supported");
     peer_close(&p);
 }
 

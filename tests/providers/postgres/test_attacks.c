@@ -275,7 +275,7 @@ static void test_mighty_roles(void **state)
     for (size_t i = 0; i < sizeof(makes) / sizeof(*makes); i++) {
         run_sql(makes[i]);
         open_shop((mcp_postgres_options){.conninfo = text});
-        check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "Queries are not run"}});
+        check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "Queries are disabled"}});
         peer_close(&p);
         run_sql("DROP ROLE mighty");
     }

@@ -244,7 +244,7 @@ static const struct {
     {"{{x}}", "\"x\":1", "-32602"},
     /* what cannot be read */
     {"a\n{{resource: mem:none}}", "",
-     "\"code\":-32603,\"message\":\"The prompt p cannot be made: its resource mem:none: Resource "
+     "\"code\":-32603,\"message\":\"The prompt p cannot be built: its resource mem:none: Resource "
      "not found\""},
     {"{{resource: mem:large}}\n{{resource: mem:large}}", "",
      "mem:large: Internal error: the reply"},

@@ -73,11 +73,11 @@ static const struct {
     {"a\\Kb", 1, 0, "ab", "1[b]"},
     {"(*LIMIT_MATCH=4000000000)a", 1, 0, "a", "0[a]"},
     /* refused */
-    {"", 0, 0, "a", "-2 what to look for has 1 to 1000 bytes"},
-    {"a\nb", 0, 0, "a", "-2 a match lies on one line: leave line ends and NUL out"},
-    {"a(", 1, 0, "a", "-2 the regular expression is wrong at byte 2: missing closing parenthesis"},
+    {"", 0, 0, "a", "-2 the text to search for must have 1 to 1000 bytes"},
+    {"a\nb", 0, 0, "a", "-2 a match cannot span lines: remove line ends and NUL"},
+    {"a(", 1, 0, "a", "-2 the regular expression is invalid at byte 2: missing closing parenthesis"},
     {"\\C", 1, 0, "a",
-     "-2 the regular expression is wrong at byte 2: using \\C is disabled by the application"},
+     "-2 the regular expression is invalid at byte 2: using \\C is disabled by the application"},
     /* too long */
     {"(a+)+$", 1, 0, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "-3"},
     {"(*LIMIT_MATCH=4000000000)(a+)+$", 1, 0, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",

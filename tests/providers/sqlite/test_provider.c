@@ -50,11 +50,11 @@ static const exchange exchanges[] = {
     /* what cannot be asked for: what, where, and what could be */
     {READ,
      URI("customer/row/1?x=1"),
-     {"-32602", "x cannot be asked for here, only format",
+     {"-32602", "the parameter x is not supported here, only format",
       "\"data\":{\"uri\":\"sqlite://shop/customer/row/1?x=1\"}"}},
     {READ,
      URI("customer/cell/name/1?offset=0&x=1"),
-     {"x cannot be asked for here, only offset and length\",\"data\":{\"uri\":\"sqlite:"}},
+     {"the parameter x is not supported here, only offset and length\",\"data\":{\"uri\":\"sqlite:"}},
     {READ, URI("customer?x=1"), {"format must be", "\"data\":{\"uri\":\"sqlite://shop/customer?x"}},
     /* the schema */
     {READ,
