@@ -1,4 +1,4 @@
-/* arena.c: many small pieces that die together.
+/* arena.c: many small allocations that are freed together.
  *
  * Pieces are cut from blocks that double in size; a large piece gets a block of its own, behind the
  * current one, so that what is left of the current block is not lost. A piece is never freed alone.

@@ -1,7 +1,8 @@
-/* base.h: the ground under every layer: memory hook, bounded buffer, arena, map, UTF-8, Base64.
+/* base.h: the basis of all layers: memory hook, bounded buffer, arena, map, UTF-8, Base64.
  *
- * Symbols with two underscores (mcp__) are shared between our own files. Those that libmcp-io calls too are marked
- * MCP__SHARED and leave libmcp.so in a version node of their own (src/CMakeLists.txt); the others stay inside.
+ * Symbols with two underscores (mcp__) are shared between our own files. Those that libmcp-io calls
+ * too are marked MCP__SHARED and leave libmcp.so in a version node of their own
+ * (src/CMakeLists.txt); the others stay inside.
  */
 #ifndef MCP_SRC_BASE_H
 #define MCP_SRC_BASE_H

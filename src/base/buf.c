@@ -1,7 +1,7 @@
 /* buf.c: a byte buffer that grows by doubling, up to a limit.
  *
- * The surprising thing: a failure sticks. Whoever appends need not look at each call; the one check
- * of `failed` at the end sees the first failure, and what is in the buffer then is of no use.
+ * The surprising thing: a failure is sticky. Callers need not check each append: one check of
+ * `failed` at the end sees the first failure, after which the contents of the buffer are useless.
  */
 #include <stdio.h>
 

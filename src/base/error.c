@@ -1,6 +1,6 @@
-/* error.c: names and texts of our own failures, made from the one list in mcp/base.h.
+/* error.c: names and texts of the library's error codes, generated from the list in mcp/base.h.
  *
- * Not what a peer is told: JSON-RPC error codes belong to the protocol layer.
+ * These are not sent to peers: JSON-RPC error codes belong to the protocol layer.
  */
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /* library.h: functions of a library that is loaded only when it is needed.
  *
- * Linking OpenSSL or libcurl would cost every start milliseconds, also of programs that never need them. Who needs
- * one writes a table of its functions, of which the struct, the names and, for a static program, the addresses are
- * made:
+ * Linking OpenSSL or libcurl would cost milliseconds at every start, even of programs that never
+ * need them. The user of a library writes a table of its functions, from which the struct, the
+ * names and, for a static program, the addresses are generated:
  *
  *     #define FUNCTIONS(X) X(SSL_new) X(SSL_free)
  *     typedef struct functions { FUNCTIONS(MCP__LIBRARY_MEMBER) } functions;
  *
- * It is not unloaded again, which OpenSSL would not survive.
+ * A library is never unloaded, because OpenSSL does not support it.
  */
 #ifndef MCP_SRC_BASE_LIBRARY_H
 #define MCP_SRC_BASE_LIBRARY_H

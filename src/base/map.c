@@ -1,8 +1,8 @@
 /* map.c: byte-string keys to pointers: open addressing, linear probing, SipHash-1-3 under a seed.
  *
- * A removed entry leaves a tombstone only where the run goes on behind it. Memory is given back when
- * the last entry goes, or when an entry is added to a table that has become far too large: removing
- * never allocates, and the entry just visited may be removed.
+ * A removed entry leaves a tombstone only if the run continues after it. Memory is released when
+ * the last entry is removed, or when an entry is added to a table that has become far too large.
+ * Removing never allocates, and the entry just visited may be removed.
  */
 #include "base/base.h"
 

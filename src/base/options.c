@@ -1,8 +1,8 @@
-/* options.c: structs of the program's that begin with their size.
+/* options.c: structs of the program that begin with their size.
  *
- * A program may have been built with headers that have fewer members than ours, or more. What it does not know is
- * zero for us, and what we do not know is not looked at. Elements of an array lie as far apart as the first one says
- * that it is long.
+ * A program may have been built with headers that have fewer members than this library, or more.
+ * Members that the program does not know are zero here, and members that the library does not know
+ * are ignored. The distance between the elements of an array is the `size` of the first one.
  */
 #include "base/base.h"
 
