@@ -160,7 +160,7 @@ static int ask_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
                          "in the answer to %s \"nextCursor\" is %s, not string", call->method.ptr,
                          mcp_json_type_name(mcp_json_typeof(cursor)));
     if (p->count >= max_pages)
-        return mcp__fail(error, MCP_ELIMIT, 0, "%s goes on after %zu pages (max_pages)",
+        return mcp__fail(error, MCP_ELIMIT, 0, "%s has more than %zu pages (max_pages)",
                          call->method.ptr, p->count);
     int rc = note(p, mcp_json_string(cursor));
     if (rc == MCP_EEXIST)

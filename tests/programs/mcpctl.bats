@@ -204,7 +204,7 @@ bats_require_minimum_version 1.5.0
         [[ $output == *"$text"* ]]
     done <<'KINDS'
 circle a cursor a second time
-endless after 10000 pages
+endless more than 10000 pages
 no-array "resources" is object, not array
 no-uri entry 1 has no "uri"
 huge longer than 67108864 bytes
