@@ -258,7 +258,7 @@ static int put_contents(differing *d, const side *s)
         repo_compare(s[0].bytes, s[1].bytes, AROUND, on_hunk, on_line, d) == MCP_OK)
         return d->rc;
     d->j->text.len = before;
-    put_left_out(d, d->files == 1 ? "# It is too long to be shown: " : "# Left out here, see ");
+    put_left_out(d, d->files == 1 ? "# The difference is too long: " : "# Left out here, see ");
     return d->rc;
 }
 

@@ -351,7 +351,7 @@ int repo_run_worktree(repo_job *j)
     if (rc == MCP_EUNSUPPORTED)
         rc = repo_job_fail(j, MCP_CODE_INTERNAL,
                            "The index of this working tree is split, sparse or of another version: "
-                           "that is not understood");
+                           "that is not supported");
     repo_patch_end(c->patch);
     repo_index_free(&c->index);
     common_buffer_free(&c->text);

@@ -382,7 +382,7 @@ static void refused(void **state)
         {{.name = "t", WORDS("x", "{a}"), .input_schema = "{\"type\":\"object\"}"},
          "{a} is not an argument of the input schema"},
         {{.name = "t", WORDS("x"), .input = "{a}", .input_schema = "{\"type\":\"object\"}"},
-         "{a} is no argument"},
+         "{a} is not an argument"},
         {{.name = "t",
           WORDS("x", "{a}"),
           .input_schema =
