@@ -1,7 +1,7 @@
-/* outgoing.c: the requests that we sent and wait for.
+/* outgoing.c: outgoing requests in flight.
  *
- * Ids are our own integers, so that an answer is matched by number; one to no request of ours is dropped
- * and counted.
+ * Their ids are integers, so that an answer is matched by number. An answer that matches no request
+ * is dropped and counted.
  */
 #include "channel/channel.h"
 

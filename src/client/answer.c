@@ -1,5 +1,5 @@
-/* answer.c: what came back for a call, and what follows: its outcome, the next page, questions,
- * another try.
+/* answer.c: handles the answer to a call: its outcome, the next page, questions, or another
+ * attempt.
  */
 #include "client/client.h"
 

@@ -1,8 +1,8 @@
-/* cache.c: results that are still fresh (2026-07-28, server/utilities/caching): kept as text, so
- * that they are worth exactly their bytes, the least recently used goes first.
+/* cache.c: the cache of fresh results (2026-07-28, server/utilities/caching). They are kept as
+ * text, so that their size is known exactly; the least recently used is evicted first.
  *
- * The surprising thing: a result is not kept when anything changed between the request and its
- * answer, whatever it was, because nobody knows which came first on the other side.
+ * The surprising thing: a result is not cached if any change was announced between the request and
+ * its answer, because the order of the two on the server is unknown.
  */
 #include "client/client.h"
 

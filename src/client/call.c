@@ -1,8 +1,8 @@
-/* call.c: a call of ours on its way to its outcome: queued until the start is through, sent,
- * taken back, over. It is made in params.c; what comes back is judged in answer.c.
+/* call.c: the life of a call: queued until the start is complete, sent, cancelled, finished.
+ * params.c makes it and answer.c handles the answer.
  *
- * The surprising thing: a call may be sent more than once, for pages, rounds of questions or a
- * new session, and is in exactly one of the client's lists meanwhile.
+ * The surprising thing: a call may be sent more than once, for pages, rounds of questions or a new
+ * session, and is always in exactly one of the client's lists.
  */
 #include "client/client.h"
 

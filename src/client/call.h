@@ -1,4 +1,4 @@
-/* call.h: a call from its making to its outcome, which it may reach by way of several requests. */
+/* call.h: a call from its creation to its outcome, which may take several requests. */
 #ifndef MCP_SRC_CLIENT_CALL_H
 #define MCP_SRC_CLIENT_CALL_H
 

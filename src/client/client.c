@@ -1,8 +1,8 @@
 /* client.c: the life of a client, and its role on the channel.
  *
- * The surprising thing: nothing is sent from within a public call unless the channel is being
- * called just then. What a program asks for in between waits for the next tick, because only
- * then is the time known, and a time-out that is counted from a stale time would strike at once.
+ * The surprising thing: a public call sends nothing unless it is made from within a call of the
+ * channel. Otherwise the request waits for the next tick, because only then is the time known: a
+ * time-out that is counted from a stale time would expire at once.
  */
 #include "client/client.h"
 

@@ -1,24 +1,23 @@
-/* client.h: the inside of a client, shared by its files. What belongs to its calls, questions and
- * subscriptions, and what it keeps, have headers of their own.
+/* client.h: the internals of a client, shared by its files. Its calls, questions, subscriptions and
+ * cache have headers of their own.
  *
  *     client.c     its life, its channel
- *     options.c    what it was made with: texts that go into every request
- *     start.c      which era the server is of, the handshake; versions.c chooses the revision
+ *     options.c    its options, as texts that go into every request
+ *     start.c      detection of the era, the handshake; versions.c chooses the revision
  *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges the answer
  *     typed.c      calls with a name of their own; pages.c lists; wait.c the blocking form
- *     send.c       one request on its way; exchange.c what transports with exchanges tell and ask
+ *     send.c       sends one request; exchange.c the interface to transports with exchanges
  *     notice.c     notifications of the server
- *     question.c   what the server asks, and the answers; asked.c in a request, rounds.c in a
- *                  result; form.c fills in and checks a form
+ *     question.c   questions of the server and their answers; asked.c in a request, rounds.c in a result; form.c fills in and checks a form
  *     subscribe.c  who wants to hear what; listen.c how modern servers tell, watch.c legacy ones
- *     cache.c      results that are still fresh; tools.c what tools want in headers
- *     task.c       a tool call that goes on as a task
+ *     cache.c      cached results; tools.c tool parameters in headers
+ *     task.c       a tool call that becomes a task
  *     repeat.c     a call whose event stream broke off
- *     ping.c       whether a legacy server is still there
+ *     ping.c       whether a legacy server is still alive
  *
- * The surprising thing: what a public call wants done is done at the next tick, unless the
- * channel is being called just then, because only then the time is known. mcp__client_attend()
- * asks for it.
+ * The surprising thing: the work of a public call is done at the next tick, unless the call is made
+ * from within a call of the channel, because only then is the time known. mcp__client_attend()
+ * requests that tick.
  */
 #ifndef MCP_SRC_CLIENT_H
 #define MCP_SRC_CLIENT_H

@@ -1,6 +1,6 @@
-/* exchange.c: transports where each request is an exchange of its own, as an HTTP POST is: what
- * they ask about the message that they are to send, and what they tell of exchanges that end
- * without an answer.
+/* exchange.c: the interface to transports where each request is an exchange of its own, as an HTTP
+ * POST is: what they query about the message that they send, and how they report exchanges that
+ * ended without an answer.
  */
 #include "client/client.h"
 

@@ -1,9 +1,8 @@
-/* form.c: a form that a server wants filled in: the defaults of its schema for what the user
- * left open (2025-11-25 and later, client/elicitation, "Requested Schema"), and whether the
- * whole conforms.
+/* form.c: fills in a form of a server: applies the defaults of its schema to missing fields
+ * (2025-11-25 and later, client/elicitation, "Requested Schema") and validates the result.
  *
- * The surprising thing: a schema that cannot be compiled checks nothing. The server said what it
- * wants in words of its own, and will judge the answer itself.
+ * The surprising thing: if the schema cannot be compiled, nothing is validated. The server
+ * validates the answer itself.
  */
 #include "client/client.h"
 

@@ -1,5 +1,5 @@
-/* learnt.h: what earlier answers are good for: results that are still fresh (cache.c), what tools
- * want in headers (tools.c). */
+/* learnt.h: what the client keeps from earlier answers: fresh results (cache.c) and tool parameters
+ * for headers (tools.c). */
 #ifndef MCP_SRC_CLIENT_LEARNT_H
 #define MCP_SRC_CLIENT_LEARNT_H
 

@@ -1,9 +1,9 @@
-/* listen.c: one subscriptions/listen for all that the program wants to hear of a modern server
+/* listen.c: one subscriptions/listen for all of the program's subscriptions to a modern server
  * (2026-07-28, basic/patterns/subscriptions).
  *
- * When the set changes a new one is opened, and the old one goes on until the new one is
- * acknowledged, so that nothing is missed in between. The surprising thing: what comes is told
- * to whom it concerns whatever stream it came on, so a change may be told twice meanwhile.
+ * When the set changes, a new stream is opened, and the old one continues until the new one is
+ * acknowledged, so that nothing is missed in between. The surprising thing: a notification is
+ * delivered whichever stream it came on, so a change may be reported twice meanwhile.
  */
 #include "client/client.h"
 

@@ -1,7 +1,7 @@
-/* notice.c: the notifications of a server: what each one means to us, and who is told.
+/* notice.c: the notifications of a server: what each one does, and which callbacks it calls.
  *
- * The surprising thing: a notice is believed whatever it came on. A server that says that something
- * changed costs us at most another request.
+ * The surprising thing: a notification is accepted on any exchange. A false one costs at most
+ * another request.
  */
 #include "client/client.h"
 

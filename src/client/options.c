@@ -1,5 +1,5 @@
-/* options.c: what a client was made with, as the texts that go into its requests: who we are,
- * what we can be asked.
+/* options.c: a client's options, as the texts that go into its requests: client information and
+ * capabilities.
  *
  * The surprising thing: clientInfo is kept in one buffer of which older revisions get only the
  * beginning.

@@ -1,6 +1,6 @@
-/* params.c: what a call is made of: its params are taken apart when it is made, so that a bad
- * one is refused to the caller, and put together each time it is sent, because only then it is
- * known what _meta has to hold.
+/* params.c: makes a call. Its params are taken apart at once, so that the caller learns of an
+ * invalid one, and put together each time the call is sent, because only then the contents of _meta
+ * are known.
  */
 #include "client/client.h"
 

@@ -1,8 +1,8 @@
-/* ping.c: a legacy server is asked from time to time whether it is still there (2025-11-25,
+/* ping.c: sends pings to a legacy server to check that it is alive (2025-11-25,
  * basic/utilities/ping). Since 2026-07-28 there is no ping, and no session that could be lost.
  *
- * The surprising thing: an answer that seems late may only be read late, because nobody ran the
- * transport meanwhile. Then the server is asked once more before it is given up.
+ * The surprising thing: an answer that seems late may only be read late, if the program did not run
+ * the transport meanwhile. Then the server gets another ping before it counts as lost.
  */
 #include "client/client.h"
 

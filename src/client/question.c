@@ -1,7 +1,7 @@
-/* question.c: one thing that a server asks of the program, whichever way it came, and the answer.
+/* question.c: one input request of a server to the program, in any form, and its answer.
  *
- * The surprising thing: an answer is only written down here. It is sent at the next tick,
- * because the program may give it at any time, also from within the function that was asked.
+ * The surprising thing: an answer is only stored here. It is sent at the next tick, because the
+ * program may give it at any time, even from within the callback.
  */
 #include "client/client.h"
 

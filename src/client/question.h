@@ -1,4 +1,5 @@
-/* question.h: what a server asks, in a request (asked.c), a result or an error (rounds.c). */
+/* question.h: input requests of a server: in a request (asked.c), a result or an error
+ * (rounds.c). */
 #ifndef MCP_SRC_CLIENT_QUESTION_H
 #define MCP_SRC_CLIENT_QUESTION_H
 

@@ -1,8 +1,8 @@
-/* repeat.c: a call whose event stream broke off before the answer is made again, where that changes
- * nothing. A modern stream cannot be resumed: the request is issued once more, as a new one
+/* repeat.c: repeats a call whose event stream broke off before the answer, if the call has no side
+ * effects. A modern stream cannot be resumed: the request is issued again, as a new one
  * (2026-07-28, changelog, "Major changes", 9).
  *
- * The surprising thing: all tries of a call share the time-out of the first one.
+ * The surprising thing: all attempts of a call share the time-out of the first one.
  */
 #include "client/client.h"
 

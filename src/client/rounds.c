@@ -1,8 +1,8 @@
-/* rounds.c: a call that the server answers with questions is made again with the answers
- * (2026-07-28, basic/patterns/mrtr), or after the user has been to the addresses that the error
- * names (2025-11-25, client/elicitation, "URL Elicitation Required Error").
+/* rounds.c: repeats a call that the server answered with questions: with the answers (2026-07-28,
+ * basic/patterns/mrtr), or after the user has opened the URLs that the error names (2025-11-25,
+ * client/elicitation, "URL Elicitation Required Error").
  *
- * The surprising thing: requestState is copied as the JSON string that it was, and never looked at.
+ * The surprising thing: requestState is copied as the JSON string that it was, without decoding it.
  */
 #include "client/client.h"
 

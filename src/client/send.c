@@ -1,5 +1,4 @@
-/* send.c: one message of ours on its way: what the transport is told of it, and how it is taken
- * back.
+/* send.c: sends one message: what the transport learns about it, and how it is cancelled.
  */
 #include "client/client.h"
 

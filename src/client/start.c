@@ -1,13 +1,13 @@
-/* start.c: which era and revision a server speaks, and the legacy handshake.
+/* start.c: detection of the server's era and revision, and the legacy handshake.
  *
  *     server/discover -> DiscoverResult                 modern
  *                     -> an error that is modern's own  modern: again with a version that both have
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
- * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
- * The surprising thing: on a stream initialize is sent while server/discover is still out. A server
- * that is silent may be a legacy one, or a modern one that takes long to start, which answers both
- * when it is up; then a DiscoverResult counts, and what becomes of initialize does not.
+ * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.) The
+ * surprising thing: on a stream initialize is sent while server/discover is still in flight. A
+ * silent server may be a legacy one, or a modern one that takes long to start and then answers
+ * both. In that case the DiscoverResult counts, and the answer to initialize is ignored.
  */
 #include "client/client.h"
 

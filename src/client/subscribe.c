@@ -1,7 +1,7 @@
-/* subscribe.c: who in the program wants to hear of what, and telling them.
+/* subscribe.c: the subscriptions of the program, and the delivery of changes to them.
  *
- * The surprising thing: a subscription outlives every connection. What the server has to be
- * asked for is worked out from all of them together, at a tick, by listen.c or watch.c.
+ * The surprising thing: a subscription outlives every connection. listen.c or watch.c computes, at
+ * a tick, what to request from the server for all of them together.
  */
 #include "client/client.h"
 

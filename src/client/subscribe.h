@@ -1,5 +1,5 @@
-/* subscribe.h: who wants to hear what (subscribe.c); how modern servers are asked for it (listen.c)
- * and how legacy ones are (watch.c). */
+/* subscribe.h: the subscriptions of the program (subscribe.c), and how they are requested from
+ * modern servers (listen.c) and from legacy ones (watch.c). */
 #ifndef MCP_SRC_CLIENT_SUBSCRIBE_H
 #define MCP_SRC_CLIENT_SUBSCRIBE_H
 

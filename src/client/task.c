@@ -1,7 +1,8 @@
-/* task.c: a tool call that goes on as a task (2025-11-25, basic/utilities/tasks; the extension
- * io.modelcontextprotocol/tasks): it is polled for until it is over, and its result is the call's.
+/* task.c: a tool call that becomes a task (2025-11-25, basic/utilities/tasks; the extension
+ * io.modelcontextprotocol/tasks): the client polls the task until it is over, and its result
+ * becomes that of the call.
  *
- * The surprising thing: the call stays what it is to its caller, but sends other methods from then
+ * The surprising thing: nothing changes for the caller, but the call sends other methods from then
  * on: its method, name and params are replaced when the task is made.
  */
 #define _GNU_SOURCE /* memmem() */

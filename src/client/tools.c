@@ -1,9 +1,9 @@
-/* tools.c: what the tools of a modern server want in headers (2026-07-28,
- * basic/transports/streamable-http, "Custom Headers from Tool Parameters"), and whether they may be
- * called twice: learned from each tools/list, used at each tools/call.
+/* tools.c: which parameters the tools of a modern server require in headers (2026-07-28,
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters"), and whether a call may
+ * be repeated: learned from each tools/list, used at each tools/call.
  *
- * The surprising thing: a tool that was never listed is called without headers. If it wants
- * some, the server says so, and then the list is read and the call made again.
+ * The surprising thing: a tool that was never listed is called without headers. If it requires
+ * some, the server says so; then the client reads the list and repeats the call.
  */
 #include "client/client.h"
 

@@ -1,4 +1,4 @@
-/* typed.c: the calls that have a name of their own: each writes the params of one method.
+/* typed.c: the calls for single methods: each writes the params of its method.
  */
 #include "client/client.h"
 

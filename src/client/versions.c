@@ -1,7 +1,7 @@
-/* versions.c: which revision a client and its server speak: the choice among those that the server
- * names, and what is said when there is none.
+/* versions.c: chooses the revision that a client and its server speak from those that the server
+ * supports, and words the error if there is none.
  *
- * It compares lists and sends nothing: start.c does.
+ * It only compares lists; start.c sends the messages.
  */
 #include "client/client.h"
 

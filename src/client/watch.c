@@ -1,8 +1,9 @@
-/* watch.c: what the program wants to hear of a legacy server: each resource is subscribed once
- * (resources/subscribe), changes of lists come by themselves where the server declares them.
+/* watch.c: subscriptions to a legacy server: each resource is subscribed once
+ * (resources/subscribe); changes of lists are announced without a request if the server declares
+ * them.
  *
- * The surprising thing: what waits for its answer when it is no longer wanted is let go only
- * when the answer has come, so that the two requests do not overtake each other.
+ * The surprising thing: if a subscription is no longer wanted while its request is in flight, it is
+ * ended only after the answer, so that the two requests cannot overtake each other.
  */
 #include "client/client.h"
 

@@ -1,6 +1,6 @@
-/* keys.c: refuses an object that has the same key twice.
+/* keys.c: refuses an object with duplicate keys.
  *
- * Peers disagree on which of the two counts, which has been a way past checks. The keys are
+ * Parsers disagree on which of the two counts, which has been used to bypass checks. The keys are
  * compared decoded, so "a" and "\u0061" are the same. Few members are compared each with each; more
  * are sorted by hash, length and bytes. Sorting (in place, heap sort) rather than a hash table,
  * because it has no bad case for a hostile peer to find: 100,000 keys cost milliseconds whatever

@@ -1,4 +1,4 @@
-/* write.c: JSON text straight into a buffer, without state: commas are the caller's business.
+/* write.c: writes JSON text directly into a buffer, without state: the caller places the commas.
  *
  * Strings are the bulk of every reply, so clean runs are found 16 or 8 bytes at a time and copied
  * whole; the same pass checks UTF-8. Nothing here depends on the locale.

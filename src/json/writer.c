@@ -1,7 +1,7 @@
 /* writer.c: the public writer: commas, colons and balance on top of write.c.
  *
- * Every call takes a NULL writer as one that has already failed, so that a program without memory
- * needs no check before mcp_json_writer_finish().
+ * Every call treats a NULL writer as one that has already failed, so that a program that is out of
+ * memory needs no check before mcp_json_writer_finish().
  */
 #include "json/json.h"
 

@@ -1,8 +1,8 @@
 /* cursor.h: the opaque token between two pages of a list (2026-07-28, server/utilities/pagination).
  *
- * A cursor says which list, which part of it (the registered entries, or which mounted provider)
- * and a position in that part. It is checked, so that one of another list, another caller or
- * another server is refused instead of giving a wrong page; it is no secret and grants nothing.
+ * A cursor contains the list, the part of it (the registered entries, or a mounted provider) and
+ * the position in that part. It is checked, so that a cursor of another list, another caller or
+ * another server is refused instead of giving a wrong page. It is not a secret and grants nothing.
  */
 #ifndef MCP_SRC_CURSOR_H
 #define MCP_SRC_CURSOR_H

@@ -1,5 +1,5 @@
-/* mirror.c: the rules of what headers repeat: which parameters of a tool, which other part of a
- * message, and how a value is written so that a header can carry it.
+/* mirror.c: the rules for mirrored headers: which parameters of a tool and which other parts of a
+ * message they repeat, and how a value is encoded for a header.
  */
 #include "protocol/mirror.h"
 

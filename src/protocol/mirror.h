@@ -1,6 +1,6 @@
-/* mirror.h: the parts of a message that a transport repeats in metadata of its own, as HTTP headers
- * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules that both sides
- * have.
+/* mirror.h: the parts of a message that a transport repeats in metadata of its own, such as HTTP
+ * headers (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules for both
+ * sides.
  */
 #ifndef MCP_SRC_MIRROR_H
 #define MCP_SRC_MIRROR_H

@@ -1,5 +1,5 @@
-/* revision.h: the one table of what each protocol revision has. Nobody else compares versions: code
- * asks the row that its request is answered in.
+/* revision.h: the table of the features of each protocol revision. No other code compares versions:
+ * it reads the row of the revision in which its request is answered.
  */
 #ifndef MCP_SRC_REVISION_H
 #define MCP_SRC_REVISION_H

@@ -1,5 +1,5 @@
-/* array.c: the keywords of arrays. uniqueItems sorts hashes, so that a large array is not
- * compared each with each; what has the same hash is compared, and charged for. */
+/* array.c: the keywords of arrays. uniqueItems sorts hashes to avoid comparing all pairs of a large
+ * array; elements with the same hash are compared, and counted as steps. */
 #include <stdlib.h>
 
 #include "schema/schema.h"

@@ -1,7 +1,7 @@
 /* metaschemas.c: the metaschemas of 2020-12 and draft-07, for a $ref to them.
  *
- * The same assertions as the published documents make, without their annotations. They are
- * compiled only by whoever refers to them. A compilation takes its own copy of the text.
+ * They contain the assertions of the published documents, without their annotations. They are
+ * compiled only for a schema that refers to them. Each compilation copies the text.
  */
 #include "schema/schema.h"
 

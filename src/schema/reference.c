@@ -1,7 +1,7 @@
 /* reference.c: where a $ref, a $dynamicRef or a $schema leads.
  *
- * Looked for in this order: the documents at hand (the schema itself first), the set by URI,
- * what is built in, and at last the $ids inside of all documents of the set, which are then all
+ * The order of lookup is: the documents that are loaded (the schema itself first), the set by URI,
+ * the built-in documents, and last the $ids inside all documents of the set, which are then all
  * loaded.
  */
 #include "schema/schema.h"

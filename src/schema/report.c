@@ -1,8 +1,8 @@
-/* report.c: says why a value does not conform, so that a model can mend its call.
+/* report.c: explains why a value does not conform, so that a model can correct its call.
  *
- * Nothing of this runs while a value conforms, or in a branch whose failure decides nothing yet,
- * so it may allocate. What comes from the value or the schema is shortened, and loses its
- * control characters: it may end up on a terminal.
+ * Nothing of this runs while a value conforms, or in a branch whose failure decides nothing yet, so
+ * it may allocate. What comes from the value or the schema is shortened, and loses its control
+ * characters: it may end up on a terminal.
  */
 #include <stdio.h>
 

@@ -1,5 +1,4 @@
-/* schema.h: what the files of this layer share: the compiled program, and the state of its
- * making.
+/* schema.h: what the files of this layer share: the compiled program, and the state of its making.
  *
  *   resolve.c       references of RFC 3986 section 5
  *   set.c           documents by URI; metaschemas.c the built-in ones
@@ -11,8 +10,8 @@
  *   pattern.c       ECMA-262 patterns on PCRE2
  *   format.c        formats; format_net.c those of hosts and URIs
  *   validate.c      runs the program; object.c and array.c the keywords of containers
- *   evaluated.c     which members unevaluated* has to look at
- *   report.c        what a person is told
+ *   evaluated.c     which members unevaluated* applies to
+ *   report.c        error texts
  *
  * A program is a graph of nodes, one per subschema, each with a short row of instructions;
  * recursion in the schema is a cycle in the graph. It keeps its own copy of the documents, which

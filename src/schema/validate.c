@@ -1,9 +1,8 @@
 /* validate.c: runs a compiled schema over a value.
  *
- * One recursion over both: its depth is counted, since a $ref may lead back to the same value
- * for ever. Every way to say "false" after an error that ends it all (memory, a budget) passes
- * through validation.fatal, so whoever turns a false around (not, anyOf, oneOf, if, contains)
- * looks there first.
+ * One recursion over both. Its depth is counted, because a $ref may lead back to the same value for
+ * ever. A fatal error (out of memory, a limit) also returns false and sets validation.fatal, so
+ * every keyword that inverts a result (not, anyOf, oneOf, if, contains) checks that first.
  */
 #include "schema/schema.h"
 

@@ -1,8 +1,8 @@
-/* chars.c: which bytes may stand where, percent-encoding, and the normal form of URIs.
+/* chars.c: character classes, percent-encoding, and the normal form of URIs.
  *
  * The normal form (RFC 3986 section 6.2.2, the part of it that is safe without knowing the scheme):
- * %XX in upper case, no %XX for unreserved characters, and %XX for bytes that may not stand in a URI
- * as they are. It is what templates and URIs are compared in. Dot segments stay.
+ * %XX in upper case, no %XX for unreserved characters, and %XX for bytes that are not allowed in a
+ * URI. Templates and URIs are compared in this form. Dot segments stay.
  */
 #include "uri/uri.h"
 

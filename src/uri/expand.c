@@ -1,5 +1,5 @@
-/* expand.c: RFC 6570 section 3. Where the values come from is a function's business, so that this file
- * knows neither arrays of values nor JSON. */
+/* expand.c: RFC 6570 section 3. A function provides the values, so that this file depends neither
+ * on arrays of values nor on JSON. */
 #include "uri/uri.h"
 
 typedef struct expansion {

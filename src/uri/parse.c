@@ -1,8 +1,8 @@
-/* parse.c: RFC 3986 by uriparser, results as slices.
+/* parse.c: RFC 3986 by uriparser, with results as slices.
  *
- * uriparser says whether the text is a URI and where its pieces are; what it leaves open is checked
- * here: relative references parse too, ports are unbounded. It keeps a list of path segments that we do
- * not need. Those nodes come from a small pool on the stack, so that an ordinary URI costs no
+ * uriparser checks the syntax and finds the parts. Additional checks are here: it also accepts
+ * relative references, and ports are unbounded. It makes a list of path segments, which is not
+ * needed; its nodes come from a small pool on the stack, so that an ordinary URI costs no
  * allocation.
  */
 #include <stdlib.h>

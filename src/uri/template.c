@@ -1,7 +1,8 @@
-/* template.c: the text of a URI template (RFC 6570 section 2) into parts. Neither expands nor matches.
+/* template.c: parses the text of a URI template (RFC 6570 section 2) into parts. Neither expands
+ * nor matches.
  *
- * Everything lives in the template's arena, sized by one count over the text before anything is made,
- * so that pointers into the arrays stay right and limits hold before memory is taken.
+ * Everything lives in the template's arena. One pass over the text counts the parts first, so that
+ * pointers into the arrays stay valid and limits are checked before memory is allocated.
  */
 #include "uri/uri.h"
 
