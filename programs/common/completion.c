@@ -1,7 +1,7 @@
-/* completion.c: completion scripts out of the table of options.
+/* completion.c: completion scripts, generated from the table of options.
  *
- * They know what the tables know and start no server: what a server offers is completed in the
- * shell of mcpctl.
+ * They complete what is in the tables and start no server. The shell of mcpctl completes what a
+ * server offers.
  */
 #include "completion.h"
 

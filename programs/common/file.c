@@ -1,5 +1,5 @@
-/* file.c: the whole of a file. What may surprise: it is opened without waiting, because a FIFO
- * would otherwise hold the open itself until somebody writes. */
+/* file.c: reads a whole file. What may surprise: it is opened without blocking, because opening a
+ * FIFO would otherwise wait for a writer. */
 #define _GNU_SOURCE
 #include "file.h"
 

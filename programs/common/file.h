@@ -1,4 +1,4 @@
-/* file.h: the whole of a file, within limits. */
+/* file.h: reads a whole file, within limits. */
 #ifndef PROGRAM_FILE_H
 #define PROGRAM_FILE_H
 

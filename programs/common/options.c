@@ -1,7 +1,7 @@
 /* options.c: the parser of the command line.
  *
- * Not getopt_long(): it permutes argv, abbreviates (so that a new option breaks an old script),
- * looks into another program's command line behind "--", and cannot say what was probably meant.
+ * Not getopt_long(): it permutes argv, accepts abbreviations (so that a new option breaks an old
+ * script), parses another program's command line after "--", and cannot suggest a correction.
  */
 #include "options.h"
 

@@ -1,7 +1,7 @@
 /* options.h: a command line as a table, from which the parser, --help and the manual page are made.
  *
  * A program describes its options in one table of `option`, each with the place in its own settings
- * where the value goes. What an option means is the program's business.
+ * where the value is stored. The program interprets the values.
  */
 #ifndef PROGRAM_OPTIONS_H
 #define PROGRAM_OPTIONS_H

@@ -1,4 +1,5 @@
-/* sha256.c: SHA-256 as FIPS 180-4 describes it, plainly; nothing here is secret or long. */
+/* sha256.c: SHA-256 as described in FIPS 180-4, without optimizations: its input is neither secret
+ * nor long. */
 #include "sha256.h"
 
 #include <stdint.h>

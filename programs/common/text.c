@@ -1,9 +1,9 @@
-/* text.c: shows what a stranger wrote without letting it control a terminal.
+/* text.c: shows untrusted text without letting it control a terminal.
  *
  * A server chooses names, descriptions, contents and error texts. Escape sequences in them could
- * rewrite the screen, set the clipboard or answer a prompt; marks that reorder text and characters
- * that are not seen could make one name look like another, or carry words for a language model
- * alone. All are shown as what they are.
+ * rewrite the screen, set the clipboard or answer a prompt; bidirectional marks and invisible
+ * characters could make one name look like another, or carry instructions that only a language
+ * model sees. All of them are made visible.
  */
 #define _GNU_SOURCE
 #include "text.h"

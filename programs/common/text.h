@@ -1,4 +1,5 @@
-/* text.h: what a stranger wrote, shown on a terminal without controlling it; and our own messages.
+/* text.h: shows untrusted text on a terminal without letting it control the terminal; and the
+ * program's own messages.
  *
  * A program that uses it defines `program_name`.
  */

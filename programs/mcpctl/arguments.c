@@ -1,7 +1,7 @@
-/* arguments.c: words name=value as the JSON that a tool's schema wants.
+/* arguments.c: converts words name=value to the JSON that a tool's schema requires.
  *
- * A word is a text, and only the schema says whether "7" is one or a number. What may surprise:
- * where it does not say, "7" stays a text; name:=7 is always JSON.
+ * A word is a text, and only the schema says whether "7" is a string or a number. What may
+ * surprise: if it does not say, "7" is a string; name:=7 is always JSON.
  */
 #define _GNU_SOURCE
 #include "arguments.h"

@@ -1,5 +1,5 @@
-/* bar.c: shows on stderr that something is going on, and how far it is, once it takes more than
- * half a second. There is one terminal, so there is one bar; its state is the program's.
+/* bar.c: shows activity and progress on stderr, once an operation takes more than half a second.
+ * There is one terminal and so one bar; its state is global.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* call.c: mcpctl tools, and mcpctl call NAME.
  *
- * What a tool says about itself (that it only reads, say) are hints of a stranger and no
- * permission: a call is shown and asked about, unless --yes is given or the user's own
- * configuration trusts the server.
+ * What a tool says about itself (for example, that it is read-only) is an untrusted hint and grants
+ * no permission: mcpctl shows a call and asks for confirmation, unless --yes is given or the user's
+ * own configuration trusts the server.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* completions.c: a few results of completion/complete, for a few seconds. */
+/* completions.c: caches a few results of completion/complete for a few seconds. */
 #define _GNU_SOURCE
 #include "completions.h"
 

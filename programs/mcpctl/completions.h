@@ -1,8 +1,8 @@
-/* completions.h: what the server proposed a moment ago, so that each further TAB at the same place
- * does not ask again.
+/* completions.h: a short-lived cache of the server's proposals, so that repeated TABs at the same
+ * place send no further request.
  *
- * A key is the text of the request's params: reference, argument, value and context. All of it is
- * of one server.
+ * A key is the text of the request's params: reference, argument, value and context. All entries
+ * are of one server.
  */
 #ifndef MCPCTL_COMPLETIONS_H
 #define MCPCTL_COMPLETIONS_H

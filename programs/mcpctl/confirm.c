@@ -1,10 +1,11 @@
-/* confirm.c: what a configuration file wants to have started is shown as it is and confirmed once.
+/* confirm.c: shows a command from a configuration file before it is started, and asks for
+ * confirmation once.
  *
- * What was confirmed is remembered by the SHA-256 of all that was shown, so that a changed argument
- * or variable is a new question. What a file of variables sets is a question of its own, because
- * the file is read only when the first one was answered; its hash has the values too, which are not
- * shown. Files of the present folder are asked about in each folder anew, and for addresses too:
- * they could send what is in the environment to anybody.
+ * The confirmation is remembered by the SHA-256 of everything that was shown, so that a changed
+ * argument or variable is asked about again. The variables of an environment file are a second
+ * question, because the file is read only after the first one was answered; its hash includes the
+ * values, which are not shown. Configuration files of the current folder are asked about in each
+ * folder separately, and for addresses too: they could send the environment to anybody.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* content.c: content blocks as text. What is no text (an image, a sound) is named and not written:
- * --json has it.
+/* content.c: content blocks as text. Other content (an image, a sound) is only named; --json prints
+ * it.
  */
 #include "content.h"
 

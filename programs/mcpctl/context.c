@@ -1,6 +1,6 @@
 /* context.c: mcpctl context: which resources a language model should see, within a budget.
  *
- * In two rounds, because reading everything would be slow: what the list says chooses the
+ * In two rounds, because reading everything would be slow: the entries of the list select the
  * candidates, whose texts are then read and ranked again. A priority of 1 means "required"
  * (2026-07-28, server/resources, "Annotations") and comes before everything else.
  */

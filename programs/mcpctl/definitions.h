@@ -1,4 +1,4 @@
-/* definitions.h: lists of prompts and tools: printed, or looked through for one name. */
+/* definitions.h: lists of prompts and tools: prints them, or searches them for one name. */
 #ifndef MCPCTL_DEFINITIONS_H
 #define MCPCTL_DEFINITIONS_H
 

@@ -1,8 +1,8 @@
-/* editor.c: libedit, loaded late.
+/* editor.c: libedit, loaded when it is needed.
  *
- * Its few functions and constants that are used here stand below: they are those of libedit.so.2,
- * which have not changed since it is called that. What may surprise: the function that reads a key
- * is ours, so that the session with the server goes on while somebody thinks.
+ * The few functions and constants that are used are declared below. They are those of libedit.so.2,
+ * which have been stable since it has that name. What may surprise: mcpctl reads the keys itself,
+ * so that the session with the server continues while the user thinks.
  */
 #define _GNU_SOURCE
 #include "editor.h"

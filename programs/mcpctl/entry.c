@@ -1,8 +1,8 @@
-/* entry.c: the entry of a server in a configuration file, whoever's form it has.
+/* entry.c: the entry of a server in a configuration file, in the format of any host.
  *
- * It is taken in two steps, because a stranger may have written it: first what it says is put into
- * the words that a person is shown, which opens no file, asks nothing and looks into no environment
- * variable; the values follow when the person has agreed.
+ * It is processed in two steps, because it is untrusted: the first one produces the text that the
+ * user is shown, and opens no file, asks nothing and reads no environment variable. The values are
+ * filled in after the user has agreed.
  */
 #define _GNU_SOURCE
 #include "entry.h"

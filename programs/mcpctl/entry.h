@@ -1,4 +1,4 @@
-/* entry.h: the entry of a server in a configuration file, whoever's form it has. */
+/* entry.h: the entry of a server in a configuration file, in the format of any host. */
 #ifndef MCPCTL_ENTRY_H
 #define MCPCTL_ENTRY_H
 

@@ -1,5 +1,5 @@
-/* expand.c: variables in configuration files, as VS Code, Cursor and Claude Code write them. Each
- * has its own; together they are unambiguous.
+/* expand.c: variables in configuration files of VS Code, Cursor and Claude Code. Each has its own
+ * syntax; together they are unambiguous.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -1,9 +1,9 @@
-/* fetch.c: an https:// resource, got from the web by ourselves. A server lists such URIs for
- * clients that can load them without it (2026-07-28, server/resources, "Common URI Schemes"), and
- * may refuse to read them.
+/* fetch.c: fetches an https:// resource directly from the web. A server lists such URIs for clients
+ * that can load them without it (2026-07-28, server/resources, "Common URI Schemes"), and may
+ * refuse to read them.
  *
- * The URI is a stranger's: it is fetched only when a person or --fetch says so, and the library
- * asks nothing of this machine and of private networks.
+ * The URI is untrusted: it is fetched only if the user agrees or --fetch is given, and the library
+ * sends no requests to this machine or to private networks.
  */
 #include "fetch.h"
 

@@ -1,4 +1,4 @@
-/* fetch.h: https:// resources, got without the server. */
+/* fetch.h: https:// resources, fetched without the server. */
 #ifndef MCPCTL_FETCH_H
 #define MCPCTL_FETCH_H
 

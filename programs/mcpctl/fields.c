@@ -1,7 +1,7 @@
 /* fields.c: values for the properties of a schema.
  *
- * What was typed is checked at once, against the property's own schema with the definitions of the
- * whole. What may surprise: "" is the empty text, because an empty line leaves the field open.
+ * Input is validated at once, against the property's own schema with the definitions of the whole
+ * schema. What may surprise: "" is the empty string, because an empty line leaves the field unset.
  */
 #define _GNU_SOURCE
 #include "fields.h"

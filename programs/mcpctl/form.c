@@ -1,8 +1,8 @@
-/* form.c: a form that the server wants to have filled in.
+/* form.c: fills in a form of the server.
  *
- * Nothing is sent that was not shown before, defaults included (2025-11-25 and later,
- * client/elicitation: the user reviews the answer). Without a terminal --answer gives the values:
- * then only what is named there, and the server's own defaults, is sent.
+ * Everything is shown before it is sent, including defaults (2025-11-25 and later,
+ * client/elicitation: the user reviews the answer). Without a terminal --answer gives the values;
+ * then only those and the server's own defaults are sent.
  */
 #define _GNU_SOURCE
 #include "form.h"

@@ -1,6 +1,6 @@
-/* lists.c: a notice says that a list changed, and not how: the list is read once more and compared
- * with what it was. A list of a stranger's may be without an end, so that one which is too long is
- * not looked at again.
+/* lists.c: finds what changed in a list. The notification does not tell, so the list is read again
+ * and compared with its previous state. An untrusted list may be endless, so a list that is too
+ * long is not read again.
  */
 #include "lists.h"
 

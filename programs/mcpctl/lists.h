@@ -1,4 +1,4 @@
-/* lists.h: what is in the lists that are watched, so that a change can be told as a whole. */
+/* lists.h: the contents of watched lists, so that a change can be reported in full. */
 #ifndef MCPCTL_LISTS_H
 #define MCPCTL_LISTS_H
 

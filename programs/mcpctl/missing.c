@@ -1,5 +1,5 @@
-/* missing.c: arguments of a tool that were not given. A required one that has a default gets it;
- * the others are asked for on a terminal, and are a mistake without one. */
+/* missing.c: missing arguments of a tool. A required one with a default gets the default; the
+ * others are asked for on a terminal, and are an error without one. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* notices.c: what a server says without being asked: log messages, lines on stderr, and on stdout
- * what is no message; and what the library finds wrong with it. It is shown when it comes, whatever
- * is waited for.
+/* notices.c: unsolicited output of a server: log messages, lines on stderr, lines on stdout that
+ * are not messages; and protocol violations that the library reports. It is shown when it arrives,
+ * whatever mcpctl is waiting for.
  */
 #define _GNU_SOURCE
 #include "completions.h"

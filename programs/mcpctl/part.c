@@ -1,4 +1,4 @@
-/* part.c: parts of resources, given by the server where its templates say that it can, or cut
+/* part.c: parts of resources, read from the server if one of its templates supports it, or cut
  * here. */
 #include "part.h"
 

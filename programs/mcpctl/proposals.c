@@ -1,5 +1,5 @@
-/* proposals.c: what the shell's TAB knows: commands and options from their tables, the rest from
- * the server. */
+/* proposals.c: completions for TAB in the shell: commands and options from their tables, the rest
+ * from the server. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

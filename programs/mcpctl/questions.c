@@ -1,9 +1,9 @@
-/* questions.c: what the server asks while a call runs: a form, an address to open, a language
+/* questions.c: input requests of the server while a call runs: a form, a URL to open, a language
  * model's answer.
  *
- * A stranger asks, so it is said who does and for what; an address is shown as a whole and never
- * opened; a form is shown as it will be sent before it is sent. A question that is withdrawn
- * meanwhile may still be answered: the library then forgets the answer.
+ * The server is untrusted, so the user is shown which server asks and for which call. A URL is
+ * shown in full and never opened. A form is shown before it is sent. A question that is withdrawn
+ * meanwhile may still be answered; the library ignores the answer.
  */
 #define _GNU_SOURCE
 #include <mcp/uri.h>

@@ -1,5 +1,5 @@
-/* report.c: failures of the server, or on the way to it, so that they sound the same for every
- * command; each with what can be done about it.
+/* report.c: reports failures of the server or of the connection, in the same words for every
+ * command, with a hint about what to do.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -1,8 +1,8 @@
-/* roots.c: folders that are named to the server as roots (2025-11-25 and 2026-07-28, client/roots).
+/* roots.c: the folders that the server may see as roots (2025-11-25 and 2026-07-28, client/roots).
  *
- * They are information and no permission. The library answers the server's questions in both eras
- * and notifies those that want it; here are only the folders, as absolute paths without links, and
- * their URIs.
+ * They are information and grant no permission. The library answers the server's requests in both
+ * eras and sends notifications if the server wants them; this file only has the folders, as
+ * absolute paths without links, and their URIs.
  */
 #define _GNU_SOURCE
 #include "roots.h"

@@ -1,4 +1,4 @@
-/* roots.h: the folders that a server is told of as roots, when it asks for them. */
+/* roots.h: the folders that a server gets as roots if it requests them. */
 #ifndef MCPCTL_ROOTS_H
 #define MCPCTL_ROOTS_H
 

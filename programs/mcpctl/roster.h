@@ -1,4 +1,4 @@
-/* roster.h: the names of a list, and what came to it and went from it. */
+/* roster.h: the names of a list, and which were added and removed. */
 #ifndef MCPCTL_ROSTER_H
 #define MCPCTL_ROSTER_H
 

@@ -1,8 +1,8 @@
 /* servers.c: finds the server that a command line names.
  *
- * Files are looked at in one order, the first that has the name wins: those of --config alone, or
- * else the present folder's, then the user's. What may surprise: `"trusted": true` counts only in
- * files that are the user's own, because the present folder may be a stranger's.
+ * Files are searched in a fixed order, and the first one with the name wins: only those of
+ * --config, or else those of the current folder and then the user's. What may surprise: `"trusted":
+ * true` counts only in the user's own files, because the current folder may be untrusted.
  */
 #define _GNU_SOURCE
 #include "entry.h"

@@ -1,5 +1,5 @@
-/* servers.h: which server is meant: a command line behind "--", an address, or a name in the
- * configuration files of the hosts that are in the table of servers.c, and our own.
+/* servers.h: the server to use: a command after "--", an address, or a name in the configuration
+ * files of mcpctl and of the hosts in the table of servers.c.
  */
 #ifndef MCPCTL_SERVERS_H
 #define MCPCTL_SERVERS_H

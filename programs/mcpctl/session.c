@@ -1,7 +1,7 @@
-/* session.c: the server, as a child process or at an address, and calls that are waited for.
+/* session.c: the server, as a child process or at an address, and blocking calls.
  *
- * The library is asynchronous; here one call at a time is made and the loop is run until its
- * callback was there. What fails is reported here, so that it sounds the same for every command.
+ * The library is asynchronous; this file makes one call at a time and runs the loop until its
+ * callback was called. It also reports failures, so that they read the same for every command.
  */
 #define _GNU_SOURCE
 #include "session.h"

@@ -1,4 +1,4 @@
-/* session.h: the inside of a session, for the few files that are part of it. */
+/* session.h: the internals of a session, for the few files that are part of it. */
 #ifndef MCPCTL_SESSION_H
 #define MCPCTL_SESSION_H
 

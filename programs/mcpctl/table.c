@@ -1,6 +1,6 @@
-/* table.c: cells in columns. A column is as wide as its widest cell, unless all of them do not fit:
- * then the widest give way, and what is cut ends with "…". Numbers are aligned to the right, and so
- * is the name of a column that has nothing else.
+/* table.c: cells in columns. A column is as wide as its widest cell. If the columns do not fit, the
+ * widest are narrowed, and cells that are cut end with "…". Numbers are aligned to the right, and
+ * so is the heading of a column that contains only numbers.
  */
 #include "table.h"
 

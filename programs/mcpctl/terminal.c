@@ -1,5 +1,5 @@
-/* terminal.c: questions on the terminal. A line is read byte by byte: nothing may stay in a buffer
- * that somebody else (the shell's editor, a command that reads stdin) would miss.
+/* terminal.c: questions on the terminal. A line is read byte by byte, so that no input stays in a
+ * buffer where another reader (the shell's editor, a command that reads stdin) would miss it.
  */
 #define _GNU_SOURCE
 #include "terminal.h"

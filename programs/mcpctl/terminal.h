@@ -1,5 +1,5 @@
-/* terminal.h: questions to the person at the terminal, and what shows that something is going on.
- * Both on stderr, so that stdout carries nothing but what was asked for.
+/* terminal.h: questions to the user at the terminal, and the display of activity. Both use stderr,
+ * so that stdout contains only the requested output.
  */
 #ifndef MCPCTL_TERMINAL_H
 #define MCPCTL_TERMINAL_H

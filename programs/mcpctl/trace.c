@@ -1,8 +1,8 @@
-/* trace.c: every message as a line of JSON: of our own session (--trace), or of a host's with its
- * server, between which `mcpctl trace FILE -- SERVER` stands.
+/* trace.c: records every message as a line of JSON: of mcpctl's own session (--trace), or of a
+ * session between a host and its server (`mcpctl trace FILE -- SERVER`).
  *
- * As a go-between it passes on bytes as they come and understands nothing, so that what is recorded
- * is what was said. A line that is no JSON is recorded as text.
+ * Between a host and a server it passes bytes on unchanged and uninterpreted, so that the record is
+ * exact. A line that is not JSON is recorded as text.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* tree.c: mcpctl tree: the resources by the paths of their URIs.
  *
- * The entries are sorted so that what lies below one folder lies together; a node of the tree is
- * then a run of entries and the number of parts that their paths share, and nothing is built.
+ * The entries are sorted so that those below one folder are adjacent. A node of the tree is then a
+ * run of entries and the number of parts that their paths share, so no tree is built.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* view.c: rows of a database as a table, the commits of a log as lines.
  *
- * What comes from a server is looked at as a whole before anything is written, so that what is
- * almost of one of the forms is written as it came. Beside the rows an object may have members with
- * a single value ("next"), which follow in lines of their own: nothing that a server says is left
- * out but of a commit.
+ * The whole of a server's output is checked before anything is written, so that output that almost
+ * has one of the forms is written unchanged. In addition to the rows an object may have members
+ * with a single value ("next"), which follow on separate lines: nothing is left out, except in a
+ * commit.
  */
 #define _GNU_SOURCE
 #include "view.h"

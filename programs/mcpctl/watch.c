@@ -1,10 +1,10 @@
 /* watch.c: mcpctl watch: one line for each change.
  *
- * The library listens again after a lost connection; what is left to do here is to start a server
- * that died once more. A resource may be watched that is not there yet, so a URI that cannot be
- * read is no failure, but whoever mistyped it should not wait in silence: each is read once. Lists
- * are read once too where it is shown what was added to them and removed. What may surprise: after
- * a gap every resource counts as changed with --read, unless its contents are the same as before.
+ * The library listens again after a lost connection; this file only restarts a server that died. A
+ * resource may be watched before it exists, so a URI that cannot be read is not an error, but each
+ * is read once, so that a typing mistake does not go unnoticed. Lists are read once too if
+ * additions and removals are shown. What may surprise: after a gap every resource counts as changed
+ * with --read, unless its contents are the same as before.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* about.c: see about.h.
  *
- * What may surprise: a client is told less than a person who started the server. Of a source that
- * is no path (a connection string) it learns the module and the name in URIs alone, not which
- * machine and which role.
+ * What may surprise: a client gets less information than the user who started the server. For a
+ * source that is not a path (a connection string) it gets only the module and the name in URIs, but
+ * not the machine or the role.
  */
 #define _GNU_SOURCE
 #include "about.h"

@@ -1,6 +1,6 @@
-/* about.h: what is said of the sources: to a person on stderr, and to the model in the server's
- * instructions. A source may be a connection string with a password in it: nothing prints one but
- * by these. */
+/* about.h: descriptions of the sources: for the user on stderr, and for the model in the server's
+ * instructions. A source may be a connection string with a password in it, so sources are printed
+ * only by these functions. */
 #ifndef MCPD_ABOUT_H
 #define MCPD_ABOUT_H
 

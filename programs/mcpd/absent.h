@@ -1,9 +1,9 @@
-/* absent.h: sources whose files are not there: what they are, and looking for them until they are.
+/* absent.h: missing sources: which they are, and polling until they exist.
  *
- * The rule: at the start, and when the configuration is read again, a source whose path does not
- * exist is left out as long as another one is there; the log says so, and it is offered within two
- * seconds after it came. Anything else that is wrong with a source is an error, and so is a missing
- * one for --check-config.
+ * The rule: at the start, and when the configuration is reloaded, a source whose path does not
+ * exist is left out if there is another source; the log says so, and the source is served within
+ * two seconds after it appears. Any other problem with a source is an error, and so is a missing
+ * source for --check-config.
  */
 #ifndef MCPD_ABSENT_H
 #define MCPD_ABSENT_H

@@ -1,9 +1,9 @@
-/* access.h: who may see what, as the configuration's "access" says, compiled; and what is said
- * about resources in lists, its "annotations".
+/* access.h: the compiled access rules of the configuration ("access"), and its annotations of
+ * resources in lists ("annotations").
  *
- * The last rule that is about somebody and something decides; what no rule is about is allowed.
- * Principals are the names of tokens, "stdio" for who started the program and "anonymous" for
- * everybody else.
+ * The last rule that matches the principal and the item decides; an item that no rule matches is
+ * allowed. Principals are the names of tokens, "stdio" for the process that started the program,
+ * and "anonymous" for all others.
  */
 #ifndef MCPD_ACCESS_H
 #define MCPD_ACCESS_H

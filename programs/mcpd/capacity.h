@@ -1,5 +1,5 @@
-/* capacity.h: what mcpd asks of the system for many connections: descriptors; and what it gives
- * back: memory. */
+/* capacity.h: raises the limit of descriptors for many connections, and returns unused memory to
+ * the system. */
 #ifndef MCPD_CAPACITY_H
 #define MCPD_CAPACITY_H
 

@@ -1,4 +1,4 @@
-/* check.c: which value of the configuration file an error of the start is about. */
+/* check.c: finds the value of the configuration file that a start-up error is about. */
 #define _GNU_SOURCE
 #include "check.h"
 

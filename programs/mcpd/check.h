@@ -1,5 +1,5 @@
-/* check.h: what the start finds wrong, at its place in the configuration file. --check-config is
- * the start without serving, so that nothing passes it that would not start.
+/* check.h: reports start-up errors at their place in the configuration file. --check-config is the
+ * start without serving, so that every configuration that passes it also starts.
  */
 #ifndef MCPD_CHECK_H
 #define MCPD_CHECK_H

@@ -1,4 +1,4 @@
-/* commands.c: the configuration's "tools" to what the command provider wants. */
+/* commands.c: converts the configuration's "tools" for the command provider. */
 #define _GNU_SOURCE
 #include "commands.h"
 

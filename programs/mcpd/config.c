@@ -1,4 +1,4 @@
-/* config.c: reads the configuration file, and says where something is wrong with it. */
+/* config.c: reads the configuration file and reports the places of its errors. */
 #define _GNU_SOURCE
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* config.h: the configuration file of mcpd --config: JSON with comments, checked against its
  * schema.
  *
- * What is wrong is told as FILE:LINE:COLUMN, all of it at once as far as it goes, with what would
- * be right. Nothing here serves anything: what a section means is the business of who asks for it.
+ * Errors are reported as FILE:LINE:COLUMN, all of them at once if possible, with a correction. This
+ * file serves nothing: the callers interpret the sections.
  */
 #ifndef MCPD_CONFIG_H
 #define MCPD_CONFIG_H

@@ -1,4 +1,4 @@
-/* doctor.c: the checks of mcpd --doctor, in the order in which one would ask. */
+/* doctor.c: the checks of mcpd --doctor, in the order of a manual diagnosis. */
 #define _GNU_SOURCE
 #include "doctor.h"
 

@@ -1,7 +1,7 @@
-/* doctor.h: a look at a set-up as somebody would who is asked for help (mcpd --doctor).
+/* doctor.h: diagnoses a setup (mcpd --doctor).
  *
- * It opens everything that serving would open, once, tries the addresses, and asks the server what
- * a host would see. Nothing is changed, and nobody is served.
+ * It opens everything that serving would open, tries the addresses, and queries the server for what
+ * a host would see. It changes nothing and serves nobody.
  */
 #ifndef MCPD_DOCTOR_H
 #define MCPD_DOCTOR_H

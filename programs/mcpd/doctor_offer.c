@@ -1,5 +1,5 @@
-/* doctor_offer.c: what hosts would see, asked of the server itself, once for each principal that
- * the configuration knows.
+/* doctor_offer.c: queries the server for what hosts would see, once for each principal of the
+ * configuration.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

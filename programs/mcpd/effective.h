@@ -1,4 +1,4 @@
-/* effective.h: what is in force, as a configuration file (mcpd --print-config mcpd). */
+/* effective.h: the effective settings, as a configuration file (mcpd --print-config mcpd). */
 #ifndef MCPD_EFFECTIVE_H
 #define MCPD_EFFECTIVE_H
 

@@ -1,8 +1,8 @@
 /* entry.c: the entry for a host's configuration file.
  *
- * The entry goes to stdout alone, so that it can be piped into a file or jq; what a person needs to
- * know besides goes to stderr. A host starts servers in a folder of its own choosing, so every
- * path is made absolute. Most hosts show tools only, so the entry asks for the resource tools.
+ * Only the entry is written to stdout, so that it can be piped into a file or jq; further
+ * information for the user is written to stderr. A host starts servers in any folder, so every path
+ * is made absolute. Most hosts show tools only, so the entry enables the resource tools.
  */
 #define _GNU_SOURCE
 #include "entry.h"

@@ -1,5 +1,5 @@
-/* glob.c: see glob.h. Matching goes through the text once, with the set of all places in the
- * pattern where it may be by then.
+/* glob.c: see glob.h. Matching goes through the text once and keeps the set of all possible
+ * positions in the pattern.
  */
 #define _GNU_SOURCE
 #include "glob.h"

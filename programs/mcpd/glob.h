@@ -2,8 +2,8 @@
  * for anything.
  *
  * Not the globs of .gitignore (providers/files/glob.h): "?" and "[" are themselves here, because
- * URIs have them. How long a match takes grows with the text times the pattern and never faster,
- * whatever a stranger sends.
+ * URIs have them. A match takes at most time proportional to the text times the pattern, whatever a
+ * peer sends.
  */
 #ifndef MCPD_GLOB_H
 #define MCPD_GLOB_H

@@ -1,5 +1,5 @@
-/* hosts.h: the hosts that mcpd knows: what an entry for it looks like in a host's configuration,
- * and where that lies. */
+/* hosts.h: the hosts that mcpd knows: the format of an entry in a host's configuration file, and
+ * the location of that file. */
 #ifndef MCPD_HOSTS_H
 #define MCPD_HOSTS_H
 

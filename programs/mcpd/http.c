@@ -1,7 +1,7 @@
-/* http.c: mcpd's listeners: options to mcp_listen_options, and what a person is told.
+/* http.c: mcpd's listeners: converts options to mcp_listen_options, and informs the user.
  *
- * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address; the
- * memory for what clients send and do not read is one budget for all of them.
+ * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address. All
+ * endpoints share one budget for the memory of requests and of unread answers.
  */
 #define _GNU_SOURCE
 #include "http.h"

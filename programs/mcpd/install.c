@@ -1,9 +1,9 @@
 /* install.c: puts an entry into a host's configuration file.
  *
- * The file is not written anew from what it was read as: the entry is put in as text, so that
- * comments, order and layout of everything else stay. What it becomes is read again before it is
- * written, and a file that cannot be edited so is left alone. Where the file lies is a descriptor
- * of its folder from first to last, and a symbolic link in its place is not followed.
+ * The file is not regenerated from its parsed form: the entry is inserted as text, so that the
+ * comments, order and layout of everything else stay. The result is parsed again before it is
+ * written, and a file that cannot be edited in this way is not changed. The folder of the file is
+ * held by one descriptor throughout, and a symbolic link in place of the file is not followed.
  */
 #define _GNU_SOURCE
 #include "install.h"

@@ -1,4 +1,4 @@
-/* install.h: puts an entry into a host's configuration file (mcpd --install HOST). */
+/* install.h: adds an entry to a host's configuration file (mcpd --install HOST). */
 #ifndef MCPD_INSTALL_H
 #define MCPD_INSTALL_H
 

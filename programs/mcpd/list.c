@@ -1,5 +1,5 @@
-/* list.c: mcpd --list-modules. Every module that is found is loaded, which says whether it can be;
- * what is said of its options is the schema that they are checked with.
+/* list.c: mcpd --list-modules. Every module that is found is loaded, to see whether that is
+ * possible. Its options are described from the schema that validates them.
  */
 #include <dirent.h>
 #include <stdlib.h>

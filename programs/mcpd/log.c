@@ -1,8 +1,8 @@
-/* log.c: lines on stderr, where hosts and service managers collect what servers have to say.
+/* log.c: the log on stderr, where hosts and service managers collect the messages of servers.
  *
  * Control characters, which a file name or a request's path may contain, never reach a terminal.
- * What may surprise: a line that stderr does not take at once is lost, and counted; nobody who
- * stops reading the log stops the server. The globals are the program's, and all of its logging.
+ * What may surprise: logging never blocks the server. A line that stderr does not take at once is
+ * dropped and counted. The globals belong to the program and are all of its logging state.
  */
 #define _GNU_SOURCE
 #include "log.h"

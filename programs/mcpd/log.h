@@ -1,4 +1,4 @@
-/* log.h: what mcpd says on stderr: lines of text, or of JSON. */
+/* log.h: the log of mcpd on stderr: lines of text or of JSON. */
 #ifndef MCPD_LOG_H
 #define MCPD_LOG_H
 

@@ -1,10 +1,10 @@
 /* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout, or
  * over HTTP.
  *
- * Puts the pieces together and stops: the command line (options.c) and the configuration file
- * (config.c), what is offered (offer.c), the runners of libmcp-io (HTTP's options are http.c's
- * business). It uses nothing that another program could not. Nothing is read, watched or started
- * before a peer asks for it, so that a host sees the first answer in a few milliseconds.
+ * Only puts the pieces together: the command line (options.c) and the configuration file
+ * (config.c), the registrations (offer.c), the runners of libmcp-io (HTTP in http.c). It uses only
+ * the public interface. Nothing is read, watched or started before a peer asks for it, so that a
+ * host sees the first answer in a few milliseconds.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* members.c: what the libraries' options are called here, for the texts of their errors. */
+/* members.c: maps the libraries' options to the names of mcpd's options, for error texts. */
 #include <string.h>
 
 #include "options.h"

@@ -1,7 +1,7 @@
 /* modules.c: see modules.h.
  *
- * The folder of modules is looked for from where this program lies, so that an installed tree can
- * be moved and a build tree works as it is; then where it was to be installed.
+ * The folder of modules is searched relative to the program first, so that an installed tree can be
+ * moved and a build tree can be used, and then at the configured installation path.
  */
 #define _GNU_SOURCE
 #include "modules.h"

@@ -1,9 +1,8 @@
-/* modules.h: providers that are loaded when a source asks for them (mcp/module.h).
+/* modules.h: providers that are loaded when a source needs them (mcp/module.h).
  *
- * A source "NAME:REST" belongs to the module NAME: one that is linked in, one that --module named,
- * or NAME.so in the folder of modules, in this order. A file whose name looks like that is written
- * "./NAME:REST". Nothing is loaded before it is asked for, and a module stays until the program
- * ends.
+ * A source "NAME:REST" belongs to the module NAME: one that is linked in, one given by --module, or
+ * NAME.so in the folder of modules, in this order. Write a file whose name has this form as
+ * "./NAME:REST". A module is loaded when it is first needed, and stays until the program ends.
  */
 #ifndef MCPD_MODULES_H
 #define MCPD_MODULES_H

@@ -1,4 +1,4 @@
-/* notes.c: what the configuration's "annotations" say about resources. */
+/* notes.c: applies the configuration's "annotations" to resources. */
 #include <stdlib.h>
 
 #include "access.h"

@@ -1,4 +1,4 @@
-/* offer.c: sources, tools, rules and annotations, put into a server as one build
+/* offer.c: registers sources, tools, rules and annotations in a server as one build
  * (mcp_server_rebuild()). */
 #define _GNU_SOURCE
 #include "offer.h"

@@ -1,5 +1,5 @@
-/* offer.h: what mcpd offers, made of settings: at the start, and anew when the configuration is
- * read again. */
+/* offer.h: registers what mcpd serves according to the settings: at the start, and again when the
+ * configuration is reloaded. */
 #ifndef MCPD_OFFER_H
 #define MCPD_OFFER_H
 

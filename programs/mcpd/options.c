@@ -1,5 +1,5 @@
-/* options.c: the table of mcpd's options. What is made of it is the business of settings.c
- * (parsing) and options_help.c (--help, the man page).
+/* options.c: the table of mcpd's options. settings.c parses with it, and options_help.c generates
+ * --help and the manual page from it.
  */
 #include "options.h"
 

@@ -1,6 +1,6 @@
 /* options.h: the options of mcpd as one table, from which the command line's parsing, --help, the
- * man page and most of the configuration file's schema are made. What an option means is main.c's
- * business; nothing here looks at the file system.
+ * man page and most of the configuration file's schema are generated. main.c interprets the
+ * options; this code does not access the file system.
  */
 #ifndef MCPD_OPTIONS_H
 #define MCPD_OPTIONS_H

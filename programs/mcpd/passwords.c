@@ -1,7 +1,7 @@
-/* passwords.c: connection strings without their passwords, for whatever is printed or told.
+/* passwords.c: removes passwords from connection strings before they are printed or sent.
  *
- * Written for what people type rather than for what is right: the rest of a password that should
- * have been in quotes, or encoded, is taken out too.
+ * It handles what people type, even if it is invalid: the rest of a password that should have been
+ * quoted or encoded is removed too.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

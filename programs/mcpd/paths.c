@@ -1,6 +1,6 @@
-/* paths.c: where the paths of a module's source lie: the source itself, and those options of which
- * the module's schema says that they are paths ("format": "path"). A configuration file's are of
- * its folder, and a host's entry, which is started anywhere, has absolute ones.
+/* paths.c: finds the paths in a module's source: the source itself, and the options that are paths
+ * by the module's schema ("format": "path"). Those in a configuration file are relative to its
+ * folder, and those in a host's entry, which is started in any folder, are made absolute.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

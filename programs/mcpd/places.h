@@ -1,4 +1,4 @@
-/* places.h: the URIs that sources begin with, by which access rules say who may know of them. */
+/* places.h: the URI prefixes of sources, by which access rules decide who may see them. */
 #ifndef MCPD_PLACES_H
 #define MCPD_PLACES_H
 

@@ -1,5 +1,5 @@
-/* principals.c: whether somebody is called as the access rules say. A rule about nobody does
- * nothing, and one that was to deny something to "guest" then leaves it open.
+/* principals.c: checks that the principals in access rules exist. A rule for an unknown principal
+ * has no effect, and one that was meant to deny something to "guest" would leave it open.
  */
 #include <stdlib.h>
 

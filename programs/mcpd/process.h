@@ -1,4 +1,4 @@
-/* process.h: what the process needs, for /metrics. */
+/* process.h: resource usage of the process, for /metrics. */
 #ifndef MCPD_PROCESS_H
 #define MCPD_PROCESS_H
 

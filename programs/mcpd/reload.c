@@ -1,5 +1,5 @@
-/* reload.c: SIGHUP by a descriptor (signalfd), so that it comes between two events of the loop and
- * never in the middle of anything; and what it does.
+/* reload.c: receives SIGHUP by a descriptor (signalfd), so that it is handled between two events of
+ * the loop, and reloads the configuration.
  */
 #define _GNU_SOURCE
 #include "reload.h"

@@ -1,9 +1,9 @@
-/* reload.h: SIGHUP reads the configuration file again, and over HTTP tokens and certificates, also
- * without one.
+/* reload.h: SIGHUP reloads the configuration file and, over HTTP, tokens and certificates, even
+ * without a configuration file.
  *
- * A file that is wrong changes nothing, and the log says what is wrong with it. What is offered,
- * who may see it and the tokens change at once; what the server was started with (addresses,
- * limits, its name) needs a restart, and the log says so.
+ * An invalid file changes nothing, and the log has its errors. Sources, access rules and tokens
+ * take effect at once; other settings (addresses, limits, the name) need a restart, and the log
+ * says so.
  */
 #ifndef MCPD_RELOAD_H
 #define MCPD_RELOAD_H

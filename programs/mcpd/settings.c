@@ -1,5 +1,4 @@
-/* settings.c: what the options come to: of the command line, and with the configuration file's
- * under it. */
+/* settings.c: merges the options of the command line with those of the configuration file. */
 #include <stdlib.h>
 
 #include <common/text.h>

@@ -1,5 +1,5 @@
-/* sources.c: what the sources of the settings become in a server. Those whose files are not there
- * are left out, as absent.h says.
+/* sources.c: mounts the sources of the settings into a server. Missing ones are left out, as
+ * absent.h describes.
  */
 #define _GNU_SOURCE
 #include "sources.h"

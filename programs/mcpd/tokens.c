@@ -1,9 +1,9 @@
-/* tokens.c: static bearer tokens (RFC 6750) out of a file.
+/* tokens.c: static bearer tokens (RFC 6750) from a file.
  *
- * What may surprise: each token lies in a slot of the same size, padded with zeros, and a token
- * that comes is compared with all of every slot, so that time tells nothing about how much of it
- * was right. A token without a principal is a principal of its own, called after the token itself
- * by a part of its SHA-256: so it stays who it is, whatever is done to the other lines.
+ * What may surprise: each token is in a slot of the same size, padded with zeros, and a received
+ * token is compared with all of every slot, so that the time does not reveal how much of it was
+ * correct. A token without a principal is a principal of its own, named by a part of the token's
+ * SHA-256, so that the name stays the same whatever happens to the other lines.
  */
 #define _GNU_SOURCE
 #include "tokens.h"

@@ -1,8 +1,8 @@
-/* words.c: sources as the command line has them, "NAME:REST?option=value", see modules.h.
+/* words.c: parses sources of the command line, "NAME:REST?option=value", see modules.h.
  *
- * What may surprise: the last "?" that a word and "=" follow begins the options, so that a path
- * with a question mark needs no encoding; and a connection string that is a URI keeps what is none
- * of our options as its own query.
+ * What may surprise: the options begin at the last "?" that is followed by a word and "=", so that
+ * a path with a question mark needs no encoding. A connection string that is a URI keeps everything
+ * that is not an option of the module as its own query.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
