@@ -1,5 +1,5 @@
-/* arguments.c: what list_resources, find_resources and search_resources are called with. The
- * schemas have seen to the types; what they cannot say is said here.
+/* arguments.c: the arguments of list_resources, find_resources and search_resources. The schemas
+ * have checked the types; checks that a schema cannot express are here.
  */
 #define _GNU_SOURCE
 #include "pieces.h"

@@ -1,11 +1,10 @@
-/* bridge.h: the resources of a server once more, as four read-only tools, for hosts that show a
- * model tools alone: list_resources, find_resources (by name), search_resources (by content),
- * read_resource.
+/* bridge.h: the resources of a server as four read-only tools, for hosts that show only tools to a
+ * model: list_resources, find_resources (by name), search_resources (by content), read_resource.
  *
- * They cover every source and every template of the server, whoever offers them, because they go
- * through its own front door with the caller's principal (door.h): what a tool shows is what this
- * caller could list and read itself. A provider that knows a better way through its own resources
- * than lists and reads takes part with a search_source (search.h).
+ * They cover every source and every template of the server, whichever provider has them, because
+ * they send requests to the server itself with the caller's principal (door.h): a tool shows
+ * exactly what its caller could list and read. A provider that can search its own resources faster
+ * than by lists and reads registers a search_source (search.h).
  */
 #ifndef MCP_BRIDGE_H
 #define MCP_BRIDGE_H

@@ -1,9 +1,9 @@
-/* hosts.c: clients that are known to show a model tools alone.
+/* hosts.c: clients that are known to show only tools to a model.
  *
- * A name is here when the client's own source, an exchange with it that somebody published, or the
- * community's index of clients (github.com/apify/mcp-client-capabilities) says what it sends as
- * clientInfo.name, and that it lists tools but no resources. A wrong entry costs its user four
- * tools that he did not need; a missing one is what --resource-tools is for.
+ * A client is listed if its source code, a published trace, or the community's index of clients
+ * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name, and that it lists tools
+ * but not resources. A wrong entry gives its user four unnecessary tools. For a missing one there
+ * is --resource-tools.
  */
 #include "bridge.h"
 

@@ -1,4 +1,4 @@
-/* near.c: see tools.h. Names are near when they differ by case alone, by a few letters, or when one
+/* near.c: see tools.h. Names are similar if they differ only in case or in a few letters, or if one
  * is part of the other. */
 #define _GNU_SOURCE
 #include "tools.h"

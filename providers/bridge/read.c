@@ -1,8 +1,9 @@
-/* read.c: read_resource: resources/read by the front door, and its contents in the form of a tool's
- * result.
+/* read.c: read_resource: sends resources/read to the server itself (door.h) and converts the
+ * contents to a tool's result.
  *
- * Text is text, whatever its MIME type, because a model reads it and hosts refuse types that they
- * do not know; pictures and sounds are what they are, and everything else is an embedded resource.
+ * Text becomes text content, whatever its MIME type, because models can read it and hosts refuse
+ * unknown types. Images and audio become content of their kind, and everything else an embedded
+ * resource.
  */
 #define _GNU_SOURCE
 #include "tools.h"

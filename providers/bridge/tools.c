@@ -1,7 +1,7 @@
-/* tools.c: the four tools as they are declared.
+/* tools.c: the declarations of the four tools.
  *
- * Their schemas are of the kind that every model service takes: one type for each value, "items"
- * for each array, a type beside each enum, no alternatives, nothing else allowed.
+ * Their schemas use only what every model service accepts: one type for each value, "items" for
+ * each array, a type for each enum, no alternatives, no additional properties.
  */
 #include "tools.h"
 

@@ -1,11 +1,11 @@
-/* way.h: the way of list_resources, find_resources and search_resources through everything: first
- * the sources that know a way of their own (search.h), one after the other, then the pages of the
- * lists, then the templates.
+/* way.h: how list_resources, find_resources and search_resources iterate over all resources: first
+ * the sources with their own search (search.h), one after the other, then the pages of the lists,
+ * then the templates.
  *
- * Each step is begun and its outcome taken, at once or later. A call ends when there is nothing
- * more, when it has enough, or when it took too long; then its cursor is exactly where it stopped:
- * the position of a source, or a cursor of the server's own lists. So the pages of a tool together
- * are what the lists are, whatever changes meanwhile.
+ * Each step completes at once or later. A call ends when there is nothing more, when it has enough
+ * results, or when it takes too long. Its cursor is exactly the place where it stopped: the
+ * position of a source, or a cursor of the server's own lists. So the pages of a tool together
+ * equal the lists, whatever changes meanwhile.
  */
 #ifndef BRIDGE_WAY_H
 #define BRIDGE_WAY_H

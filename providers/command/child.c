@@ -1,6 +1,6 @@
 /* child.c: posix_spawn() and pidfd.
  *
- * What may surprise: input is a file in memory and no pipe, so nobody has to wait until the program
+ * What may surprise: input is a file in memory and not a pipe, so nothing blocks until the program
  * has read it.
  */
 #define _GNU_SOURCE

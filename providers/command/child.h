@@ -1,5 +1,5 @@
-/* child.h: one program that runs: started without a shell, seen by descriptors, ended with all that
- * it started. */
+/* child.h: one running program: started without a shell, observed through descriptors, and
+ * terminated together with its children. */
 #ifndef COMMAND_CHILD_H
 #define COMMAND_CHILD_H
 

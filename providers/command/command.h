@@ -1,16 +1,16 @@
 /* command.h: programs as MCP tools. The provider's only header for programs.
  *
  * A tool's command is a list of words, the program first; no shell ever sees it. {NAME} in a word
- * is an argument of the call, which the tool's schema has checked, "{{" a brace, every other brace
- * itself. What is filled in never becomes more than its word. A word with an argument that was not
- * given is left out. An argument at the beginning of a word may not begin with "-", where it would
- * be taken for an option, unless a word "--" stands before it or `allow_dash` names it.
+ * is an argument of the call, which the tool's schema has validated, "{{" a brace, every other
+ * brace itself. An inserted value is never split into several words. A word with a missing argument
+ * is left out. An argument at the beginning of a word must not begin with "-", where it would be
+ * taken for an option, unless a word "--" precedes it or `allow_dash` names it.
  *
- * The program runs in a session and process group of its own, with the environment that is given
- * and nothing else. Its output is the result: text where it is UTF-8, else Base64. Another exit
- * status than 0 is an error of the tool (isError) that shows what it wrote to stderr. It is ended
- * with its whole group (SIGTERM, then SIGKILL) when the call is cancelled, takes too long or writes
- * too much; what it leaves running when it ends is ended too.
+ * The program runs in a session and process group of its own, with only the given environment. Its
+ * output is the result: text if it is UTF-8, else Base64. An exit status other than 0 is an error
+ * of the tool (isError) that shows what the program wrote to stderr. The program is terminated with
+ * its whole group (SIGTERM, then SIGKILL) if the call is cancelled, takes too long or writes too
+ * much. Processes that are left when it ends are terminated too.
  */
 #ifndef MCP_COMMAND_H
 #define MCP_COMMAND_H

@@ -1,5 +1,4 @@
-/* provider.c: registers a command as a tool, after a look at whether its words and its schema
- * fit. */
+/* provider.c: registers a command as a tool, after checking that its words match its schema. */
 #include <stdarg.h>
 #include <stdio.h>
 

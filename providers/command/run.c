@@ -1,8 +1,8 @@
-/* run.c: one call: starts the program, collects what it writes, tells how long it has been at it,
- * and replies when it ended, for whatever reason.
+/* run.c: one call: starts the program, collects its output, reports progress, and replies when the
+ * program has ended, for whatever reason.
  *
- * Everything that happens comes through the host: its descriptors (both pipes, the end of the
- * program) and one timer.
+ * All events come from the host: its descriptors (both pipes, the end of the program) and one
+ * timer.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* tool.h: a command that was registered, and one run of it. */
+/* tool.h: a registered command, and one run of it. */
 #ifndef COMMAND_TOOL_H
 #define COMMAND_TOOL_H
 

@@ -1,10 +1,11 @@
-/* asking.h: what a job may show that runs on a worker, where mcp_request_may() cannot be called.
+/* asking.h: access checks for a job on a worker, where mcp_request_may() cannot be called.
  *
- * A job goes on with an assumption for each URI and its questions are answered on the server's
- * thread afterwards. Where an assumption was wrong the job runs again, from its start, with the
- * answers. Nothing that was made by a wrong assumption is ever sent. So a job whose caller may see
- * everything runs once, one that comes upon little that is hidden twice, and one that passes by
- * much of it some times: from the third turn on it assumes of ever more that they are hidden.
+ * A job continues with an assumption for each URI, and the assumptions are checked on the server's
+ * thread afterwards. If an assumption was wrong, the job runs again from its start, with the
+ * answers. A result that is based on a wrong assumption is never sent. So a job whose caller may
+ * see everything runs once, a job that meets a few hidden items runs twice, and a job that meets
+ * many runs several times: from the third run on it assumes of more and more items that they are
+ * hidden.
  */
 #ifndef COMMON_ASKING_H
 #define COMMON_ASKING_H

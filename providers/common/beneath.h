@@ -1,13 +1,13 @@
-/* beneath.h: opening what lies beneath a directory descriptor, and nothing else.
+/* beneath.h: opens files beneath a directory descriptor, and no others.
  *
- * Containment is the kernel's: openat2() with RESOLVE_BENEATH, not a comparison of strings. Opening
- * never follows a symbolic link: a path with a link on its way is first turned into the path where
- * it really ends (common_beneath_resolve(), still beneath), so that the caller can apply its rules
- * about what is left out to that path too, and then opened there.
+ * The kernel enforces this with openat2() and RESOLVE_BENEATH; it is not a comparison of strings.
+ * Opening never follows a symbolic link: a path with a link is first resolved to its real path
+ * (common_beneath_resolve(), still beneath), so that the caller can apply its exclusion rules to
+ * that path too, and then opened there.
  *
- * Where the kernel has no openat2 (or a sandbox hides it) each component is opened alone with
- * O_NOFOLLOW; there, links are refused. That walk cannot see a folder on the way being moved out of
- * the root while it runs.
+ * If the kernel has no openat2 (or a sandbox hides it), each component is opened separately with
+ * O_NOFOLLOW, and links are refused. That walk cannot detect that a folder in the path is moved out
+ * of the root while it runs.
  */
 #ifndef COMMON_BENEATH_H
 #define COMMON_BENEATH_H

@@ -1,5 +1,5 @@
-/* buffer.h: a growing run of bytes from the caller's allocator, and the allocator used when there
- * is none. Not a string builder: what is in it may be any bytes and is not NUL-terminated. */
+/* buffer.h: a growing byte buffer from the caller's allocator, and the default allocator. Not a
+ * string builder: it may contain any bytes and is not NUL-terminated. */
 #ifndef COMMON_BUFFER_H
 #define COMMON_BUFFER_H
 

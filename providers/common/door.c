@@ -1,7 +1,7 @@
 /* door.c: see door.h.
  *
- * What surprises: a channel can be freed neither from within its `send` nor by who is called from
- * there, so one whose answer came late waits for a timer, or for the end.
+ * What may surprise: a channel must not be freed from within its `send` or from functions that are
+ * called there, so a channel whose answer came late is freed by a timer, or at the end.
  */
 #include "door.h"
 

@@ -1,9 +1,8 @@
-/* door.h: the front door: requests of a program to its own server, on behalf of one of its callers.
+/* door.h: requests of a program to its own server, on behalf of one of its callers.
  *
- * Each goes through a channel of its own that leads back into the server, with the caller's
- * principal. So the answer is exactly what a client with this principal would get: registered
- * resources, templates, providers and their rules. It costs a message more than a call inside
- * would.
+ * Each request has a channel of its own to the server, with the caller's principal. So the answer
+ * is exactly what a client with this principal would get: registered resources, templates,
+ * providers and access rules. It costs one message more than an internal call.
  *
  * Everything here belongs to the server's thread.
  */

@@ -1,5 +1,5 @@
-/* mounting.h: what mounting one source has in common, whatever the source is: its name and prefix,
- * its templates, its options, and what is said when it does not do.
+/* mounting.h: what all providers share for mounting a source: its name and prefix, its templates,
+ * its options, and the error texts.
  */
 #ifndef COMMON_MOUNTING_H
 #define COMMON_MOUNTING_H

@@ -1,5 +1,5 @@
-/* pieces.h: a URI piece by piece: what providers take theirs apart with, and the encoding of the
- * way back. What the pieces mean is each provider's own.
+/* pieces.h: parses URIs of providers into pieces, and encodes pieces. Each provider interprets its
+ * own pieces.
  */
 #ifndef COMMON_PIECES_H
 #define COMMON_PIECES_H

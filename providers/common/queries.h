@@ -1,8 +1,7 @@
-/* queries.h: saved queries of a database: statements that who runs the server wrote, each a
- * resource, with parameters a template. How one is run and what its parameters become is each
- * database's own.
+/* queries.h: saved queries of a database: statements by the operator of the server, each a resource
+ * or, with parameters, a template. Each database provider runs them and binds their parameters.
  *
- * Immutable once they are registered, so any thread may look.
+ * Immutable once they are registered, so any thread may read them.
  */
 #ifndef COMMON_QUERIES_H
 #define COMMON_QUERIES_H

@@ -1,9 +1,9 @@
-/* query_tool.h: the tool of a database that runs a query: its name, what is said of it, its
- * arguments. Each database has its own, so that it can be named, allowed and left out.
+/* query_tool.h: the query tool of a database: its name, description and arguments. Each database
+ * has its own tool, so that it can be named, allowed and left out.
  *
- * The schemas are what every model service takes: one type each, items of every array, an object at
- * the top without unions. So parameters are texts, and those that must not be are in one more
- * argument, which is JSON in a text.
+ * The schemas use only what every model service accepts: one type for each value, items for every
+ * array, an object without unions at the top. So parameters are texts; for other types there is
+ * another argument, which is JSON in a text.
  */
 #ifndef COMMON_QUERY_TOOL_H
 #define COMMON_QUERY_TOOL_H

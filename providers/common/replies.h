@@ -1,5 +1,4 @@
-/* replies.h: errors that several providers have, in the same words: what it is, where, and what to
- * do. */
+/* replies.h: error texts that several providers share: what happened, where, and what to do. */
 #ifndef COMMON_REPLIES_H
 #define COMMON_REPLIES_H
 
@@ -27,7 +26,7 @@ typedef struct common_too_large {
     const char *prefix, *rest; /* together the template of parts */
 } common_too_large;
 
-#define COMMON_DATABASE_TOO_LONG                                                              \
+#define COMMON_DATABASE_TOO_LONG                                                         \
     "It took too long: the database is busy or locked, or too much has to be read. Ask " \
     "for less, or use a key or an indexed column"
 

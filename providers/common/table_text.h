@@ -1,5 +1,5 @@
-/* table_text.h: an answer of a database as text: a Markdown table. For hosts that take contents of
- * text types alone, and models that read a table with fewer tokens than JSON.
+/* table_text.h: an answer of a database as text: a Markdown table. For hosts that accept only text
+ * types, and for models, because a table needs fewer tokens than JSON.
  */
 #ifndef COMMON_TABLE_TEXT_H
 #define COMMON_TABLE_TEXT_H

@@ -1,4 +1,5 @@
-/* text.h: is it text? Strict UTF-8 without NUL; the name of a file has no say in it. */
+/* text.h: checks whether contents are text: strict UTF-8 without NUL, whatever the name of the
+ * file. */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
 

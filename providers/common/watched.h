@@ -1,5 +1,5 @@
-/* watched.h: which resources somebody wants to know changes of, by their canonical URIs, and
- * whether somebody wants to know changes of the list. How a provider notices them is its own.
+/* watched.h: the subscribed resources of a provider, by their canonical URIs, and whether there are
+ * subscribers to changes of the list. Each provider detects changes in its own way.
  */
 #ifndef COMMON_WATCHED_H
 #define COMMON_WATCHED_H

@@ -1,9 +1,9 @@
 /* batch.h: the few smallest of very many names.
  *
  * A page of a folder needs the next thousand names in byte order, and the folder may have a
- * million. So at most `limit` names are kept, in a heap with the largest on top; a name that is
- * larger is refused at the price of one comparison. When all were seen the names are taken out in
- * order, and only as many as are taken are sorted.
+ * million. So at most `limit` names are kept, in a heap with the largest on top; a larger name is
+ * refused with one comparison. After the last name they are taken out in order, and only those that
+ * are taken out are sorted.
  */
 #ifndef FILES_BATCH_H
 #define FILES_BATCH_H

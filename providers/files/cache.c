@@ -1,7 +1,7 @@
-/* cache.c: a small table, one place per hash; whoever comes later takes it.
+/* cache.c: a small table with one entry per hash; a later file replaces an earlier one.
  *
- * The surprising thing: a file that was changed within the last moments is not kept. Time stamps
- * are as coarse as the kernel's tick, so a second change within the same tick could not be seen.
+ * The surprising thing: a file that was changed a moment ago is not cached. Time stamps are only as
+ * precise as the kernel's tick, so a second change within the same tick could not be detected.
  */
 #define _GNU_SOURCE
 #include "cache.h"

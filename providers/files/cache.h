@@ -1,15 +1,14 @@
-/* cache.h: the contents of small files that were just read, so that a file which is asked for again
- * and again costs one look at its inode instead of open, stat, read and close.
+/* cache.h: caches the contents of small files that were just read, so that repeated reads of a file
+ * cost one fstat() instead of open, stat, read and close.
  *
- * Nothing is answered that a read a tenth of a second earlier would not have answered: an entry is
- * good for FILES_CACHE_MS after the whole way to the file was gone (containment, what is left out,
- * permissions), and only while the inode is the same and unchanged since.
+ * An answer from the cache is never older than a tenth of a second: an entry is valid for
+ * FILES_CACHE_MS after all checks of the path (containment, exclusions, permissions), and only
+ * while the inode is the same and unchanged.
  *
- * The look goes through a descriptor that is kept, not along the path: writing, replacing,
- * renaming, removing and changing the permissions of a file all change the time stamp of its inode,
- * or the number of its names. What changes on the way to it (a folder that is moved out of the
- * root, a new ignore rule), and what is written through a mapping, is seen when the entry's time is
- * over.
+ * The check uses an open descriptor, not the path: writing, replacing, renaming, removing and
+ * changing the permissions of a file all change the time stamp of its inode, or its link count.
+ * Changes along the path (a folder that is moved out of the root, a new ignore rule) and writes
+ * through a mapping are seen when the entry expires.
  */
 #ifndef FILES_CACHE_H
 #define FILES_CACHE_H

@@ -1,8 +1,8 @@
-/* complete.h: a path completes segment by segment.
+/* complete.h: completes a path segment by segment.
  *
- * "src/ma" gives the entries of "src" whose names begin with "ma", in byte order, a folder with a
- * slash at its end. Only what is served, and only names that are UTF-8: a completion is a JSON
- * string. A name that begins with a dot shows up when hidden files are served.
+ * "src/ma" gives the entries of "src" whose names begin with "ma", in byte order; a folder ends
+ * with a slash. Only entries that are served, and only names in UTF-8, because a completion is a
+ * JSON string. A name that begins with a dot is included if hidden files are served.
  */
 #ifndef FILES_COMPLETE_H
 #define FILES_COMPLETE_H

@@ -1,9 +1,10 @@
-/* content.h: reading a file or a part of it, in memory that the part bounds and not the file.
+/* content.h: reads a file or a part of it, with memory proportional to the part and not to the
+ * file.
  *
- * A part is exact: bytes are not trimmed to characters, so a byte range that cuts one is a blob
- * (see common_text_check()); lines keep their ends. What is larger than `limit` is MCP_ELIMIT and
- * never cut quietly. A file that grows or shrinks meanwhile gives what was there when each block
- * was read.
+ * A part is exact: bytes are not trimmed to characters, so a byte range that cuts a character is a
+ * blob (see common_text_check()); lines keep their ends. A part larger than `limit` is MCP_ELIMIT
+ * and never truncated silently. If a file grows or shrinks meanwhile, each block has the contents
+ * at the time when it was read.
  */
 #ifndef FILES_CONTENT_H
 #define FILES_CONTENT_H

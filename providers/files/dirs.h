@@ -1,9 +1,9 @@
-/* dirs.h: the set of folders that are being watched, by inotify or by looking at them now and then.
+/* dirs.h: the set of watched folders, by inotify or by polling.
  *
- * Knows paths, descriptors and the budget; not what a change means (watch.c). A folder is
- * watched through a descriptor that was opened beneath its root, never by its path, so that
- * nobody can swap it for something else in between. When the budget is spent the folder that was
- * not used for the longest time moves to the polled ones; folders that are pinned stay.
+ * Handles paths, descriptors and the budget; watch.c interprets the changes. A folder is watched
+ * through a descriptor that was opened beneath its root, never by its path, so that it cannot be
+ * swapped for something else in between. When the budget is used up, the least recently used folder
+ * is polled instead; pinned folders stay.
  */
 #ifndef FILES_DIRS_H
 #define FILES_DIRS_H

@@ -1,4 +1,5 @@
-/* ignore.h: what is left out of a root, and so neither listed, read, completed nor watched.
+/* ignore.h: the exclusion rules of a root: an excluded entry is neither listed, read, completed nor
+ * watched.
  *
  * Three things leave an entry out: its name begins with a dot (`hidden` lets it in), git would
  * ignore it (`no_ignore` lets it in), or `--exclude` and `--include` say so. Git's rules are those

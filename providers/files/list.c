@@ -1,10 +1,10 @@
 /* list.c: resources/list, a page of the walk at a time.
  *
  * A page of an ordinary tree takes a millisecond or two and is answered at once: handing it to a
- * worker would cost more than it saves. A page of a huge flat folder reads all of that folder
- * and goes to a worker. Which it will be is guessed: from the size that the folder itself has
- * (directories grow with their entries), and from how long the last page took where file systems
- * do not say.
+ * worker would cost more than it saves. A page of a huge flat folder reads the whole folder and
+ * goes to a worker. The choice is an estimate: from the size of the directory itself (directories
+ * grow with their entries), or from the duration of the last page if the file system does not
+ * report a size.
  */
 #define _GNU_SOURCE
 #include "provider.h"

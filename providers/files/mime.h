@@ -1,9 +1,9 @@
-/* mime.h: MIME types by file name, from the shared-mime-info database of the system (its `globs2`
- * files), or a small table of our own where there is none.
+/* mime.h: MIME types by file name, from the system's shared-mime-info database (its `globs2`
+ * files), or from a small built-in table if there is none.
  *
- * Reads nothing before the first look-up (about 0.1 ms then), and looks into no file's content: for
- * a name that has no type, files_mime_of_content() decides when the content is at hand. Any thread
- * may look up.
+ * The database is read at the first look-up (about 0.1 ms). The contents of files are not read: for
+ * a name without a type, files_mime_of_content() decides once the contents are available. Any
+ * thread may call it.
  */
 #ifndef FILES_MIME_H
 #define FILES_MIME_H

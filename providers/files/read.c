@@ -1,11 +1,11 @@
 /* read.c: resources/read of files, parts of files, and folders.
  *
- * A template's URI is a file's URI with a query, so all reads come together here: the path is taken
+ * A template's URI is a file's URI with a query, so all reads are handled here: the path is taken
  * from the URI itself (a matched variable is decoded, and "%2F" would look like "/" in it), the
  * numbers from the match. Without a query every template means the whole file.
  *
- * A read may take long for three reasons: much to read, a search for lines in a large file, a
- * large folder. Then it runs on a worker; small things are faster here and now.
+ * A read may take long for three reasons: much data, a search for lines in a large file, or a large
+ * folder. Then it runs on a worker; small reads are faster on the server's thread.
  */
 #define _GNU_SOURCE
 #include "provider.h"

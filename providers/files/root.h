@@ -1,5 +1,5 @@
-/* root.h: what the user named to be served: folders and single files, and the one gate to what lies
- * beneath them: contained (beneath.h) and not left out (ignore.h).
+/* root.h: the folders and single files that the user chose to serve, and the only access to the
+ * entries beneath them: contained (beneath.h) and not excluded (ignore.h).
  *
  * A root's path is its real path at the start; that path stands in its URIs. A single file is held
  * by its folder and its name, so that an editor may replace it; nothing else of that folder is

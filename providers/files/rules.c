@@ -1,6 +1,6 @@
 /* rules.c: see rules.h.
  *
- * Nearly all rules in the wild are a plain name (`build/`) or a suffix (`*.o`): they are compared
+ * Nearly all rules in practice are a plain name (`build/`) or a suffix (`*.o`), which are compared
  * without running the matcher. */
 #include "rules.h"
 

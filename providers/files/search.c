@@ -1,8 +1,8 @@
-/* search.c: the files' part in searches over all resources (search.h): by name, and by what stands
- * in them.
+/* search.c: the files provider's part in searches over all resources (search.h): by name and by
+ * content.
  *
- * By content files are read one after the other on a worker, whole, up to the largest size that a
- * read returns; what is larger, or no text, is passed over and counted.
+ * A search by content reads whole files one after the other on a worker, up to the largest size
+ * that a read returns. Files that are larger, or not text, are skipped and counted.
  */
 #define _GNU_SOURCE
 #include <unistd.h>

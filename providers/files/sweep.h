@@ -1,12 +1,11 @@
-/* sweep.h: a search's way through everything that is served: from a position on, in slices on a
- * worker.
+/* sweep.h: iterates over everything that is served, from a position on, in slices on a worker.
  *
- * Two steps take turns: a worker collects entries that are wanted by what the walk knows of them;
- * on the server's thread those that the caller may not see are dropped (mcp/access.h); the rest is
- * taken, on a worker where that takes long. Between slices the peer gets its progress, a cancel is
- * seen, and other requests get their turn at the workers. A sweep ends when there is nothing more,
- * when it has enough, or when it took too long for one call; then it says where the next call may
- * go on, which never names what the caller may not see.
+ * The steps alternate: a worker collects entries that match by name and type; the server's thread
+ * drops those that the caller may not see (mcp/access.h); the rest is processed, on a worker if
+ * that takes long. Between slices the peer gets progress, a cancellation is handled, and other
+ * requests get their turn on the workers. A sweep ends when there is nothing more, when it has
+ * enough, or when it takes too long for one call. It then returns the position at which the next
+ * call continues, which never reveals anything that the caller may not see.
  */
 #ifndef FILES_SWEEP_H
 #define FILES_SWEEP_H

@@ -1,12 +1,12 @@
-/* walk.h: what is served, in order, a page at a time.
+/* walk.h: iterates over the served entries in order, a page at a time.
  *
  * The order is that of the paths compared component by component as bytes, a folder before what is
  * in it, the roots as they were given; the root folder itself is the first entry. A cursor is a
  * position in that order and not a place in a list, so that what is made or deleted between two
  * pages neither repeats nor loses anything else.
  *
- * Nothing is kept between pages. A page reads the folders on the way to its position, of each only
- * the names that follow, and as many as it needs; so its cost is that of those folders, not of the
+ * Nothing is kept between pages. A page reads the folders on the path to its position, and of each
+ * only the names that follow, as many as it needs. So its cost is that of these folders, not of the
  * tree.
  *
  * Listed are regular files and folders. A link is listed as the file that it leads to when that

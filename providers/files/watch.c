@@ -2,9 +2,8 @@
  *
  * watch_way.c says which folders those are for a subscription, watch_scan.c for lists.
  *
- * What inotify cannot tell is looked at every two seconds: folders beyond the budget, and files
- * that are reached through a symbolic link (the change happens in a folder that is not on the
- * way).
+ * What inotify cannot report is polled every two seconds: folders beyond the budget, and files that
+ * are reached through a symbolic link (the change happens in a folder that is not on the path).
  */
 #define _GNU_SOURCE
 #include "watch.h"

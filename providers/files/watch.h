@@ -1,10 +1,10 @@
-/* watch.h: notices that subscribed files change and that entries appear or disappear.
+/* watch.h: detects changes of subscribed files, and entries that appear or disappear.
  *
- * Knows paths beneath the roots and the host's timers and descriptors; URIs and subscribers are the
- * provider's business. Paths are absolute, as a root and a relative path make them: "/" is the top.
+ * It handles paths beneath the roots and the host's timers and descriptors; the provider handles
+ * URIs and subscribers. Paths are absolute, made of a root and a relative path: "/" is the top.
  *
- * Changes to what is left out (hidden, ignored, excluded) are not reported. Everything happens
- * on the server's thread.
+ * Changes to excluded entries (hidden, ignored) are not reported. Everything happens on the
+ * server's thread.
  */
 #ifndef FILES_WATCH_H
 #define FILES_WATCH_H

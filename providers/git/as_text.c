@@ -1,9 +1,9 @@
-/* as_text.c: an answer as lines for a person or a model (?format=text), made from the JSON that it
- * would be otherwise, so that both say the same.
+/* as_text.c: an answer as lines for a person or a model (?format=text), generated from the JSON
+ * answer, so that both have the same contents.
  *
  * Plain members are lines "NAME: VALUE", an array of objects has a line for each with the columns
- * below, and a text of several lines stands behind an empty one. Control characters are "?": a line
- * is one entry.
+ * below, and a text of several lines follows an empty line. Control characters are "?", so that
+ * each line is one entry.
  */
 #include "provider.h"
 

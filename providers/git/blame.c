@@ -1,9 +1,9 @@
-/* blame.c: which commit brought each line of a part of a file.
+/* blame.c: which commit last changed each line of a part of a file.
  *
- * Ranges of lines wait at the newest commit that has them. The newest of those commits is looked
- * at: what a parent has too waits there from then on, the rest is the commit's. Only the lines that
- * were asked for are followed, so a page costs what they cost; it can be cancelled between two
- * commits. A file that was renamed begins with its name.
+ * Ranges of lines are queued at the newest commit that has them. The newest of those commits is
+ * examined: lines that a parent has too move to the parent, the others belong to the commit. Only
+ * the requested lines are followed, so a page costs only what they cost; it can be cancelled
+ * between two commits. The history of a renamed file begins at the rename.
  */
 #include "provider.h"
 

@@ -1,5 +1,5 @@
-/* delta.h: a delta of a pack: how one text is made from another. Nothing of it is believed: each
- * instruction is compared with what it reads from and writes to. */
+/* delta.h: applies a delta of a pack, which makes one text from another. A delta is untrusted: each
+ * instruction is checked against the bounds of both texts. */
 #ifndef REPO_DELTA_H
 #define REPO_DELTA_H
 

@@ -1,9 +1,9 @@
 /* diff.c: the difference between two revisions as a patch.
  *
- * Trees are compared entry by entry, so that what is the same on both sides is never looked into.
- * Only the text of one file against another is libgit2's work: given a repository, it would go by
- * attributes and configuration. Once the patch is as long as it may be, further files are named and
- * left out, each with the URI of its own difference.
+ * Trees are compared entry by entry, so that entries that are the same on both sides are never
+ * read. libgit2 only compares the text of two files: given a repository, it would obey attributes
+ * and configuration. When the patch reaches its limit, further files are only named, each with the
+ * URI of its own difference.
  */
 #include "expr.h"
 #include "provider.h"

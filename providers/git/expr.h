@@ -1,5 +1,5 @@
-/* expr.h: what a REV of a URI may be beside a name: a name with steps to commits before it, or a
- * range of two. Nothing here looks at a repository.
+/* expr.h: parses a REV of a URI: a name, a name with steps to its ancestors, or a range of two. It
+ * does not access a repository.
  *
  *     NAME~N   N commits back, always to the first parent; "~" is "~1"
  *     NAME^N   the N-th parent; "^" is "^1", "^0" the commit itself

@@ -1,8 +1,8 @@
 /* git.h: a git repository as MCP resources with git:// URIs. The provider's only header for
  * programs; everything else in this folder is its own business.
  *
- * One call mounts one repository at "git://NAME/"; docs/git.md has what is there. No process is
- * started, nothing is written, and of the repository's configuration nothing is obeyed.
+ * One call mounts one repository at "git://NAME/"; docs/git.md lists its URIs. The provider starts
+ * no process, writes nothing, and ignores the repository's configuration.
  */
 #ifndef MCP_GIT_H
 #define MCP_GIT_H

@@ -1,6 +1,5 @@
-/* index.h: what git's index says of the working tree: which files are tracked, what is staged of
- * each, and what they looked like when that was read. Versions 2 to 4; a split or a sparse index is
- * MCP_EUNSUPPORTED. */
+/* index.h: reads git's index of the working tree: the tracked files, what is staged, and their file
+ * attributes at that time. Versions 2 to 4; a split or a sparse index is MCP_EUNSUPPORTED. */
 #ifndef REPO_INDEX_H
 #define REPO_INDEX_H
 

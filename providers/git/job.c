@@ -1,4 +1,5 @@
-/* job.c: one read, from its URI to its reply: here and now if it reads little, else on a worker. */
+/* job.c: one read, from its URI to its reply: on the server's thread if it reads little, else on a
+ * worker. */
 #include "expr.h"
 #include "provider.h"
 

@@ -1,10 +1,10 @@
-/* layout.h: where the parts of a repository lie: found, looked at, and held open.
+/* layout.h: finds the parts of a repository, checks them and keeps them open.
  *
  * A repository is several places: what .git names, its commondir, its objects, and the objects that
- * info/alternates names. Each is opened (O_PATH) before anything is read from it, and where the
- * kernel says that it lies is compared with what was configured. From then on the descriptors are
- * what is used, by so that what is swapped afterwards leads nowhere. A layout whose places changed
- * is opened anew: see repo_layout_is_current().
+ * info/alternates names. Each is opened (O_PATH) before anything is read from it, and the location
+ * that the kernel reports for it is compared with the configured folder. From then on only the
+ * descriptors are used, so that swapping a folder afterwards has no effect. A layout whose places
+ * changed is opened again: see repo_layout_is_current().
  */
 #ifndef REPO_LAYOUT_H
 #define REPO_LAYOUT_H

@@ -1,7 +1,7 @@
-/* list.c: resources/list: the repository and its entry points, because many hosts read nothing that
- * is not listed; then the tree of HEAD, depth first in git's own order, which is the order of the
- * paths' bytes with a folder before what is in it. Titles have the repository's name, so that
- * entries of several can be told apart in one list.
+/* list.c: resources/list: the repository and its entry points, because many hosts read only listed
+ * resources; then the tree of HEAD, depth first in git's own order, which is the byte order of the
+ * paths with a folder before its entries. Titles contain the repository's name, so that entries of
+ * several repositories can be distinguished in one list.
  *
  * The position is "E" and the number of the next entry point, or "P" and the path that came last (a
  * folder's with a "/"). Only the folders that it leads through are read to find it again, so that a

@@ -1,8 +1,8 @@
 /* provider.h: what the parts of the provider share: a mounted repository, and one read of it.
  *
- * A read becomes a job: it is tried on the server's thread as long as it reads little, and begins
- * anew on a worker when that does not do. What a job does is the same on both, touches nothing but
- * its job and the object database that it borrowed.
+ * A read becomes a job: it is tried on the server's thread as long as it reads little, and
+ * restarted on a worker otherwise. A job runs the same code on both, and uses only its own state
+ * and the object database that it borrowed.
  */
 #ifndef REPO_PROVIDER_H
 #define REPO_PROVIDER_H

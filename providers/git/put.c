@@ -1,4 +1,4 @@
-/* put.c: what JSON answers are made of. */
+/* put.c: the building blocks of JSON answers. */
 #define _GNU_SOURCE
 #include "provider.h"
 

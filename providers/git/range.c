@@ -1,5 +1,5 @@
-/* range.c: see range.h. Commits are painted with who has them, newest first, and hand their paint
- * on to their parents; it ends when all that wait to hand on are of no interest any more. */
+/* range.c: see range.h. Commits are painted with the sides that reach them, newest first, and pass
+ * their paint on to their parents. The walk ends when no queued commit is of interest any more. */
 #include "range.h"
 
 enum { FROM = 1, TO = 2, BOTH = FROM | TO, STALE = 4, MAX_PAINTED = 20000, SLOP = 1000 };

@@ -1,4 +1,5 @@
-/* range.h: two commits and what lies between them: which commits both have, or one of them. */
+/* range.h: ranges of two commits: which commits are reachable from both, or from only one of
+ * them. */
 #ifndef REPO_RANGE_H
 #define REPO_RANGE_H
 

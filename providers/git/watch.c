@@ -1,4 +1,4 @@
-/* watch.c: who wants to know is told when a reference moved.
+/* watch.c: notifies subscribers when a reference moved.
  *
  * What is watched is asked again now and then, and soon after something happened in the folders
  * where git puts HEAD, packed-refs and the first level of references. Each watched URI has a mark:

@@ -1,10 +1,10 @@
-/* watch.c: telling that the database changed.
+/* watch.c: announces changes of the database.
  *
- * Changes of data are told by the database itself: a trigger notifies the channel mcp_changes
- * (docs/postgres.md has it), with {"schema": …, "table": …} and, where it knows, "key": [one row's
- * key]. A schema change is seen by a look at the catalogue's row versions now and then. Both come
- * over a connection of their own, which is there while somebody is subscribed; after it was lost
- * everything may have changed, and is announced.
+ * The database itself reports changes of data: a trigger notifies the channel mcp_changes
+ * (docs/postgres.md has it), with {"schema": …, "table": …} and, if known, "key": [one row's key].
+ * Schema changes are detected by polling the row versions of the catalogue. Both use a connection
+ * of their own, which is open while there are subscribers. After it was lost, everything may have
+ * changed and is announced as changed.
  */
 #include "provider.h"
 

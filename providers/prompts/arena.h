@@ -1,5 +1,4 @@
-/* arena.h: memory that is given back in one go. What is taken is zeroed and aligned for any
- * type. */
+/* arena.h: memory that is released all at once. Allocations are zeroed and aligned for any type. */
 #ifndef PROMPTS_ARENA_H
 #define PROMPTS_ARENA_H
 

@@ -1,8 +1,8 @@
 /* body.c: the text of a prompt: messages, arguments, resources.
  *
- * It is taken apart once, here. Values are put in later as they are, so nothing in a value can
- * become a marker or a resource. Lines first (a marker or a resource has a line of its own), then
- * what stands in double braces in the lines between.
+ * It is parsed once, here. Values are inserted later without parsing, so nothing in a value can
+ * become a marker or a resource. Lines are parsed first (a marker or a resource has a line of its
+ * own), then the double braces in the lines between.
  */
 #include "parse.h"
 

@@ -1,7 +1,7 @@
-/* document.h: one prompt file, parsed: what it is called, what it asks for, what it says.
+/* document.h: parses one prompt file: its name, arguments and messages.
  *
- * Knows no directory, no server and no request: bytes in, a document or a fault with its line out.
- * A document never changes once it is made. docs/prompts.md has the format.
+ * Independent of directories, servers and requests: it takes bytes and returns a document or an
+ * error with its line. A document is immutable. docs/prompts.md has the format.
  */
 #ifndef PROMPTS_DOCUMENT_H
 #define PROMPTS_DOCUMENT_H

@@ -1,8 +1,8 @@
-/* embed.h: reading resources of the same server, for the prompts that have them.
+/* embed.h: reads resources of the same server that prompts embed.
  *
- * Each is read through a channel of its own that leads back into the server, so exactly what a
- * client with this principal would get in resources/read: registered resources, templates,
- * providers and their rules. One after the other, with one limit for all of them.
+ * Each is read through a channel of its own to the server, and so gives exactly what a client with
+ * this principal would get from resources/read: registered resources, templates, providers and
+ * access rules. They are read one after the other, with one limit for all of them.
  */
 #ifndef PROMPTS_EMBED_H
 #define PROMPTS_EMBED_H

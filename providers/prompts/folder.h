@@ -1,9 +1,9 @@
-/* folder.h: what is in the folder: its prompt files, read.
+/* folder.h: reads the prompt files of a folder.
  *
- * Files that lie in it and end in .md, by the bytes of their names; not what is below, not what
- * begins with a dot. A symbolic link counts when it ends in the folder or below. A file whose stamp
- * did not change is not read again; one that is wrong keeps the document that it had. Any thread
- * may read, one at a time; nothing is logged here.
+ * These are the files directly in the folder whose names end in .md and do not begin with a dot, in
+ * byte order. A symbolic link is followed if it points into the folder or below. A file with an
+ * unchanged stamp is not read again; an invalid file keeps its previous document. Any thread may
+ * read, one at a time; nothing is logged here.
  */
 #ifndef PROMPTS_FOLDER_H
 #define PROMPTS_FOLDER_H

@@ -1,8 +1,8 @@
-/* front.c: the front matter: the few keys that there are, in the little YAML that they need.
+/* front.c: parses the front matter: a few keys, in the subset of YAML that they need.
  *
- * Not a YAML reader. A line is a comment, `key: value`, or an item of a list (`- value`, `- key:
- * value`); nesting is told by columns. Unknown and repeated keys are faults: a misspelt one must
- * not be lost quietly.
+ * Not a YAML parser. A line is a comment, `key: value`, or an item of a list (`- value`, `- key:
+ * value`); nesting follows from the columns. Unknown and repeated keys are errors, so that a
+ * misspelt one is not ignored silently.
  */
 #include "parse.h"
 

@@ -1,7 +1,7 @@
 /* get.c: see get.h.
  *
- * A value is put in where its argument stands, byte for byte, and never looked at again: what is a
- * message, a marker or a resource was settled when the file was read.
+ * A value replaces its argument byte for byte and is never parsed: messages, markers and resources
+ * were recognized when the file was read.
  */
 #include "get.h"
 

@@ -1,4 +1,4 @@
-/* get.h: answering prompts/get and completion/complete with a document. */
+/* get.h: answers prompts/get and completion/complete with a document. */
 #ifndef PROMPTS_GET_H
 #define PROMPTS_GET_H
 

@@ -1,9 +1,8 @@
 /* prompts.h: a folder of Markdown files as MCP prompts. The provider's only header for programs.
  *
  * Each file that ends in .md is a prompt: a front matter with its name and arguments, then its
- * messages; docs/prompts.md has the format. Files are read again when they change: a file that is
- * wrong keeps what it was when it was right, and the host's log says what is wrong with it, as
- * FILE:LINE.
+ * messages; docs/prompts.md has the format. Files are read again when they change. An invalid file
+ * keeps its last valid version, and the host's log has the error as FILE:LINE.
  */
 #ifndef MCP_PROMPTS_H
 #define MCP_PROMPTS_H

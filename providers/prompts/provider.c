@@ -1,8 +1,8 @@
 /* provider.c: the folder's prompts as the server's.
  *
- * What is registered follows the files' order. Where only a text changed, the registration stays
- * and its document is exchanged, so that nobody is told of a change that no list shows; from the
- * first prompt on that looks different all are registered anew, which is one notice to clients.
+ * Prompts are registered in the order of the files. If only a text changed, the registration stays
+ * and its document is exchanged, so that no list change is announced. From the first prompt on
+ * whose entry in the list changed, all are registered again, which is one notification to clients.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

@@ -1,7 +1,8 @@
-/* watch.h: a notice that something in one folder may have changed; what, is for who reads it again.
+/* watch.h: reports that something in one folder may have changed; the caller reads the folder again
+ * to find out what.
  *
- * inotify through the host, and where that cannot be, or the folder is gone, a look at regular
- * times. A burst of changes is one notice. Everything happens on the server's thread.
+ * It uses inotify through the host, or polls if that is not possible or the folder does not exist.
+ * A burst of changes is reported once. Everything happens on the server's thread.
  */
 #ifndef PROMPTS_WATCH_H
 #define PROMPTS_WATCH_H

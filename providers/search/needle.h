@@ -1,7 +1,8 @@
-/* needle.h: what a search looks for in texts: some characters, or a regular expression.
+/* needle.h: the search expression: a text or a regular expression.
  *
- * Knows no files. A match lies on one line; lines end with "\n", a "\r" before it is not looked at.
- * However hostile the expression is, a match takes bounded steps and memory. One thread at a time.
+ * Independent of files. A match is on one line; lines end with "\n", and a "\r" before it is
+ * ignored. However hostile the expression is, a match takes bounded time and memory. One thread at
+ * a time.
  */
 #ifndef SEARCH_NEEDLE_H
 #define SEARCH_NEEDLE_H

@@ -1,7 +1,7 @@
-/* search.h: what a search over resources looks for, what it found so far, and how a provider takes
- * part that knows a better way through its own resources than listing and reading them one by one.
+/* search.h: a search over resources, its results so far, and the interface for providers that can
+ * search their own resources faster than by listing and reading them one by one.
  *
- * The tools themselves are in providers/bridge; here is what they share with providers.
+ * The tools themselves are in providers/bridge; this is what they share with providers.
  */
 #ifndef MCP_SEARCH_H
 #define MCP_SEARCH_H

@@ -1,8 +1,7 @@
-/* catalog.h: what the database says that there is: tables and views, their columns and keys.
+/* catalog.h: the catalogue of the database: tables and views, their columns and keys.
  *
- * A name that came from a peer is looked up here and is then the catalogue's own; nothing else
- * reaches a statement as an identifier. Names are compared byte for byte, so that a table has one
- * URI.
+ * A name from a peer is looked up here and replaced by the catalogue's own; no other text reaches a
+ * statement as an identifier. Names are compared byte for byte, so that a table has one URI.
  */
 #ifndef SQLITE_CATALOG_H
 #define SQLITE_CATALOG_H

@@ -1,13 +1,13 @@
-/* conn.h: connections to one database file, and what bounds each use of one.
+/* conn.h: connections to one database file, and the limits of each use of one.
  *
  * Every connection is read-only in three ways (how the file is opened, query_only, defensive mode).
  * One is used by one thread at a time: the server's thread has its own, workers take theirs from a
  * pool.
  *
- * A database in WAL mode whose -wal file is not there, or empty, was closed cleanly. Opened as
- * usual, SQLite would make -wal and -shm files beside it, or fail where it may not. It is therefore
- * opened as immutable, and each use checks afterwards that nobody has begun to write meanwhile (no
- * -wal, the file as it was); else the use is repeated with a new connection.
+ * A database in WAL mode whose -wal file is missing or empty was closed cleanly. Opened as usual,
+ * SQLite would create -wal and -shm files beside it, or fail if it is not allowed to. It is
+ * therefore opened as immutable, and each use checks afterwards that no writer has started
+ * meanwhile (no -wal, the file unchanged); otherwise the use is repeated with a new connection.
  */
 #ifndef SQLITE_CONN_H
 #define SQLITE_CONN_H

@@ -1,7 +1,7 @@
 /* describe.c: the database and its tables as JSON and as text.
  *
- * The text is the DDL as the database keeps it: what models read best. The JSON has what they would
- * have to find out from it, and the URIs to go on with.
+ * The text is the DDL as the database stores it, which models read best. The JSON has the
+ * information that they would have to derive from it, and the URIs for further reads.
  */
 #include "named.h"
 

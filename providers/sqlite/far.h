@@ -1,9 +1,9 @@
-/* far.h: one use of the database for a request: here and now if that is quick, else on a worker.
+/* far.h: one use of the database for a request: on the server's thread if that is quick, else on a
+ * worker.
  *
- * What a use does touches nothing but its own object and its connection, and may begin anew:
- * whatever it writes is reset before. On a worker a cancellation interrupts it, and the end of its
- * time does where it does not look at its bounds itself, as while SQLite counts the rows of a
- * table.
+ * A use accesses only its own object and its connection, and may be restarted: its output is reset
+ * first. On a worker it is interrupted by a cancellation, and by its time limit where it does not
+ * check that itself, as while SQLite counts the rows of a table.
  */
 #ifndef SQLITE_FAR_H
 #define SQLITE_FAR_H

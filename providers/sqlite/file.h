@@ -1,5 +1,5 @@
-/* file.h: the file of a database and what lies beside it, looked at from outside: whether they are
- * the same ones as before, and whether SQLite can open them without waiting.
+/* file.h: checks the file of a database and the files beside it from outside: whether they are
+ * still the same, and whether SQLite can open them without blocking.
  */
 #ifndef SQLITE_FILE_H
 #define SQLITE_FILE_H

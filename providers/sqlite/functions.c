@@ -1,5 +1,5 @@
-/* functions.c: see functions.h. What they do is in SQLite's lang_corefunc.html; where a text is no
- * UTF-8 it is nobody's promise. */
+/* functions.c: see functions.h. SQLite's lang_corefunc.html documents the functions; their results
+ * for invalid UTF-8 are undefined. */
 #define _GNU_SOURCE
 #include "functions.h"
 

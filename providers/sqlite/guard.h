@@ -1,8 +1,8 @@
-/* guard.h: what a statement from outside may do: select, and a few PRAGMAs that only tell
- * something.
+/* guard.h: what a statement from outside may do: SELECT, and a few PRAGMAs that only return
+ * information.
  *
- * The second of three lines: the file is opened read-only, and a statement that SQLite does not
- * call read-only is refused before it runs.
+ * The second of three lines of defence: the file is opened read-only, and a statement that SQLite
+ * does not report as read-only is refused before it runs.
  */
 #ifndef SQLITE_GUARD_H
 #define SQLITE_GUARD_H

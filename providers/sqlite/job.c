@@ -1,4 +1,5 @@
-/* job.c: one read, from its URI to its reply: here and now if that is quick, else on a worker. */
+/* job.c: one read, from its URI to its reply: on the server's thread if that is quick, else on a
+ * worker. */
 #include "provider.h"
 
 #include <stdarg.h>

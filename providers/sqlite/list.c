@@ -1,9 +1,9 @@
 /* list.c: resources/list: the database, then each table and view with its rows, then saved queries.
  *
- * Many hosts look at lists alone, so that the rows of a table are an entry beside the table. The
- * position is the name of a table: what is created or dropped meanwhile neither repeats nor hides
- * another. Texts are collected first, because the page may come from a worker; the last page that
- * was collected on the server's thread is kept as long as the schema stays as it was.
+ * Many hosts use only lists, so the rows of a table are a separate entry. The position is the name
+ * of a table: a table that is created or dropped meanwhile neither repeats nor hides another. Texts
+ * are collected first, because the page may come from a worker; the last page that was collected on
+ * the server's thread is kept as long as the schema stays as it was.
  */
 #include "provider.h"
 

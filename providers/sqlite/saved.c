@@ -1,6 +1,5 @@
-/* saved.c: saved queries, checked when the server starts, as far as the database lets itself be
- * asked then: that each is one statement that reads, and that it has the parameters that are
- * declared. */
+/* saved.c: saved queries. If the database is available when the server starts, each is checked: it
+ * must be one read-only statement with the declared parameters. */
 #include "provider.h"
 
 #include <stdio.h>

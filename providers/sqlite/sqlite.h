@@ -1,9 +1,9 @@
 /* sqlite.h: a SQLite database as MCP resources with sqlite:// URIs. The provider's only header for
  * programs; everything else in this folder is its own business.
  *
- * One call mounts one database at "sqlite://NAME/"; docs/sqlite.md has what is there. Nothing is
- * ever written: neither to the database nor, but for what SQLite itself needs to read beside a
- * running writer, to its folder.
+ * One call mounts one database at "sqlite://NAME/"; docs/sqlite.md lists its URIs. Nothing is ever
+ * written to the database, nor to its folder, except for the files that SQLite itself needs to read
+ * while another process writes.
  */
 #ifndef MCP_SQLITE_H
 #define MCP_SQLITE_H

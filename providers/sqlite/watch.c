@@ -1,9 +1,10 @@
-/* watch.c: telling that the database changed.
+/* watch.c: announces changes of the database.
  *
- * inotify on its folder (a commit writes the file or its -wal) brings the news at once; where there
- * is none, and as a safety, a look each second does. What changed is asked of SQLite: data_version
- * moves when another connection commits, schema_version when the schema changes. A change of data
- * concerns every row that is subscribed to: finding out which would mean to read all of them.
+ * inotify on its folder reports them at once (a commit writes the file or its -wal). Without
+ * inotify, and as a fallback, the database is polled every second. SQLite reports what changed:
+ * data_version changes when another connection commits, schema_version when the schema changes. A
+ * change of data is announced for every subscribed row, because finding the changed rows would mean
+ * reading all of them.
  */
 #define _GNU_SOURCE
 #include "provider.h"
