@@ -4,12 +4,13 @@
  *     client.c     its life, its channel
  *     options.c    its options, as texts that go into every request
  *     start.c      detection of the era, the handshake; versions.c chooses the revision
- *     call.c       a call on its way to its outcome; params.c makes it, answer.c judges the answer
+ *     call.c       the life of a call; params.c makes it, answer.c handles the answer
  *     typed.c      calls with a name of their own; pages.c lists; wait.c the blocking form
  *     send.c       sends one request; exchange.c the interface to transports with exchanges
  *     notice.c     notifications of the server
- *     question.c   questions of the server and their answers; asked.c in a request, rounds.c in a result; form.c fills in and checks a form
- *     subscribe.c  who wants to hear what; listen.c how modern servers tell, watch.c legacy ones
+ *     question.c   questions of the server and their answers; asked.c in a request, rounds.c in a
+ *                  result; form.c fills in and checks a form
+ *     subscribe.c  subscriptions; listen.c requests them from modern servers, watch.c from legacy ones
  *     cache.c      cached results; tools.c tool parameters in headers
  *     task.c       a tool call that becomes a task
  *     repeat.c     a call whose event stream broke off
