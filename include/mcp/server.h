@@ -73,7 +73,7 @@ typedef struct mcp_server_options {
     uint64_t handler_timeout_ms;
     /* Rate limits per caller for tool calls (500 per second, bursts of 2000) and completions (200
      * per second, bursts of 1000). Requests beyond them get an error with data.retryAfterMs. A
-     * caller is a principal. Anonymous callers are told apart by mcp_channel_options.caller;
+     * caller is a principal. Anonymous callers are distinguished by mcp_channel_options.caller;
      * without that, they are one caller together. Limits that are not set here do not apply to
      * callers on this machine (mcp_channel_options.local). If only the rate is set, the burst is
      * four seconds' worth of it. */

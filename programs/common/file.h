@@ -11,7 +11,7 @@ typedef enum file_trust {
     FILE_FOUND,
 } file_trust;
 
-/* Its bytes and a NUL behind them, to be freed. MCP_ENOTFOUND, MCP_EIO (also for what is no regular
+/* Its bytes followed by a NUL, to be freed. MCP_ENOTFOUND, MCP_EIO (also if it is not a regular
  * file), MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);

@@ -4,7 +4,7 @@
 
 #include "mcpctl.h"
 
-/* Text as it is; of what is no text a line that says what it is. */
+/* Text is unchanged; other content is one line that names its type. */
 void put_content_block(const ctl *c, FILE *to, const mcp_json *block);
 
 #endif

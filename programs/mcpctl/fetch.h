@@ -5,7 +5,7 @@
 #include "mcpctl.h"
 
 bool fetch_is_for(const char *uri);
-/* Whether the person wants that; without one it is told how to want it. */
+/* Asks the user for permission; without a terminal prints how to give it. */
 bool fetch_ask(const char *uri);
 
 /* `result` is what resources/read would have given. */

@@ -144,7 +144,7 @@ struct session {
     bool ended; /* the server, or the connection */
     FILE *trace;
     bool verbose, quiet;
-    bool noise_told;             /* that the server writes to stdout what is no message */
+    bool noise_told;             /* that stdout of the server has other output */
     uint64_t stderr_written;     /* by the server, so far */
     uint64_t stderr_before;      /* what was written when the present call began */
     int64_t first_answer_us;     /* from before the start of the server */

@@ -11,7 +11,7 @@ typedef struct roster {
     bool cut; /* the list is too long, or there was no memory: a name is missing */
 } roster;
 
-/* A copy, up to its first NUL, which no URI and no name has. */
+/* A copy, up to the first NUL, which URIs and names do not contain. */
 void roster_add(roster *r, mcp_str name);
 void roster_clear(roster *r);
 

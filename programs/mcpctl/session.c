@@ -40,8 +40,8 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* A signal came: the call is cancelled, which the server is told, and what is waited for ends with
- * it. A start cannot be cancelled. */
+/* A signal came: the call is cancelled, the server is notified, and the wait ends with it. A start
+ * cannot be cancelled. */
 static void interrupt(waiting *w)
 {
     enum { PATIENCE_MS = 1000 };

@@ -198,7 +198,7 @@ static void draw_root(drawing *d, size_t from, size_t to)
     size_t below = from;
     while (below < to && ends_at(d, below, depth))
         below++;
-    /* "/a" has no root: it is no URI at all */
+    /* "/a" has no root: it is not a URI */
     mcp_str root = {d->items[from].uri.ptr, length ? length : d->items[from].uri.len};
     if (d->json) {
         begin_json_node(d, root, e);

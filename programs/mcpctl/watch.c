@@ -70,7 +70,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         return;
     switch (state) {
     case MCP_SUBSCRIPTION_ACTIVE:
-        /* A second time: a legacy session over HTTP was lost and made anew, which is one step. */
+        /* Reported again: a legacy session over HTTP was lost and replaced in one step. */
         if ((w->gap || w->active) && !c->set.quiet)
             say("connected again; changes in between were missed");
         w->active = true;

@@ -68,7 +68,7 @@ static void put_line(FILE *to, const char *module, const char *text)
         fprintf(to, "\n- %s", module);
 }
 
-/* What cannot be read here is told when it is mounted. */
+/* If it cannot be read here, mounting it reports the error. */
 static void put_word(FILE *to, modules *m, const char *word)
 {
     modules_word w;

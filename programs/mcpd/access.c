@@ -39,7 +39,7 @@ void access_free(access_rules *rules)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A glob of URIs or of paths: what is no URI begins at the configuration's folder. */
+/* A glob of URIs or of paths: a path is relative to the configuration's folder. */
 static int add_place(config *c, globs *to, mcp_str text)
 {
     if (!glob_is_place(text))

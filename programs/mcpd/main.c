@@ -69,7 +69,7 @@ static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret,
         ret, error);
 }
 
-/* A person who starts it by hand would otherwise see nothing at all. */
+/* A user who starts it by hand would otherwise see no output. */
 static void greet(const settings *s)
 {
     char *what = isatty(STDIN_FILENO) ? about_first(s) : NULL;
@@ -144,7 +144,7 @@ static int run_loop(program *p, mcp_error *error)
     return rc;
 }
 
-/* What is wrong is told where the file has it; a check goes on, to tell the rest too. */
+/* Reports an error at its place in the file; a check continues, to report further errors. */
 static int at_option(program *p, const char *name, size_t index, int rc, mcp_error *error)
 {
     check_locate(p->config, &p->line, name, index, rc, error);

@@ -28,8 +28,8 @@ typedef struct reload_context {
     const mcp_host *host;
 } reload_context;
 
-/* From now on SIGHUP waits to be asked for. To be called before there are threads; who starts a
- * program lets it have the signal again. */
+/* From now on SIGHUP stays pending until it is read. Call it before any thread is started; code
+ * that starts a program lets it have the signal again. */
 void reload_hold(void);
 
 /* MCP_OK, MCP_ENOMEM, MCP_EIO. */

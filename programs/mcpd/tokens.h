@@ -29,8 +29,8 @@ const char *tokens_principal(const tokens *t, size_t i);
 int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room);
 
 /* principals.c: whether everybody whom the access rules name is there: one of the tokens (`known`
- * may be NULL), "stdio" or "anonymous". MCP_OK; a negative code after telling who is not, and
- * where. */
+ * may be NULL), "stdio" or "anonymous". MCP_OK; a negative code after reporting which one is not,
+ * and where. */
 int principals_check(config *c, const tokens *known);
 
 #endif

@@ -189,7 +189,7 @@ int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct 
 
 int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
 {
-    /* No look first: the kernel refuses what is no directory before it opens it. */
+    /* No check first: the kernel refuses anything but a directory before it opens it. */
     int fd = open_plain(at, rel, O_RDONLY | OPEN_FLAGS | O_DIRECTORY);
     if (fd < 0)
         return failed(at);

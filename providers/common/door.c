@@ -78,7 +78,7 @@ static int64_t now(const common_door *door)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Its line is spent first: who goes on may ask again. */
+/* Its line is removed first, because the continuation may send a request again. */
 static void go_on(common_ask *ask, line *l)
 {
     unlink_line(l);

@@ -50,7 +50,7 @@ typedef struct files_dir {
     struct files_dir *newer, *older; /* in the order of use */
     struct files_dir *next_scan;     /* watch.c: waits to be scanned */
     int wd;                          /* -1: polled */
-    unsigned pins;                   /* who holds it; watched by preference while not 0 */
+    unsigned pins;                   /* its holders; preferably watched while not 0 */
     bool dead;                       /* in no table any more; lives until the last pin goes */
     bool queued;
     files_stamp stamp; /* polled: as it was seen last */

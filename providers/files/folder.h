@@ -19,7 +19,7 @@ typedef struct files_folder {
     bool cut;
 } files_folder;
 
-/* Writes what is in the folder to `out`, beginning anew. It may have to run again:
+/* Writes the listing of the folder to `out`, replacing its contents. It may have to run again:
  * common_asking_again(). MCP_OK, MCP_ELIMIT (it is longer than one read), and as
  * files_dir_page(). */
 int files_folder_write(files_folder *folder, common_buffer *out);

@@ -24,7 +24,7 @@ typedef struct files {
     files_cache *cache; /* made with the first read; NULL without memory */
     size_t max_read, watch_budget;
     bool no_watch, rules;
-    files_watch *watch;             /* made for the first who wants to know */
+    files_watch *watch;             /* made for the first subscriber */
     bool slow;                      /* the last page took long: the next one goes to a worker */
     common_buffer uri, name, title; /* reused from entry to entry */
 } files;
@@ -71,7 +71,7 @@ int files_read_resource(mcp_request *req, mcp_str uri, void *user);
 int files_read_cached(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
-/* The variables of the templates, for who looks at a query itself. */
+/* The variables of the templates, for code that parses a query itself. */
 bool files_is_part_name(mcp_str name);
 
 #endif

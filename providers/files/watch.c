@@ -362,7 +362,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     return MCP_OK;
 }
 
-/* With the first who wants to know. */
+/* Called for the first subscriber. */
 static void begin(files_watch *w)
 {
     if (w->started)

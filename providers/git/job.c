@@ -80,7 +80,7 @@ int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fix
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* An error for who reads it. */
+/* An error for the reader. */
 static int refuse(const repo_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
 static int refuse(const repo_job *j, int code, const char *format, ...)

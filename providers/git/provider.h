@@ -21,7 +21,7 @@ typedef struct repo {
     repo_layout *layout;
     size_t max_read, max_bytes;
     uint64_t timeout_ms;
-    repo_watch *watch; /* made for the first who wants to know */
+    repo_watch *watch; /* made for the first subscriber */
 } repo;
 
 /* The layout as it is now, with a use for the caller. NULL, and *rc is what it comes to:

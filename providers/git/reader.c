@@ -269,7 +269,7 @@ static int on_exists_prefix(git_oid *ret, git_odb_backend *backend, const git_oi
     return said(r, rc);
 }
 
-/* Packs come while a long read runs: git packed them anew. */
+/* New packs appeared during a long read: git repacked the objects. */
 static int on_refresh(git_odb_backend *backend)
 {
     repo_reader *r = of(backend);

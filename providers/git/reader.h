@@ -26,7 +26,7 @@
 enum {
     REPO_OBJECT_MAX = 256 << 20, /* bytes of one object */
     REPO_WORK_MAX = 1 << 30,     /* bytes that are made to put one together */
-    REPO_CHAIN = 4096,           /* deltas; git makes 50, and 4,095 when it is told to */
+    REPO_CHAIN = 4096,           /* deltas; git makes 50, or up to 4,095 with an option */
     REPO_NEAR_CHAIN = 64,
     REPO_NEAR_WORK = 1 << 20,
     REPO_BASES = 256,          /* results that are kept, because others are often made from them */
@@ -54,7 +54,7 @@ typedef struct repo_link {
 typedef struct repo_reader {
     git_odb_backend backend; /* first: it is what libgit2 has */
     repo_layout *layout;
-    const struct repo_use *use; /* who reads now */
+    const struct repo_use *use; /* the current use */
     int outcome;                /* why the last read failed: a code of store.h */
     uint64_t too_large;         /* what MCP_ELIMIT was about */
     repo_inflate inflate;

@@ -13,7 +13,7 @@ typedef struct repo_reading {
 
 int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_object_t type);
 
-/* Whether an object of this size may be read by who reads now: MCP_OK, MCP_ELIMIT, MCP_PENDING. */
+/* Whether the current use may read an object of this size: MCP_OK, MCP_ELIMIT, MCP_PENDING. */
 int repo_reader_allows(repo_reader *r, uint64_t size);
 
 /* MCP_ENOTFOUND: no pack has it; or as store.h says. */

@@ -1,7 +1,7 @@
 /* conn.c: see conn.h.
  *
- * A statement goes out with all that is around it at once, and what comes back is told apart by its
- * place: each letter of `step` is a statement around it (q, p), one that may fail (d), the
+ * A statement goes out with all that is around it at once, and the answers are distinguished by
+ * their place: each letter of `step` is a statement around it (q, p), one that may fail (d), the
  * statement itself (R), or the end of a part (S): after an error the server skips what follows up
  * to the next S.
  *

@@ -23,7 +23,7 @@ struct postgres_conn {
     bool heard;           /* anything, since the present statement was sent */
     postgres_share share; /* of the present statement */
     bool dirty;           /* what was to clean up failed */
-    bool *dead;           /* set when it is given up, for who is further up the stack */
+    bool *dead;           /* set when it is given up, for callers further up the stack */
     int64_t deadline;
     size_t received;               /* of a row that is not there yet */
     bool partial;                  /* something came, and no row since */

@@ -32,7 +32,7 @@ struct postgres_pool {
     postgres_conn *conns; /* all that are open */
     size_t n_conns, n_running[POSTGRES_OUTSIDE + 1];
     attempt *attempt;           /* under way */
-    postgres_op *first, **last; /* who waits for a connection */
+    postgres_op *first, **last; /* operations that wait for a connection */
     mcp_host_timer *timer;      /* while somebody waits or runs */
     int64_t not_before;         /* of the next attempt */
     unsigned failures;
@@ -178,7 +178,7 @@ static void begin_attempt(postgres_pool *p)
     back_off(p, "no worker thread is available to connect");
 }
 
-/* ---- who runs where -------------------------------------------------------------------------- */
+/* ---- choosing a connection ------------------------------------------------------------------- */
 
 static postgres_share share_of(const postgres_op *op)
 {

@@ -36,7 +36,7 @@ typedef struct postgres {
     postgres_tables tables;
     common_queries queries;
     postgres_check check;
-    postgres_watch *watch; /* made for the first who wants to know */
+    postgres_watch *watch; /* made for the first subscriber */
 } postgres;
 
 typedef struct postgres_job postgres_job;
@@ -78,7 +78,7 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
 int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j));
 /* Ends it, with what a handler would return. */
 void postgres_job_finish(postgres_job *j, int outcome);
-/* Ends it with an error for who asks. */
+/* Ends it with an error for the caller. */
 void postgres_job_fail(postgres_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
 /* Ends it as what is not there. */
 void postgres_job_missing(postgres_job *j);
@@ -102,10 +102,10 @@ void postgres_job_look(postgres_job *j, const char *sql,
                        void (*next)(postgres_job *j, int rc));
 /* Looks the target's table up, then goes on with it; without one the job ends. */
 void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j));
-/* A statement made of the table failed: whether everything was begun anew, because the table is
+/* A statement made of the table failed: returns whether the job was restarted, because the table is
  * another one now. */
 bool postgres_job_stale(postgres_job *j, int rc);
-/* What was being described was dropped meanwhile: whether everything was begun anew. */
+/* The described object was dropped meanwhile: returns whether the job was restarted. */
 bool postgres_job_torn(postgres_job *j, int rc);
 /* Whether the statement failed because of what was given to it: a value that its column cannot
  * have. */

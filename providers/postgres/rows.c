@@ -65,7 +65,7 @@ static void put_where_key(postgres_sql *sql, const postgres_table *t)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A value that does not stand in the row itself. Without a key there is no URI for it. */
+/* A value that is not in the row itself. Without a key it has no URI. */
 static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
 {
     mcp_json_writer *w = j->json;

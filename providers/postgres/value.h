@@ -9,7 +9,7 @@
 #include <libpq-fe.h>
 #include <mcp/json.h>
 
-/* pg_type.oid of those that are told apart; they never change. */
+/* pg_type.oid of the types with special handling; they never change. */
 enum {
     POSTGRES_BOOL = 16,
     POSTGRES_BYTEA = 17,

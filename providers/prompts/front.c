@@ -171,7 +171,7 @@ static int read_list(front *f, const line *l, mcp_str rest, list *to)
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 typedef enum key_kind {
-    NAME, /* const char *, checked by who knows what it names */
+    NAME, /* const char *, checked by the caller, who knows what it names */
     TEXT, /* const char * */
     BOOL, /* bool */
     LIST, /* its own function */

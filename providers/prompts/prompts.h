@@ -32,8 +32,8 @@ int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_
                     mcp_error *error);
 
 /* Reads the folder again, on a worker of the host where there is one, as when a file changed: for a
- * program that is told to read everything again, above all with no_watch. What goes wrong is in the
- * host's log. */
+ * program that reloads everything on request, especially with no_watch. Errors are in the host's
+ * log. */
 void mcp_prompts_reread(mcp_prompts *prompts);
 
 /* Removes the prompts. Call it before the server is freed, and once no work is under way any more

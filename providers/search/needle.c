@@ -138,7 +138,8 @@ static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t 
     return MCP_OK;
 }
 
-/* The limit of steps holds for each place anew, so a long line is tried in parts. */
+/* The limit of steps applies to each start position separately, so a long line is matched in
+ * parts. */
 static int match_line(search_needle *n, mcp_str text, size_t from, size_t to,
                       bool (*stop)(void *user), void *user, size_t *begin, size_t *end)
 {

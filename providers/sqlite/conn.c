@@ -94,7 +94,7 @@ bool sqlite_spend(sqlite_conn *c, size_t bytes)
     return !(c->near ? stopped_here(c) : stopped(c));
 }
 
-/* Somebody else has the database for himself. */
+/* Another process has locked the database exclusively. */
 static int on_busy(void *user, int tries)
 {
     sqlite_conn *c = user;

@@ -91,8 +91,8 @@ typedef int sqlite_use_fn(sqlite_conn *conn, void *user);
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256]);
 
-/* The same with a connection of the pool, for workers. `running` is told which one, under the lock,
- * so that it can be interrupted; NULL when it is over. */
+/* The same with a connection of the pool, for workers. `running` gets the connection, under the
+ * lock, so that it can be interrupted; NULL when it is over. */
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);

@@ -72,7 +72,7 @@ bool sqlite_is_young(const sqlite_stamp *stamp)
     return sqlite_nanoseconds(t) - stamp->mtime_ns < TICK_NS;
 }
 
-/* The first one who reads a log reads all of it, in one go. */
+/* The first reader of a log reads all of it at once. */
 bool sqlite_has_long_log(const sqlite_file *f)
 {
     struct stat st;

@@ -37,7 +37,7 @@ static bool any_null(int n, sqlite3_value **values)
 static const char *find(bytes in, const char *from, bytes what)
 {
     size_t left = in.len - (size_t)(from - in.ptr);
-    /* One byte is looked for often, and memmem() has to begin anew each time. */
+    /* Searching for one byte is common, and memmem() has a start-up cost each time. */
     return what.len == 1 ? memchr(from, *what.ptr, left) : memmem(from, left, what.ptr, what.len);
 }
 

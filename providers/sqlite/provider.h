@@ -39,7 +39,7 @@ typedef struct sqlite {
     size_t max_rows, max_bytes, max_read;
     uint64_t timeout_ms;
     common_queries queries;
-    sqlite_watch *watch; /* made for the first who wants to know */
+    sqlite_watch *watch; /* made for the first subscriber */
 } sqlite;
 
 typedef struct sqlite_job sqlite_job;
@@ -133,7 +133,7 @@ typedef struct sqlite_row {
     size_t size;    /* about how many bytes were put */
 } sqlite_row;
 
-/* One value; a BLOB or a long text is told by type, size and URI. SQLite's code. */
+/* One value; a BLOB or a long text is described by type, size and URI. SQLite's code. */
 int sqlite_put_cell(sqlite_row *row, const sqlite_column *column, int at);
 /* Appends what has to be selected for a column. */
 void sqlite_put_column(sqlite3_str *sql, const sqlite_column *column, bool probed);

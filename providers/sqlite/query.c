@@ -12,7 +12,7 @@
 
 enum {
     LONGEST_SQL = 64 << 10,
-    LONGEST_BLOB = 4 << 10, /* bytes that are told, in Base64 */
+    LONGEST_BLOB = 4 << 10, /* bytes that are returned, in Base64 */
     LONGEST_TEXT = 64 << 10,
 };
 

@@ -40,7 +40,7 @@ static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
         sqlite_put_column(sql, &t->column[i], probed);
         n += probed ? 2 : 1;
     }
-    if (!n) /* of a view that does not work: what is wrong is told */
+    if (!n) /* a broken view: the error is reported */
         sqlite3_str_appendall(sql, "*");
     return n;
 }
@@ -114,7 +114,7 @@ static int row_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, bool pro
     return rc;
 }
 
-static int row_anew(sqlite_conn *c, sqlite_job *j)
+static int row_prepared(sqlite_conn *c, sqlite_job *j)
 {
     sqlite_table *t = NULL;
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
@@ -170,7 +170,7 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
     int rc = SQLITE_OK;
     sqlite_cached *k = cached_for(c, j->target.table, &hit);
     if (hit && sqlite_table_key_count(k->table) != j->target.n_key)
-        return row_anew(c, j);
+        return row_prepared(c, j);
     if (!hit)
         rc = fill_cached(c, j, k);
     if (rc != SQLITE_OK || !k->row)
@@ -188,7 +188,7 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
     sqlite_cached_clear(k); /* the schema is not what it was made for */
     mcp_json_writer_reset(j->json);
     j->found = false;
-    return rc == SQLITE_OK || (rc & 0xff) == SQLITE_ERROR ? row_anew(c, j) : rc;
+    return rc == SQLITE_OK || (rc & 0xff) == SQLITE_ERROR ? row_prepared(c, j) : rc;
 }
 
 int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
@@ -197,7 +197,7 @@ int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
     j->is_row = true;
     if (!sqlite_job_only(j, names) || !sqlite_job_format(j))
         return SQLITE_OK;
-    return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_anew(c, j);
+    return c->near && is_plain_key(&j->target) ? row_cached(c, j) : row_prepared(c, j);
 }
 
 /* ---- pages of rows --------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 
 typedef struct mcp__library {
     const char *files[2]; /* the names it may have, best first */
-    const char *wanted;   /* "TLS needs OpenSSL 3": what is said when it is not to be had */
+    const char *wanted;   /* "TLS needs OpenSSL 3": the error if it is not available */
     const char *const *names;
     size_t n_names;
 } mcp__library;

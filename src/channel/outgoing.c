@@ -135,7 +135,7 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
 
 void mcp__outgoing_tick(mcp_channel *channel)
 {
-    /* A callback may send and forget others, so begin anew after each; time-outs are rare. */
+    /* A callback may send or drop other requests, so restart after each one; time-outs are rare. */
     for (mcp__link *l = channel->outgoing.next; l != &channel->outgoing;) {
         outgoing *o = mcp__container(l, outgoing, link);
         l = l->next;

@@ -13,7 +13,7 @@ static mcp_client *client_of(const mcp_channel *channel)
     return channel->state;
 }
 
-/* Our ids are integers of our own, so what is no short run of digits is none of them. */
+/* Our ids are integers, so anything but a short run of digits is not one of them. */
 static bool read_id(mcp_str id, int64_t *ret)
 {
     *ret = 0;

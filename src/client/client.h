@@ -10,7 +10,7 @@
  *     notice.c     notifications of the server
  *     question.c   questions of the server and their answers; asked.c in a request, rounds.c in a
  *                  result; form.c fills in and checks a form
- *     subscribe.c  subscriptions; listen.c requests them from modern servers, watch.c from legacy ones
+ *     subscribe.c  subscriptions; listen.c with modern servers, watch.c with legacy ones
  *     cache.c      cached results; tools.c tool parameters in headers
  *     task.c       a tool call that becomes a task
  *     repeat.c     a call whose event stream broke off
@@ -90,7 +90,7 @@ struct mcp_client {
         mcp__buf header;             /* of mcp_client_header() */
     } out;
 
-    /* The failure that is being handled; borrowed from who reports it. */
+    /* The failure that is being handled; borrowed from the code that reports it. */
     struct {
         const char *why;
         const mcp_exchange_end *end; /* when an exchange ended without an answer */

@@ -13,7 +13,7 @@ static mcp__call *call_of_token(mcp_client *client, const mcp_json *token)
     return out && call->options.progress ? call : NULL;
 }
 
-/* Work is going on: the time-out begins anew, within the limit for all of it. */
+/* The server is making progress: the time-out restarts, within the limit for the whole call. */
 static void prolong(const mcp__call *call)
 {
     const mcp_client *client = call->client;

@@ -81,7 +81,7 @@ static int check_array(const mcp__call *call, const mcp_json *result, mcp_error 
     if (!p->array_len)
         find_array(p, result);
     if (!p->array_len && p->page)
-        return MCP_OK; /* who takes the pages knows what is in them */
+        return MCP_OK; /* the callback knows what is in the pages */
     mcp_str name = {p->array_len ? p->array : "entries", p->array_len ? p->array_len : 7};
     mcp_json_type type = mcp_json_typeof(mcp_json_get_str(result, name));
     if (type != MCP_JSON_ARRAY)

@@ -15,7 +15,7 @@ enum {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Makes one question for the call; it is told later. */
+/* Makes one question for the call; it is delivered later. */
 static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_json *params,
                         mcp_error *error)
 {
@@ -376,7 +376,7 @@ static bool is_complete(mcp_client *client, const mcp__call *call)
 
 void mcp__rounds_end(mcp_client *client)
 {
-    /* What ends may lead to anything, so begin anew after each. */
+    /* The end of a call may change the list, so restart after each one. */
     for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;

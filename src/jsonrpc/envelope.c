@@ -219,7 +219,8 @@ static size_t expect_back(mcp_str text, size_t end, char c)
     return end && text.ptr[end - 1] == c ? end - 1 : 0;
 }
 
-/* Whether the quote at text[at] is behind an odd number of backslashes; who knows, when they reach the beginning. */
+/* Whether the quote at text[at] follows an odd number of backslashes; unknown if they reach the
+ * beginning. */
 static bool is_escaped(mcp_str text, size_t at)
 {
     size_t from = at;

@@ -30,7 +30,7 @@
 
 /* ---- keywords.c ------------------------------------------------------------------------------- */
 
-/* Bits of a dialect: who defines a keyword. */
+/* Bits of a dialect: which dialects define a keyword. */
 enum {
     VOCAB_CORE = 1,
     VOCAB_APPLICATOR = 2,
@@ -329,7 +329,7 @@ struct mcp_schema {
     size_t pattern_bytes; /* of all of them, compiled */
     const node *root;
     struct pcre_support *pcre;
-    _Atomic(void *) spare; /* PCRE2's match data, for the next who needs it */
+    _Atomic(void *) spare; /* PCRE2's match data, for the next match */
 };
 
 /* ---- resolve.c -------------------------------------------------------------------------------- */

@@ -1,19 +1,21 @@
 /* plan.c: how a template will be matched, and whether it can be.
  *
- * A plan is: prefix, gap, literal, gap, literal, ... where a gap is one expression or several without a
- * literal between them. The prefix and the last literal are fixed to the ends of the URI. The literals
- * between are searched one after the other, from the left up to the pivot gap, from the right behind
- * it, each once: no choice is ever taken back. That finds a match whenever there is one only if taking
- * the nearest place of a literal cannot be wrong, and this file is what makes sure of it:
+ * A plan is: prefix, gap, literal, gap, literal, ... where a gap is one expression or several
+ * without a literal between them. The prefix and the last literal are fixed to the ends of the URI.
+ * The literals between are searched one after the other, from the left up to the pivot gap, from
+ * the right behind it, each once: no choice is ever taken back. That finds a match whenever there
+ * is one only if taking the nearest place of a literal cannot be wrong, and this file is what makes
+ * sure of it:
  *
  * - a literal is *pinned* when it contains a byte that ends the gap searched through ("/" behind
  *   {name}): there is one possible place;
- * - else the gap on the far side must be able to swallow whatever lies between the nearest place and
- *   the right one: a single plain variable whose bytes include those of the gap searched through.
+ * - else the gap on the far side must be able to swallow whatever lies between the nearest place
+ *   and the right one: a single plain variable whose bytes include those of the gap searched
+ *   through.
  *
- * A template with a literal that neither direction can place, or that needs the directions the wrong
- * way round, is not matchable. Inside a gap, expressions are told apart by the character that they
- * begin with; it ends the expression before.
+ * A template with a literal that neither direction can place, or that needs the directions the
+ * wrong way round, is not matchable. Inside a gap, expressions are distinguished by the character
+ * that they begin with; it ends the expression before.
  */
 #include <stdlib.h>
 
