@@ -41,8 +41,8 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
-/* What a server wrote last; from the beginning of a line, or of a word, where that is not all of
- * it. What it wrote before the call began explains at most why it ended. */
+/* The end of what the server wrote; if it is cut, from the beginning of a line or of a word. Output
+ * from before the call is shown only if the server ended. */
 static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
 {
     enum { KEPT = 4096 }; /* mcp/io.h */

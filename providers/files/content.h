@@ -20,7 +20,7 @@ typedef struct files_reader {
 } files_reader;
 
 /* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a
- * failure what is in `out` means nothing. */
+ * failure the contents of `out` are undefined. */
 
 /* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have
  * 0. */

@@ -1,7 +1,8 @@
-/* provider.c: mounts the sources at "file:" with their templates, and connects watching to the hub.
+/* provider.c: mounts the sources at "file:" with their templates, and connects watching to
+ * subscriptions.
  *
- * One mount for all sources: lists run through them in the order given, and a URI tells by its
- * path which one it belongs to. Nothing is read, watched or started here before a peer asks.
+ * There is one mount for all sources: lists iterate over them in the given order, and the path of a
+ * URI determines its source. Nothing is read, watched or started before a peer asks for it.
  */
 #define _GNU_SOURCE
 #include "provider.h"

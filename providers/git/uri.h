@@ -1,5 +1,5 @@
-/* uri.h: git:// URIs, taken apart and put together, and the names of references. Nothing here looks
- * at a repository.
+/* uri.h: parses and builds git:// URIs and checks the names of references. It does not access a
+ * repository.
  *
  *     git://NAME/                                  the repository
  *     git://NAME/REV/PATH?offset=N&length=N        a file, or a folder (?after=ENTRY&limit=N)
@@ -12,7 +12,7 @@
  *     git://NAME/-/staged[/PATH]                   and unstaged: the differences
  *     git://NAME/-/search/REV?text=TEXT&path=PATH&limit=N, or regex=; ?after=LINE:PATH
  *
- * Behind all of them may stand format=json or format=text.
+ * All of them accept format=json or format=text.
  *
  * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled
  * %2F: that is what the template {rev} makes of them, and so it is always clear where the path

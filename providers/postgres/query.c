@@ -183,9 +183,9 @@ static void end_result(postgres_job *j, int rc)
     }
 }
 
-/* The words alone were looked at by the server before (postgres_op.alone), so that no parenthesis
- * in them closes what is around them here. A row's size is judged there, because libpq takes a row
- * whole, however large. */
+/* The server has parsed the statement alone before (postgres_op.alone), so that no parenthesis in
+ * it can close the statement around it here. The database checks the size of a row, because libpq
+ * receives a whole row, however large. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes)
 {
     size_t len = strlen(sql);

@@ -1,4 +1,4 @@
-/* uri.h: postgres:// URIs, taken apart and put together.
+/* uri.h: parses and builds postgres:// URIs.
  *
  *     postgres://NAME/                                     the database
  *     postgres://NAME/SCHEMA                               a schema
@@ -11,7 +11,7 @@
  *
  * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
  * makes the round trip. A schema or table whose name begins with "$" is spelled with %24. Whether
- * anything of it exists is not looked at here.
+ * the objects exist is not checked here.
  */
 #ifndef POSTGRES_URI_H
 #define POSTGRES_URI_H

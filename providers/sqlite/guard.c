@@ -88,9 +88,9 @@ static int warm(sqlite_conn *c, const char *format, const char *name)
     return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-/* A virtual table prepares statements of its own when it is first used, writing ones too, which the
- * guard would take for the stranger's; a function that is a table does the like. So all of them are
- * used once before. */
+/* A virtual table prepares its own statements when it is first used, including writing ones, which
+ * the guard would take for the caller's; a table-valued function does the same. So all of them are
+ * used once beforehand. */
 static int warm_virtual_tables(sqlite_conn *c)
 {
     static const char *const functions_of_tables[] = {"json_each", "json_tree"};

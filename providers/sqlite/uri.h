@@ -1,4 +1,4 @@
-/* uri.h: sqlite:// URIs, taken apart and put together.
+/* uri.h: parses and builds sqlite:// URIs.
  *
  *     sqlite://NAME/                                the database
  *     sqlite://NAME/TABLE                           a table or view
@@ -9,7 +9,7 @@
  *
  * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
  * makes the round trip. "$query" is no table, because a table of that name is spelled %24query.
- * Whether a table exists is not looked at here.
+ * Whether a table exists is not checked here.
  */
 #ifndef SQLITE_URI_H
 #define SQLITE_URI_H

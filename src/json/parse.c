@@ -55,8 +55,8 @@ static void alc_free(void *ctx, void *ptr)
 
 /* ---- depth, before parsing ------------------------------------------------------------------- */
 
-/* How many bytes are '{' or '[', in strings or not, 8 at a time; counting stops beyond `enough`. It
- * is an upper bound of the depth, and nearly every message is done with it. */
+/* Counts the bytes '{' and '[', inside strings or not, 8 at a time, and stops beyond `enough`. The
+ * count is an upper bound of the depth, and enough for nearly every message. */
 static size_t count_openers(const char *text, size_t len, size_t enough)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

@@ -517,8 +517,8 @@ typedef struct validation {
     bool failed;      /* error is filled */
 } validation;
 
-/* Applies a schema. `seen` is NULL when nobody asks what was evaluated. via: the keyword that
- * applies it. False also after a fatal error, see validation.fatal. */
+/* Applies a schema. `seen` is NULL if no schema needs to know what was evaluated. via: the keyword
+ * that applies it. False also after a fatal error, see validation.fatal. */
 bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluated *seen,
                        keyword via);
 /* The same for a member or an element. */
