@@ -70,7 +70,8 @@ static void test_only(void **state)
     assert_false(common_pieces_only(pairs, 3, two, why));
     assert_string_equal(why, "the parameter Offset is not supported here, only offset and length");
     assert_false(common_pieces_only(pairs, 1, none, why));
-    assert_string_equal(why, "the parameter length is not supported here: this URI has no parameters");
+    assert_string_equal(why,
+                        "the parameter length is not supported here: this URI has no parameters");
     assert_false(common_pieces_only(&long_pair, 1, two, why));
     assert_true(strlen(why) < sizeof(why));
 }

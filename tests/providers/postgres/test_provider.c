@@ -24,7 +24,8 @@ static const exchange exchanges[] = {
       "\"data\":{\"uri\":\"postgres://shop/public/sale/row/1?x=1\"}"}},
     {READ,
      URI("public/sale/cell/id/1?offset=0&x=1"),
-     {"the parameter x is not supported here, only offset and length\",\"data\":{\"uri\":\"postgres:"}},
+     {"the parameter x is not supported here, only offset and "
+      "length\",\"data\":{\"uri\":\"postgres:"}},
     {READ, URI("public/sale?x=1"), {"format must be", "\"data\":{\"uri\":\"postgres://shop/"}},
     {READ, URI("public/sale/rows?id=x"), {"-32602", "cannot be compared", "read sale for"}},
     /* the schema */

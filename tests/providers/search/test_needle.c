@@ -75,7 +75,8 @@ static const struct {
     /* refused */
     {"", 0, 0, "a", "-2 the text to search for must have 1 to 1000 bytes"},
     {"a\nb", 0, 0, "a", "-2 a match cannot span lines: remove line ends and NUL"},
-    {"a(", 1, 0, "a", "-2 the regular expression is invalid at byte 2: missing closing parenthesis"},
+    {"a(", 1, 0, "a",
+     "-2 the regular expression is invalid at byte 2: missing closing parenthesis"},
     {"\\C", 1, 0, "a",
      "-2 the regular expression is invalid at byte 2: using \\C is disabled by the application"},
     /* too long */

@@ -54,7 +54,8 @@ static const exchange exchanges[] = {
       "\"data\":{\"uri\":\"sqlite://shop/customer/row/1?x=1\"}"}},
     {READ,
      URI("customer/cell/name/1?offset=0&x=1"),
-     {"the parameter x is not supported here, only offset and length\",\"data\":{\"uri\":\"sqlite:"}},
+     {"the parameter x is not supported here, only offset and "
+      "length\",\"data\":{\"uri\":\"sqlite:"}},
     {READ, URI("customer?x=1"), {"format must be", "\"data\":{\"uri\":\"sqlite://shop/customer?x"}},
     /* the schema */
     {READ,
