@@ -88,7 +88,7 @@ static const struct line {
      0,
      MCP_ELIMIT,
      4,
-     "after 4 pages (max_pages)",
+     "more than 4 pages (max_pages)",
      NULL},
     {"a cursor of a wrong type",
      "resources/list",
