@@ -139,9 +139,17 @@ WORDS
     run on_terminal "$MCPCTL" call --quiet --yes slow -- "$workshop"
     [ "$output" = done ]
     export WORKSHOP_LOG=$PWD/log
-    run timeout --preserve-status -s INT 0.7 "$MCPCTL" call --yes slow -- "$workshop"
-    [ "$status" -eq 130 ]
-    [ -z "$output" ]
+    # A background job ignores SIGINT unless it is reset.
+    env --default-signal=INT "$MCPCTL" call --yes --trace trace slow -- "$workshop" >output 3>&- &
+    local call=$! code=0
+    until grep -qs notifications/progress trace; do
+        kill -0 $call
+        sleep 0.05
+    done
+    kill -INT $call
+    wait $call || code=$?
+    [ $code -eq 130 ]
+    [ ! -s output ]
     [[ $(cat log) == *notifications/cancelled*requestId* ]]
 }
 
