@@ -31,7 +31,9 @@ serve() {
 }
 
 # What it shows on a terminal, on which TYPED is typed; without the carriage returns that the terminal adds.
-# With STAY=1 its input does not end after that: an end that is typed ahead may overtake the last answer.
+# Enter is a carriage return, as a keyboard sends it: line editing turns a newline into one, where no reader of whole
+# lines would find its end. With STAY=1 its input does not end after
+# that: an end that is typed ahead may overtake the last answer.
 on_terminal() {
     local line typed=$BATS_TEST_TMPDIR/typed fd
     printf -v line '%q ' "$@"
@@ -39,11 +41,11 @@ on_terminal() {
         rm -f "$typed"
         mkfifo "$typed"
         exec {fd}<>"$typed"
-        printf "${TYPED:-}" >&$fd
+        printf "${TYPED:-}" | tr '\n' '\r' >&$fd
         SHELL=/bin/bash script -qec "$line" /dev/null <"$typed" | sed 's/\r$//'
         exec {fd}>&-
     else
-        printf "${TYPED:-}" | SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
+        printf "${TYPED:-}" | tr '\n' '\r' | SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
     fi
 }
 
