@@ -217,8 +217,8 @@ END
     echo ../../outside/.git >common/.git/commondir
     rm -rf circle/.git/objects && echo . >circle/.git/commondir && ln -s objects circle/.git/objects
     rm -rf nothing/.git && printf 'gitdir: \n' >nothing/.git
-    for case in 'pack|objects: it leads out' 'fan|objects: it leads out' 'info|' 'pipe|objects: ' 'pipes|alternates: it cannot be read' \
-        'relative|alternates: it leads out' 'absolute|alternates: it leads out' 'twice|.git: ' 'common|commondir: it leads out' \
+    for case in 'pack|objects: it is outside' 'fan|objects: it is outside' 'info|' 'pipe|objects: ' 'pipes|alternates: it cannot be read' \
+        'relative|alternates: it is outside' 'absolute|alternates: it is outside' 'twice|.git: ' 'common|commondir: it is outside' \
         'circle|objects: ' 'nothing|.git: neither'; do
         run -1 --separate-stderr timeout 20 "$MCPD" "git:${case%%|*}" </dev/null
         [ -z "$output" ] || { echo "$case: $output"; return 1; }
