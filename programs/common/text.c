@@ -171,6 +171,12 @@ static size_t clean_run(mcp_str s)
     return i;
 }
 
+void text_put_raw(FILE *to, mcp_str s)
+{
+    if (s.len) /* an empty text may have no bytes to point to */
+        fwrite(s.ptr, 1, s.len, to);
+}
+
 void text_put(FILE *to, mcp_str s, text_mode mode)
 {
     joining before = {0};
@@ -327,7 +333,7 @@ static void put_word(wrapping *w, mcp_str blanks, mcp_str word, size_t columns, 
     if (w->empty)
         fprintf(w->to, "%*s", (int)w->column, "");
     if (fits) {
-        fwrite(blanks.ptr, 1, blanks.len, w->to);
+        text_put_raw(w->to, blanks);
         w->column = at;
     }
     text_put(w->to, word, mode);

@@ -23,6 +23,8 @@ typedef enum text_mode {
  * does what is invisible or changes the order of a text, as \u202e (Unicode's classes Cc, Cf, Zl,
  * Zp and all that is Default_Ignorable). */
 void text_put(FILE *to, mcp_str s, text_mode mode);
+/* Writes the bytes as they are, for files and pipes. */
+void text_put_raw(FILE *to, mcp_str s);
 /* Whether text_put() writes it in one line as it is. */
 bool text_is_safe(mcp_str s);
 /* How many columns that takes in one line: none for what combines, two for what is wide. */

@@ -106,7 +106,7 @@ char *bundle_section(const entry *e, mcp_str text, bool cut)
     fputs(cut ? "` (a part)\n\n" : "`\n\n", f);
     put_fence(f, fence);
     fputc('\n', f);
-    fwrite(text.ptr, 1, text.len, f);
+    text_put_raw(f, text);
     if (!text.len || text.ptr[text.len - 1] != '\n')
         fputc('\n', f);
     put_fence(f, fence);

@@ -66,7 +66,7 @@ static void put_parameters(FILE *to, const mcp_json *tool)
     for (; mcp_json_next(list, &it, &name) != NULL; before = " ") {
         bool required = is_required(schema, name);
         fprintf(to, "%s%s", before, required ? "" : "[");
-        definition_put_raw(to, name);
+        text_put_raw(to, name);
         fputs(required ? "=" : "=]", to);
     }
 }

@@ -6,7 +6,7 @@
 static void put_text(const ctl *c, FILE *to, mcp_str text)
 {
     if (to == stdout && !c->out_is_terminal)
-        fwrite(text.ptr, 1, text.len, to);
+        text_put_raw(to, text);
     else
         text_put_wrapped(to, text, TEXT_BLOCK, (text_lines){.width = text_columns(to)});
     if (!text.len || text.ptr[text.len - 1] != '\n')

@@ -16,14 +16,9 @@ typedef struct printing {
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-void definition_put_raw(FILE *to, mcp_str text)
-{
-    fwrite(text.ptr, 1, text.len, to);
-}
-
 void definition_put_description(FILE *to, const mcp_json *definition)
 {
-    definition_put_raw(to, mcp_json_string(mcp_json_get(definition, "description")));
+    text_put_raw(to, mcp_json_string(mcp_json_get(definition, "description")));
 }
 
 /* To be freed; without memory it is empty. */

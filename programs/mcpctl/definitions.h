@@ -24,8 +24,6 @@ typedef struct definitions {
 /* The name and a field behind it on a terminal; returns the column behind that. */
 size_t definition_put_head(const ctl *c, const definition_field *field, const mcp_json *definition);
 void definition_put_description(FILE *to, const mcp_json *definition);
-/* A text of the server's that becomes part of a field. */
-void definition_put_raw(FILE *to, mcp_str text);
 
 int definitions_list(ctl *c, const definitions *d);
 /* The definition of that name, in a document of its own: to be freed. EXIT_OK and *ret; EXIT_USAGE

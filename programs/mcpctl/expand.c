@@ -193,7 +193,7 @@ static int put_variable(expansion *e, mcp_str name, mcp_str whole, FILE *to)
         (e->kinds & EXPAND_DOLLAR) && key && !getenv(key) && !memchr(name.ptr, ':', name.len);
     free(key);
     if (is_secret(name) && (stays || e->only_shown)) {
-        fwrite(whole.ptr, 1, whole.len, to);
+        text_put_raw(to, whole);
         return EXIT_OK;
     }
     char *value = value_of(e, name);

@@ -18,8 +18,7 @@ static int put_part(void *user, entry_part part, mcp_str name, mcp_str text)
         return EXIT_OK;
     if (ftello(to))
         fputc(' ', to);
-    if (text.len)
-        fwrite(text.ptr, 1, text.len, to);
+    text_put_raw(to, text);
     return EXIT_OK;
 }
 

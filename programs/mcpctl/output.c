@@ -37,7 +37,7 @@ void put_field(const ctl *c, mcp_str s)
 void put_block(const ctl *c, mcp_str s)
 {
     if (!c->out_is_terminal) {
-        fwrite(s.ptr, 1, s.len, stdout);
+        text_put_raw(stdout, s);
         return;
     }
     text_put(stdout, s, TEXT_BLOCK);
@@ -78,7 +78,7 @@ static void write_json(const ctl *c, mcp_str json)
     if (c->out_is_terminal)
         text_put_json(stdout, json);
     else
-        fwrite(json.ptr, 1, json.len, stdout);
+        text_put_raw(stdout, json);
 }
 
 char *take_written(const char *what, mcp_json_writer *w)

@@ -20,7 +20,7 @@ static void put_arguments(FILE *to, const mcp_json *prompt)
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL; before = " ") {
         bool required = mcp_json_bool(mcp_json_get(v, "required"), false);
         fprintf(to, "%s%s", before, required ? "" : "[");
-        definition_put_raw(to, mcp_json_string(mcp_json_get(v, "name")));
+        text_put_raw(to, mcp_json_string(mcp_json_get(v, "name")));
         fputs(required ? "=" : "=]", to);
     }
 }

@@ -22,7 +22,7 @@ static int put_bytes(const reading *r, mcp_str bytes)
 {
     if (r->cut)
         bytes = part_cut(&r->part, bytes);
-    fwrite(bytes.ptr, 1, bytes.len, stdout);
+    text_put_raw(stdout, bytes);
     return EXIT_OK;
 }
 

@@ -44,7 +44,7 @@ static void put_json(FILE *to, mcp_str json)
     if (to == stderr && isatty(STDERR_FILENO))
         text_put_json(to, json);
     else
-        fwrite(json.ptr, 1, json.len, to);
+        text_put_raw(to, json);
 }
 
 static void put_member(FILE *to, const char *name, mcp_str text)

@@ -190,11 +190,11 @@ static void add_subject(view *v, const mcp_json *commit)
         const mcp_json *name = mcp_json_is(d, MCP_JSON_OBJECT) ? mcp_json_get(d, "name") : d;
         mcp_str shown = value_text(v, name);
         fputs(before, f);
-        fwrite(shown.ptr, 1, shown.len, f);
+        text_put_raw(f, shown);
     }
     if (f) {
         fputs(") ", f);
-        fwrite(subject.ptr, 1, subject.len, f);
+        text_put_raw(f, subject);
         fclose(f);
     }
     table_add(v->table, CELL_TEXT, text ? (mcp_str){text, len} : subject);
