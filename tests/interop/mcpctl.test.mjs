@@ -278,7 +278,7 @@ function sdkSuite(name, open, { modern }) {
         // This SDK asks only modern clients.
         if (modern) it('what the server asks', async () => {
             await check(['call', '-y', 'ask'], { terminal: true, typed: 'red\ny\n', out: /Which colour\?[^]*It is red\./ });
-            await check(['call', '-y', 'ask'], { status: 6, err: /-32021[^]*that takes a terminal/ });
+            await check(['call', '-y', 'ask'], { status: 6, err: /-32021[^]*which requires a terminal/ });
         });
         it('context', async () => {
             await check(['context'], { out: /^# Context\n\n## text\n\n`mem:\/\/text`\n\n```\none\ntwo\nthree\n```\n$/ });
