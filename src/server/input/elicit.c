@@ -48,27 +48,26 @@ static bool is_form(const mcp_json *schema)
 static void put_column(mcp__buf *b, const mcp_json *choices, const char *member)
 {
     mcp_json_iter it = {0};
-    char separator = '[';
-    for (const mcp_json *c; (c = mcp_json_next(choices, &it, NULL)) != NULL; separator = ',') {
+    mcp__json_list values = mcp__json_begin_array(b);
+    for (const mcp_json *c; (c = mcp_json_next(choices, &it, NULL)) != NULL;) {
         const mcp_json *value = mcp_json_get(c, member);
-        mcp__buf_char(b, separator);
+        mcp__json_next(&values);
         mcp__json_put_value(b, value ? value : mcp_json_get(c, "const"));
     }
-    mcp__buf_lit(b, "]");
+    mcp__json_end(&values);
 }
 
-static void put_old_member(mcp__buf *b, mcp_str key, const mcp_json *value)
+static void put_old_member(mcp__json_list *members, mcp_str key, const mcp_json *value)
 {
-    bool choices = mcp_str_eq(key, MCP_STR("oneOf"));
-    mcp__json_put_str(b, choices ? MCP_STR("enum") : key);
-    mcp__buf_char(b, ':');
-    if (!choices) {
-        mcp__json_put_value(b, value);
+    if (!mcp_str_eq(key, MCP_STR("oneOf"))) {
+        mcp__json_key(members, key);
+        mcp__json_put_value(members->buf, value);
         return;
     }
-    put_column(b, value, "const");
-    mcp__buf_lit(b, ",\"enumNames\":");
-    put_column(b, value, "title");
+    mcp__json_name(members, "enum");
+    put_column(members->buf, value, "const");
+    mcp__json_name(members, "enumNames");
+    put_column(members->buf, value, "title");
 }
 
 static int put_old_property(mcp__buf *b, const mcp_json *property)
@@ -79,15 +78,11 @@ static int put_old_property(mcp__buf *b, const mcp_json *property)
     bool keeps_default = mcp_str_eq(type, MCP_STR("boolean"));
     mcp_json_iter it = {0};
     mcp_str key;
-    char separator = '{';
-    for (const mcp_json *v; (v = mcp_json_next(property, &it, &key)) != NULL;) {
-        if (mcp_str_eq(key, MCP_STR("default")) && !keeps_default)
-            continue;
-        mcp__buf_char(b, separator);
-        put_old_member(b, key, v);
-        separator = ',';
-    }
-    mcp__buf_char(b, '}');
+    mcp__json_list members = mcp__json_begin_object(b);
+    for (const mcp_json *v; (v = mcp_json_next(property, &it, &key)) != NULL;)
+        if (keeps_default || !mcp_str_eq(key, MCP_STR("default")))
+            put_old_member(&members, key, v);
+    mcp__json_end(&members);
     return MCP_OK;
 }
 
@@ -95,26 +90,24 @@ static int put_old_form(mcp__buf *b, const mcp_json *schema)
 {
     mcp_json_iter it = {0};
     mcp_str key;
-    char separator = '{';
     int rc = MCP_OK;
-    mcp__buf_lit(b, "{\"type\":\"object\",\"properties\":");
-    for (const mcp_json *p; rc == MCP_OK && (p = mcp_json_next(mcp_json_get(schema, "properties"),
-                                                               &it, &key)) != NULL;) {
-        mcp__buf_char(b, separator);
-        mcp__json_put_str(b, key);
-        mcp__buf_char(b, ':');
+    mcp__json_list form = mcp__json_begin_object(b);
+    mcp__json_name(&form, "type");
+    mcp__buf_lit(b, "\"object\"");
+    mcp__json_name(&form, "properties");
+    mcp__json_list members = mcp__json_begin_object(b);
+    const mcp_json *properties = mcp_json_get(schema, "properties");
+    for (const mcp_json *p; rc == MCP_OK && (p = mcp_json_next(properties, &it, &key)) != NULL;) {
+        mcp__json_key(&members, key);
         rc = put_old_property(b, p);
-        separator = ',';
     }
-    if (separator == '{')
-        mcp__buf_char(b, '{');
-    mcp__buf_char(b, '}');
+    mcp__json_end(&members);
     const mcp_json *required = mcp_json_get(schema, "required");
     if (required) {
-        mcp__buf_lit(b, ",\"required\":");
+        mcp__json_name(&form, "required");
         mcp__json_put_value(b, required);
     }
-    mcp__buf_char(b, '}');
+    mcp__json_end(&form);
     return rc;
 }
 

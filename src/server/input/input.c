@@ -53,23 +53,24 @@ static mcp__question *find_question(const struct mcp__input *input, mcp_str key)
     return NULL;
 }
 
+void mcp__put_question(mcp__json_list *members, mcp_str key, const mcp__question *q)
+{
+    mcp__json_key(members, key);
+    mcp__buf_lit(members->buf, "{\"method\":");
+    mcp__json_put_str(members->buf, q->method);
+    mcp__buf_lit(members->buf, ",\"params\":");
+    mcp__buf_str(members->buf, q->params);
+    mcp__buf_char(members->buf, '}');
+}
+
 void mcp__put_questions(mcp__buf *b, const struct mcp__input *input)
 {
-    char separator = '{';
+    mcp__json_list members = mcp__json_begin_object(b);
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         const mcp__question *q = mcp__container(l, mcp__question, link);
-        mcp__buf_char(b, separator);
-        mcp__json_put_str(b, q->key);
-        mcp__buf_lit(b, ":{\"method\":");
-        mcp__json_put_str(b, q->method);
-        mcp__buf_lit(b, ",\"params\":");
-        mcp__buf_str(b, q->params);
-        mcp__buf_char(b, '}');
-        separator = ',';
+        mcp__put_question(&members, q->key, q);
     }
-    if (separator == '{')
-        mcp__buf_char(b, '{');
-    mcp__buf_char(b, '}');
+    mcp__json_end(&members);
 }
 
 static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)

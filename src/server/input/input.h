@@ -72,7 +72,9 @@ int mcp__input_add(mcp_request *req, const mcp__ask *ask);
 struct mcp__input *mcp__input_need(mcp_request *req);
 /* Keeps a copy of an answer and takes its question from the list. MCP_OK, MCP_ENOMEM. */
 int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool refused);
-/* {"key":{"method":…,"params":…},…}: the questions that are open. */
+/* A question as a member: "key":{"method":…,"params":…}. */
+void mcp__put_question(mcp__json_list *members, mcp_str key, const mcp__question *q);
+/* The object of all open questions. */
 void mcp__put_questions(mcp__buf *b, const struct mcp__input *input);
 /* Runs the handler again from its start. */
 void mcp__input_rerun(mcp_request *req);

@@ -204,29 +204,23 @@ const char *mcp_request_series(mcp_request *req)
 
 static void put_names(mcp__buf *b, const struct mcp__input *input)
 {
-    mcp__buf_char(b, '[');
+    mcp__json_list names = mcp__json_begin_array(b);
     for (size_t i = 0; i < input->n_once; i++) {
-        if (i)
-            mcp__buf_char(b, ',');
+        mcp__json_next(&names);
         mcp__json_put_str(b, input->once[i]);
     }
-    mcp__buf_char(b, ']');
+    mcp__json_end(&names);
 }
 
 static void put_answers(mcp__buf *b, const struct mcp__input *input)
 {
-    char separator = '{';
+    mcp__json_list answers = mcp__json_begin_object(b);
     for (mcp__link *l = input->answers.next; l != &input->answers; l = l->next) {
         const mcp__answer *answer = mcp__container(l, mcp__answer, link);
-        mcp__buf_char(b, separator);
-        mcp__json_put_str(b, answer->key);
-        mcp__buf_char(b, ':');
+        mcp__json_key(&answers, answer->key);
         mcp__json_put_value(b, answer->value);
-        separator = ',';
     }
-    if (separator == '{')
-        mcp__buf_char(b, '{');
-    mcp__buf_char(b, '}');
+    mcp__json_end(&answers);
 }
 
 static void put_state(mcp__buf *b, mcp_request *req)

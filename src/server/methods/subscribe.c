@@ -67,7 +67,7 @@ static int subscribe_all(mcp_request *req, const mcp_json *uris, mcp__object *ho
         !mcp__server_offers(req->server, MCP__RESOURCES))
         return MCP_OK;
     mcp__object_key(honoured, "resourceSubscriptions");
-    char separator = '[';
+    mcp__json_list accepted = mcp__json_begin_array(honoured->buf);
     mcp_json_iter it = {0};
     for (const mcp_json *u; (u = mcp_json_next(uris, &it, NULL)) != NULL;) {
         mcp_str uri = mcp_json_string(u);
@@ -76,13 +76,10 @@ static int subscribe_all(mcp_request *req, const mcp_json *uris, mcp__object *ho
             return rc;
         if (rc != MCP_OK)
             continue;
-        mcp__buf_char(honoured->buf, separator);
-        separator = ',';
+        mcp__json_next(&accepted);
         mcp__json_put_str(honoured->buf, uri);
     }
-    if (separator == '[')
-        mcp__buf_char(honoured->buf, '[');
-    mcp__buf_char(honoured->buf, ']');
+    mcp__json_end(&accepted);
     return MCP_OK;
 }
 

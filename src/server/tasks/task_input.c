@@ -56,20 +56,13 @@ static mcp__question *question_named(const mcp__task *task, mcp_str name)
 static void put_questions(const mcp__task *task, mcp__buf *b)
 {
     mcp__link *questions = &task->req->input->questions;
-    char separator = '{';
+    mcp__json_list members = mcp__json_begin_object(b);
     for (mcp__link *l = questions->next; l != questions; l = l->next) {
         char room[NAME_ROOM];
         const mcp__question *q = mcp__container(l, mcp__question, link);
-        mcp__buf_char(b, separator);
-        mcp__json_put_str(b, name_of(task, q, room));
-        mcp__buf_lit(b, ":{\"method\":");
-        mcp__json_put_str(b, q->method);
-        mcp__buf_lit(b, ",\"params\":");
-        mcp__buf_str(b, q->params);
-        mcp__buf_char(b, '}');
-        separator = ',';
+        mcp__put_question(&members, name_of(task, q, room), q);
     }
-    mcp__buf_char(b, '}');
+    mcp__json_end(&members);
 }
 
 /* ---- parked and going on ------------------------------------------------------------------------------------ */

@@ -101,10 +101,10 @@ int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *hono
 {
     const mcp_json *ids = wanted(req, filter);
     mcp_json_iter it = {0};
-    char separator = '[';
     if (!ids)
         return MCP_OK;
     mcp__object_key(honoured, "taskIds");
+    mcp__json_list accepted = mcp__json_begin_array(honoured->buf);
     for (const mcp_json *v; (v = mcp_json_next(ids, &it, NULL)) != NULL;) {
         mcp_task task;
         mcp_str id = mcp_json_string(v);
@@ -117,13 +117,10 @@ int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *hono
             return rc;
         if (rc != MCP_OK)
             continue;
-        mcp__buf_char(honoured->buf, separator);
-        separator = ',';
+        mcp__json_next(&accepted);
         mcp__json_put_str(honoured->buf, id);
     }
-    if (separator == '[')
-        mcp__buf_char(honoured->buf, '[');
-    mcp__buf_char(honoured->buf, ']');
+    mcp__json_end(&accepted);
     return MCP_OK;
 }
 
