@@ -30,8 +30,8 @@
 #define MCP__SHARED
 #endif
 
-/* Its name contains the version. libmcp-io refers to it, so that a program cannot be linked with archives of two
- * versions, as a program cannot be started with shared libraries of two. */
+/* The name contains the version, and libmcp-io refers to it. A program therefore cannot be linked
+ * with archives of two versions, just as it cannot load shared libraries of two versions. */
 #define MCP__PAIR_NAME(major, minor, patch)   mcp__pair_##major##_##minor##_##patch
 #define MCP__PAIR_EXPAND(major, minor, patch) MCP__PAIR_NAME(major, minor, patch)
 #define MCP__PAIR                             MCP__PAIR_EXPAND(MCP_VERSION_MAJOR, MCP_VERSION_MINOR, MCP_VERSION_PATCH)
@@ -50,10 +50,10 @@ MCP__SHARED int mcp__fail(mcp_error *error, int code, size_t offset, const char 
 
 /* ---- memory.c --------------------------------------------------------------------------------- */
 
-/* malloc, realloc, free. */
+/* Uses malloc(), realloc() and free(). */
 MCP__SHARED extern const mcp_allocator mcp__default_allocator;
 
-/* allocator, or the default one when it is NULL. */
+/* Returns allocator, or the default allocator if it is NULL. */
 static inline const mcp_allocator *mcp__allocator(const mcp_allocator *allocator)
 {
     return allocator ? allocator : &mcp__default_allocator;
@@ -72,16 +72,17 @@ static inline void mcp__release(const mcp_allocator *a, void *ptr)
     if (ptr)
         a->release(ptr, a->user);
 }
-/* Zeroed memory. */
+/* Allocates zeroed memory. */
 MCP__SHARED void *mcp__zalloc(const mcp_allocator *a, size_t size);
-/* A NUL-terminated copy of s; NULL when there is no memory. */
+/* Returns a NUL-terminated copy of s, or NULL if out of memory. */
 MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 
 /* ---- options.c -------------------------------------------------------------------------------- */
 
-/* Copies a struct of the program's, which begins with its size and may have fewer or more members than ours: what
- * the program does not know is zero. MCP_EINVAL: it is NULL, or its size is not set; then `to` is zero. The optional
- * one takes NULL for a struct that is all zero. */
+/* Copies a struct of the program. The struct begins with its size and may have fewer or more
+ * members than ours; members that it does not have are zero in the copy. Returns MCP_EINVAL if
+ * `from` is NULL or its size is not set; `to` is then zero. The optional variant takes NULL for a
+ * struct that is all zero. */
 MCP__SHARED int mcp__take(void *to, size_t to_size, const void *from, const char *type,
                           mcp_error *error);
 MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,
@@ -90,12 +91,12 @@ MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, c
 #define MCP__TAKE_OPTIONAL(to, from, type, error) \
     mcp__take_optional((to), sizeof(type), (from), #type, (error))
 
-/* An array of such structs: MCP_EINVAL when they do not all have the size of the first, or it is not set. Then one
- * element, copied. */
+/* Checks an array of such structs. Returns MCP_EINVAL if the size of the first element is not set
+ * or another element has a different size. mcp__take_element() then copies one element. */
 int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *error);
 void mcp__take_element(void *to, size_t to_size, const void *array, size_t i);
 
-/* A call that succeeds leaves an error that says so. */
+/* Clears *error (which may be NULL), as every call that succeeds does. */
 static inline void mcp__no_error(mcp_error *error)
 {
     if (error) {
@@ -107,8 +108,9 @@ static inline void mcp__no_error(mcp_error *error)
 
 /* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
 
-/* Initialize with mcp__buf_init(); a limit of 0 is none. The first failure (MCP_ENOMEM, MCP_ELIMIT) sticks in
- * `failed`: later appends do nothing, so a run of appends is checked once at its end. */
+/* Initialize with mcp__buf_init(); a limit of 0 means no limit. The first failure (MCP_ENOMEM,
+ * MCP_ELIMIT) sticks in `failed`, and later appends do nothing, so a run of appends is checked once
+ * at its end. */
 typedef struct mcp__buf {
     char *ptr;
     size_t len;
@@ -120,14 +122,14 @@ typedef struct mcp__buf {
 
 MCP__SHARED void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
 MCP__SHARED void mcp__buf_free(mcp__buf *b);
-/* Empties it and forgets a failure; memory above keep bytes is given back. */
+/* Empties the buffer and clears a failure. Memory above keep bytes is freed. */
 MCP__SHARED void mcp__buf_reset(mcp__buf *b, size_t keep);
 /* Makes room for n more bytes and returns where they go, or NULL after recording the failure. The
  * caller writes up to n bytes and adds to len. */
 MCP__SHARED char *mcp__buf_grow(mcp__buf *b, size_t n);
 static inline char *mcp__buf_reserve(mcp__buf *b, size_t n)
 {
-    /* `<`: an empty buffer has no memory to point into, even for nothing. */
+    /* `<`, not `<=`: an empty buffer has no memory to point into, even for zero bytes. */
     if (MCP__LIKELY(!b->failed && n < b->cap - b->len))
         return b->ptr + b->len;
     return mcp__buf_grow(b, n);
@@ -148,11 +150,11 @@ static inline void mcp__buf_char(mcp__buf *b, char c)
 {
     mcp__buf_add(b, &c, 1);
 }
-/* A string literal. */
+/* Appends a string literal. */
 #define mcp__buf_lit(b, literal) mcp__buf_add((b), "" literal, sizeof(literal) - 1)
-/* No floating point: its decimal point depends on the locale. */
+/* Does not format floating-point numbers, because their decimal point depends on the locale. */
 MCP__SHARED void mcp__buf_printf(mcp__buf *b, const char *format, ...) MCP_PRINTF(2, 3);
-/* Drops the first n bytes. */
+/* Removes the first n bytes. */
 MCP__SHARED void mcp__buf_consume(mcp__buf *b, size_t n);
 static inline mcp_str mcp__buf_view(const mcp__buf *b)
 {
@@ -160,10 +162,10 @@ static inline mcp_str mcp__buf_view(const mcp__buf *b)
     return s;
 }
 
-/* ---- arena.c: many small pieces that die together ----------------------------------------------- */
+/* ---- arena.c: many small pieces that are freed together ------------------------------------- */
 
-/* Embed it, mcp__arena_init() it. Pieces are aligned for any type. The first block can be the
- * caller's own memory (a request's inline space), which is never freed. */
+/* Embed one and call mcp__arena_init(). Pieces are aligned for any type. The first block can be the
+ * caller's own memory (such as the inline space of a request), which is never freed. */
 typedef struct mcp__arena_block mcp__arena_block;
 typedef struct mcp__arena {
     char *at, *end;
@@ -174,15 +176,15 @@ typedef struct mcp__arena {
 } mcp__arena;
 
 void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
-void mcp__arena_free(mcp__arena *a);                /* gives everything back */
-void mcp__arena_reset(mcp__arena *a);               /* the same, and it can be used again */
-void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL: no memory */
-char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL: no memory */
+void mcp__arena_free(mcp__arena *a);                /* frees all blocks */
+void mcp__arena_reset(mcp__arena *a);               /* the same; the arena can be used again */
+void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL: out of memory */
+char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL: out of memory */
 
 /* ---- map.c: byte-string keys to pointers -------------------------------------------------------- */
 
-/* Open addressing with SipHash-1-3 under a seed. Keys are borrowed: they must live in what they map
- * to. Zero-initialize with mcp__map_init(). */
+/* Open addressing with SipHash-1-3 under a seed. Keys are borrowed: they must live as long as the
+ * value that they map to. Initialize with mcp__map_init(). */
 typedef struct mcp__map_slot {
     uint64_t hash;
     mcp_str key;
@@ -199,20 +201,20 @@ MCP__SHARED void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint
                                uint64_t seed1);
 MCP__SHARED void mcp__map_free(mcp__map *m);
 MCP__SHARED void *mcp__map_get(const mcp__map *m, mcp_str key);
-/* MCP_OK, MCP_EEXIST (nothing changed), MCP_ENOMEM. value is not NULL. */
+/* Returns MCP_OK, MCP_EEXIST (nothing changed) or MCP_ENOMEM. value must not be NULL. */
 MCP__SHARED int mcp__map_add(mcp__map *m, mcp_str key, void *value);
-/* The value that was there, or NULL. Never allocates. */
+/* Returns the value that was removed, or NULL. Never allocates. */
 MCP__SHARED void *mcp__map_remove(mcp__map *m, mcp_str key);
-/* Lets an entry go on under an equal key in another place, with another value. Never allocates. The key is
- * there. */
+/* Replaces the value of a key that is in the map. The entry keeps `key`, which is equal but may lie
+ * elsewhere, instead of its old key. Never allocates. */
 void mcp__map_replace(mcp__map *m, mcp_str key, void *value);
-/* Visits all in no particular order: start with *at = 0, ends with NULL. Removing the entry just
- * visited is allowed. */
+/* Visits all entries in no particular order. Start with *at = 0; returns NULL at the end. The entry
+ * just visited may be removed. */
 MCP__SHARED void *mcp__map_next(const mcp__map *m, size_t *at);
 
 uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
 
-/* ---- list.c is not needed: an intrusive doubly linked list is all inline ------------------------- */
+/* ---- list: an intrusive doubly linked list, all inline -------------------------------------- */
 
 typedef struct mcp__link {
     struct mcp__link *prev, *next;
@@ -245,35 +247,35 @@ static inline void mcp__list_remove(mcp__link *link)
 
 /* ---- utf8.c and base64.c ----------------------------------------------------------------------- */
 
-/* How many bytes at the start are valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF);
- * len when all are. Fast on ASCII. */
+/* Returns the number of bytes at the start that are valid UTF-8 (no surrogates, no overlong forms,
+ * at most U+10FFFF): len if all are. Fast on ASCII. */
 MCP__SHARED size_t mcp__utf8_valid(const char *bytes, size_t len);
-/* The size of the one valid character at the start, or 0. len is not 0. */
+/* Returns the size of the valid character at the start, or 0. len must not be 0. */
 size_t mcp__utf8_size(const char *bytes, size_t len);
-/* The largest cut at or before len that does not split a character of valid UTF-8. */
+/* Returns the largest length up to len that does not split a character of valid UTF-8. */
 size_t mcp__utf8_cut(const char *bytes, size_t len);
 
-/* Base64, standard alphabet with padding: 4 * ceil(len / 3) bytes to `to`. */
+/* Standard Base64 with padding. Writes 4 * ceil(len / 3) bytes to `to`. */
 #define MCP__BASE64_SIZE(len) (((len) + 2) / 3 * 4)
 void mcp__base64_encode(char *to, const void *bytes, size_t len);
-/* base64url without padding; returns bytes written (ceil(len * 4 / 3)). */
+/* base64url without padding. Returns the number of bytes written: ceil(len * 4 / 3). */
 size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
-/* Strict: canonical, no padding, no white space. Returns the bytes written to `to` (which has room
- * for len * 3 / 4), or SIZE_MAX when the text is not canonical base64url. */
+/* Strict: canonical text only, without padding or white space. Returns the number of bytes written
+ * to `to` (which has room for len * 3 / 4), or SIZE_MAX if the text is not canonical base64url. */
 size_t mcp__base64url_decode(void *to, mcp_str text);
-/* Strict standard Base64 with padding; SIZE_MAX when malformed. */
+/* Decodes strict standard Base64 with padding. Returns SIZE_MAX if the text is malformed. */
 size_t mcp__base64_decode(void *to, mcp_str text);
 
 static inline bool mcp__str_starts(mcp_str s, mcp_str prefix)
 {
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
-/* ASCII letters only: what schemes and header names are compared by. */
+/* Changes ASCII letters only, as the comparison of schemes and header names requires. */
 static inline char mcp__lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
-/* Whether both are the same but for the case of ASCII letters. */
+/* Whether both are equal, ignoring the case of ASCII letters. */
 static inline bool mcp__str_same(mcp_str a, mcp_str b)
 {
     size_t i = 0;
@@ -283,7 +285,7 @@ static inline bool mcp__str_same(mcp_str a, mcp_str b)
 }
 static inline mcp_str mcp__str_sub(mcp_str s, size_t from)
 {
-    /* not NULL + 0, which C does not define */
+    /* C does not define NULL + 0. */
     mcp_str r = {from ? s.ptr + from : s.ptr, s.len - from};
     return r;
 }

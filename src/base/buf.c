@@ -1,7 +1,7 @@
 /* buf.c: a byte buffer that grows by doubling, up to a limit.
  *
- * The surprising thing: a failure is sticky. Callers need not check each append: one check of
- * `failed` at the end sees the first failure, after which the contents of the buffer are useless.
+ * A failure is sticky: callers need not check each append. One check of `failed` at the end reports
+ * the first failure; the contents of the buffer are useless after it.
  */
 #include <stdio.h>
 
@@ -70,7 +70,7 @@ void mcp__buf_printf(mcp__buf *b, const char *format, ...)
     } else if ((size_t)n < sizeof(small)) {
         mcp__buf_add(b, small, (size_t)n);
     } else {
-        /* One byte more than is kept, for the NUL. */
+        /* One more byte than is kept, for the NUL. */
         char *to = mcp__buf_reserve(b, (size_t)n + 1);
         if (to) {
             vsnprintf(to, (size_t)n + 1, format, again);

@@ -19,17 +19,18 @@
 #define MCP__LIBRARY_ADDRESS(name) f->name = name;
 
 typedef struct mcp__library {
-    const char *files[2]; /* the names it may have, best first */
-    const char *wanted;   /* "TLS needs OpenSSL 3": the error if it is not available */
+    const char *files[2]; /* possible file names, in order of preference */
+    const char *wanted; /* the error text if the library is not available: "TLS needs OpenSSL 3" */
     const char *const *names;
     size_t n_names;
 } mcp__library;
 
-/* Writes their addresses to `functions`, a struct of as many pointers. MCP_OK, MCP_EUNSUPPORTED. */
+/* Writes the addresses to `functions`, a struct of as many pointers. Returns MCP_OK or
+ * MCP_EUNSUPPORTED. */
 MCP__SHARED int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
 
-/* Defines load(functions *f, mcp_error *error) for the table FUNCTIONS of a library of OpenSSL: static programs have it,
- * others load it. */
+/* Defines load(functions *f, mcp_error *error) for the table FUNCTIONS of an OpenSSL library.
+ * Static programs are linked with the library; others load it. */
 #ifdef MCP_TLS_LINK
 #define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what) \
     static int load(functions *f, mcp_error *error)         \

@@ -89,7 +89,8 @@ static uint64_t hash_of(const mcp__map *m, mcp_str key)
     return hash < FIRST_HASH ? hash + FIRST_HASH : hash;
 }
 
-/* The slot that holds key, or NULL. There is always an empty slot to stop at. */
+/* Returns the slot that holds key, or NULL. There is always an empty slot, which ends the
+ * search. */
 static mcp__map_slot *find(const mcp__map *m, mcp_str key, uint64_t hash)
 {
     if (m->count == 0)
@@ -140,12 +141,12 @@ static int rehash(mcp__map *m)
     return MCP_OK;
 }
 
-/* At most 3/4 of the slots are in use, tombstones included. */
+/* Keeps at most 3/4 of the slots in use, tombstones included. */
 static int make_room(mcp__map *m)
 {
     if (m->used + 1 > m->cap / 4 * 3)
         return rehash(m);
-    /* A smaller table is a kindness: without the memory for it the old one serves. */
+    /* Shrinking is optional: if there is no memory for a smaller table, the old one stays. */
     if (m->cap > 8 * SMALLEST && m->count < m->cap / 16)
         (void)rehash(m);
     return MCP_OK;
@@ -180,8 +181,8 @@ void mcp__map_replace(mcp__map *m, mcp_str key, void *value)
     slot->value = value;
 }
 
-/* Where the run ends at this slot no search has to pass it: it becomes empty, and so do the
- * tombstones before it. */
+/* If the probe run ends at this slot, no search has to pass it: the slot becomes empty, and so do
+ * the tombstones before it. */
 static void vacate(mcp__map *m, size_t i)
 {
     size_t mask = m->cap - 1;
@@ -203,7 +204,7 @@ void *mcp__map_remove(mcp__map *m, mcp_str key)
         return NULL;
     void *value = slot->value;
     vacate(m, (size_t)(slot - m->slots));
-    /* The smallest table stays: a map that is empty now and then is common, and costs no call. */
+    /* The smallest table stays allocated: a map that is often empty then needs no allocation. */
     if (--m->count == 0 && m->cap > SMALLEST)
         mcp__map_free(m);
     return value;

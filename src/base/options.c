@@ -6,7 +6,7 @@
  */
 #include "base/base.h"
 
-enum { LARGEST = 1 << 16 }; /* no struct will ever be; what is not initialized most often is */
+enum { LARGEST = 1 << 16 }; /* larger than any struct; an uninitialized size mostly exceeds it */
 
 static size_t size_of(const void *given)
 {

@@ -8,8 +8,9 @@ static inline bool is_ascii8(const char *p)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* What may follow a lead byte: how many bytes in all, and the range of the second one, which is where
- * overlong forms, surrogates and what lies above U+10FFFF show. All others are 80..BF. */
+/* What may follow a lead byte: the number of bytes in all, and the range of the second byte. That
+ * range excludes overlong forms, surrogates and code points above U+10FFFF. All further bytes are
+ * 80..BF. */
 typedef struct utf8_lead {
     unsigned char first, last; /* lead bytes */
     unsigned char size;
@@ -48,7 +49,7 @@ size_t mcp__utf8_valid(const char *bytes, size_t len)
             i += 8;
         while (i < len && (unsigned char)bytes[i] < 0x80)
             i++;
-        /* Text in other scripts: stay here as long as it lasts. */
+        /* Stays in this loop for runs of text outside ASCII. */
         while (i < len && (unsigned char)bytes[i] >= 0x80) {
             size_t n = mcp__utf8_size(bytes + i, len - i);
             if (n == 0)

@@ -1,4 +1,4 @@
-/* fields.c: tables of fields: their schema, and the way between a struct and JSON. */
+/* fields.c: tables of fields: their schema, and conversion between a struct and JSON. */
 #include "json/json.h"
 
 static void *member_of(const mcp_field *f, void *base)
@@ -11,7 +11,7 @@ static const void *const_member_of(const mcp_field *f, const void *base)
     return (const char *)base + f->offset;
 }
 
-/* 1e17 is an integer of JSON Schema too. */
+/* Accepts 1e17 too, which is an integer in JSON Schema. */
 static void read_int(const mcp_json *value, int64_t *to)
 {
     double d = mcp_json_number(value, 0.5);
@@ -71,7 +71,7 @@ void mcp_fields_write(const mcp_field *fields, size_t n, const void *from, mcp_j
     mcp_json_end(w);
 }
 
-/* ---- what tables are refused ------------------------------------------------------------------------ */
+/* ---- tables that are refused ---------------------------------------------------------------- */
 
 static bool is_text(const char *s)
 {
@@ -176,7 +176,7 @@ static void add_property(mcp_json_writer *w, const mcp_field *f)
     if (number && f->maximum > f->minimum) {
         add_limit(w, f, "minimum", f->minimum);
         add_limit(w, f, "maximum", f->maximum);
-    } else if (f->type == MCP_FIELD_INT) { /* what conforms fits the struct */
+    } else if (f->type == MCP_FIELD_INT) { /* a value that conforms fits into int64_t */
         mcp_json_key(w, "minimum"), mcp_json_add_int(w, INT64_MIN);
         mcp_json_key(w, "maximum"), mcp_json_add_int(w, INT64_MAX);
     }

@@ -69,7 +69,7 @@ static void sort(key_entry *entries, size_t count)
     }
 }
 
-/* Each returns a key that is there twice, or NULL. */
+/* Each of these returns a key that occurs twice, or NULL. */
 static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count)
 {
     const yyjson_val *keys[FEW_MEMBERS];
@@ -87,7 +87,7 @@ static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count
 static const yyjson_val *duplicate_of_many(const yyjson_val *object, size_t count,
                                            key_entry *entries)
 {
-    static const uint64_t seed[2] = {0, 0}; /* order is all that the hash is for */
+    static const uint64_t seed[2] = {0, 0}; /* the hash only gives an order */
     const yyjson_val *key = object + 1;
     for (size_t i = 0; i < count; i++, key = next_key(key)) {
         mcp_str text = text_of(key);
@@ -132,8 +132,7 @@ static int duplicate_error(const yyjson_val *key, const char *base, mcp_error *e
                      "an object has the key \"%.*s\" twice", shown, text.ptr);
 }
 
-/* yyjson lays all values of a document out in one row, so no recursion is needed to see them
- * all. */
+/* yyjson lays out all values of a document in one array, so visiting them needs no recursion. */
 int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
                          mcp_error *error)
 {

@@ -45,7 +45,7 @@ static void *alc_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static void alc_free(void *ctx, void *ptr)
 {
-    (void)ctx; /* gone by the time a document is freed */
+    (void)ctx; /* the caller's struct may be gone when a document is freed */
     if (!ptr)
         return;
     block_head *head = (block_head *)ptr - 1;
@@ -92,8 +92,8 @@ static size_t skip_string(const char *text, size_t len, size_t i)
     return i;
 }
 
-/* The offset of the bracket that goes too deep, or len. Exact for what is valid JSON up to there;
- * of anything else the parser complains. */
+/* Returns the offset of the bracket that exceeds the depth, or len. Exact as long as the text up to
+ * there is valid JSON; the parser reports anything else. */
 static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
 {
     size_t depth = 0, i = 0;
@@ -173,7 +173,7 @@ static int take_limits(const mcp_json_limits *given, mcp_json_limits *limits, mc
     return rc;
 }
 
-/* The text is only written to with YYJSON_READ_INSITU. */
+/* The text is written to only with YYJSON_READ_INSITU. */
 static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_limits *given,
                  const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error)
 {
@@ -191,8 +191,7 @@ static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_
     if (rc)
         return rc;
     assert(doc);
-    /* Strings are decoded where they stand, in the text or in the copy, so a key's place is
-     * known. */
+    /* Strings are decoded in place, in the text or in its copy, so the offset of a key is known. */
     const char *base = flags & YYJSON_READ_INSITU ? text : doc->str_pool;
     rc = mcp__json_check_keys((const mcp_json *)doc->root, base, a, error);
     if (rc) {

@@ -81,7 +81,7 @@ mcp_str mcp_json_string(const mcp_json *value)
 
 int64_t mcp_json_int(const mcp_json *value, int64_t fallback)
 {
-    const double exact = 9007199254740992.0; /* 2^53: beyond it a double may have been rounded */
+    const double exact = 9007199254740992.0; /* 2^53: above it, a double may have been rounded */
     yyjson_val *v = mcp_json_yyjson(value);
     if (yyjson_is_uint(v))
         return v->uni.u64 <= INT64_MAX ? (int64_t)v->uni.u64 : fallback;
@@ -94,7 +94,7 @@ int64_t mcp_json_int(const mcp_json *value, int64_t fallback)
     return fallback;
 }
 
-/* The nearest double of a number that was kept as text; fallback when it is infinite. */
+/* Returns the double nearest to a number that was kept as text, or fallback if that is infinite. */
 static double big_number(const yyjson_val *raw, double fallback)
 {
     yyjson_val number = {0};
@@ -127,7 +127,7 @@ bool mcp__json_uint(const mcp_json *value, uint64_t *ret)
     yyjson_val *v = mcp_json_yyjson(value);
     if (!yyjson_is_int(v) || (yyjson_is_sint(v) && v->uni.i64 < 0))
         return false;
-    *ret = v->uni.u64; /* -0 is signed, and the same bits */
+    *ret = v->uni.u64; /* -0 is stored as signed, with the same bits */
     return true;
 }
 

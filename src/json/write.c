@@ -15,8 +15,8 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* How a byte is written: itself (0), \uXXXX ('u'), a short form (its letter), or as part of a
- * multi-byte character (8). */
+/* How a byte is written: unchanged (0), as \uXXXX ('u'), as a short escape (its letter), or as part
+ * of a multi-byte character (8). */
 enum { MULTI = 8 };
 /* clang-format off */
 #define X4(x)  x, x, x, x
@@ -33,7 +33,7 @@ static const unsigned char escapes[256] = {
 /* clang-format on */
 
 #ifdef __SSE2__
-/* How many of 16 bytes need no look. */
+/* Returns how many of 16 bytes can be copied unchanged. */
 static inline size_t clean_of_16(const char *p)
 {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -41,7 +41,7 @@ static inline size_t clean_of_16(const char *p)
     __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
     __m128i special = _mm_or_si128(_mm_or_si128(control, quote), slash);
-    /* A byte outside of ASCII has its top bit set by itself. */
+    /* The top bit of a byte outside ASCII is set anyway. */
     unsigned dirty = (unsigned)_mm_movemask_epi8(_mm_or_si128(special, bytes));
     return dirty ? (size_t)__builtin_ctz(dirty) : 16;
 }
@@ -60,15 +60,15 @@ static size_t clean_run(const char *p, size_t len)
     return i;
 }
 #else
-/* Whether none of 8 bytes needs a look: all are ASCII, none is a control, quote or backslash. */
+/* Whether all 8 bytes can be copied unchanged: ASCII, and no control, quote or backslash. */
 static inline bool clean8(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t word;
     memcpy(&word, p, sizeof(word));
     uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
-    /* x - 1 borrows into the top bit where x is 0, word - 0x20 where it is a control. A borrow can
-     * only come from a byte that is dirty itself, so there is no wrong "clean". */
+    /* x - 1 borrows into the top bit where x is 0, word - 0x20 where it is a control. Only a byte
+     * that is dirty itself can cause a borrow, so a dirty byte is never taken for clean. */
     uint64_t dirty = word | (word - ones * 0x20) | (quote - ones) | (slash - ones);
     return (dirty & (ones * 0x80)) == 0;
 }
@@ -87,7 +87,7 @@ static size_t clean_run(const char *p, size_t len)
 }
 #endif
 
-/* Text in other scripts stays here as long as it lasts; 0 when it is not UTF-8. */
+/* Returns the length of the run of multi-byte characters at p, or 0 if it is not UTF-8. */
 static size_t multi_run(const char *p, size_t len)
 {
     size_t i = 0;
@@ -139,7 +139,7 @@ static void put_escaped(mcp__buf *b, mcp_str s)
 
 void mcp__json_put_str(mcp__buf *b, mcp_str s)
 {
-    /* At least this much is needed; with it most strings grow the buffer once. */
+    /* The minimum that is needed. With it, most strings grow the buffer once. */
     if (s.len > SIZE_MAX - 2 || !mcp__buf_reserve(b, s.len + 2)) {
         fail(b, MCP_ELIMIT);
         return;
@@ -191,7 +191,7 @@ void mcp__json_put_int(mcp__buf *b, int64_t value)
     put_digits(b, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
-/* Memory for one number on the stack: yyjson asks for one block and gives it back as the result. */
+/* Stack memory for one number: yyjson allocates one block and returns it as the result. */
 typedef struct number_room {
     char bytes[128];
 } number_room;
@@ -215,7 +215,7 @@ static void room_free(void *ctx, void *ptr)
     (void)ptr;
 }
 
-/* The shortest text that reads back as the same double; null when it is not finite. */
+/* Writes the shortest text that reads back as the same double, or null if it is not finite. */
 static void put_shortest(mcp__buf *b, double value)
 {
     number_room room;
@@ -234,7 +234,7 @@ void mcp__json_put_real(mcp__buf *b, double value)
     const double exact = 9007199254740992.0;
     if (value >= -exact && value <= exact) {
         int64_t whole = (int64_t)value;
-        /* -0.0 equals 0 and yet is another number. */
+        /* -0.0 equals 0, but is a different number. */
         if ((double)whole == value && !(whole == 0 && signbit(value))) {
             mcp__json_put_int(b, whole);
             return;

@@ -8,13 +8,13 @@
 enum { DEFAULT_LIMIT = 64 * 1024 * 1024 };
 
 struct mcp_json_writer {
-    mcp__buf buf; /* buf.failed is the writer's failure, too */
+    mcp__buf buf; /* its `failed` is the writer's failure too */
     mcp_allocator allocator;
     size_t depth;
-    bool empty; /* nothing in the innermost container yet */
-    bool keyed; /* a key waits for its value */
-    bool done;  /* the one value of the text is complete or under way */
-    unsigned char objects[MCP__JSON_DEEPEST / 8]; /* a bit per level: object, not array */
+    bool empty; /* the innermost container has no element yet */
+    bool keyed; /* a key has been written, its value has not */
+    bool done;  /* the one value of the text is complete or in progress */
+    unsigned char objects[MCP__JSON_DEEPEST / 8]; /* a bit per level: object or array */
 };
 
 static bool usable(const mcp_json_writer *w)
@@ -28,7 +28,7 @@ static bool in_object(const mcp_json_writer *w)
     return w->depth && (w->objects[level / 8] >> (level % 8) & 1);
 }
 
-/* The comma before the next element or key. */
+/* Writes the comma before the next element or key. */
 static void separate(mcp_json_writer *w)
 {
     if (!w->empty)
@@ -36,7 +36,7 @@ static void separate(mcp_json_writer *w)
     w->empty = false;
 }
 
-/* Whether a value may stand here; makes the place for it. */
+/* Whether a value is allowed here. If so, writes what precedes it. */
 static bool place_value(mcp_json_writer *w)
 {
     if (!usable(w))
@@ -196,7 +196,7 @@ void mcp_json_add_raw(mcp_json_writer *w, mcp_str json)
 {
     if (!place_value(w))
         return;
-    /* The rest is the caller's word, but these two would break the framing of a whole stream. */
+    /* The caller guarantees valid JSON, but these two would break the framing of a whole stream. */
     if (json.len == 0 || memchr(json.ptr, '\n', json.len) || memchr(json.ptr, '\r', json.len))
         w->buf.failed = MCP_EINVAL;
     else

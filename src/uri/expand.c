@@ -13,7 +13,7 @@ typedef struct expansion {
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-/* Letters that need no change go out in runs. */
+/* Copies characters that need no encoding in runs. */
 static void put_encoded(mcp__buf *out, mcp_str s, int keep, bool keep_triplets)
 {
     for (size_t at = 0; at < s.len;) {
@@ -42,7 +42,7 @@ static void put_value(mcp__buf *out, const mcp__uri_operator *op, mcp_str s)
     put_encoded(out, s, keep, op->allow_reserved);
 }
 
-/* The first `limit` characters; where "%XX" passes through as it is, it is one character. */
+/* Returns the first `limit` characters. If triplets pass through, "%XX" is one character. */
 static mcp_str cut(mcp_str s, uint32_t limit, bool triplets)
 {
     size_t at = 0;
@@ -94,7 +94,7 @@ static void put_joined(mcp__buf *out, const mcp__uri_operator *op, const mcp__ur
     }
 }
 
-/* Each element for itself, joined by the operator's separator. */
+/* Writes each element separately, joined by the operator's separator. */
 static void put_exploded(mcp__buf *out, const mcp__uri_operator *op, const mcp__uri_spec *spec,
                          const mcp_uri_value *value)
 {
@@ -119,7 +119,7 @@ static bool is_defined(const mcp_uri_value *value)
            ((value->type == MCP_URI_LIST || value->type == MCP_URI_MAP) && value->count > 0);
 }
 
-/* *any: whether the expression has put out something before. */
+/* *any: whether the expression has written anything yet. */
 static int put_spec(expansion *x, const mcp__uri_operator *op, const mcp__uri_spec *spec, bool *any)
 {
     assert(op);

@@ -1,5 +1,5 @@
-/* expand_json.c: the members of a JSON object as the values of a template. Numbers get the text that
- * the JSON writer gives them, so that an integer of any size comes out as it came in. */
+/* expand_json.c: the members of a JSON object as the values of a template. Numbers get the text
+ * that the JSON writer gives them, so an integer of any size keeps its digits. */
 #include "uri/uri.h"
 
 static int no_memory(mcp_error *error)
@@ -22,7 +22,7 @@ static int number_text(const mcp_json *value, mcp__arena *arena, mcp_str *ret, m
     return copy ? MCP_OK : no_memory(error);
 }
 
-/* A string, number or boolean. */
+/* Converts a string, number or boolean. */
 static int scalar(const mcp_json *value, mcp_str name, mcp__arena *arena, mcp_str *ret,
                   mcp_error *error)
 {
@@ -41,7 +41,7 @@ static int scalar(const mcp_json *value, mcp_str name, mcp__arena *arena, mcp_st
     }
 }
 
-/* The elements of an array or object that are not null. */
+/* Collects the elements of an array or object that are not null. */
 static int elements(const mcp_json *container, mcp_str name, mcp__arena *arena, mcp_uri_value *ret,
                     mcp_error *error)
 {

@@ -1,10 +1,10 @@
-/* match.c: a URI against a template's plan, and the values that come out.
+/* match.c: matches a URI against a template's plan and extracts the values.
  *
- * The URI is brought to normal form once; then every byte of it is looked at a bounded number of times:
- * by the search for a literal (forward or backward, see plan.c), by the split of a gap into
- * expressions, and by decoding. One block holds the match, the normal form and the decoded text. Of an
- * expression everything is decoded in one run, separators and names included, so that elements of a
- * list can be found later by walking the raw and the decoded text side by side, without an index.
+ * The URI is converted to normal form once. Then each of its bytes is visited a bounded number of
+ * times: by the search for a literal (forward or backward, see plan.c), by the split of a gap into
+ * expressions, and by decoding. One block holds the match, the normal form and the decoded text. An
+ * expression is decoded in one run, including separators and names, so that elements of a list can
+ * be found later, without an index, by walking the raw and the decoded text side by side.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 typedef struct slot {
     mcp_str raw;
     mcp_str value;
-    const mcp__uri_spec *spec;   /* NULL: absent */
+    const mcp__uri_spec *spec;   /* NULL: undefined */
     const mcp__uri_operator *op; /* of the expression */
-    const mcp__uri_group *group; /* where it was found last */
+    const mcp__uri_group *group; /* the group of its latest occurrence */
 } slot;
 
 struct mcp_uri_match {
@@ -35,7 +35,7 @@ static bool is_normal(char c)
     return mcp__uri_is(c, MCP__URI_UNRESERVED | MCP__URI_RESERVED);
 }
 
-/* The length in normal form; SIZE_MAX when the URI is malformed. */
+/* Returns the length in normal form, or SIZE_MAX if the URI is malformed. */
 static size_t normal_length(mcp_str uri)
 {
     size_t len = 0;
@@ -104,7 +104,7 @@ static bool has_more_chars(mcp_str s, size_t limit)
     return chars > limit;
 }
 
-/* Whether `part` is `whole`, or all of it that a prefix modifier leaves. */
+/* Whether `part` is `whole`, or what a prefix modifier keeps of it. */
 static bool is_cut_of(mcp_str part, uint32_t prefix, mcp_str whole)
 {
     if (part.len == whole.len)
@@ -112,7 +112,7 @@ static bool is_cut_of(mcp_str part, uint32_t prefix, mcp_str whole)
     return prefix && mcp__str_starts(whole, part) && has_more_chars(part, prefix - 1);
 }
 
-/* A variable that was found in two places. */
+/* Checks a variable that occurs in two places. */
 static bool agree(const slot *s, const mcp__uri_spec *spec, mcp_str value)
 {
     if (value.len < s->value.len)
@@ -142,7 +142,7 @@ typedef struct cursor {
     char *out;            /* decoded */
 } cursor;
 
-/* Decodes up to `stop` or the end. `stop` stands for itself, never for "%XX". */
+/* Decodes up to `stop` or the end. `stop` matches only the character itself, never its "%XX". */
 static void take_until(cursor *c, char stop, mcp_str *raw, mcp_str *value)
 {
     const char *from = c->at;
@@ -159,7 +159,7 @@ static void take_until(cursor *c, char stop, mcp_str *raw, mcp_str *value)
     *value = (mcp_str){to, (size_t)(c->out - to)};
 }
 
-/* Steps over a separator, if one is there. */
+/* Skips a separator, if there is one. */
 static bool take_char(cursor *c)
 {
     if (c->at == c->end)
@@ -191,7 +191,8 @@ static int compare_name(const void *key, const void *element)
     return diff ? diff : (x->len > y.len) - (x->len < y.len);
 }
 
-/* Of an exploded variable all pairs from its first to its last one. */
+/* Extends the slot of an exploded variable, which covers all pairs from its first to its last
+ * one. */
 static void extend(slot *s, mcp_str raw, mcp_str value)
 {
     s->raw.len = (size_t)(raw.ptr + raw.len - s->raw.ptr);
@@ -213,9 +214,9 @@ static bool match_pair(mcp_uri_match *m, const mcp__uri_group *g, mcp_str raw, m
         return s->spec || assign(m, g, *found, raw, value);
     }
     if (s->group == g)
-        return false; /* twice */
+        return false; /* the name occurs twice */
     size_t skip = name.len + (equals != NULL);
-    /* A name may contain "%XX", so it can be shorter once it is decoded. */
+    /* A name may contain "%XX" and is then shorter once decoded. */
     mcp_str rest = mcp__str_sub(raw, skip);
     size_t decoded = 0;
     for (size_t i = 0; i < rest.len; decoded++)
@@ -252,7 +253,7 @@ static bool match_gap(mcp_uri_match *m, const mcp__uri_gap *gap, size_t from, si
         const mcp__uri_group *g = &gap->groups[i];
         if (g->op->first) {
             if (at == s.len || s.ptr[at] != g->op->first)
-                continue; /* absent */
+                continue; /* undefined */
             at++;
         }
         size_t len = run_length(s, at, g->stops);
@@ -265,8 +266,8 @@ static bool match_gap(mcp_uri_match *m, const mcp__uri_gap *gap, size_t from, si
     return at == s.len;
 }
 
-/* The first (backward: last) place of the gap's literal in text[from..to) with none of `stops` on the
- * way to it. Both directions are one loop over mirrored indices. */
+/* Finds the first (backward: last) occurrence of the gap's literal in text[from..to), with none of
+ * `stops` on the way to it. One loop over mirrored indices serves both directions. */
 static bool find_literal(mcp_str text, const mcp__uri_gap *gap, size_t from, size_t to,
                          unsigned stops, bool backward, size_t *ret)
 {
@@ -317,8 +318,9 @@ static bool match_text(mcp_uri_match *m)
     return match_gap(m, &t->gaps[t->pivot], from, to);
 }
 
-/* A cheap "no", for the many templates of a server that a URI does not belong to: of one in normal form, that the
- * literals do not stand in it in their order. Whether it matches only the match knows. */
+/* A cheap negative test, because most templates of a server do not match a given URI. True if the
+ * URI is in normal form and does not contain the literals in their order. False does not mean that
+ * it matches. */
 static bool lacks_literal(const mcp_uri_template *t, mcp_str uri)
 {
     size_t at = t->prefix.len;
@@ -392,7 +394,7 @@ bool mcp_uri_match_raw(const mcp_uri_match *m, const char *name, mcp_str *value)
     return s != NULL;
 }
 
-/* The next piece of a slot up to `sep`, raw and decoded; false at the end. */
+/* Returns the next piece of a slot up to `sep`, raw and decoded; false at the end. */
 static bool next_piece(const slot *s, char sep, mcp_uri_match_iter *iter, mcp_str *raw,
                        mcp_str *value)
 {
@@ -439,7 +441,7 @@ bool mcp_uri_match_next(const mcp_uri_match *m, const char *name, mcp_uri_match_
     return false;
 }
 
-/* ---- the one spelling ------------------------------------------------------------------------------ */
+/* ---- the canonical spelling ----------------------------------------------------------------- */
 
 typedef struct spelling {
     char *at, *end;
@@ -455,7 +457,8 @@ static bool put(spelling *to, const char *text, size_t len)
     return true;
 }
 
-/* Whether a reserved character of a value can stand for itself: it neither ends the expression nor separates values. */
+/* Whether a reserved character of a value can stay unencoded: it neither ends the expression nor
+ * separates values. */
 static bool may_be_bare(char c, const mcp__uri_group *g, const mcp__uri_spec *spec)
 {
     bool split = spec->explode || g->spec_count > 1 || g->op->sep == '/';
@@ -463,7 +466,7 @@ static bool may_be_bare(char c, const mcp__uri_group *g, const mcp__uri_spec *sp
            !(mcp__uri_stop(c) & g->stops) && !(split && c == g->op->sep);
 }
 
-/* A value as it stood in the URI, with nothing encoded that need not be. */
+/* Writes a value as it stood in the URI, with only the necessary characters encoded. */
 static bool put_value(spelling *to, const mcp__uri_group *g, const mcp__uri_spec *spec, mcp_str raw)
 {
     size_t chars = 0;

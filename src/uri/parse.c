@@ -1,9 +1,9 @@
 /* parse.c: RFC 3986 by uriparser, with results as slices.
  *
- * uriparser checks the syntax and finds the parts. Additional checks are here: it also accepts
- * relative references, and ports are unbounded. It makes a list of path segments, which is not
- * needed; its nodes come from a small pool on the stack, so that an ordinary URI costs no
- * allocation.
+ * uriparser checks the syntax and finds the parts. This file adds the checks that it lacks: it also
+ * accepts relative references, and ports of any size. It builds a list of path segments, which is
+ * not needed here. The nodes of that list come from a small pool on the stack, so an ordinary URI
+ * costs no allocation.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 #include "uri/uri.h"
 
-/* 64 segments on 64-bit machines. */
+/* room for 64 segments on 64-bit machines */
 #define POOL_SIZE 2048
 
 typedef struct pool {
@@ -47,7 +47,7 @@ static void *pool_calloc(UriMemoryManager *manager, size_t count, size_t size)
     return ptr;
 }
 
-/* Parsing never resizes; the library only insists on the functions being there. */
+/* Parsing never resizes memory, but the library requires all functions to be set. */
 static void *pool_realloc(UriMemoryManager *manager, void *ptr, size_t size)
 {
     (void)manager, (void)ptr, (void)size;
@@ -74,7 +74,7 @@ static mcp_str slice(UriTextRangeA range)
     return s;
 }
 
-/* What lies between the authority and "?", "#" or the end. */
+/* Returns the part between the authority and "?", "#" or the end. */
 static mcp_str path_of(const mcp_uri *uri)
 {
     const char *end = uri->text.ptr + uri->text.len;

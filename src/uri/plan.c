@@ -1,21 +1,20 @@
-/* plan.c: how a template will be matched, and whether it can be.
+/* plan.c: how a template is matched, and whether it can be.
  *
  * A plan is: prefix, gap, literal, gap, literal, ... where a gap is one expression or several
  * without a literal between them. The prefix and the last literal are fixed to the ends of the URI.
- * The literals between are searched one after the other, from the left up to the pivot gap, from
- * the right behind it, each once: no choice is ever taken back. That finds a match whenever there
- * is one only if taking the nearest place of a literal cannot be wrong, and this file is what makes
- * sure of it:
+ * The literals between are searched one after the other, each once and without backtracking: from
+ * the left up to the pivot gap, from the right after it. This finds a match whenever there is one
+ * only if taking the nearest occurrence of a literal is always right. This file ensures that:
  *
- * - a literal is *pinned* when it contains a byte that ends the gap searched through ("/" behind
+ * - a literal is *pinned* when it contains a byte that ends the gap searched through ("/" after
  *   {name}): there is one possible place;
- * - else the gap on the far side must be able to swallow whatever lies between the nearest place
- *   and the right one: a single plain variable whose bytes include those of the gap searched
- *   through.
+ * - else the gap on the far side must be able to take any text between the nearest occurrence and
+ *   the right one: a single plain variable whose bytes include those of the gap searched through.
  *
- * A template with a literal that neither direction can place, or that needs the directions the
- * wrong way round, is not matchable. Inside a gap, expressions are distinguished by the character
- * that they begin with; it ends the expression before.
+ * A template is not matchable if neither direction can place one of its literals, or if a literal
+ * that needs the search from the right precedes one that needs the search from the left. Inside a
+ * gap, expressions are distinguished by the character that they begin with; it ends the expression
+ * before.
  */
 #include <stdlib.h>
 
@@ -80,8 +79,8 @@ static unsigned stops_within(mcp_str s)
     return stops;
 }
 
-/* borders[i] is the length of the longest proper border of the first (backward: last) i + 1 bytes: what
- * a search in linear time (Knuth, Morris, Pratt) falls back to. */
+/* borders[i] is the length of the longest proper border of the first (backward: last) i + 1 bytes,
+ * which a search in linear time (Knuth, Morris, Pratt) falls back to. */
 static int find_borders(mcp_uri_template *t, mcp__uri_gap *gap, bool backward)
 {
     mcp_str s = gap->literal;
@@ -146,13 +145,14 @@ static int check_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
     return g->op->named ? sort_group(t, g, offset) : MCP_OK;
 }
 
-/* {?a}{&b}: one group, so that any order is right. */
+/* {?a}{&b} is one group, so that its parameters match in any order. */
 static bool continues(const mcp__uri_part *before, const mcp__uri_part *part)
 {
     return before->op->sep == '&' && part->op->sign == '&';
 }
 
-/* An expression ends where the next one begins; that character must be one that it cannot contain. */
+/* An expression ends where the next one begins, so it must not contain the character that the next
+ * one begins with. */
 static void separate(mcp_uri_template *t, const mcp__uri_gap *gap, size_t later)
 {
     const mcp__uri_operator *op = gap->groups[later].op;
@@ -177,7 +177,7 @@ static unsigned gap_stops(const mcp__uri_gap *gap)
     return stops;
 }
 
-/* Makes the gap of the expressions from part *at on, and moves *at and *where behind it. */
+/* Builds the gap of the expressions from part *at on, and moves *at and *where past it. */
 static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *where)
 {
     size_t first = *at, end = first;
@@ -214,14 +214,14 @@ static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *wh
 
 /* ---- directions --------------------------------------------------------------------------------- */
 
-/* One variable that takes any text without its stops. */
+/* Whether the gap is one variable that takes any text without its stops. */
 static bool swallows(const mcp__uri_gap *gap)
 {
     const mcp__uri_group *g = gap->groups;
     return gap->group_count == 1 && !g->op->first && g->spec_count == 1 && !g->specs->prefix;
 }
 
-/* Whether every beginning (end) of a text that fits the gap fits it too. */
+/* Whether every prefix (suffix) of a text that fits the gap fits it too. */
 static bool fits_cut_at_end(const mcp__uri_gap *gap)
 {
     for (size_t i = 0; i < gap->group_count; i++) {
@@ -231,7 +231,8 @@ static bool fits_cut_at_end(const mcp__uri_gap *gap)
     return true;
 }
 
-/* A comma cut away moves every piece to the variable before, which a prefix may make too short. */
+/* Cutting off a comma moves every piece to the variable before, whose prefix modifier may be too
+ * short for it. */
 static bool fits_cut_at_start(const mcp__uri_gap *gap)
 {
     const mcp__uri_group *g = gap->groups;
@@ -256,8 +257,8 @@ static bool from_right(const mcp__uri_gap *gap, const mcp__uri_gap *next)
     return fits_cut_at_start(next) && swallows(gap) && (gap->stops & ~next->stops) == 0;
 }
 
-/* The pivot as far to the left as possible: where both directions are right, the last place of a
- * literal is taken. */
+/* Puts the pivot as far to the left as possible: where both directions are right, the last
+ * occurrence of a literal is taken. */
 static int choose_pivot(mcp_uri_template *t)
 {
     size_t pivot = t->gap_count - 1;

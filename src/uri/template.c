@@ -1,7 +1,7 @@
 /* template.c: parses the text of a URI template (RFC 6570 section 2) into parts. Neither expands
  * nor matches.
  *
- * Everything lives in the template's arena. One pass over the text counts the parts first, so that
+ * All memory is in the template's arena. A first pass over the text counts the parts, so that
  * pointers into the arrays stay valid and limits are checked before memory is allocated.
  */
 #include "uri/uri.h"
@@ -95,7 +95,7 @@ static int parse_prefix(parser *p, uint32_t *ret)
     return MCP_OK;
 }
 
-/* name in normal form; a name without "%" is. */
+/* Returns name in normal form. A name without "%" already is. */
 static int normal_name(mcp_uri_template *t, mcp_str name, mcp_str *ret)
 {
     *ret = name;
@@ -226,7 +226,7 @@ static int parse_text(parser *p)
     return rc;
 }
 
-/* Counts, checks the limits, and makes the arrays as large as they can become. */
+/* Counts the parts, checks the limits, and allocates the arrays in their maximum size. */
 static int prepare(mcp_uri_template *t, mcp_str text, const mcp_uri_template_limits *limits,
                    mcp_error *error)
 {
@@ -303,7 +303,8 @@ int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *
         return no_memory(error);
     t->allocator = *allocator;
     mcp__arena_init(&t->arena, &t->allocator, NULL, 0);
-    /* The names come from whoever registers the template, and their number has a limit. */
+    /* No seed: the program that registers the template chooses the names, and their number is
+     * limited. */
     mcp__map_init(&t->names, &t->allocator, 0, 0);
     rc = compile(t, text, &l, error);
     if (rc == MCP_OK)
@@ -351,7 +352,7 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
 
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
-    if (mcp__str_starts(uri, t->prefix)) /* which is in normal form: as nearly all are */
+    if (mcp__str_starts(uri, t->prefix)) /* a prefix in normal form, as nearly all are */
         return true;
     size_t lower = t->has_scheme ? mcp__uri_scheme_length(uri) : 0;
     size_t at = 0, matched = 0;

@@ -1,7 +1,8 @@
-/* uri.h: what the files of this layer share: character classes, and the shape of a compiled template.
+/* uri.h: what the files of this layer share: character classes, and the structure of a compiled
+ * template.
  *
- * A template is compiled twice over: into `parts`, the text in order, which is what expanding needs,
- * and into a plan (prefix, gaps, groups), which is what matching needs. plan.c says how it works.
+ * A template is compiled into two forms: `parts`, the text in order, which expansion uses, and a
+ * plan (prefix, gaps, groups), which matching uses. plan.c describes the plan.
  */
 #ifndef MCP_SRC_URI_H
 #define MCP_SRC_URI_H
@@ -15,8 +16,8 @@
 enum {
     MCP__URI_UNRESERVED = 1, /* RFC 3986 section 2.3 */
     MCP__URI_RESERVED = 2,   /* section 2.2 */
-    MCP__URI_SEGMENT = 4,    /* what mcp_uri_encode_segment() leaves alone */
-    MCP__URI_SCHEME = 8,     /* section 3.1, behind the first letter */
+    MCP__URI_SEGMENT = 4,    /* mcp_uri_encode_segment() leaves it as it is */
+    MCP__URI_SCHEME = 8,     /* section 3.1, after the first letter */
     MCP__URI_VARCHAR = 16,   /* RFC 6570 section 2.3, without %XX */
     MCP__URI_LITERAL = 32,   /* RFC 6570 section 2.1, without %XX; every byte above ASCII too */
 };
@@ -42,17 +43,17 @@ static inline unsigned mcp__uri_stop(char c)
     return mcp__uri_stops[(unsigned char)c];
 }
 
-/* The byte that "%XX" at s[at] stands for, or -1. */
+/* Returns the byte that "%XX" at s[at] represents, or -1. */
 int mcp__uri_triplet(mcp_str s, size_t at);
 
-/* "%XX" to to[0..3). */
+/* Writes "%XX" to to[0..3). */
 void mcp__uri_escape(char *to, unsigned char byte);
 
-/* One step of the normal form: writes what stands at s[*at] to out and advances. Returns the number
- * of bytes, 0 where a "%" is bad or the byte is NUL. */
+/* One step of the normal form: writes the character at s[*at] to out and advances. Returns the
+ * number of bytes, or 0 if a "%" is malformed or the byte is NUL. */
 size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
 
-/* The length of "scheme:" at the start of s, or 0. */
+/* Returns the length of "scheme:" at the start of s, or 0. */
 size_t mcp__uri_scheme_length(mcp_str s);
 
 /* ---- template.c ------------------------------------------------------------------------------- */
@@ -60,7 +61,7 @@ size_t mcp__uri_scheme_length(mcp_str s);
 /* RFC 6570, the table in appendix A. */
 typedef struct mcp__uri_operator {
     char sign;  /* 0 for {var} */
-    char first; /* what the expansion begins with, 0: nothing */
+    char first; /* what the expansion begins with; 0: nothing */
     char sep;
     bool named;
     bool bare_empty;     /* an empty value is "name", not "name=" */
@@ -69,13 +70,13 @@ typedef struct mcp__uri_operator {
 
 typedef struct mcp__uri_variable {
     mcp_str name;   /* as written */
-    mcp_str normal; /* in normal form, as it stands in a query */
+    mcp_str normal; /* in normal form, as it appears in a query */
     uint32_t index;
     uint32_t uses;
-    bool exploded; /* somewhere */
+    bool exploded; /* in at least one place */
 } mcp__uri_variable;
 
-/* A variable where it stands in an expression. */
+/* An occurrence of a variable in an expression. */
 typedef struct mcp__uri_spec {
     mcp__uri_variable *variable;
     uint32_t prefix; /* 0: no modifier */
@@ -91,22 +92,22 @@ typedef struct mcp__uri_part {
 
 /* ---- plan.c ----------------------------------------------------------------------------------- */
 
-/* An expression as it is matched; {?a}{&b} is one. */
+/* An expression as it is matched; {?a}{&b} is one group. */
 typedef struct mcp__uri_group {
     const mcp__uri_operator *op;
     mcp__uri_spec *specs;
     size_t spec_count;
-    mcp__uri_spec **sorted; /* named: by normal name */
+    mcp__uri_spec **sorted; /* named: sorted by normal name */
     unsigned stops;         /* bytes that end it, MCP__URI_STOP_* */
 } mcp__uri_group;
 
-/* Expressions without a literal between them, and the literal behind them. */
+/* Adjacent expressions, and the literal after them. */
 typedef struct mcp__uri_gap {
     mcp__uri_group *groups;
     size_t group_count;
-    unsigned stops;    /* bytes that occur in none of them */
+    unsigned stops;    /* bytes that none of them contains */
     mcp_str literal;   /* in normal form; empty only in the last gap */
-    uint32_t *borders; /* of the literal, for the search in the direction that the plan needs */
+    uint32_t *borders; /* of the literal, for the direction of its search */
     size_t offset;     /* in the template's text, for messages */
 } mcp__uri_gap;
 
@@ -122,30 +123,33 @@ struct mcp_uri_template {
     mcp__uri_variable *variables;
     size_t variable_count;
     size_t literal_length; /* of all literals in normal form */
-    size_t wide_count;     /* variables that can span segments */
+    size_t wide_count;     /* variables that can span several segments */
 
     mcp_str prefix;  /* the literal before the first gap, in normal form */
     bool has_scheme; /* the prefix contains one */
     mcp__uri_gap *gaps;
     size_t gap_count;
-    size_t pivot; /* gaps before it: literals are searched from the left; others: from the right */
-    mcp_error unmatchable; /* code is MCP_OK when it is matchable */
+    size_t pivot; /* literals of gaps before it are searched from the left, others from the right */
+    mcp_error unmatchable; /* code is MCP_OK if the template is matchable */
 };
 
-/* Fills prefix, gaps, pivot, unmatchable. MCP_OK also when it is not matchable; MCP_ENOMEM. */
+/* Fills prefix, gaps, pivot and unmatchable. Returns MCP_OK even if the template is not matchable;
+ * MCP_ENOMEM. */
 int mcp__uri_plan(mcp_uri_template *t);
 
 /* ---- match.c ---------------------------------------------------------------------------------- */
 
-/* The one spelling of all URIs that give the same values to the variables outside of {?…}, {&…} and {;…}, which
- * are parameters and left out: literals in normal form, and of the values encoded only what cannot stand for itself
- * where it stands. NUL-terminated. False: no room. */
+/* Writes the canonical spelling of all URIs that give the same values to the variables outside of
+ * {?…}, {&…} and {;…}, which are parameters and left out. Literals are in normal form, and only
+ * characters that cannot stand unencoded in their place are encoded. NUL-terminated. Returns false
+ * if the room is too small. */
 bool mcp__uri_match_spell(const mcp_uri_match *m, char *to, size_t room);
 
 /* ---- expand.c --------------------------------------------------------------------------------- */
 
-/* Where expanding finds a value. MCP_OK, MCP_ENOTFOUND (undefined), or a failure that it has described
- * in *error. The arena is for values that have to be made; it lives until the next call. */
+/* Looks up a value for expansion. Returns MCP_OK, MCP_ENOTFOUND (undefined), or a failure that it
+ * has described in *error. The arena is for values that have to be made; it lives until the next
+ * call. */
 typedef int mcp__uri_lookup(const void *values, size_t count, mcp_str name, mcp__arena *arena,
                             mcp_uri_value *ret, mcp_error *error);
 
