@@ -6,8 +6,8 @@
  */
 #include "jsonrpc/envelope.h"
 
-/* Whether a number with a fraction or an exponent is an integer all the same (1.0, 1e3). Beyond 2^53 a double does
- * not tell which one. */
+/* Whether a number with a fraction or an exponent is an integer (1.0, 1e3). Above 2^53 a double is
+ * not exact. */
 static bool integral(const mcp_json *value, int64_t *ret)
 {
     int64_t n = mcp_json_int(value, INT64_MIN);
@@ -23,7 +23,7 @@ bool mcp__is_id(const mcp_json *value)
     case MCP_JSON_INT: return true;
     case MCP_JSON_REAL: return integral(value, NULL);
     case MCP_JSON_BIGINT: {
-        /* A real that is too large for a double is kept as text too; it is no id. */
+        /* A real that is too large for a double is kept as text too, and is not an id. */
         mcp_str digits = mcp__json_bigint_text(value);
         for (size_t i = 0; i < digits.len; i++) {
             char c = digits.ptr[i];
@@ -97,7 +97,7 @@ void mcp__message_read(const mcp_json *root, mcp__message *ret)
     if (!ret->result)
         ret->result = error;
     ret->has_id = id != NULL;
-    ret->method = mcp_json_string(method); /* what is wrong may be another thing */
+    ret->method = mcp_json_string(method); /* set even if the message turns out to be invalid */
 
     if (!mcp_str_eq(mcp_json_string(version), MCP_STR("2.0")))
         invalid(ret, MCP__INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\"");
@@ -123,7 +123,8 @@ void mcp__put_id(mcp__buf *b, const mcp_json *id)
 
 /* ---- finding an id in what cannot be parsed ------------------------------------------------------- */
 
-/* The end of the string that begins at text[at] == '"', behind its closing quote; 0: not in here. */
+/* Returns the end of the string that begins at text[at] == '"', after its closing quote, or 0 if it
+ * does not end in text. */
 static size_t string_end(mcp_str text, size_t at)
 {
     for (size_t i = at + 1; i < text.len; i++) {
@@ -142,7 +143,7 @@ static size_t skip_space(mcp_str text, size_t at)
     return at;
 }
 
-/* The id's token at text[at], complete within the text; empty: there is none. */
+/* Returns the token of the id at text[at] if it is complete, else an empty text. */
 static mcp_str id_token(mcp_str text, size_t at)
 {
     size_t end = at;
@@ -201,9 +202,10 @@ bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
     return false;
 }
 
-/* ---- the same from the end ------------------------------------------------------------------------- */
+/* ---- finding an id from the end ------------------------------------------------------------- */
 
-/* All of these take `end`, the place behind what they look at, and give 0 for "not in here". */
+/* These take `end`, the offset after the token that they examine, and return 0 if it does not begin
+ * in text. */
 
 static size_t skip_space_back(mcp_str text, size_t end)
 {
@@ -212,15 +214,16 @@ static size_t skip_space_back(mcp_str text, size_t end)
     return end;
 }
 
-/* The place behind the character `c` that ends here, white space aside: its own. */
+/* Returns the offset of the character `c` if it is the last one before `end`, ignoring white space,
+ * else 0. */
 static size_t expect_back(mcp_str text, size_t end, char c)
 {
     end = skip_space_back(text, end);
     return end && text.ptr[end - 1] == c ? end - 1 : 0;
 }
 
-/* Whether the quote at text[at] follows an odd number of backslashes; unknown if they reach the
- * beginning. */
+/* Whether the quote at text[at] follows an odd number of backslashes. True also if they reach the
+ * start of text, where the number is unknown. */
 static bool is_escaped(mcp_str text, size_t at)
 {
     size_t from = at;
@@ -229,7 +232,8 @@ static bool is_escaped(mcp_str text, size_t at)
     return from == 0 || (at - from) % 2 == 1;
 }
 
-/* The opening quote of the string whose closing quote is the last character before `end`. */
+/* Returns the offset of the opening quote of the string whose closing quote is the last character
+ * before `end`. */
 static size_t string_start(mcp_str text, size_t end)
 {
     for (size_t i = end - 1; i-- > 0;) {
@@ -239,7 +243,7 @@ static size_t string_start(mcp_str text, size_t end)
     return 0;
 }
 
-/* The beginning of a string, a number or a word. */
+/* Returns the start of a string, a number or a word. */
 #define WORD "-+.E0123456789aeflnrstu" /* numbers, true, false, null */
 static size_t scalar_start(mcp_str text, size_t end)
 {

@@ -1,5 +1,5 @@
-/* envelope.h: what a JSON-RPC 2.0 message is, read and written. Knows nothing of MCP, but that an id is a
- * string or an integer and that params are an object.
+/* envelope.h: reads and writes the frame of JSON-RPC 2.0 messages. Of MCP's rules it applies only
+ * two: an id is a string or an integer, and params are an object.
  */
 #ifndef MCP_SRC_ENVELOPE_H
 #define MCP_SRC_ENVELOPE_H
@@ -17,7 +17,7 @@ enum {
 };
 
 typedef enum mcp__message_kind {
-    MCP__INVALID = 0, /* `code` and `problem` say what is wrong; id is set where it could be read */
+    MCP__INVALID = 0, /* `code` and `problem` describe the error; id is set if it could be read */
     MCP__REQUEST,
     MCP__NOTIFICATION,
     MCP__RESULT,
@@ -26,42 +26,46 @@ typedef enum mcp__message_kind {
 
 typedef struct mcp__message {
     mcp__message_kind kind;
-    const mcp_json *id; /* NULL where there is none, or one that is no id */
-    bool has_id;        /* there is one, whatever it is: an answer is expected */
+    const mcp_json *id; /* NULL: absent or not valid */
+    bool has_id;        /* present, even if not valid: an answer is expected */
     mcp_str method;
-    const mcp_json *params; /* an object, or NULL when there is none */
+    const mcp_json *params; /* an object; NULL: absent */
     const mcp_json *result; /* or the error object */
     int code;
     const char *problem;
 } mcp__message;
 
-/* Reads one message (not a batch). Never fails: see MCP__INVALID. The parts are borrowed from root. */
+/* Reads one message (not a batch). An error is reported as MCP__INVALID. The parts are borrowed
+ * from root. */
 MCP__SHARED void mcp__message_read(const mcp_json *root, mcp__message *ret);
 
-/* Whether a value can be an id: a string, or an integer of any size; 1.0 is the integer 1. */
+/* Whether a value is a valid id: a string, or an integer of any size; 1.0 is the integer 1. */
 bool mcp__is_id(const mcp_json *value);
 
-/* The id as JSON text, as it has to come back: one text for each value. */
+/* Appends the id as JSON text, as it has to be returned: one text for each value. */
 MCP__SHARED void mcp__put_id(mcp__buf *b, const mcp_json *id);
 
-/* Finds the id at the top level of a message that could not be parsed (too long, too deep), of which
- * `head` is the beginning. Appends it as JSON text and returns true, or returns false. */
+/* Finds the id at the top level of a message that could not be parsed (too long, too deep), of
+ * which `head` is the beginning. Appends it as JSON text and returns true, or returns false if it
+ * is not there. */
 MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
-/* The same for the end of such a message: looks at the members behind its last array or object. */
+/* The same for the end of such a message: examines the members after its last array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
-/* What to say of a text that could not be parsed: `error` is the parser's. Appends the id, where the text is too long or
- * too deep and shows one, and the reason; returns the code of the error. */
+/* Explains why a text could not be parsed; `error` is the parser's. Appends the reason, and also
+ * the id if the text is too long or too deep and the id can be found. Returns the JSON-RPC error
+ * code. */
 MCP__SHARED int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id,
                                       mcp__buf *why);
 
 /* The parts of messages. `id` is JSON text; an empty one is written as null, or left out. */
 void mcp__put_result_head(mcp__buf *b, mcp_str id); /* {"jsonrpc":"2.0","id":…,"result": */
 typedef enum mcp__no_id { MCP__NO_ID_NULL = 0, MCP__NO_ID_ABSENT } mcp__no_id;
-/* A whole error; data is JSON text, may be empty. */
+/* Appends a whole error message. data is JSON text and may be empty. */
 MCP__SHARED void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code,
                                 mcp_str message, mcp_str data);
-/* {"jsonrpc":"2.0","method":"…","params": and with an id for a request; the caller adds params and }. */
+/* Append {"jsonrpc":"2.0","method":"…","params": (with an id for a request). The caller appends
+ * params and }. */
 void mcp__put_notification_head(mcp__buf *b, mcp_str method);
 void mcp__put_request_head(mcp__buf *b, int64_t id, mcp_str method);
 

@@ -10,7 +10,7 @@ enum { VERSION = 1, HEAD = 14 };
 
 static uint64_t check_of(const char *head, mcp_str position, mcp_str principal)
 {
-    /* Any change of meaning changes this key. */
+    /* Changing the meaning of a cursor requires changing this key. */
     const uint64_t key[2] = {0x6d63702d63757273ULL, VERSION};
     uint64_t sum[3] = {
         mcp__siphash(head, 6, key),

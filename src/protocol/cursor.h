@@ -20,8 +20,8 @@ enum { MCP__CURSOR_MAX_POSITION = 16 << 10 };
 /* Appends the token as a JSON string, with its quotes. */
 void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal);
 
-/* Reads a token; the position is decoded into `room` (at least token.len bytes). False: not one of
- * ours, of another list, or of another caller. */
+/* Reads a token; the position is decoded into `room` (at least token.len bytes). Returns false if
+ * it is malformed, or belongs to another server, list or caller. */
 bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room, mcp__cursor *ret);
 
 #endif

@@ -20,7 +20,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Whether the value arrives as it is: a space inside does, one at an end is cut off on the way. */
+/* Whether the value survives as a plain header. Spaces inside do; spaces at the ends are stripped
+ * on the way. */
 static bool is_safe(mcp_str value)
 {
     mcp_str text;
@@ -51,10 +52,10 @@ void mcp__mirror_put(mcp__buf *b, mcp_str value)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A number as its digits from the first to the last that is not zero, and the power of ten of that
+/* A number: its digits from the first to the last that is not zero, and the power of ten of the
  * last one. */
 typedef struct decimal {
-    mcp_str text; /* the digits, and perhaps a point between them */
+    mcp_str text; /* the digits, possibly with a point between them */
     int64_t power;
     bool negative;
 } decimal;
@@ -71,7 +72,7 @@ static size_t digits_end(mcp_str s, size_t at)
     return at;
 }
 
-/* The text of an exponent. Nobody needs one of more digits than these. */
+/* Reads the text of an exponent. Exponents with more digits are refused. */
 static bool read_exponent(mcp_str s, int64_t *ret)
 {
     bool negative = s.len && s.ptr[0] == '-';
@@ -89,7 +90,7 @@ static bool is_filler(char c)
     return c == '0' || c == '.';
 }
 
-/* Cuts off zeros at both ends of "012.340", whose point is at `point`. */
+/* Strips zeros at both ends of "012.340", whose point is at `point`. */
 static void normalize(decimal *d, size_t point)
 {
     mcp_str s = d->text;
@@ -100,7 +101,7 @@ static void normalize(decimal *d, size_t point)
         from++;
     d->text = (mcp_str){s.ptr + from, end - from};
     d->power += end > point ? (int64_t)point + 1 - (int64_t)end : (int64_t)(point - end);
-    if (from == end) /* zero, which is the same with any sign and exponent */
+    if (from == end) /* zero, equal whatever its sign and exponent */
         *d = (decimal){0};
 }
 
@@ -124,7 +125,7 @@ static bool read_decimal(mcp_str s, decimal *d)
     return true;
 }
 
-/* The next digit of a text, whose point is passed over. */
+/* Returns the next digit, skipping the point. */
 static char next_digit(mcp_str *s)
 {
     if (s->len && s->ptr[0] == '.')
@@ -219,7 +220,7 @@ static int add_header(walk *w, mcp_str name, size_t depth)
     return MCP_OK;
 }
 
-/* Refuses an annotation anywhere in a part of the schema that is not reached by properties
+/* Refuses an annotation anywhere in a part of the schema that cannot be reached through properties
  * alone. */
 static int refuse_within(walk *w, const mcp_json *part)
 {

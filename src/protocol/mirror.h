@@ -1,4 +1,4 @@
-/* mirror.h: the parts of a message that a transport repeats in metadata of its own, such as HTTP
+/* mirror.h: the parts of a message that a transport repeats in its own metadata, such as HTTP
  * headers (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules for both
  * sides.
  */
@@ -8,10 +8,10 @@
 #include "base/base.h"
 #include "json/json.h"
 
-/* One parameter of a tool that is repeated in the header Mcp-Param-<name>. */
+/* A parameter of a tool that is repeated in the header Mcp-Param-<name>. */
 typedef struct mcp__mirrored {
-    char *header; /* the whole header's name */
-    char **path;  /* the property's name, from the arguments downwards */
+    char *header; /* the full name of the header */
+    char **path;  /* the names of the properties from the arguments down */
     size_t depth;
 } mcp__mirrored;
 
@@ -20,15 +20,15 @@ typedef struct mcp__mirror {
     size_t count;
 } mcp__mirror;
 
-/* Collects the "x-mcp-header" of an input schema, and refuses those that the specification forbids:
- * MCP_EINVAL. *ret is to be freed in every case. */
+/* Collects the "x-mcp-header" annotations of an input schema. Returns MCP_EINVAL for those that the
+ * specification forbids. *ret has to be freed in every case. */
 int mcp__mirror_compile(const mcp_allocator *allocator, const mcp_json *schema, mcp__mirror *ret,
                         mcp_error *error);
 void mcp__mirror_free(const mcp_allocator *allocator, mcp__mirror *mirror);
 
-/* What the arguments have for it, or NULL. */
+/* Returns its value in the arguments, or NULL. */
 const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *arguments);
-/* The parameter that Mcp-Name repeats for this method, or NULL. */
+/* Returns the name of the parameter that Mcp-Name repeats for this method, or NULL. */
 static inline const char *mcp__mirror_name(mcp_str method)
 {
     static const struct {
@@ -44,9 +44,9 @@ static inline const char *mcp__mirror_name(mcp_str method)
     return NULL;
 }
 
-/* Appends a value as a header carries it: plain, or in Base64 between marks. */
+/* Appends a value as a header carries it: plain, or in Base64 between markers. */
 void mcp__mirror_put(mcp__buf *b, mcp_str value);
-/* Whether a header's value is in Base64; *text is what stands between the marks. */
+/* Whether a header's value is in Base64; *text is the part between the markers. */
 static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
 {
     static const char head[] = "=?base64?", tail[] = "?=";
@@ -57,8 +57,8 @@ static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
     *text = (mcp_str){value.ptr + head_len, value.len - marks};
     return true;
 }
-/* Whether two texts are one number, digit for digit and whatever its form: "1e3", "1000" and
- * "1000.0" are. False also where one is not a number as JSON writes them. */
+/* Whether two texts are the same number, compared exactly and whatever their form: "1e3", "1000"
+ * and "1000.0" are equal. Returns false if one of them is not a JSON number. */
 bool mcp__mirror_same_number(mcp_str a, mcp_str b);
 
 #endif

@@ -1,7 +1,7 @@
 /* revision.c: the table. A difference between revisions is a column here, not an `if` elsewhere.
  *
- * Read from schema/<revision>/schema.json of the specification; where a field is older than the
- * revision that first describes it, the schema counts.
+ * Taken from schema/<revision>/schema.json of the specification. If a field is older than the
+ * revision that first describes it, the schema decides.
  */
 #include "protocol/revision.h"
 

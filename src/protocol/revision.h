@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "jsonrpc/envelope.h"
 
-/* How calls that go on after their answer are spoken of. */
+/* The name of the extension for calls that continue after their answer. */
 #define MCP__EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
 typedef enum mcp__tasks_form {
@@ -33,7 +33,7 @@ typedef struct mcp__revision {
 
     bool modern;      /* per-request _meta, server/discover; else initialize and a session */
     bool batches;     /* arrays of messages */
-    mcp__no_id no_id; /* how an error whose id is not known is written */
+    mcp__no_id no_id; /* how an error without a known id is written */
     bool tool_errors; /* arguments that fail a tool's schema are a result with isError */
     int not_found;    /* the code for an unknown resource */
     int missing_capability_code; /* if the client did not declare a required capability */
@@ -43,35 +43,35 @@ typedef struct mcp__revision {
     bool caching;     /* ttlMs, cacheScope */
     bool completions; /* the capability; the method is older */
 
-    /* fields of what is listed */
+    /* fields of listed entries */
     bool title; /* beside name */
     bool icons;
     bool object_meta;   /* _meta on resources, templates, prompts, tools, contents */
     bool last_modified; /* in annotations */
     bool tool_annotations;
     bool output_schema;
-    bool output_schema_any;     /* of any type, not only object */
+    bool output_schema_any;     /* of any type, not only objects */
     bool implementation_extras; /* description, icons, websiteUrl of an implementation */
 
     /* contents */
     bool audio;
     bool resource_link;
     bool structured;     /* structuredContent */
-    bool structured_any; /* of any type, not only object */
+    bool structured_any; /* of any type, not only objects */
 
     bool progress_message;
 
-    /* what is asked of the client */
-    bool input_results;     /* by a result that says so; else by requests of the server */
+    /* input requests to the client */
+    bool input_results;     /* carried by a result; else sent as requests of the server */
     bool elicitation;       /* of forms */
     bool elicitation_modes; /* forms with defaults and lists, and URLs */
     bool elicitation_id;    /* in URL mode */
-    bool url_required;      /* the error -32042: a URL has to be gone to first */
-    bool sampling_tools;    /* and messages with several contents */
+    bool url_required;      /* the error -32042: a URL has to be visited first */
+    bool sampling_tools;    /* tools, and messages with several contents */
 
     mcp__tasks_form tasks;
 
-    bool primes; /* over HTTP: an event without a message begins a stream that can be resumed */
+    bool primes;         /* over HTTP: a resumable stream begins with an event without a message */
     bool version_header; /* over HTTP: MCP-Protocol-Version on every request but initialize */
     bool extensions;     /* in capabilities */
 } mcp__revision;
@@ -82,12 +82,12 @@ static inline unsigned mcp__revision_index(const mcp__revision *r)
 {
     return (unsigned)(r - mcp__revisions);
 }
-/* Its place in a method's set of revisions. */
+/* The bit of a revision in a method's set of revisions. */
 static inline unsigned mcp__revision_bit(const mcp__revision *r)
 {
     return 1u << mcp__revision_index(r);
 }
-/* The row with that name, or NULL. */
+/* Returns the row with that name, or NULL. */
 static inline const mcp__revision *mcp__revision_find(mcp_str name)
 {
     for (size_t i = 0; i < MCP__REVISIONS; i++) {
@@ -96,18 +96,18 @@ static inline const mcp__revision *mcp__revision_find(mcp_str name)
     }
     return NULL;
 }
-/* The newest of the modern or of the legacy ones. */
+/* Returns the newest modern or legacy revision. */
 static inline const mcp__revision *mcp__revision_newest(bool modern)
 {
     return &mcp__revisions[modern ? 0 : MCP__ROW_NEWEST_LEGACY];
 }
-/* The row by which the answer to initialize is written for a client that asks for `requested`: its
- * own when it is a legacy one, else the newest legacy one. */
+/* Returns the revision in which initialize is answered for a client that asks for `requested`: that
+ * revision if it is a legacy one, else the newest legacy one. */
 const mcp__revision *mcp__revision_negotiate(mcp_str requested);
-/* ["2026-07-28"]: what a modern _meta may carry. */
+/* Appends the revisions that a modern _meta may name: ["2026-07-28"]. */
 void mcp__put_modern_revisions(mcp__buf *b);
 
-/* The keys of a modern request's _meta, and of others' _meta. */
+/* The keys of _meta in modern requests and in other objects. */
 #define MCP__META_REVISION     "io.modelcontextprotocol/protocolVersion"
 #define MCP__META_CLIENT_INFO  "io.modelcontextprotocol/clientInfo"
 #define MCP__META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"

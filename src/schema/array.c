@@ -8,7 +8,7 @@ enum { FEW_ITEMS = 8, INLINE_ITEMS = 64 };
 
 static const mcp_str NO_KEY = {"", 0};
 
-/* Elements that no schema describes: one complaint for all of them. */
+/* Reports elements that no schema describes, all of them in one message. */
 static bool too_many(validation *st, const node *n, keyword word, size_t allowed, const mcp_json *v)
 {
     return mcp__schema_report(st, n, word, "expected at most %zu items, got %zu", allowed,
@@ -93,7 +93,7 @@ static int by_hash(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Sorted, or so few that it does not matter: then all hashes are 0. */
+/* h is sorted by hash; if the elements are few, it is unsorted and all hashes are 0. */
 static bool find_twins(validation *st, const node *n, const hashed *h, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -123,8 +123,7 @@ static bool run_unique(validation *st, const node *n, const mcp_json *v, hashed 
     return find_twins(st, n, h, count);
 }
 
-/* Apart, so that the room for the elements is not on the stack while schemas are inside each
- * other. */
+/* A function of its own, so that the array is not on the stack while nested schemas run. */
 static MCP__NOINLINE bool run_unique_inline(validation *st, const node *n, const mcp_json *v)
 {
     hashed h[INLINE_ITEMS];

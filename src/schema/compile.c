@@ -1,8 +1,9 @@
-/* compile.c: from a document to a program: life of a schema, the queue of nodes, error places.
+/* compile.c: from a document to a program: the life of a schema, the queue of nodes, error
+ * locations.
  *
- * Two passes: the scan (scan.c) names every subschema, then each node on the queue gets its
- * instructions (emit.c), which may put further nodes on it. The queue instead of recursion keeps
- * the C stack out of it.
+ * Two passes: the scan (scan.c) finds and names every subschema, then each node on the queue gets
+ * its instructions (emit.c), which may queue further nodes. A queue is used instead of recursion to
+ * bound the use of the C stack.
  */
 #include <stdio.h>
 
@@ -54,7 +55,7 @@ void mcp__schema_queue(compiler *c, node *n)
     c->queue_end = &n->next;
 }
 
-/* A $dynamicRef may lead to any dynamic anchor of a resource that was passed. */
+/* Queues all dynamic anchors of a resource, because a $dynamicRef may lead to any of them. */
 static void enter(compiler *c, resource *r)
 {
     if (r->entered)
@@ -116,7 +117,7 @@ static int check_options(const mcp_schema_options *given, mcp_error *error)
     return MCP__TAKE_OPTIONAL(&o, given, mcp_schema_options, error);
 }
 
-/* Of options that were checked. */
+/* Returns the limits with defaults filled in. The options have been checked. */
 static mcp_schema_options effective(const mcp_schema_options *given)
 {
     mcp_schema_options o;
@@ -140,7 +141,7 @@ static mcp_schema *new_schema(const mcp_schema_options *given)
         return NULL;
     s->allocator = *a;
     s->limits = o;
-    s->limits.allocator = NULL; /* the caller's, and not needed any more */
+    s->limits.allocator = NULL; /* the caller's; not needed any more */
     atomic_init(&s->spare, NULL);
     mcp__arena_init(&s->arena, &s->allocator, NULL, 0);
     return s;

@@ -1,6 +1,8 @@
-/* emit.c: one function per keyword, or per group that is run together: checks the value, makes
- * the instruction. Their order in the table at the end is the order in which a validation runs
- * them: what is cheap and says most first, unevaluated* last.
+/* emit.c: one function per keyword, or per group of keywords that run together. Each checks the
+ * value and emits the instruction.
+ *
+ * The table at the end gives their order, which is the order in which a validation runs them: cheap
+ * and decisive ones first, unevaluated* last.
  */
 #include <stdlib.h>
 
@@ -29,7 +31,7 @@ static int refuse(compiler *c, keyword word, const char *what)
     return mcp__schema_refuse(c, MCP_EINVAL, c->node, word, "%s", what);
 }
 
-/* The scan has been at every subschema already. */
+/* Returns the node of a subschema, which the scan has made, and queues it. */
 static const node *subschema(compiler *c, const mcp_json *value)
 {
     node *n = value ? mcp__schema_node_of(c, value) : NULL;
@@ -122,7 +124,7 @@ static int emit_ref(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* Only a target with that very $dynamicAnchor makes it dynamic. */
+/* The reference is dynamic only if its target has a $dynamicAnchor of the same name. */
 static int emit_dynamic_ref(compiler *c, keyword word)
 {
     mcp_str text = mcp_json_string(c->values[word]), anchor;
@@ -330,8 +332,8 @@ static void add_known(members *m, mcp_str name, const node *n, bool required)
     m->known[m->known_count++] = (member){mcp__schema_name_order(name), name, n, required};
 }
 
-/* Sorts, and makes one of two with the same name: one from properties, one or more from
- * required. */
+/* Sorts the names and merges those that are equal: at most one is from properties, the others are
+ * from required. */
 static void merge_known(members *m)
 {
     size_t to = 0;
@@ -410,7 +412,7 @@ static int emit_members(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* dependentRequired, dependentSchemas, and dependencies, which is both. */
+/* Compiles dependentRequired, dependentSchemas, and dependencies, which combines the two. */
 static int make_dependencies(compiler *c, keyword word, dependencies *names, dependencies *schemas)
 {
     const mcp_json *value;
@@ -453,9 +455,9 @@ static int emit_dependencies(compiler *c, keyword ignored)
     return rc;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- the table of emitters ------------------------------------------------------------------ */
 
-/* KW_COUNT: the function looks itself whether anything is there. */
+/* KW_COUNT: the function itself looks up its keywords. */
 static const struct {
     int (*emit)(compiler *c, keyword word);
     keyword word;

@@ -1,9 +1,9 @@
-/* equal.c: are two JSON values the same? Numbers by value, objects whatever the order of their
- * members.
+/* equal.c: equality of JSON values. Numbers are compared by value, objects without regard to the
+ * order of their members.
  *
- * A document is never deeper than MCP__JSON_DEEPEST, so recursion is safe. Two objects are
- * walked side by side as long as their keys agree; where they do not, members are looked up,
- * which is charged for.
+ * A document is never deeper than MCP__JSON_DEEPEST, so recursion is safe. Two objects are walked
+ * side by side as long as their keys agree; after that, members are looked up, and each lookup is
+ * charged as steps.
  */
 #include "schema/schema.h"
 
@@ -90,7 +90,7 @@ static uint64_t mix(uint64_t h, uint64_t more)
     return h ^ h >> 29;
 }
 
-/* Equal numbers have the same nearest double, whatever way they are written; -0.0 is 0. */
+/* Equal numbers have the same nearest double, however they are written; -0.0 hashes as 0. */
 static uint64_t hash_number(const mcp_json *value)
 {
     double v = mcp_json_number(value, 0) + 0.0;
@@ -99,7 +99,7 @@ static uint64_t hash_number(const mcp_json *value)
     return mix(MCP_JSON_INT, bits);
 }
 
-/* Members are added up, since their order does not count. */
+/* Adds up the hashes of members, because their order does not matter. */
 static uint64_t hash_container(const mcp_json *value, mcp_json_type type, size_t *steps)
 {
     mcp_json_iter iter = {0};

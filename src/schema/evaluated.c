@@ -1,8 +1,8 @@
 /* evaluated.c: a bit per member or element of one instance, for unevaluatedProperties and
  * unevaluatedItems.
  *
- * Only kept below a schema that asks. A branch that may fail (of anyOf, oneOf, if) has bits of
- * its own, which count only when it did not: what a failed schema looked at was not evaluated.
+ * Bits are kept only below a schema that needs them. A branch that may fail (of anyOf, oneOf, if)
+ * has its own bits, which are added only if it succeeds: a failed schema evaluates nothing.
  */
 #include "schema/schema.h"
 

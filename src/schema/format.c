@@ -8,7 +8,7 @@
 
 /* ---- RFC 3339 --------------------------------------------------------------------------------- */
 
-/* n digits at s[at], or -1. */
+/* Returns the number that n digits at s[at] spell, or -1. */
 static int digits(mcp_str s, size_t at, size_t n)
 {
     int value = 0;
@@ -37,7 +37,7 @@ static bool is_date(mcp_str s)
     return day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
-/* "Z" or "+01:30", to the minutes that local time is ahead. */
+/* Reads "Z" or "+01:30": the minutes by which local time is ahead of UTC. */
 static bool read_offset(mcp_str s, int *ret)
 {
     *ret = 0;
@@ -90,8 +90,8 @@ static int check_date_time(const mcp_schema *schema, mcp_str s)
            is_time(mcp__str_sub(s, 11));
 }
 
-/* RFC 3339 appendix A: units in order and without gaps, "W" alone. Advances over the units that
- * are there; false when they are wrong. */
+/* Reads the units of a duration (RFC 3339 appendix A): in order and without gaps, "W" alone.
+ * Advances over them; returns false if they are malformed. */
 static bool read_units(mcp_str s, size_t *at, const char *units, size_t *count)
 {
     const char *next = units;
@@ -189,7 +189,7 @@ static int check_hostname(const mcp_schema *schema, mcp_str s)
     return mcp__schema_is_hostname(s);
 }
 
-/* Labels of other than ASCII are taken on trust: IDNA's tables are not here. */
+/* Labels outside ASCII are accepted unchecked, because IDNA's tables are not included. */
 static int check_idn_hostname(const mcp_schema *schema, mcp_str s)
 {
     (void)schema;

@@ -15,7 +15,7 @@ static bool is_label(mcp_str s)
     bool good = s.len >= 1 && s.len <= 63 && s.ptr[0] != '-' && s.ptr[s.len - 1] != '-';
     for (size_t i = 0; good && i < s.len; i++)
         good = is_alnum(s.ptr[i]) || s.ptr[i] == '-';
-    /* RFC 5891 section 4.2.3.1: hyphens in these places are A-labels' */
+    /* RFC 5891 section 4.2.3.1: hyphens in positions 3 and 4 are reserved for A-labels */
     return good && (s.len < 4 || s.ptr[2] != '-' || s.ptr[3] != '-' ||
                     ((s.ptr[0] | 0x20) == 'x' && (s.ptr[1] | 0x20) == 'n' && s.len > 4));
 }
@@ -48,7 +48,8 @@ bool mcp__schema_is_ipv4(mcp_str s)
     return at == s.len;
 }
 
-/* RFC 4291 section 2.2: eight groups, "::" for one or more of zeros, the last two as IPv4. */
+/* RFC 4291 section 2.2: eight groups; "::" replaces one or more groups of zeros; the last two may
+ * be written as IPv4. */
 bool mcp__schema_is_ipv6(mcp_str s)
 {
     size_t at = 0, groups = 0;
@@ -201,7 +202,7 @@ static size_t scheme_length(mcp_str s)
     return n < s.len && s.ptr[n] == ':' ? n : 0;
 }
 
-/* Cuts s at the first of the stops, and returns what is in front. */
+/* Cuts s at the first of the stops and returns the part before it. */
 static mcp_str cut(mcp_str *s, const char *stops)
 {
     size_t n = 0;
@@ -228,7 +229,7 @@ bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri)
             return false;
     }
     mcp_str path = cut(&s, "?#");
-    /* A colon in the first segment would make it a scheme. */
+    /* A colon in the first segment would make that segment a scheme. */
     mcp_str rest = path, first = cut(&rest, "/");
     if (!scheme && !authority && first.len && memchr(first.ptr, ':', first.len))
         return false;

@@ -66,7 +66,7 @@ const keyword_info mcp__schema_keywords[KW_COUNT] = {
     [KW_UNIQUE_ITEMS] = {"uniqueItems", VALIDATE, BOTH, SHAPE_PLAIN},
 };
 
-/* The keyword of that name in the dialect, or KW_COUNT. */
+/* Returns the keyword of that name in the dialect, or KW_COUNT. */
 static keyword keyword_of(mcp_str name, unsigned dialect)
 {
     for (size_t i = 0; i < KW_COUNT; i++) {
@@ -118,7 +118,7 @@ unsigned mcp__schema_vocabulary(mcp_str uri)
 
 unsigned mcp__schema_dialect(mcp_str uri)
 {
-    /* The scheme is often written the other way round in the wild. */
+    /* Schemas often confuse http: and https:, so both are accepted. */
     if (mcp__str_starts(uri, MCP_STR("https:")))
         uri = mcp__str_sub(uri, sizeof("https:") - 1);
     else if (mcp__str_starts(uri, MCP_STR("http:")))

@@ -1,28 +1,28 @@
 /* number.c: exact arithmetic on JSON numbers.
  *
- * A number is what is written: 0.1 is one tenth, not the double next to it. So the general case
- * works on decimals, digits and an exponent, of any length; integers of 64 bits and small
- * doubles have shortcuts. A double, where the text is no longer there, stands for the shortest
- * decimal that reads back as it, which is what was written unless that had more than 15 digits;
- * or for the integer that it is, where that has 64 bits.
+ * A number has the value that is written: 0.1 is one tenth, not the nearest double. The general
+ * case therefore works on decimals of any length (digits and an exponent). Integers of 64 bits and
+ * small doubles have shortcuts. Where the text is no longer available, a double represents an
+ * integer if it is one of at most 64 bits. Otherwise it represents the shortest decimal that reads
+ * back as the same double, which is what was written unless that had more than 15 digits.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "schema/schema.h"
 
-/* digits * 10^exponent. digits may have one point in it, which counts for nothing (the exponent
- * knows), begins and ends with a digit that is not 0, and is empty for zero. */
+/* digits * 10^exponent. digits may contain one point, which does not affect the value because the
+ * exponent accounts for it. It begins and ends with a digit other than 0, and is empty for zero. */
 typedef struct decimal {
     bool negative;
     const char *digits;
     size_t size;  /* bytes of digits */
-    size_t count; /* digits in them */
+    size_t count; /* number of digits */
     int64_t exponent;
     char own[32];
 } decimal;
 
-/* More is as good as infinite, and sums of a few do not overflow. */
+/* Larger exponents count as infinite. Sums of a few of them do not overflow. */
 #define EXPONENT_MAX (INT64_C(1) << 40)
 
 static const double TEN[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -39,7 +39,7 @@ static int64_t read_exponent(const char *s, const char *end)
     return negative ? -n : n;
 }
 
-/* The mantissa's zeros at both ends, and its point, go into the exponent. */
+/* Moves the zeros at both ends of the mantissa, and its point, into the exponent. */
 static void set_mantissa(decimal *d, const char *s, const char *end, int64_t exponent)
 {
     const char *last = s, *p;
@@ -53,7 +53,8 @@ static void set_mantissa(decimal *d, const char *s, const char *end, int64_t exp
     }
     d->digits = s;
     for (p = s; p < end; p++) {
-        if (!mcp__schema_digit(*p)) { /* a point; in another locale it may look different */
+        if (!mcp__schema_digit(
+                *p)) { /* a point, which may be another character in another locale */
             point = digits;
             continue;
         }
@@ -94,7 +95,8 @@ static bool same(double a, double b)
     return a <= b && a >= b;
 }
 
-/* A double with few digits behind the point: v * 10^k is an integer that leads back to v. */
+/* Converts a double with few digits after the point: v * 10^k is an integer that converts back to
+ * v. */
 static bool from_short_double(decimal *d, double v)
 {
     double magnitude = v < 0 ? -v : v;
@@ -113,7 +115,7 @@ static void from_double(decimal *d, double v)
     const double exact = 9007199254740992.0, most = 18446744073709551616.0; /* 2^53, 2^64 */
     double magnitude = v < 0 ? -v : v;
     if (magnitude >= exact && magnitude < most) {
-        from_uint(d, (uint64_t)magnitude, v < 0, 0); /* an integer: as good as any shorter one */
+        from_uint(d, (uint64_t)magnitude, v < 0, 0); /* an integer, as exact as a shorter decimal */
         return;
     }
     if (from_short_double(d, v))
@@ -241,7 +243,7 @@ bool mcp__schema_as_size(const mcp_json *number, size_t *ret)
 
 /* ---- multiples -------------------------------------------------------------------------------- */
 
-/* (a + b) mod m for a, b < m, of any size. */
+/* Returns (a + b) mod m for any a, b < m, without overflow. */
 static uint64_t add_mod(uint64_t a, uint64_t b, uint64_t m)
 {
     return a >= m - b ? a - (m - b) : a + b;
@@ -314,7 +316,7 @@ bool mcp__schema_is_multiple(const mcp_json *number, const divisor *d)
     to_decimal(number, &v);
     if (v.count == 0)
         return true;
-    /* Neither ends with a 0, so that nothing can make up for a smaller power of 10. */
+    /* Neither ends with a 0, so a smaller power of 10 cannot be compensated. */
     int64_t exponent = v.exponent - d->exponent;
     if (exponent < 0)
         return false;

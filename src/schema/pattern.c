@@ -1,13 +1,14 @@
 /* pattern.c: ECMA-262 regular expressions on PCRE2.
  *
- * A pattern is rewritten first where the two languages differ in meaning and not only in reach:
- * verbs are refused, "[" in a class is a letter, \s has the Unicode spaces, pairs of \uXXXX are
- * one character, long names of \p{...} become PCRE2's. The rest is PCRE2's options.
+ * A pattern is rewritten first where both languages accept it with different meanings: verbs are
+ * refused, "[" in a class is a literal, \s has the Unicode spaces, pairs of \uXXXX are one
+ * character, long names of \p{...} become those of PCRE2. PCRE2's options cover the remaining
+ * differences.
  *
- * The surprising part is the budget. PCRE2 does not say how much work a match was, so a match
- * runs with a small limit first, which nearly all stay below, and again with ten times as much
- * as long as it does not suffice; each attempt is charged. So the whole validation is bounded,
- * not only one match of it.
+ * What may surprise is the budget. PCRE2 does not report how much work a match took. A match
+ * therefore runs with a small limit first, which suffices for nearly all matches, and is repeated
+ * with a limit ten times as large while it does not suffice. Each attempt is charged. This bounds
+ * the whole validation, not only a single match.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -15,10 +16,10 @@
 #include "schema/schema.h"
 
 enum {
-    FIRST_LIMIT = 2000, /* calls of PCRE2's match function */
+    FIRST_LIMIT = 2000, /* calls of PCRE2's internal match function */
     CALLS_PER_STEP = 100,
     HEAP_LIMIT_KIB = 8 * 1024,
-    COMPILED_LIMIT = 16 * 1024 * 1024, /* bytes of all patterns of a schema */
+    COMPILED_LIMIT = 16 * 1024 * 1024, /* bytes of all compiled patterns of a schema */
     NESTING_LIMIT = 100,
     BYTES_PER_STEP = 64,
 };
@@ -29,7 +30,7 @@ struct pattern {
     pattern *next;
 };
 
-/* Made with the first pattern, never changed afterwards. */
+/* Created with the first pattern, and never changed afterwards. */
 struct pcre_support {
     pcre2_general_context *general;
     pcre2_compile_context *compile;
@@ -57,7 +58,7 @@ static int set_up(mcp_schema *schema)
     struct pcre_support *s = mcp__zalloc(&schema->allocator, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
-    schema->pcre = s; /* half-built is fine: freed with the schema */
+    schema->pcre = s; /* incomplete on a failure; freed with the schema */
     s->general = pcre2_general_context_create(pcre_malloc, pcre_free, &schema->allocator);
     s->compile = s->general ? pcre2_compile_context_create(s->general) : NULL;
     s->match = s->general ? pcre2_match_context_create(s->general) : NULL;
@@ -73,8 +74,8 @@ static int set_up(mcp_schema *schema)
 
 /* ---- rewriting -------------------------------------------------------------------------------- */
 
-/* What \s and \S are, for the inside of a class. An escape at both ends keeps a "-" beside them
- * from being taken for a range. */
+/* What \s and \S match, for use inside a class. An escape at both ends prevents a "-" beside them
+ * from being read as a range. */
 #define SPACES                                                                            \
     "\\s\\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}\\u{3000}" \
     "\\u{feff}\\s"
@@ -87,7 +88,7 @@ typedef struct rewriter {
     mcp_str from;
     size_t at;
     bool in_class;
-    bool behind_set; /* in a class, behind \w or its like: "-" is no range there */
+    bool behind_set; /* in a class, after \w or similar: "-" is not a range there */
     mcp__buf *to;
 } rewriter;
 
@@ -105,7 +106,7 @@ static int hex4(mcp_str s, size_t at)
     return n;
 }
 
-/* "\uD83D\uDE00" as one character; false: it is no pair. */
+/* Rewrites "\uD83D\uDE00" as one character. Returns false if it is not a pair. */
 static bool rewrite_pair(rewriter *r)
 {
     int high = hex4(r->from, r->at + 2);
@@ -313,7 +314,7 @@ mcp_str mcp__schema_pattern_source(const pattern *p)
 
 /* ---- matching --------------------------------------------------------------------------------- */
 
-/* One is kept for the next validation; a second thread at the same time makes its own. */
+/* One block is kept for the next validation. A second thread at the same time allocates its own. */
 static void *take_match_data(const mcp_schema *schema)
 {
     _Atomic(void *) *spare = (_Atomic(void *) *)(uintptr_t)&schema->spare;

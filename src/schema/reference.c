@@ -1,4 +1,4 @@
-/* reference.c: where a $ref, a $dynamicRef or a $schema leads.
+/* reference.c: resolves $ref, $dynamicRef and $schema to their targets.
  *
  * The order of lookup is: the documents that are loaded (the schema itself first), the set by URI,
  * the built-in documents, and last the $ids inside all documents of the set, which are then all
@@ -6,7 +6,7 @@
  */
 #include "schema/schema.h"
 
-/* The document at that URI, loaded when it was not. *ret stays NULL when there is none. */
+/* Finds the document at that URI and loads it if necessary. *ret stays NULL if there is none. */
 static int load_by_uri(compiler *c, mcp_str uri, resource **ret)
 {
     node *root;
@@ -53,7 +53,7 @@ static int find_resource(compiler *c, mcp_str uri, resource **ret)
 
 /* ---- fragments -------------------------------------------------------------------------------- */
 
-/* "%XX" decoded, in the arena. */
+/* Decodes "%XX" into the arena. */
 static int decode(compiler *c, mcp_str s, mcp_str *ret)
 {
     char *to = mcp__arena_alloc(&c->schema->arena, s.len + 1);
@@ -65,7 +65,7 @@ static int decode(compiler *c, mcp_str s, mcp_str *ret)
     return rc;
 }
 
-/* "~1" and "~0", in place. */
+/* Decodes "~1" and "~0" in place. */
 static mcp_str unescape(char *step, size_t len)
 {
     size_t to = 0;
@@ -98,7 +98,7 @@ static const mcp_json *step_into(const mcp_json *value, mcp_str step)
     return array_index(step, &i) ? mcp_json_at(value, i) : NULL;
 }
 
-/* The pointer is changed as it is read. The walk may pass places that are no schemas; the last
+/* Modifies the pointer while reading it. The walk may pass values that are not schemas; the last
  * schema that it passed gives the base URI. */
 static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
 {
@@ -106,7 +106,7 @@ static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
     const node *around = from;
     char *at = (char *)(uintptr_t)pointer.ptr, *end = at + pointer.len;
     while (value && at < end) {
-        char *start = ++at; /* behind the slash */
+        char *start = ++at; /* after the slash */
         at = memchr(start, '/', (size_t)(end - start));
         at = at ? at : end;
         value = step_into(value, unescape(start, (size_t)(at - start)));
@@ -117,7 +117,7 @@ static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
     return value && !*ret ? mcp__schema_scan_value(c, value, around, ret) : MCP_OK;
 }
 
-/* A name within a resource. */
+/* The key of a name within a resource. */
 int mcp__schema_anchor_key(compiler *c, const resource *r, mcp_str name, mcp_str *ret)
 {
     char *key = mcp__arena_alloc(&c->schema->arena, sizeof(r) + name.len);
@@ -148,8 +148,8 @@ int mcp__schema_resolve_at(compiler *c, const node *at, keyword word, mcp_str re
     return rc ? mcp__schema_no_memory(c) : MCP_OK;
 }
 
-/* By itself rather than by name when the reference is a fragment only: a document from the set may
- * share its name with another. */
+/* A reference that is only a fragment stays in its own resource, without a lookup by name: a
+ * document of the set may have the same name. */
 static int find_target(compiler *c, const node *from, keyword word, mcp_str without, resource **ret)
 {
     mcp_str uri;
@@ -160,7 +160,7 @@ static int find_target(compiler *c, const node *from, keyword word, mcp_str with
     int rc = mcp__schema_resolve_at(c, from, word, without, &uri);
     if (!rc)
         rc = find_resource(c, uri, ret);
-    /* The name where a document was found, and its own: one resource. */
+    /* The URI where a document was found and its own $id lead to one resource. */
     if (!rc && *ret)
         *ret = (*ret)->root->resource;
     return rc;

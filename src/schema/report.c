@@ -1,8 +1,8 @@
 /* report.c: explains why a value does not conform, so that a model can correct its call.
  *
- * Nothing of this runs while a value conforms, or in a branch whose failure decides nothing yet, so
- * it may allocate. What comes from the value or the schema is shortened, and loses its control
- * characters: it may end up on a terminal.
+ * None of this runs while a value conforms, or in a branch whose failure is not yet decisive, so it
+ * may allocate. Text from the value or the schema is shortened and its control characters are
+ * replaced, because it may be shown on a terminal.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ enum {
 
 /* ---- pieces of text --------------------------------------------------------------------------- */
 
-/* Control characters, C1 in UTF-8 too, become "?". */
+/* Replaces control characters, including C1 in UTF-8, with "?". */
 static void clean(char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -40,7 +40,7 @@ const char *mcp__schema_show(excerpt *to, mcp_str s)
     return to->text;
 }
 
-/* Cuts what was appended behind `start`. */
+/* Shortens what was appended after `start`. */
 static void shorten(mcp__buf *b, size_t start, size_t most)
 {
     if (b->failed || b->len - start <= most)
@@ -56,7 +56,7 @@ static void put_value(mcp__buf *b, const mcp_json *value)
     shorten(b, start, LONGEST_VALUE);
 }
 
-/* One step of a JSON Pointer. */
+/* Appends one step of a JSON Pointer. */
 static void put_step(mcp__buf *b, mcp_str step)
 {
     mcp__buf_char(b, '/');
@@ -72,7 +72,7 @@ static void put_path(mcp__buf *b, const frame *at)
 {
     if (!at)
         return;
-    put_path(b, at->parent); /* no deeper than the limit of depth */
+    put_path(b, at->parent); /* recursion bounded by max_depth */
     if (at->index == SIZE_MAX)
         put_step(b, at->key);
     else
@@ -108,7 +108,7 @@ void mcp__schema_where(mcp__buf *b, const node *n, keyword word)
 
 /* ---- delivering ------------------------------------------------------------------------------- */
 
-/* "/a/b: expected …  (type)", the path shortened from its front. */
+/* Writes "/a/b: expected … (type)", with the path shortened from its front. */
 static void fill_error(validation *st, const mcp_schema_issue *issue)
 {
     mcp_str path = issue->path;
@@ -117,7 +117,7 @@ static void fill_error(validation *st, const mcp_schema_issue *issue)
         size_t from = path.len - LONGEST_PATH;
         const char *slash = memchr(path.ptr + from, '/', LONGEST_PATH);
         from = slash ? (size_t)(slash - path.ptr)
-                     : from + mcp__utf8_cut(path.ptr + from, 4) % 4; /* into a very long name */
+                     : from + mcp__utf8_cut(path.ptr + from, 4) % 4; /* within a very long name */
         while (from < path.len && ((unsigned char)path.ptr[from] & 0xc0) == 0x80)
             from++;
         path = mcp__str_sub(path, from);
@@ -162,7 +162,7 @@ static bool deliver(validation *st, const node *n, keyword word, mcp__buf *messa
     return false;
 }
 
-/* False when nobody wants to hear it. */
+/* Returns false if nothing more is to be reported. */
 static bool begin(validation *st, mcp__buf *message)
 {
     if (st->mute || st->fatal || st->wanted == 0)
@@ -188,7 +188,7 @@ bool mcp__schema_report(validation *st, const node *n, keyword word, const char 
     return deliver(st, n, word, &message);
 }
 
-/* ---- particular messages ---------------------------------------------------------------------- */
+/* ---- messages for particular keywords ------------------------------------------------------- */
 
 static const char *kind_of(const mcp_json *v)
 {
@@ -273,7 +273,8 @@ bool mcp__schema_report_enum(validation *st, const node *n, const mcp_json *allo
     return deliver(st, n, KW_ENUM, &message);
 }
 
-/* Names the properties that would be right: most often one of them is misspelled. */
+/* Names the allowed properties, because a property is most often refused for its misspelled
+ * name. */
 bool mcp__schema_report_unknown(validation *st, const node *n, const members *m, mcp_str name)
 {
     mcp__buf message;
@@ -298,14 +299,14 @@ bool mcp__schema_report_unknown(validation *st, const node *n, const members *m,
 /* ---- alternatives ----------------------------------------------------------------------------- */
 
 typedef struct nearest {
-    size_t base; /* length of the path to the value itself */
+    size_t base; /* length of the path to the value that the branches apply to */
     size_t score;
     bool any;
     char text[LONGEST_NEAREST];
 } nearest;
 
-/* A branch that failed deep inside came nearer than one that failed at once; one that failed at
- * a constant is likely another kind of thing altogether. */
+/* A branch that failed deep inside is nearer than one that failed at once. One that failed at a
+ * constant probably describes another kind of object. */
 static size_t score_of(const mcp_schema_issue *issue, size_t base)
 {
     size_t depth = 0;
@@ -355,7 +356,7 @@ bool mcp__schema_report_branches(validation *st, const node *n, keyword word, co
         st->report = keep_nearest;
         st->user = &best;
         st->wanted = 1;
-        st->failed = true; /* the error is for the whole */
+        st->failed = true; /* *error is for the report on all branches */
         mcp__schema_apply(st, list->nodes[i], v, NULL, word);
     }
     st->report = outside.report;

@@ -1,12 +1,13 @@
-/* resolve.c: a URI reference at its base, RFC 3986 section 5.2.
+/* resolve.c: resolves a URI reference against its base (RFC 3986 section 5.2).
  *
- * Only what schemas need: nothing is checked or normalized but the dot segments, and a base may
- * be relative itself or of a scheme without a hierarchy (urn:). Two URIs are the same when their
+ * Only what schemas need: nothing is checked, and only dot segments are normalized. A base may
+ * itself be relative or have a scheme without a hierarchy (urn:). Two URIs are the same if their
  * bytes are.
  */
 #include "schema/schema.h"
 
-/* Section 3's components. The `has_` flags tell an empty one from none. */
+/* The components of section 3. The `has_` flags distinguish an empty component from a missing
+ * one. */
 typedef struct pieces {
     mcp_str scheme, authority, path, query;
     bool has_scheme, has_authority, has_query;
@@ -40,7 +41,7 @@ static size_t scheme_length(mcp_str s)
     return i < s.len && s.ptr[i] == ':' ? i : 0;
 }
 
-/* s has no fragment. */
+/* s must not have a fragment. */
 static pieces take_apart(mcp_str s)
 {
     pieces p = {0};
@@ -98,7 +99,7 @@ static size_t remove_dots(char *path, size_t len)
     return to;
 }
 
-/* Section 5.2.3: the base's path up to its last slash, then the reference's. */
+/* Section 5.2.3: writes the base's path up to its last slash, then the reference's path. */
 static size_t put_merged(char *to, size_t at, const pieces *base, mcp_str path)
 {
     size_t n = base->path.len;

@@ -1,15 +1,15 @@
-/* scan.c: finds the subschemas of a document, and what URIs and anchors they have.
+/* scan.c: finds the subschemas of a document and their URIs and anchors.
  *
- * The scan follows keywords, so that what merely looks like a schema (in const, in enum, under
- * an unknown keyword) is left alone. It also checks that what must be a schema is one. Nothing
- * is compiled here: that waits until all names are known, since a $ref may lead forward. The
- * recursion is bounded by the depth of a document, which the parser limits.
+ * The scan follows keywords, so a value that merely looks like a schema (in const, in enum, under
+ * an unknown keyword) is skipped. It also checks that every value which must be a schema is one.
+ * Nothing is compiled before all names are known, because a $ref may lead forward. The recursion is
+ * bounded by the depth of a document, which the parser limits.
  */
 #include "schema/schema.h"
 
 enum { DOCUMENT_MAX_DEPTH = 128 };
 
-/* Where a subschema stands. */
+/* The location of a subschema. */
 typedef struct place {
     const node *parent;
     keyword word;
@@ -103,8 +103,8 @@ static int scan_anchors(compiler *c, node *n, const mcp_json *const *values)
     return MCP_OK;
 }
 
-/* Makes the node the root of a resource with that URI. A document that was pulled in may not
- * take a name from what is there already. */
+/* Makes the node the root of a resource with that URI. A document that a reference loaded does not
+ * take over a URI that is in use: lookups find the earlier resource. */
 static int add_resource(compiler *c, node *n, mcp_str uri, unsigned dialect)
 {
     excerpt shown;
@@ -122,7 +122,7 @@ static int add_resource(compiler *c, node *n, mcp_str uri, unsigned dialect)
     return MCP_OK;
 }
 
-/* $schema counts at the root of a resource. */
+/* $schema is read only at the root of a resource. */
 static int dialect_of(compiler *c, node *n, unsigned *ret)
 {
     const mcp_json *value = mcp_json_get(n->value, "$schema");
@@ -134,7 +134,7 @@ static int dialect_of(compiler *c, node *n, unsigned *ret)
     return mcp__schema_find_dialect(c, n, uri, ret);
 }
 
-/* The dialect decides how $id is read, and $schema beside it decides the dialect. */
+/* The dialect decides how $id is read, and a $schema beside it decides the dialect. */
 static int scan_id(compiler *c, node *n)
 {
     const mcp_json *value = mcp_json_get(n->value, "$id");
@@ -279,7 +279,7 @@ static int parse(compiler *c, mcp_str text, const mcp_json **ret)
     return MCP_OK;
 }
 
-/* The root is a resource twice over when it has an $id that is not where it was found. */
+/* If the root has an $id other than the URI where it was found, it is a resource under both. */
 int mcp__schema_load(compiler *c, mcp_str text, mcp_str uri, node **ret)
 {
     bool old = c->schema->limits.dialect == MCP_SCHEMA_DRAFT_07;

@@ -30,7 +30,7 @@
 
 /* ---- keywords.c ------------------------------------------------------------------------------- */
 
-/* Bits of a dialect: which dialects define a keyword. */
+/* Bits of a dialect: a keyword belongs to the dialects that have its bits. */
 enum {
     VOCAB_CORE = 1,
     VOCAB_APPLICATOR = 2,
@@ -52,7 +52,7 @@ enum {
                        VOCAB_META_DATA | VOCAB_FORMAT_ANNOTATION | VOCAB_CONTENT,
 };
 
-/* In alphabetical order, as the table is. */
+/* In alphabetical order, like the table. */
 typedef enum keyword {
     KW_ANCHOR,
     KW_DEFS,
@@ -106,33 +106,33 @@ typedef enum keyword {
     KW_COUNT,
 } keyword;
 
-/* What subschemas the value of a keyword holds. */
+/* Where the value of a keyword contains subschemas. */
 typedef enum keyword_shape {
     SHAPE_PLAIN, /* none */
     SHAPE_SCHEMA,
     SHAPE_LIST,                   /* an array of them */
     SHAPE_MAP,                    /* an object of them */
-    SHAPE_SCHEMA_OR_LIST,         /* draft-07's items */
+    SHAPE_SCHEMA_OR_LIST,         /* items of draft-07 */
     SHAPE_MAP_OF_SCHEMA_OR_NAMES, /* dependencies */
-    SHAPE_LENIENT_MAP,            /* a map where nothing forces it to be one */
+    SHAPE_LENIENT_MAP,            /* a map; values of other types are ignored */
 } keyword_shape;
 
 typedef struct keyword_info {
     const char *name;
-    unsigned vocabularies; /* a dialect with one of them, */
-    unsigned drafts;       /* based on one of these, has the keyword */
+    unsigned vocabularies; /* the keyword belongs to a dialect with one of these */
+    unsigned drafts;       /* that is based on one of these */
     keyword_shape shape;
 } keyword_info;
 extern const keyword_info mcp__schema_keywords[KW_COUNT];
 
-/* The members of a schema that the dialect knows, by keyword. */
+/* Fills a table, indexed by keyword, with the members of a schema that the dialect defines. */
 void mcp__schema_keyword_values(const mcp_json *schema, unsigned dialect,
                                 const mcp_json *values[KW_COUNT]);
 
-/* The bit of a vocabulary's URI, or 0. */
+/* Returns the bit of a vocabulary's URI, or 0. */
 unsigned mcp__schema_vocabulary(mcp_str uri);
 
-/* The dialect of a built-in metaschema's URI (without its empty fragment), or 0. */
+/* Returns the dialect of a built-in metaschema's URI (without its empty fragment), or 0. */
 unsigned mcp__schema_dialect(mcp_str uri);
 
 /* ---- the program ------------------------------------------------------------------------------ */
@@ -153,7 +153,7 @@ struct resource {
     node *root;
     unsigned dialect;
     named_node *dynamic; /* its $dynamicAnchors */
-    bool entered;        /* something of it is compiled */
+    bool entered;        /* at least one of its nodes is queued */
 };
 
 /* Bits for instances: 1 << mcp_json_type. */
@@ -193,8 +193,8 @@ typedef enum op {
     OP_UNEVALUATED_PROPERTIES,
 } op;
 
-/* A divisor: mantissa * 10^exponent, the mantissa not a multiple of 10. whole is the same where
- * it fits, else 0. */
+/* A divisor: mantissa * 10^exponent. The mantissa is not a multiple of 10. whole is the same as an
+ * integer if it fits, else 0. */
 typedef struct divisor {
     uint64_t mantissa;
     int64_t exponent;
@@ -206,7 +206,8 @@ typedef struct node_list {
     size_t count;
 } node_list;
 
-/* A name that the schema knows. Sorted by `order`, then by bytes: see mcp__schema_name_order(). */
+/* A name that the schema mentions. Sorted by `order`, then by bytes: see
+ * mcp__schema_name_order(). */
 typedef struct member {
     uint64_t order;
     mcp_str name;
@@ -219,8 +220,8 @@ typedef struct pattern_member {
     const node *node;
 } pattern_member;
 
-/* properties, required, patternProperties, additionalProperties, propertyNames: one pass over an
- * object. */
+/* properties, required, patternProperties, additionalProperties and propertyNames, checked in one
+ * pass over an object. */
 typedef struct members {
     member *known;
     size_t known_count;
@@ -230,7 +231,7 @@ typedef struct members {
     size_t pattern_count;
     const node *additional;
     const node *names;
-    bool visits; /* there is more than `required` */
+    bool visits; /* there is more to check than `required` */
 } members;
 
 typedef struct dependency {
@@ -256,7 +257,7 @@ typedef struct item_plan {
 typedef struct contains {
     const node *node;
     size_t min, max;
-    bool marks; /* what it matches counts as evaluated: not in draft-07 */
+    bool marks; /* matching elements count as evaluated; not in draft-07 */
 } contains;
 
 typedef struct condition {
@@ -264,8 +265,8 @@ typedef struct condition {
 } condition;
 
 typedef struct dynamic_ref {
-    const node *target; /* when no dynamic scope has another */
-    mcp_str anchor;     /* empty: it behaves like $ref */
+    const node *target; /* used if no dynamic scope has another */
+    mcp_str anchor;     /* empty: behaves like $ref */
 } dynamic_ref;
 
 typedef struct format_info format_info;
@@ -273,7 +274,7 @@ typedef struct format_info format_info;
 typedef struct instruction {
     uint8_t op;       /* enum op */
     uint8_t keyword;  /* enum keyword, for messages */
-    uint16_t applies; /* to instances of these types; to others it says nothing */
+    uint16_t applies; /* to instances of these types; others pass */
     union {
         unsigned types;
         size_t limit;
@@ -303,15 +304,15 @@ struct node {
     const mcp_json *value; /* in our copy of the document; also its key in a map */
     resource *resource;
     const node *parent; /* the schema around it, NULL at the root of a document */
-    keyword place;      /* which keyword of the parent holds it; KW_COUNT: reached by a pointer */
-    mcp_str step;       /* the name within that keyword, decoded; or */
-    size_t index;       /* the index; SIZE_MAX: neither */
+    keyword place; /* the keyword of the parent that holds it; KW_COUNT: reached by a pointer */
+    mcp_str step;  /* the name within that keyword, decoded, or empty */
+    size_t index;  /* the index within that keyword, or SIZE_MAX */
     node_kind kind;
     bool queued;
-    uint16_t tracks; /* types of instances for which it has to know what was evaluated */
+    uint16_t tracks; /* types of instances for which it records what was evaluated */
     instruction *code;
     size_t count;
-    node *next; /* in the queue of what is to be compiled */
+    node *next; /* in the queue of nodes to compile */
 };
 
 /* One of our copies of a document. */
@@ -323,30 +324,30 @@ typedef struct document {
 struct mcp_schema {
     mcp_allocator allocator;
     mcp__arena arena;
-    mcp_schema_options limits; /* all filled in */
+    mcp_schema_options limits; /* with all defaults filled in */
     document *documents;
     pattern *patterns;
-    size_t pattern_bytes; /* of all of them, compiled */
+    size_t pattern_bytes; /* of all compiled patterns */
     const node *root;
     struct pcre_support *pcre;
-    _Atomic(void *) spare; /* PCRE2's match data, for the next match */
+    _Atomic(void *) spare; /* match data of PCRE2, kept for the next match */
 };
 
 /* ---- resolve.c -------------------------------------------------------------------------------- */
 
-/* Text up to "#" and behind it; false when there is no "#". */
+/* Splits a URI into the text before "#" and after it. Returns false if there is no "#". */
 bool mcp__schema_split(mcp_str uri, mcp_str *without, mcp_str *fragment);
-/* Bytes of a URI without its fragment: every subschema may have one of its own. */
+/* Largest size of a URI without its fragment. Limited because every subschema may have its own. */
 enum { SCHEMA_MAX_URI = 2048 };
-/* A reference at its base (RFC 3986 section 5.2), without its fragment, in the arena. Bases that
- * are not absolute are taken as they are. MCP_ENOMEM. */
+/* Resolves a reference against its base (RFC 3986 section 5.2), without its fragment, into the
+ * arena. A relative base is used as it is. Returns MCP_ELIMIT or MCP_ENOMEM on failure. */
 int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_str *ret);
 
 /* ---- set.c and metaschemas.c ------------------------------------------------------------------ */
 
 typedef struct set_entry {
     mcp_str uri;
-    mcp_str id; /* its root $id, resolved; the same as uri when it has none */
+    mcp_str id; /* its root $id, resolved; the same as uri if it has none */
     mcp_str text;
 } set_entry;
 
@@ -358,7 +359,7 @@ struct mcp_schema_set {
     mcp__map by_uri;
 };
 
-/* The text of the built-in metaschema with that URI; its length is 0 when there is none. */
+/* Returns the text of the built-in metaschema with that URI, or an empty text. */
 mcp_str mcp__schema_builtin(mcp_str uri);
 
 /* ---- compiling: scan.c, reference.c, compile.c, emit.c ----------------------------------------- */
@@ -373,92 +374,95 @@ typedef struct compiler {
     mcp__map nodes;           /* address of a JSON value to node */
     mcp__map resources;       /* URI to resource */
     mcp__map anchors;         /* resource and name to node */
-    node *queue, **queue_end; /* to be compiled, in order */
-    bool all_loaded;          /* every document of the set was */
-    bool root_done;           /* what is scanned now is not the document that was given */
-    /* of the node being compiled */
+    node *queue, **queue_end; /* nodes to compile, in order */
+    bool all_loaded;          /* all documents of the set have been loaded */
+    bool root_done;           /* the document being scanned is not the one that the caller passed */
+    /* state of the node being compiled */
     node *node;
     const mcp_json *values[KW_COUNT];
     instruction code[MAX_INSTRUCTIONS];
     size_t count;
 } compiler;
 
-/* Fails with the place in the schema in front of the message. word may be KW_COUNT. */
+/* Fails with a message that begins with the location in the schema. word may be KW_COUNT. */
 int mcp__schema_refuse(compiler *c, int code, const node *at, keyword word, const char *format, ...)
     MCP_PRINTF(5, 6);
 int mcp__schema_no_memory(compiler *c);
 
 /* Scans a document; uri is where it was found. */
 int mcp__schema_load(compiler *c, mcp_str text, mcp_str uri, node **ret);
-/* A subschema in a place where the scan found none (a pointer led there). */
+/* Scans a subschema in a place where the scan found none, because a pointer led there. */
 int mcp__schema_scan_value(compiler *c, const mcp_json *value, const node *parent, node **ret);
 node *mcp__schema_node_of(const compiler *c, const mcp_json *value);
 
-/* The node that a $ref leads to. *anchor gets the fragment when it is a plain name, else "". */
+/* Finds the node that a $ref leads to. *anchor gets the fragment if it is a plain name, else "". */
 int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str reference, node **ret,
                      mcp_str *anchor);
-/* A reference at the base of a node, without its fragment. */
+/* Resolves a reference against the base of a node, without its fragment. */
 int mcp__schema_resolve_at(compiler *c, const node *at, keyword word, mcp_str reference,
                            mcp_str *ret);
-/* The key of an anchor in c->anchors. MCP_ENOMEM. */
+/* Makes the key of an anchor in c->anchors. MCP_ENOMEM. */
 int mcp__schema_anchor_key(compiler *c, const resource *r, mcp_str name, mcp_str *ret);
-/* The dialect that a $schema names. */
+/* Finds the dialect that a $schema names. */
 int mcp__schema_find_dialect(compiler *c, const node *at, mcp_str uri, unsigned *ret);
 
-/* Puts a node (and what it drags along) on the queue. */
+/* Queues a node and the dynamic anchors of its resource. */
 void mcp__schema_queue(compiler *c, node *n);
 int mcp__schema_emit(compiler *c); /* all keywords of c->node */
 
 /* ---- number.c --------------------------------------------------------------------------------- */
 
-/* Negative, 0, positive. */
+/* Returns a negative number, 0 or a positive number. */
 int mcp__schema_compare(const mcp_json *a, const mcp_json *b);
 bool mcp__schema_is_integral(const mcp_json *number);
-/* MCP_OK; MCP_EINVAL: not above 0; MCP_EUNSUPPORTED: too many digits. */
+/* Returns MCP_OK, MCP_EINVAL (not above 0) or MCP_EUNSUPPORTED (too many digits). */
 int mcp__schema_divisor(const mcp_json *number, divisor *ret);
 bool mcp__schema_is_multiple(const mcp_json *number, const divisor *d);
-/* A non-negative integer (2.0 too), SIZE_MAX when it is larger than that; false when it is none. */
+/* Reads a non-negative integer (including 2.0); SIZE_MAX if it is larger. Returns false for other
+ * numbers. */
 bool mcp__schema_as_size(const mcp_json *number, size_t *ret);
 
 /* ---- equal.c ---------------------------------------------------------------------------------- */
 
-/* Both charge *steps, and say "different" (or any hash) when it is used up: 0. */
+/* Both charge *steps. Once it is 0, they return "different" or an arbitrary hash. */
 bool mcp__schema_equal(const mcp_json *a, const mcp_json *b, size_t *steps);
 /* Equal values have equal hashes. */
 uint64_t mcp__schema_hash(const mcp_json *value, size_t *steps);
 
 /* ---- pattern.c -------------------------------------------------------------------------------- */
 
-/* Compiles one and keeps it in schema->patterns. MCP_EINVAL with *why, MCP_ELIMIT, MCP_ENOMEM. */
+/* Compiles a pattern and keeps it in schema->patterns. Returns MCP_OK, MCP_EINVAL with *why,
+ * MCP_ELIMIT or MCP_ENOMEM. */
 int mcp__schema_pattern_new(mcp_schema *schema, mcp_str source, const pattern **ret,
                             mcp_error *why);
 void mcp__schema_patterns_free(mcp_schema *schema);
 mcp_str mcp__schema_pattern_source(const pattern *p);
-/* 1 or 0; MCP_ELIMIT, MCP_ENOMEM. match_data is the caller's, NULL at first: see below. */
+/* Returns 1, 0, MCP_ELIMIT or MCP_ENOMEM. *match_data belongs to the caller and is NULL at first;
+ * the caller passes it to mcp__schema_match_done(). */
 int mcp__schema_pattern_match(const mcp_schema *schema, const pattern *p, mcp_str text,
                               void **match_data, size_t *steps);
-/* Gives match data back. */
+/* Returns the match data for reuse. */
 void mcp__schema_match_done(const mcp_schema *schema, void *match_data);
 /* Whether a text is a pattern. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
 int mcp__schema_pattern_check(const mcp_schema *schema, mcp_str source);
 
 /* ---- format.c --------------------------------------------------------------------------------- */
 
-/* 1 or 0; MCP_ENOMEM. */
+/* Returns 1, 0 or MCP_ENOMEM. */
 typedef int format_fn(const mcp_schema *schema, mcp_str text);
 struct format_info {
     const char *name;
     format_fn *check;
     const char *expected; /* "a date like 2026-07-28" */
 };
-/* NULL for a format that is not known. */
+/* Returns NULL for an unknown format. */
 const format_info *mcp__schema_format(mcp_str name);
 
 bool mcp__schema_is_hostname(mcp_str s);
 bool mcp__schema_is_ipv4(mcp_str s);
 bool mcp__schema_is_ipv6(mcp_str s);
 bool mcp__schema_is_email(mcp_str s, bool utf8);
-/* iri: bytes above ASCII are letters. */
+/* iri: bytes above ASCII are allowed as letters. */
 bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri);
 
 static inline bool mcp__schema_digit(char c)
@@ -476,7 +480,7 @@ static inline bool mcp__schema_hex(char c)
 
 /* ---- evaluated.c ------------------------------------------------------------------------------ */
 
-/* Which members or elements of one instance some schema has looked at. */
+/* Which members or elements of one instance have been evaluated. */
 typedef struct evaluated {
     bool all;
     size_t count; /* members of the instance */
@@ -486,11 +490,11 @@ typedef struct evaluated {
 
 /* ---- validate.c ------------------------------------------------------------------------------- */
 
-/* The way from the root of the instance, on the C stack. */
+/* The path from the root of the instance, on the C stack. */
 typedef struct frame {
     const struct frame *parent;
     mcp_str key;
-    size_t index; /* SIZE_MAX: it is a key */
+    size_t index; /* SIZE_MAX: a member, named by key */
 } frame;
 
 /* The dynamic scope: the resources that were entered, innermost first. */
@@ -505,26 +509,26 @@ typedef struct validation {
     size_t steps; /* left */
     size_t depth; /* left */
     int fatal;
-    unsigned names; /* it is a property's name that is looked at */
-    unsigned mute;  /* in a branch whose failure is not the end */
-    size_t wanted;  /* reasons that may still be reported */
+    unsigned names; /* above 0 while the name of a property is validated */
+    unsigned mute;  /* above 0 in a branch whose failure is not decisive */
+    size_t wanted;  /* issues that may still be reported */
     const frame *at;
     const scope *scope;
     void *match_data;
     mcp_schema_issue_fn *report;
     void *user;
-    mcp_error *error; /* gets the first reason */
-    bool failed;      /* error is filled */
+    mcp_error *error; /* gets the first issue */
+    bool failed;      /* error is set */
 } validation;
 
-/* Applies a schema. `seen` is NULL if no schema needs to know what was evaluated. via: the keyword
- * that applies it. False also after a fatal error, see validation.fatal. */
+/* Applies a schema. `seen` is NULL if no schema records what was evaluated. via: the keyword that
+ * applies it. Also returns false after a fatal error, see validation.fatal. */
 bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluated *seen,
                        keyword via);
-/* The same for a member or an element. */
+/* Applies a schema to a member or an element. */
 bool mcp__schema_apply_at(validation *st, const node *n, const mcp_json *v, mcp_str key,
                           size_t index, keyword via);
-/* The same in a branch: nothing is reported. */
+/* Applies a schema to a branch: nothing is reported. */
 bool mcp__schema_try(validation *st, const node *n, const mcp_json *v, evaluated *seen,
                      keyword via);
 
@@ -537,7 +541,7 @@ static inline bool mcp__schema_step(validation *st, size_t n)
     }
     return mcp__schema_exhausted(st, "steps", st->schema->limits.max_steps);
 }
-/* After a failure: is there a reason to look for more? */
+/* After a failure: whether to look for further ones. */
 static inline bool mcp__schema_go_on(const validation *st)
 {
     return !st->mute && !st->fatal && st->wanted > 0;
@@ -565,7 +569,7 @@ bool mcp__schema_run_unique(validation *st, const node *n, const mcp_json *v);
 bool mcp__schema_run_unevaluated_items(validation *st, const node *n, const node *rest,
                                        const mcp_json *v, evaluated *seen);
 
-/* MCP_ENOMEM is kept in st->fatal, and false returned. */
+/* On MCP_ENOMEM, sets st->fatal and returns false. */
 bool mcp__schema_evaluated_init(validation *st, evaluated *e, const mcp_json *v);
 void mcp__schema_evaluated_free(validation *st, evaluated *e);
 void mcp__schema_evaluated_add(evaluated *to, const evaluated *from);
@@ -580,7 +584,7 @@ static inline bool mcp__schema_evaluated_has(const evaluated *e, size_t i)
 
 /* ---- report.c --------------------------------------------------------------------------------- */
 
-/* All return false. */
+/* These always return false. */
 bool mcp__schema_report(validation *st, const node *n, keyword word, const char *format, ...)
     MCP_PRINTF(4, 5);
 bool mcp__schema_report_type(validation *st, const node *n, unsigned types, const mcp_json *v);
@@ -590,17 +594,18 @@ bool mcp__schema_report_bound(validation *st, const node *n, keyword word, const
 bool mcp__schema_report_value(validation *st, const node *n, keyword word, const char *before,
                               const mcp_json *value);
 bool mcp__schema_report_unknown(validation *st, const node *n, const members *m, mcp_str name);
-/* After anyOf or oneOf matched nothing: tries again to find the branch that came nearest. */
+/* Reports that anyOf or oneOf matched nothing. Runs the branches again to find the one that came
+ * nearest. */
 bool mcp__schema_report_branches(validation *st, const node *n, keyword word, const node_list *list,
                                  const mcp_json *v);
 
-/* A name for a message: cut to a moderate length, without control characters. */
+/* A name for a message: shortened, without control characters. */
 typedef struct excerpt {
     char text[80];
 } excerpt;
 const char *mcp__schema_show(excerpt *to, mcp_str s);
 
-/* Where a schema, or its keyword, stands: URI#pointer. */
+/* Appends the location of a schema, or of its keyword: URI#pointer. */
 void mcp__schema_where(mcp__buf *b, const node *n, keyword word);
 
 #endif

@@ -34,7 +34,7 @@ static mcp_str copy(mcp__arena *arena, mcp_str s)
     return (mcp_str){mcp__arena_strdup(arena, s), s.len};
 }
 
-/* Room for one more, so that adding cannot fail half-way. */
+/* Makes room for one more entry, so that adding cannot fail half-way. */
 static int reserve(mcp_schema_set *set)
 {
     if (set->count < set->cap)
@@ -64,7 +64,8 @@ static int add(mcp_schema_set *set, mcp_str uri, mcp_str text, const mcp_json *r
     rc = mcp__map_add(&set->by_uri, entry->uri, entry);
     if (rc)
         return rc;
-    /* Its own name for itself is only a second way to it: where that is taken, the first stays. */
+    /* Its own $id is only a second way to find it. If that name is taken, the first owner keeps
+     * it. */
     if (mcp__map_add(&set->by_uri, entry->id, entry) == MCP_ENOMEM) {
         mcp__map_remove(&set->by_uri, entry->uri);
         return MCP_ENOMEM;

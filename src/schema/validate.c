@@ -1,8 +1,9 @@
 /* validate.c: runs a compiled schema over a value.
  *
- * One recursion over both. Its depth is counted, because a $ref may lead back to the same value for
- * ever. A fatal error (out of memory, a limit) also returns false and sets validation.fatal, so
- * every keyword that inverts a result (not, anyOf, oneOf, if, contains) checks that first.
+ * The program and the value are walked in one recursion. Its depth is counted, because a $ref may
+ * lead back to the same value for ever. A fatal error (out of memory, a limit) also returns false
+ * and sets validation.fatal. Every keyword that inverts a result (not, anyOf, oneOf, if, contains)
+ * therefore checks that first.
  */
 #include "schema/schema.h"
 
@@ -82,7 +83,7 @@ static size_t count_characters(mcp_str s)
     return n;
 }
 
-/* A character is 1 to 4 bytes, so most strings need not be counted. */
+/* A character is 1 to 4 bytes, so for most strings the size in bytes is enough. */
 static bool run_length(validation *st, const node *n, keyword word, size_t limit, const mcp_json *v)
 {
     mcp_str s = mcp_json_string(v);
@@ -202,7 +203,7 @@ static bool run_if(validation *st, const condition *c, const mcp_json *v, evalua
     return !next || mcp__schema_apply(st, next, v, seen, yes ? KW_THEN : KW_ELSE);
 }
 
-/* The outermost resource in the dynamic scope that has the anchor. */
+/* Uses the outermost resource in the dynamic scope that has the anchor. */
 static bool run_dynamic_ref(validation *st, const dynamic_ref *d, const mcp_json *v,
                             evaluated *seen)
 {
@@ -257,7 +258,7 @@ static bool run_instruction(validation *st, const node *n, const instruction *in
     return mcp__schema_run_unevaluated_properties(st, n, in->u.node, v, seen);
 }
 
-/* What a failed schema left unevaluated is not worth a second complaint. */
+/* Once a schema has failed, unevaluated* are skipped: they would only report the consequences. */
 static bool run(validation *st, const node *n, const mcp_json *v, unsigned bit, evaluated *seen)
 {
     bool ok = true;
@@ -296,7 +297,7 @@ bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluat
     if (st->depth == 0)
         return mcp__schema_exhausted(st, "schemas inside each other", st->schema->limits.max_depth);
     unsigned bit = 1u << mcp_json_typeof(v);
-    /* Each keyword for numbers may read all its digits. */
+    /* Each keyword for numbers may read all digits. */
     if (MCP__UNLIKELY(bit == 1u << MCP_JSON_BIGINT) &&
         !mcp__schema_step(st, mcp__json_bigint_text(v).len / 8))
         return false;
