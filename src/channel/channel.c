@@ -1,9 +1,10 @@
-/* channel.c: one peer's stream of messages: parse, tell requests from the rest, keep the table of what is
- * in flight, enforce the limits. It knows no method; see mcp__role. How a channel begins and ends is in life.c, requests
- * that are not simply answered in incoming.c.
+/* channel.c: one peer's stream of messages: parses them, separates requests from other messages,
+ * keeps the table of requests in flight and enforces the limits. Methods are the business of the
+ * role, see mcp__role. life.c creates and closes channels; incoming.c handles requests that are not
+ * simply answered.
  *
- * The surprising thing: a message is copied once, right behind its request struct, and parsed in place
- * there, so that a request costs one block of memory and one for its values.
+ * A message is copied once, right behind its request struct, and parsed in place there. A request
+ * therefore costs one block of memory and one for its values.
  */
 #include "channel/channel.h"
 
@@ -14,7 +15,7 @@ enum {
     SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
 };
 
-/* ---- out ---------------------------------------------------------------------------------------------- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel)
 {
@@ -32,7 +33,7 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
 void mcp__channel_wake(mcp_channel *channel)
 {
     channel->timed = true;
-    /* Who is calling us will ask for the deadline anyway. */
+    /* A caller that is inside the channel asks for the deadline afterwards anyway. */
     if (channel->options.wake && !channel->in_use)
         channel->options.wake(channel, channel->options.user);
 }
@@ -142,9 +143,9 @@ void mcp__incoming_answer(mcp__incoming *in, mcp_str message)
     detach(in);
 }
 
-/* ---- in --------------------------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------ */
 
-/* The block of one message: the request struct, then `room` bytes for its text. */
+/* Allocates the block of one message: the request struct, then `room` bytes for its text. */
 static mcp__incoming *incoming_new(mcp_channel *channel, mcp_exchange exchange, size_t room,
                                    char **text)
 {
@@ -161,7 +162,7 @@ static mcp__incoming *incoming_new(mcp_channel *channel, mcp_exchange exchange, 
     return in;
 }
 
-/* Answers a message that never came in flight. */
+/* Answers a message that was never entered as in flight. */
 static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str why)
 {
     mcp__buf id = mcp__channel_take_buf(channel);
@@ -179,7 +180,7 @@ static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str wh
     mcp__channel_give_buf(channel, &id);
 }
 
-/* MCP_ELIMIT: the id is too long. */
+/* Makes the key of a request. Returns MCP_ELIMIT if the id is too long. */
 static int make_key(mcp_channel *channel, mcp__incoming *in)
 {
     mcp__buf key = mcp__channel_take_buf(channel);
@@ -201,7 +202,7 @@ static int make_key(mcp_channel *channel, mcp__incoming *in)
     return rc;
 }
 
-/* Enters a request into the table; NULL, or why not. */
+/* Enters a request into the table. Returns NULL, or the reason why it is refused. */
 static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
 {
     *code = MCP__INTERNAL_ERROR;
@@ -216,7 +217,7 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
     int rc = make_key(channel, in);
     if (rc == MCP_ELIMIT) {
         *code = MCP__INVALID_REQUEST;
-        in->message.id = NULL; /* it is not repeated either */
+        in->message.id = NULL; /* too long to be repeated in the error */
         return "the id is longer than 4096 bytes";
     }
     if (rc == MCP_OK)
@@ -233,18 +234,19 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
     return NULL;
 }
 
-/* Tells the role of a message that is no message. */
+/* Reports an invalid message to the role. */
 static void report(mcp_channel *channel, const mcp__message *m)
 {
     mcp__buf id = mcp__channel_take_buf(channel);
-    if (m->id && !m->method.len) /* the id of a request is the peer's, not ours */
+    if (m->id && !m->method.len) /* the id of a request is the peer's, not one of ours */
         mcp__put_id(&id, m->id);
     channel->role->malformed(channel, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP_EPROTOCOL,
                              mcp_str_from(m->problem));
     mcp__channel_give_buf(channel, &id);
 }
 
-/* Acts on in->message. True: the role has taken the request over, and `in` may be gone. */
+/* Acts on in->message. Returns true if the role has taken over the request; `in` may have been
+ * freed. */
 static bool act_on(mcp_channel *channel, mcp__incoming *in)
 {
     const mcp__message *m = &in->message;
@@ -263,8 +265,8 @@ static bool act_on(mcp_channel *channel, mcp__incoming *in)
     case MCP__RESULT:
     case MCP__ERROR: mcp__outgoing_answer(channel, m); return false;
     case MCP__INVALID:
-        /* What looks like a notification or an answer is not answered: two peers that complain about
-         * each other's complaints would never stop. */
+        /* A message that looks like a notification or an answer gets no error: otherwise two peers
+         * could answer each other's errors for ever. */
         if (channel->role->malformed)
             report(channel, m);
         else if (m->method.len ? m->has_id : !m->result)
@@ -340,7 +342,7 @@ static mcp_json_limits limits_of(const mcp_channel *channel)
                              .max_depth = channel->options.max_depth};
 }
 
-/* Takes the document over. */
+/* Takes ownership of the document. */
 static int run_batch(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc)
 {
     const char *problem = NULL;

@@ -1,4 +1,4 @@
-/* life.c: a channel from its options to its end, and what it does when time passes. */
+/* life.c: creates, closes and frees channels, and handles their time-outs. */
 #include "channel/batch.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
     DEFAULT_MAX_BATCH = 256,
 };
 
-/* ---- beginning and end -------------------------------------------------------------------------------- */
+/* ---- creating and closing ------------------------------------------------------------------- */
 
 static void default_limit(size_t *limit, size_t value)
 {
@@ -105,12 +105,12 @@ void mcp_channel_free(mcp_channel *channel)
     if (!channel)
         return;
     if (!channel->closed) {
-        channel->closed = true; /* say nothing more */
+        channel->closed = true; /* stops all output */
         channel->role->close(channel);
         cancel_all(channel);
         mcp__outgoing_fail_all(channel, MCP_ECLOSED);
     }
-    /* Requests that wait for their handler's mcp_reply_finish() outlive the channel. */
+    /* Requests whose handler has yet to call mcp_reply_finish() outlive the channel. */
     for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
         mcp__incoming *in = mcp__container(l, mcp__incoming, link);
         l = l->next;

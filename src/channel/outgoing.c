@@ -126,7 +126,8 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
     if (mcp_json_is(message->id, MCP_JSON_INT))
         o = find(channel, mcp_json_int(message->id, 0));
     else if (!message->id && has_one(channel))
-        o = mcp__container(channel->outgoing.next, outgoing, link); /* it could not read our id */
+        o = mcp__container(channel->outgoing.next, outgoing,
+                           link); /* the peer could not read our id */
     if (o)
         finish(channel, o, message->kind == MCP__RESULT ? MCP_OK : MCP_EREMOTE, message->result);
     else
@@ -135,7 +136,8 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
 
 void mcp__outgoing_tick(mcp_channel *channel)
 {
-    /* A callback may send or drop other requests, so restart after each one; time-outs are rare. */
+    /* A callback may send or drop other requests, so the search restarts after each one; time-outs
+     * are rare. */
     for (mcp__link *l = channel->outgoing.next; l != &channel->outgoing;) {
         outgoing *o = mcp__container(l, outgoing, link);
         l = l->next;

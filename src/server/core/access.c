@@ -1,9 +1,11 @@
-/* access.c: who may see what: the program's one function, asked wherever something would show.
+/* access.c: access rules. The program's one function is called wherever an item would become
+ * visible.
  *
- * What may surprise: a URI is brought into one spelling without parameters first, because the rules are written about
- * names; a rule that "file:///a/%62" or "file:///a/b?line=1" walks around would be none. The spelling is that of whoever
- * answers the URI, found in the order in which read.c looks for it. What a provider refuses to spell is not there: no
- * other form of it is asked about.
+ * What may surprise: a URI is first converted to a single spelling without parameters, because
+ * rules are written about names. Otherwise "file:///a/%62" or "file:///a/b?line=1" would bypass a
+ * rule. The spelling is that of the provider or template that serves the URI, found in the same
+ * order as in read.c. A URI that the provider cannot spell is treated as missing; no other form of
+ * it is tried.
  */
 #include "server/core/access.h"
 #include "server/core/request.h"
@@ -47,7 +49,7 @@ bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__en
     return ask(server, principal, items[entry->kind], entry->key);
 }
 
-/* NUL-terminated in normal form; false: it does not fit. */
+/* Writes the normal form, NUL-terminated. Returns false if it does not fit. */
 static bool normalize(mcp_str uri, char *to, size_t room)
 {
     size_t at = 0, len = 0;
@@ -65,7 +67,8 @@ static bool normalize(mcp_str uri, char *to, size_t room)
     return at >= uri.len;
 }
 
-/* What stands behind "?" is left out before the provider looks at it, so that none can let it count. */
+/* The query is removed before the provider sees the URI, so that no provider can make a decision
+ * depend on it. */
 static bool spell_mounted(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -88,7 +91,8 @@ static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_
     return fits;
 }
 
-/* The one spelling of what the URI leads to. False: nothing is there. */
+/* Writes the canonical spelling of the resource that the URI leads to. Returns false if there is
+ * none. */
 static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
 {
     if (uri.len > MCP_URI_MAX_LENGTH)
@@ -118,7 +122,7 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
 
 /* ---- completion -------------------------------------------------------------------------------------------- */
 
-/* The template with what is known so far and the proposed value. */
+/* Expands the template with the variables known so far and the proposed value. */
 static char *expand(const mcp_request *req, mcp_str value)
 {
     const mcp_json *params = req->in.message.params;

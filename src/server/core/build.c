@@ -1,8 +1,8 @@
-/* build.c: what is offered, made anew as a whole while requests are under way.
+/* build.c: replaces everything that the server offers while requests are in flight.
  *
- * The registry and the mounts are put aside, `build` fills empty ones, and then either the new or the old ones
- * are given up. What may surprise: a provider is not released where its last request ends, because that is
- * most often within a call of its own, but from a timer, soon after.
+ * The registry and the mounts are put aside, `build` fills empty ones, and then either the new or
+ * the old ones are discarded. What may surprise: a provider is not released when its last request
+ * ends, because that is usually inside one of its own calls, but from a timer shortly afterwards.
  */
 #include "server/core/build.h"
 #include "server/core/request.h"
@@ -16,7 +16,7 @@ typedef struct offer {
     mcp__build *build;
 } offer;
 
-/* ---- what is released later ------------------------------------------------------------------------------- */
+/* ---- deferred release ----------------------------------------------------------------------- */
 
 static void run_closers(mcp_server *server, mcp__closer **closers)
 {
@@ -55,7 +55,7 @@ static mcp__build *build_new(mcp_server *server)
 static void build_free(mcp__build *b)
 {
     mcp_server *server = b->server;
-    b->retired = false; /* who ends now, of a server that ends, starts no timer */
+    b->retired = false; /* requests of a server that is being freed must not start a timer */
     if (b->timer)
         server->host.timer_stop(b->timer, server->host.user);
     for (size_t i = 0; i < b->n_mounts; i++)
@@ -71,7 +71,7 @@ static void on_timer(void *arg)
     build_free(arg);
 }
 
-/* Without timers it waits for the end of the server. */
+/* Without timers, the release waits until the server is freed. */
 void mcp__build_unused(mcp__build *b)
 {
     const mcp_host *host = mcp_server_host(b->server);
@@ -105,7 +105,7 @@ void mcp__build_free_all(mcp_server *server)
     run_closers(server, &server->closers);
 }
 
-/* ---- aside and back --------------------------------------------------------------------------------------- */
+/* ---- putting aside and back ----------------------------------------------------------------- */
 
 static void put_aside(mcp_server *server, offer *o)
 {
@@ -134,7 +134,7 @@ static void put_back(mcp_server *server, const offer *o)
     server->build = o->build;
 }
 
-/* What was registered outside of builds stays. */
+/* Keeps what was registered outside of builds. */
 static int keep(mcp_server *server, const offer *o)
 {
     int rc = MCP_OK;
@@ -149,7 +149,7 @@ static int keep(mcp_server *server, const offer *o)
     return rc;
 }
 
-/* Its mounts that were built are to be freed with `last`, NULL: now. */
+/* Discards a snapshot. Its mounts that a build made are freed with `last`; NULL: now. */
 static void give_up(mcp_server *server, offer *o, mcp__build *last)
 {
     size_t n = 0;
@@ -186,7 +186,7 @@ static void watch_lists(mcp_server *server, const offer *before)
     }
 }
 
-/* What lists there were counts too: the last entry of one may have gone. */
+/* Lists that are empty now count too: their last entry may have been removed. */
 static void announce(mcp_server *server)
 {
     for (int k = 0; k < MCP__KINDS; k++)
@@ -246,7 +246,7 @@ int mcp_server_rebuild(mcp_server *server,
     return rc;
 }
 
-/* ---- what is said about resources --------------------------------------------------------------------------------- */
+/* ---- change notices ------------------------------------------------------------------------- */
 
 void mcp_server_set_resource_hook(mcp_server *server,
                                   void (*change)(mcp_resource *resource, void *user), void *user)

@@ -1,4 +1,4 @@
-/* build.h: what is offered, made anew as a whole; see build.c. */
+/* build.h: replaces everything that the server offers; see build.c. */
 #ifndef MCP_SRC_SERVER_BUILD_H
 #define MCP_SRC_SERVER_BUILD_H
 
@@ -6,27 +6,27 @@
 
 #include "server/core/request.h"
 
-/* What is released with a build, or with the server. */
+/* A function to call when a build, or the server, is released. */
 typedef struct mcp__closer {
     struct mcp__closer *next;
     void (*release)(void *user);
     void *user;
 } mcp__closer;
 
-/* What one mcp_server_rebuild() made, and who still needs it: the server while it is the present one, and
- * requests. */
+/* The result of one mcp_server_rebuild(). References: one of the server while it is the current
+ * build, and one of each request that uses it. */
 typedef struct mcp__build {
     mcp_server *server;
     unsigned refs;
     bool retired;
-    mcp__link link;      /* in server->retired, when nobody but itself is left */
-    mcp__mount **mounts; /* its own, when it is the present one no more */
+    mcp__link link;      /* in server->retired, once only the list refers to it */
+    mcp__mount **mounts; /* its own mounts, once it has been replaced */
     size_t n_mounts;
     mcp__closer *closers;
     mcp_host_timer *timer;
 } mcp__build;
 
-/* Nobody needs it any more: it is released soon, if it is retired. */
+/* Called without references: releases a retired build soon. */
 void mcp__build_unused(mcp__build *build);
 static inline void mcp__build_unref(mcp__build *build)
 {
@@ -39,7 +39,7 @@ static inline void mcp__build_give(mcp_request *req)
         mcp__build_unref(req->build);
     req->build = NULL;
 }
-/* The request needs the present one from now on. */
+/* Makes the request use the current build. */
 static inline void mcp__build_take(mcp_request *req)
 {
     if (req->server->build)
@@ -47,10 +47,10 @@ static inline void mcp__build_take(mcp_request *req)
     mcp__build_give(req);
     req->build = req->server->build;
 }
-/* The timers are the host's. */
+/* Timers belong to the host. */
 void mcp__build_leave_host(mcp_server *server);
 void mcp__build_enter_host(mcp_server *server);
-/* The present one, and those that are about to be released. */
+/* Frees the current build and those about to be released. */
 void mcp__build_free_all(mcp_server *server);
 
 #endif

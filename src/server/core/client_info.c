@@ -1,9 +1,9 @@
-/* client_info.c: what the client of a request said about itself: its name, its capabilities. */
+/* client_info.c: what the client of a request declared: its name and its capabilities. */
 #include <mcp/input.h>
 
 #include "server/core/request.h"
 
-/* What a client says of itself: in each request, or once, in `initialize`. */
+/* Returns what the client declared: in each request, or once in `initialize`. */
 static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
                                       const char *legacy)
 {
@@ -24,13 +24,14 @@ const mcp_json *mcp_request_client_info(const mcp_request *req)
     return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 
-/* An object, however empty; roots.listChanged of legacy revisions is a boolean. */
+/* An object, even if empty. roots.listChanged of legacy revisions is a boolean. */
 static bool is_declared(const mcp_json *capability)
 {
     return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
 }
 
-/* What a revision does not have is not there, whatever a client says. */
+/* A capability that the revision does not have counts as missing, even if the client declares
+ * it. */
 static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
 {
     if (mcp_str_eq(group, MCP_STR("elicitation")))
@@ -47,14 +48,16 @@ static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
         return false;
     if (!is_declared(found) || !member.len)
         return is_declared(found);
-    /* As clients said it before there were modes (2026-07-28, client/elicitation, "Capabilities"). */
+    /* How clients declared it before there were modes (2026-07-28, client/elicitation,
+     * "Capabilities"). */
     if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
         (mcp_json_count(found) == 0 || !req->revision->elicitation_modes))
         return true;
     return is_declared(mcp_json_get_str(found, member));
 }
 
-/* "elicitation.url": the group, and what is behind the first dot. False: there is no name. */
+/* Splits "elicitation.url" into the group and the part after the first dot. Returns false if there
+ * is no name. */
 static bool split_capability(const char *capability, mcp_str *group, mcp_str *member)
 {
     *group = mcp_str_from(capability);
@@ -73,7 +76,7 @@ bool mcp_request_can(const mcp_request *req, const char *capability)
     return split_capability(capability, &group, &member) && declares(req, group, member);
 }
 
-/* {"requiredCapabilities":{"sampling":{"tools":{}}}} */
+/* Makes {"requiredCapabilities":{"sampling":{"tools":{}}}}. */
 static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
 {
     mcp__buf b;
@@ -100,7 +103,7 @@ int mcp_request_require(mcp_request *req, const char *capability)
         return MCP_EINVAL;
     if (declares(req, group, member))
         return MCP_OK;
-    /* Without its data the error would not be what the specification says that it is. */
+    /* The specification requires this data, so the error is not sent without it. */
     mcp_str data = required_data(req, group, member);
     if (!data.ptr)
         return MCP_ENOMEM;

@@ -1,9 +1,12 @@
-/* deadline.c: handlers that take too long. A request whose handler will answer later is entered into its
- * session's heap; when its time is over the handler hears of a cancellation and the peer gets an error.
+/* deadline.c: deadlines of handlers.
  *
- * The heap is a pairing heap through the requests themselves: it needs no memory, so a time-out cannot be lost
- * for want of it, and entering costs nothing worth mentioning. What may surprise: progress does not move a
- * request in the heap; it leaves a mark, and whoever is marked when its time comes gets as long again.
+ * A request whose handler will answer later is entered into its session's heap. At its deadline the
+ * handler gets a cancellation and the peer gets an error. The heap is a pairing heap with its links
+ * inside the requests: it needs no memory, so entering cannot fail, and entering takes constant
+ * time.
+ *
+ * What may surprise: progress does not move a request in the heap. It sets a flag, and a request
+ * with the flag is given a new deadline when its old one is reached.
  */
 #include <inttypes.h>
 
@@ -12,7 +15,8 @@
 
 /* ---- the heap ----------------------------------------------------------------------------------------- */
 
-/* `before` is the one to the left, or the parent of the leftmost. The earlier one becomes the parent. */
+/* `before` is the left neighbour, or the parent of the leftmost sibling. The earlier deadline
+ * becomes the parent. */
 static mcp_request *meld(mcp_request *a, mcp_request *b)
 {
     if (!a || !b)
@@ -30,7 +34,7 @@ static mcp_request *meld(mcp_request *a, mcp_request *b)
     return a;
 }
 
-/* Makes one heap of siblings: in pairs from the left, then all from the right. */
+/* Merges siblings into one heap: in pairs from the left, then all from the right. */
 static mcp_request *meld_all(mcp_request *at)
 {
     mcp_request *pairs = NULL, *heap = NULL, *next;
@@ -87,7 +91,7 @@ void mcp__deadline_start(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
     mcp_channel *channel = req->in.channel;
-    d->alive = true; /* when it runs already: its handler did something */
+    d->alive = true; /* restarts a deadline that runs already */
     if (d->session || !channel || channel->closed || req->cancelled)
         return;
     d->ms = req->target.entry && req->target.entry->timeout_ms
@@ -115,7 +119,7 @@ void mcp__deadline_stop_all(mcp__session *session)
         mcp__deadline_stop(session->deadlines);
 }
 
-/* ---- too late -------------------------------------------------------------------------------------------- */
+/* ---- expiry --------------------------------------------------------------------------------- */
 
 static void time_out(mcp_request *req)
 {
@@ -152,7 +156,7 @@ void mcp__deadline_tick(mcp__session *session, int64_t now)
 {
     while (session->deadlines && session->deadlines->deadline.due <= now) {
         mcp_request *req = session->deadlines;
-        /* While the client is asked for something nobody waits for the handler. */
+        /* While the client answers an input request, the handler is not late. */
         bool asked = req->state != MCP__REQUEST_PENDING && !mcp__input_is_held(req);
         bool alive = req->deadline.alive || asked;
         mcp__deadline_stop(req);

@@ -1,10 +1,11 @@
-/* hold.c: memory that work makes. What a handler is about to read into memory on a worker is reserved before the
- * work begins, and given back when the request is finished: one sum for the server, with a limit.
+/* hold.c: a limit for the memory of work in progress. The bytes that a handler will read into
+ * memory on a worker are reserved before the work begins and released when the request is finished.
+ * One sum for the server has a limit.
  *
- * What does not fit waits. Callers take turns, each with its requests in their order, so one caller with a thousand
- * large reads delays another one by a single read. A request is refused only when it waited for too long, or when
- * too many wait. What may surprise: room that was given back is used in a timer's call and not at once, because it
- * is given back in the middle of an answer.
+ * Work that does not fit waits. Callers take turns, each with its requests in order, so a caller
+ * with a thousand large reads delays another caller by a single read. A request is refused only if
+ * it waited too long, or if too many wait. What may surprise: released room is used from a timer
+ * and not at once, because it is released in the middle of an answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,27 +14,27 @@
 #include "server/core/request.h"
 
 enum {
-    FREE_BYTES = 64 << 10, /* less than this is not counted */
+    FREE_BYTES = 64 << 10, /* smaller work is not counted */
     DEFAULT_LIMIT = 128 << 20,
     WAIT_MS = 30 * 1000,
-    LOOK_MS = 500, /* how often it is looked whether somebody waited for too long */
+    LOOK_MS = 500, /* how often waiting requests are checked for their time-out */
     MAX_WAITING = 4096,
     MAX_WAITING_EACH = 1024,
 };
 
-/* A caller with requests that wait. */
+/* A caller with waiting requests. */
 typedef struct holder {
-    mcp__link turn;  /* in server->holds.turns; who is next first */
+    mcp__link turn;  /* in server->holds.turns */
     mcp__link queue; /* mcp__hold */
     size_t count;
     size_t len;
-    char name[]; /* 'p', 'a' or nothing, then the name */
+    char name[]; /* 'p' (principal), 'a' (address) or nothing, then the name */
 } holder;
 
 struct mcp__hold {
     mcp__link in_queue; /* of its caller */
-    mcp__link in_all;   /* in server->holds.waiting, who came first first */
-    holder *caller;     /* NULL: it does not wait */
+    mcp__link in_all;   /* in server->holds.waiting, longest wait first */
+    holder *caller;     /* NULL: not waiting */
     mcp_request *req;
     size_t bytes;
     bool held;
@@ -43,20 +44,20 @@ struct mcp__hold {
     void *user;
 };
 
-/* The content, and its Base64 in the answer. */
+/* Counts the content and its Base64 form in the answer. */
 static size_t cost_of(size_t bytes)
 {
     size_t encoded = bytes / 3 * 4 + 4;
     return bytes < SIZE_MAX / 4 ? bytes + encoded : SIZE_MAX / 2;
 }
 
-/* What is larger than the limit alone goes when nothing else is held. */
+/* Work that alone exceeds the limit runs when nothing else is held. */
 static bool fits(const mcp__holds *holds, size_t bytes)
 {
     return !holds->used || (bytes <= holds->limit && holds->used <= holds->limit - bytes);
 }
 
-/* ---- callers that wait ------------------------------------------------------------------------------ */
+/* ---- callers with waiting requests ---------------------------------------------------------- */
 
 static holder *holder_new(mcp_server *server, mcp_str name)
 {
@@ -83,7 +84,7 @@ static void holder_free(mcp_server *server, holder *caller)
     mcp__release(&server->allocator, caller);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 static holder *holder_of(mcp_request *req)
 {
     mcp_server *server = req->server;
@@ -157,7 +158,7 @@ static int enqueue(mcp__hold *h)
     return MCP_PENDING;
 }
 
-/* Its caller goes to the end of the line. */
+/* Moves its caller to the end of the line. */
 static void dequeue(mcp__hold *h)
 {
     mcp_server *server = h->req->server;
@@ -195,7 +196,7 @@ static void give_back(mcp__hold *h)
         arm(server, true);
 }
 
-/* Its handler has returned MCP_PENDING: what goes wrong now it learns from `done`. */
+/* Its handler has returned MCP_PENDING, so a failure is reported to its `done`. */
 static void begin(mcp__hold *h)
 {
     mcp_request *req = h->req;
@@ -308,7 +309,7 @@ void mcp__hold_init(mcp_server *server, size_t limit)
     mcp__map_init(&holds->by_name, &server->allocator, (uintptr_t)server, (uintptr_t)holds);
 }
 
-/* The timer is the host's. */
+/* The timer belongs to the host. */
 void mcp__hold_leave_host(mcp_server *server)
 {
     stop_timer(server);

@@ -1,4 +1,4 @@
-/* hold.h: memory that work makes; see hold.c. */
+/* hold.h: a limit for the memory of work in progress; see hold.c. */
 #ifndef MCP_SRC_SERVER_HOLD_H
 #define MCP_SRC_SERVER_HOLD_H
 
@@ -10,23 +10,23 @@ typedef struct mcp__hold mcp__hold;
 
 typedef struct mcp__holds {
     size_t limit, used, most;
-    mcp__link turns;   /* callers with requests that wait, who is next first */
+    mcp__link turns;   /* callers with waiting requests, next turn first */
     mcp__link waiting; /* mcp__hold, of all callers */
     size_t n_waiting;
     mcp__map by_name; /* callers */
     uint64_t waited, refused;
     mcp_host_timer *timer;
-    bool soon; /* what the timer is for: there is room */
+    bool soon; /* the timer was started because room was released */
 } mcp__holds;
 
 void mcp__hold_init(mcp_server *server, size_t limit);
 void mcp__hold_free(mcp_server *server);
 void mcp__hold_leave_host(mcp_server *server);
-/* Whether the work of a request has not begun because there is no room. */
+/* Whether the work of a request waits for room. */
 bool mcp__hold_waits(const mcp_request *req);
-/* Of one that waits: its handler is called without the work. */
+/* Ends the wait of a request: its `done` is called without the work. */
 void mcp__hold_cancel(mcp_request *req);
-/* Gives back what a request holds. */
+/* Releases what a request holds. */
 void mcp__hold_end(mcp_request *req);
 
 #endif

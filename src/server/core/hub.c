@@ -1,9 +1,9 @@
-/* hub.c: changes go in, notices come out, coalesced, to those who asked.
+/* hub.c: subscriptions: collects changes and sends coalesced notices to subscribers.
  *
- * A topic is a resource that somebody is subscribed to; a stream is somebody (a legacy session, or one
- * subscriptions/listen). A change only sets marks: each session tells what is marked when its interval is
- * over and its peer reads. So a storm of changes costs one notice per interval, and a peer that does not
- * read costs nothing that grows.
+ * A topic is a resource with at least one subscriber. A stream is a subscriber: a legacy session,
+ * or one subscriptions/listen. A change only sets marks. A session sends notices for its marks when
+ * its interval is over and its peer reads. A storm of changes therefore costs one notice per
+ * interval, and a peer that does not read costs a bounded amount of memory.
  */
 #include "server/core/access.h"
 #include "server/core/hub.h"
@@ -58,7 +58,7 @@ static void topic_free(mcp_server *server, mcp__topic *t)
     mcp__release(&server->allocator, t);
 }
 
-/* Where the URI is served from: its canonical spelling, and the mount that watches it (NULL: none). */
+/* Finds what serves the URI: its canonical spelling, and the mount that watches it (NULL: none). */
 static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room,
                    const mcp__mount **mount)
 {
@@ -87,7 +87,7 @@ static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room
     return MCP_OK;
 }
 
-/* The topic of a URI, made and watched when it is new. */
+/* Returns the topic of a URI. A new topic is created and watched. */
 static int topic_of(mcp_server *server, mcp_str uri, mcp__topic **ret)
 {
     char canonical[MCP_URI_MAX_LENGTH + 1];
@@ -119,7 +119,8 @@ static int topic_of(mcp_server *server, mcp_str uri, mcp__topic **ret)
     return MCP_OK;
 }
 
-/* Whoever cannot watch it any more is told nothing of it from now on. */
+/* Watches all topics again after the mounts have changed. A topic that cannot be watched any more
+ * stays, without notices. */
 void mcp__hub_watch_anew(mcp_server *server)
 {
     size_t at = 0;
@@ -313,7 +314,7 @@ static void mark_list(mcp__stream *stream, unsigned list)
 
 static void mark_lists(mcp__session *session, mcp__kind kind)
 {
-    /* Templates have no notice of their own: whoever lists resources lists them too. */
+    /* Templates have no notice of their own: clients that list resources list them too. */
     unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
     mark_list(&session->legacy, list);
     for (mcp__link *l = session->streams.next; l != &session->streams; l = l->next)
@@ -323,7 +324,7 @@ static void mark_lists(mcp__session *session, mcp__kind kind)
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry)
 {
     if (server->building)
-        return; /* it may come to nothing; else it is told at the end */
+        return; /* the build may be discarded; if not, it reports the change at its end */
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (!entry || mcp__may_see(server, session->channel->options.principal, entry))
@@ -348,7 +349,7 @@ void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
 
 /* ---- notices -------------------------------------------------------------------------------------------------- */
 
-/* False: there was no memory for it. */
+/* Returns false if out of memory. */
 static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
 {
     mcp_channel *channel = stream->session->channel;
@@ -378,7 +379,8 @@ static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
     return made;
 }
 
-/* A peer may stop reading in the middle, and memory may be short: what was not told stays marked. */
+/* The peer may stop reading in the middle, and memory may run out: marks without a notice stay
+ * set. */
 static bool tell_lists(mcp__stream *stream)
 {
     for (size_t i = 0; i < MCP__COUNT(list_notices); i++) {
@@ -401,7 +403,7 @@ static bool tell_all_lists(mcp__session *session)
     return all;
 }
 
-/* True: everything was told. */
+/* Returns true if all marks have been reported. */
 static bool tell(mcp__session *session)
 {
     if (session->lists_dirty)

@@ -1,5 +1,5 @@
-/* mirror.c: what headers repeat of a message is compared with it, so that whoever routes by a header and
- * whoever acts on the message cannot be told different things.
+/* mirror.c: compares headers with the parts of a message that they repeat, so that a proxy which
+ * routes by a header and the server which acts on the message agree.
  */
 #include "server/core/mirror.h"
 #include "server/core/request.h"
@@ -18,7 +18,7 @@ static int mismatch(mcp_request *req, const char *header, const char *why)
     return mcp_reply_fail(req, MCP__HEADER_MISMATCH, "Header mismatch: %s %s", header, why);
 }
 
-/* Visible ASCII, space and tab. */
+/* Whether s consists of visible ASCII, spaces and tabs. */
 static bool is_plain(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -29,7 +29,8 @@ static bool is_plain(mcp_str s)
     return true;
 }
 
-/* A header's value; one that came more than once has a line feed (mcp/channel.h). */
+/* Reads a header's value. A value from several headers of the same name contains a line feed
+ * (mcp/channel.h). */
 static int take_value(mcp_request *req, const char *header, mcp_str *value)
 {
     if (!find_header(req, header, value))
@@ -39,7 +40,7 @@ static int take_value(mcp_request *req, const char *header, mcp_str *value)
     return is_plain(*value) ? MCP_OK : mismatch(req, header, "has invalid characters");
 }
 
-/* The same in its own bytes: undoes the Base64 form. */
+/* Reads a header's value and decodes its Base64 form. */
 static int take_decoded(mcp_request *req, const char *header, mcp_str *value)
 {
     mcp_str text;
@@ -89,14 +90,14 @@ int mcp__mirror_check_method(mcp_request *req)
         rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
     const char *param = mcp__mirror_name(method);
     const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
-    /* Without one the method itself says what is missing. */
+    /* If it is missing, the method itself reports that. */
     return rc == MCP_OK && mcp_json_is(name, MCP_JSON_STRING)
                ? compare_name(req, mcp_json_string(name))
                : rc;
 }
 
-/* What a number with a fraction or exponent was before it became a double is known up to here: 2^53 - 1, the
- * range that the specification allows. */
+/* Whether the number is exact. A number with a fraction or an exponent has become a double, which
+ * is exact up to 2^53 - 1, the range that the specification allows. */
 static bool is_exact(const mcp_json *value)
 {
     const double limit = 9007199254740991.0;
@@ -133,7 +134,7 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
     case MCP_JSON_INT:
     case MCP_JSON_BIGINT:
     case MCP_JSON_REAL: same = same_number(req, value, argument); break;
-    default: return MCP_OK; /* of a wrong type: that is the schema's business */
+    default: return MCP_OK; /* values of a wrong type are reported by the schema */
     }
     return same ? MCP_OK : mismatch(req, m->header, "is not what the arguments say");
 }

@@ -1,7 +1,6 @@
-/* notice.c: what accompanies a request while it is being answered: progress, log messages, the connection
- * (2026-07-28, basic/patterns/progress and server/utilities/logging).
- *
- * Both are limited in number: a handler may report as often as it likes.
+/* notice.c: what accompanies a request while it is being answered: progress, log messages, the
+ * connection (2026-07-28, basic/patterns/progress and server/utilities/logging). Progress and log
+ * messages are limited in number, so a handler may report as often as it likes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ static int64_t now_of(const mcp_request *req)
     return channel ? channel->now : mcp__server_clock(req->server);
 }
 
-/* Whether one more may be sent in this second; counts it. */
+/* Counts one more notice, and returns whether it may still be sent in this second. */
 static bool take(const mcp_request *req, mcp__notice_rate *rate)
 {
     int64_t now = now_of(req);
@@ -33,13 +32,13 @@ static void send_notice(mcp_request *req, mcp__buf *b)
 {
     mcp_channel *channel = mcp__request_channel(req);
     mcp__buf_char(b, '}');
-    if (!b->failed) /* the exchange of a task's request is over */
+    if (!b->failed) /* a task outlives the exchange of its request */
         mcp__channel_send(channel, req->task ? 0 : req->in.exchange, mcp__buf_view(b),
                           (mcp_output_info){0});
     mcp__channel_give_buf(channel, b);
 }
 
-/* Notices of a task say so. */
+/* Begins params. A notice of a task names the task. */
 static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
 {
     mcp__object o = mcp__object_begin(b, req->revision);
@@ -110,7 +109,8 @@ int mcp__log_level(mcp_str name)
     return -1;
 }
 
-/* The least severe level that the peer wants; above all of them when it wants none. */
+/* Returns the least severe level that the peer wants; if it wants none, a level above all
+ * others. */
 static int wanted_level(const mcp_request *req)
 {
     if (!req->revision->modern) {

@@ -1,9 +1,10 @@
-/* rate.c: how often a caller may call tools, ask for completions and poll tasks.
+/* rate.c: rate limits: how often a caller may call tools, request completions and poll tasks.
  *
- * A caller is a principal; without one, what the transport says of the peer (an address); without that
- * either, everybody together. A bucket is one point in time for each kind: when it would be full again
- * (the "generic cell rate algorithm"), so that nothing has to be refilled and a bucket whose points lie in the
- * past is as good as none. At most MAX_CALLERS are kept; who was not heard of longest goes first.
+ * A caller is a principal. Without one, it is what the transport knows of the peer (an address);
+ * without that either, all anonymous peers share one bucket. A bucket is one point in time for each
+ * kind of request: when it would be full again (the "generic cell rate algorithm"). Nothing has to
+ * be refilled, and a bucket whose points lie in the past equals a new one. At most MAX_CALLERS
+ * buckets are kept; the least recently used one is evicted.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,10 +15,10 @@
 enum { MAX_CALLERS = 1024, US = 1000 * 1000 };
 
 typedef struct bucket {
-    mcp__link link; /* in server->callers.recent, the latest last */
+    mcp__link link; /* in server->callers.recent, most recent last */
     int64_t full[MCP__RATES];
     size_t len;
-    char caller[]; /* 'p', 'a' or nothing, then the name */
+    char caller[]; /* 'p' (principal), 'a' (address) or nothing, then the name */
 } bucket;
 
 static bucket *bucket_new(mcp_server *server, mcp_str caller)
@@ -60,7 +61,7 @@ static bucket *find(mcp_server *server, mcp_str caller)
     return bucket_new(server, caller);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 static bucket *bucket_of(const mcp_request *req)
 {
     const mcp_channel_options *o = &req->in.channel->options;
@@ -76,7 +77,7 @@ static bucket *bucket_of(const mcp_request *req)
     return b;
 }
 
-/* Takes one; else how many microseconds it is too early. */
+/* Takes one unit and returns 0, or returns the number of microseconds until one is available. */
 static int64_t take(int64_t *full, const mcp__rate_limit *limit, int64_t now)
 {
     int64_t each = MCP__MAX(US / (int64_t)limit->per_second, 1);
@@ -88,7 +89,7 @@ static int64_t take(int64_t *full, const mcp__rate_limit *limit, int64_t now)
     return 0;
 }
 
-/* What the limits are about, in the order of mcp__rate. */
+/* What each limit applies to, in the order of mcp__rate. */
 static const struct {
     const char *what, *option;
     mcp__rate_limit standard;

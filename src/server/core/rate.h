@@ -1,4 +1,4 @@
-/* rate.h: how often a caller may ask; see rate.c. */
+/* rate.h: rate limits; see rate.c. */
 #ifndef MCP_SRC_SERVER_RATE_H
 #define MCP_SRC_SERVER_RATE_H
 
@@ -9,13 +9,13 @@
 typedef enum mcp__rate {
     MCP__RATE_CALLS = 0,
     MCP__RATE_COMPLETIONS,
-    MCP__RATE_POLLS, /* of tasks */
+    MCP__RATE_POLLS, /* polls of tasks */
     MCP__RATES
 } mcp__rate;
 
 typedef struct mcp__rate_limit {
     uint32_t per_second, burst;
-    bool for_local; /* the program set it: it holds for callers on this machine too */
+    bool for_local; /* set by the program, so it applies to local callers too */
 } mcp__rate_limit;
 
 typedef struct mcp__callers {
@@ -26,7 +26,8 @@ typedef struct mcp__callers {
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o);
 void mcp__rate_free(mcp_server *server);
-/* MCP_OK; a negative code, mostly after mcp_reply_fail(): not now. */
+/* Returns MCP_OK, or a negative code, mostly after mcp_reply_fail(), if the request has to be
+ * refused. */
 int mcp__rate_take(mcp_request *req, mcp__rate which);
 
 #endif

@@ -1,8 +1,8 @@
-/* register.c: what a program registers: resources, templates, prompts, tools.
+/* register.c: registration of resources, templates, prompts and tools.
  *
- * Each entry's place in a list is rendered at registration, once for every revision, so that a page is a
- * run of copies, and a text that is not UTF-8 is refused at once. Nothing else of a descriptor is kept
- * but what answering needs.
+ * The list entry of each is rendered at registration, once per revision. A page is then a run of
+ * copies, and a text that is not UTF-8 is refused at once. Of a descriptor, only what answering
+ * requests needs is kept besides.
  */
 #include "server/methods/methods.h"
 #include "server/tasks/task.h"
@@ -69,7 +69,7 @@ static int set_string(mcp__entry *e, char **to, const char *from)
     return *to ? MCP_OK : MCP_ENOMEM;
 }
 
-/* Takes the entry over, also on failure. */
+/* Takes ownership of the entry, even on failure. */
 static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
 {
     if (rc == MCP_OK)
@@ -91,7 +91,7 @@ static int no_memory(mcp_error *error)
     return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
 }
 
-/* Every call that registers something begins so. */
+/* The checks that every registration begins with. */
 static int begin(const mcp_server *server, void *to, size_t size, const void *descriptor,
                  const char *type, mcp_error *error)
 {
@@ -335,7 +335,7 @@ static void put_hints(mcp__object *o, const mcp_tool *d)
     mcp__object_end(&hints);
 }
 
-/* MCP_OK, MCP_EINVAL (it is another schema, or none), MCP_ENOMEM. */
+/* Returns MCP_OK, MCP_EINVAL (not a schema of an object) or MCP_ENOMEM. */
 static int check_object_schema(const mcp_allocator *allocator, const char *json)
 {
     mcp_json_doc *doc = NULL;
@@ -360,7 +360,7 @@ static void put_output_schema(mcp__object *o, const char *json)
         o->buf->failed = rc;
 }
 
-/* Where the peer asks for tasks, it has to know of which tools. */
+/* In revisions where the peer asks for tasks, it has to know which tools support them. */
 static void put_execution(mcp__object *o, const mcp_tool *d)
 {
     if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)
@@ -392,7 +392,7 @@ static bool is_tool_name(const char *name)
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") == len;
 }
 
-/* The schema of a table of fields, if there is one; the text is to be released. */
+/* Makes the schema of a table of fields, if there is one. The caller releases *made. */
 static int make_schema(const mcp_server *server, const mcp_field *fields, size_t n,
                        const char **schema, char **made, mcp_error *error)
 {

@@ -1,5 +1,5 @@
-/* registry.c: what a server offers: registered entries in order of registration, and mounted providers; how
- * they are found, kept and given up. register.c makes entries.
+/* registry.c: the registered entries, in order of registration, and the mounted providers: finding,
+ * keeping and releasing them. register.c makes entries.
  */
 #include "protocol/mirror.h"
 #include "server/core/hub.h"
@@ -164,7 +164,7 @@ int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key)
     return MCP_OK;
 }
 
-/* ---- what is offered --------------------------------------------------------------------------------- */
+/* ---- what the server offers ----------------------------------------------------------------- */
 
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
 {
@@ -237,7 +237,7 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
     return MCP_OK;
 }
 
-/* Without its provider. */
+/* Frees the mount, but does not release its provider. */
 static void drop_mount(mcp_server *server, mcp__mount *mount)
 {
     mcp__meter_give(mount->meter);

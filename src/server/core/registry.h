@@ -1,4 +1,4 @@
-/* registry.h: what a server offers: registered entries, and mounted providers. */
+/* registry.h: what a server offers: registered entries and mounted providers. */
 #ifndef MCP_SRC_SERVER_REGISTRY_H
 #define MCP_SRC_SERVER_REGISTRY_H
 
@@ -18,27 +18,27 @@ typedef enum mcp__kind {
     MCP__KINDS,
 } mcp__kind;
 
-/* One registered thing. Its list entry is rendered once per revision, at registration; revisions that
- * look the same share the text. */
+/* A registered resource, template, prompt or tool. Its list entry is rendered once per revision, at
+ * registration; revisions with the same form share the text. */
 typedef struct mcp__entry {
     mcp__kind kind;
-    unsigned refs; /* the registry, and requests that are being answered by it */
-    bool built;    /* within mcp_server_rebuild() */
+    unsigned refs; /* the registry, and requests that use it */
+    bool built;    /* registered within mcp_server_rebuild() */
     uint64_t sequence;
-    mcp_str key; /* URI, template, name; NUL-terminated */
+    mcp_str key; /* URI, template or name; NUL-terminated */
     mcp_str rendered[MCP__REVISIONS];
     void *user;
     mcp_read_fn *read; /* resources, templates */
     mcp_complete_fn *complete;
     mcp_prompt_fn *get;
     mcp_call_fn *call;
-    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL: to everybody */
+    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL: offered to every client */
     char *mime_type;                                     /* resources, templates */
     char *text;                                          /* resources with fixed contents */
     mcp_uri_template *tmpl;                              /* templates */
     char **arguments;                                    /* prompts: names */
-    bool *required;                                      /* prompts: of the arguments */
-    uint64_t timeout_ms;                                 /* tools; 0: as the server's */
+    bool *required;                                      /* prompts: of each argument */
+    uint64_t timeout_ms;                                 /* tools; 0: the server's default */
     struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
     size_t n_arguments;
     mcp__meter *meter;             /* tools */
@@ -48,7 +48,7 @@ typedef struct mcp__entry {
     const mcp_allocator *allocator;
 } mcp__entry;
 
-/* All of one kind, in order of registration. */
+/* All entries of one kind, in order of registration. */
 typedef struct mcp__registry {
     mcp__entry **items;
     size_t count, cap;
@@ -61,27 +61,28 @@ static inline mcp__entry *mcp__entry_ref(mcp__entry *entry)
     entry->refs++;
     return entry;
 }
-/* Whether it is listed for the client of the request. */
+/* Whether the entry is listed for the client of the request. */
 static inline bool mcp__entry_offered(const mcp__entry *entry, const mcp_request *req)
 {
     return !entry->offered || entry->offered(req, entry->user);
 }
 mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str key);
-/* The first entry registered after `sequence`. */
+/* Returns the index of the first entry registered after `sequence`. */
 size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
 void mcp__registry_free(mcp_server *server);
-/* Gives up its entries, its memory and its map. */
+/* Releases the entries, the memory and the map. */
 void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry);
-/* Puts an entry at the end, which is where its sequence has to belong. MCP_OK, MCP_EEXIST, MCP_ENOMEM. */
+/* Appends an entry. Its sequence must be the largest. Returns MCP_OK, MCP_EEXIST or MCP_ENOMEM. */
 int mcp__registry_place(mcp_server *server, mcp__entry *entry);
 int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key);
-/* Has an entry of a registry that was put aside in the present one too. */
+/* Shares an entry of a registry that was put aside with the current one. */
 int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
-/* The most specific template that matches; *match is the caller's. MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM. */
+/* Finds the most specific template that matches. The caller frees *match. Returns MCP_OK,
+ * MCP_ENOTFOUND or MCP_ENOMEM. */
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
 
-/* Whether there are things of a kind at all; for templates: resources. */
+/* Whether the server offers anything of a kind; for templates: any resources. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 
@@ -93,12 +94,13 @@ typedef struct mcp__mount {
     mcp_provider provider;
     void *user;
     mcp__meter *meter;
-    bool built; /* within mcp_server_rebuild() */
+    bool built; /* mounted within mcp_server_rebuild() */
 } mcp__mount;
 
-/* Has the provider watch its list; what it cannot is in the log, and its changes are not announced. */
+/* Makes the provider watch its list. If it cannot, that is logged, and changes of its list cause no
+ * notices. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
-/* The mount with the longest prefix that the URI begins with, or NULL. */
+/* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 
 void mcp__mount_free(mcp_server *server, mcp__mount *mount);

@@ -1,7 +1,8 @@
-/* repeat.c: a request that is worked on by steps, every so many milliseconds, by the host's timers.
+/* repeat.c: a request that is processed in steps at a fixed interval, with the host's timers.
  *
- * A step runs as a handler does: while it is on the stack the request counts as running, so that nothing ends it under
- * the step's feet; what ended it meanwhile is done afterwards.
+ * A step runs like a handler: while it is on the stack the request counts as running, so that
+ * nothing frees it during the step. A finish or cancellation during the step takes effect
+ * afterwards.
  */
 #include "server/core/request.h"
 
@@ -10,7 +11,7 @@ typedef struct mcp__repeat {
     int (*step)(mcp_request *req, void *user);
     void *user;
     uint64_t ms;
-    mcp_host_timer *timer; /* NULL: none is running */
+    mcp_host_timer *timer; /* NULL: not running */
 } mcp__repeat;
 
 bool mcp__repeat_stop(mcp_request *req)
@@ -35,7 +36,8 @@ static int start(mcp__repeat *r)
     return r->timer ? MCP_OK : MCP_ENOMEM;
 }
 
-/* The step may have called mcp_request_repeat() itself, which started a timer, or ended the request. */
+/* The step may have called mcp_request_repeat() itself, which started a new timer, or may have
+ * finished the request. */
 static void on_time(void *arg)
 {
     mcp__repeat *r = arg;

@@ -1,14 +1,14 @@
-/* reply.c: the result as it is being written, and how it goes out. reply_error.c has errors.
+/* reply.c: builds and sends the result of a request. Errors are in reply_error.c.
  *
- * A result is written straight into the message's buffer: head, the method's one array, then what the
- * revision wants behind it. An error throws away what was written. So a handler pays for no tree in
- * between, and nothing is copied twice.
+ * A result is written straight into the message's buffer: its head, the method's one array, then
+ * the members that the revision requires after it. An error discards what was written. A handler
+ * therefore needs no tree in between, and nothing is copied twice.
  */
 #include "server/core/build.h"
 #include "server/methods/methods.h"
 #include "server/tasks/task.h"
 
-/* Why nothing may be added any more; MCP_OK: go on. */
+/* Returns why nothing may be added any more, or MCP_OK. */
 static int closed(const mcp_request *req)
 {
     if (req->reply.failed)
@@ -30,12 +30,12 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
         return b;
     req->reply.begun = true;
     if (req->task) {
-        mcp__task_take_buf(req->task, b); /* the result alone */
+        mcp__task_take_buf(req->task, b); /* contains the result alone */
     } else if (req->in.channel) {
         *b = mcp__channel_take_buf(req->in.channel);
         mcp__put_result_head(b, mcp__request_id(req));
     } else {
-        /* The channel is gone, its handler still adds: what it says goes nowhere. */
+        /* The channel has been freed while the handler still runs: its output is discarded. */
         b->failed = MCP_ECLOSED;
         return b;
     }
@@ -48,7 +48,8 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
     return b;
 }
 
-/* Where the next entry of the array goes; NULL: this method has none, or the reply failed. */
+/* Returns the buffer for the next entry of the array, or NULL if the method has no array or the
+ * reply has failed. */
 static mcp__buf *next_entry(mcp_request *req)
 {
     if (closed(req) != MCP_OK)
@@ -171,8 +172,8 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
     return text.ptr ? mcp_reply_str(req, text, NULL) : req->reply.failed;
 }
 
-/* JSON as it was written, so that numbers keep all their digits; but no message has a line's end in it, and in JSON
- * none is part of a value. */
+/* Copies JSON as it was written, so that numbers keep all their digits. Line ends, which a message
+ * must not contain, become spaces; in JSON they are never part of a value. */
 static mcp_str copy_in_one_line(mcp_request *req, mcp_str json)
 {
     char *copy = mcp_request_strdup(req, json);
@@ -227,7 +228,7 @@ struct mcp__member {
     mcp_str key;
 };
 
-/* A second member of the same name would make the reply one that peers refuse. */
+/* A duplicate member would make peers refuse the reply. */
 static bool has_member(const mcp_request *req, mcp_str key)
 {
     const mcp__member *m = req->reply.members;
@@ -282,12 +283,12 @@ void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public)
     req->reply.cache.is_public = is_public;
 }
 
-/* ---- its end ----------------------------------------------------------------------------------------- */
+/* ---- finishing ------------------------------------------------------------------------------ */
 
 void mcp_reply_finish(mcp_request *req, int outcome)
 {
     if (req->state == MCP__REQUEST_RUNNING) {
-        /* Within the handler, which still has to return MCP_PENDING. */
+        /* Called from within the handler, which still has to return MCP_PENDING. */
         req->finish.called = true;
         req->finish.outcome = outcome;
         return;
@@ -303,7 +304,7 @@ void mcp_reply_finish(mcp_request *req, int outcome)
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
-/* Whether another client would get another answer. */
+/* Whether other clients may get a different answer. */
 static bool is_for_client(const mcp_request *req)
 {
     const mcp__registry *tools = &req->server->registry[MCP__TOOLS];
@@ -348,8 +349,8 @@ static void put_meta(const mcp_request *req, mcp__buf *b)
     }
 }
 
-/* A peer that knows no structuredContent yet reads the same as text (2026-07-28, server/tools, "Structured
- * Content"), unless the handler said something itself. */
+/* Repeats structured content as text for peers that do not know structuredContent (2026-07-28,
+ * server/tools, "Structured Content"), unless the handler added content itself. */
 static void add_structured_text(mcp_request *req)
 {
     if (!req->tool.structured.ptr || req->reply.count)
@@ -359,7 +360,8 @@ static void add_structured_text(mcp_request *req)
     mcp__put_content_block(mcp__reply_begin(req), req->revision, &text);
 }
 
-/* Every member is written with a comma before it; the one behind an opening brace is taken out. */
+/* Every member is written with a comma before it. The comma directly after an opening brace is then
+ * removed. */
 static void close_result(mcp_request *req)
 {
     mcp__buf *b = mcp__reply_begin(req);

@@ -1,9 +1,11 @@
-/* reply_error.c: errors: what a handler says, what is made of a code that it returned, and how either goes out. */
+/* reply_error.c: error replies: those that a handler sets, and those made from the code that it
+ * returned. */
 #include <stdio.h>
 
 #include "server/tasks/tasks.h"
 
-/* On one line, whatever the caller's JSON looks like; nothing when it is none. */
+/* Copies the data on a single line, whatever the layout of the caller's JSON. Returns an empty text
+ * if it is not valid JSON. */
 static mcp_str copy_data(mcp_request *req, const char *data)
 {
     mcp__buf b;
@@ -21,7 +23,7 @@ static int fail(mcp_request *req, int code, const char *data, const char *format
         int before = req->reply.failed;
         mcp_str text = mcp__request_format(req, format, args);
         mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
-        req->reply.failed = before; /* without memory for its text the error is still an error */
+        req->reply.failed = before; /* the error is sent even if there is no memory for its text */
         req->error.code = code;
         req->error.message = text;
         req->error.data = copy;
@@ -47,9 +49,9 @@ int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char
     return rc;
 }
 
-/* ---- of a code --------------------------------------------------------------------------------------- */
+/* ---- errors from codes ---------------------------------------------------------------------- */
 
-/* {"uri":…}, as the specification shows it for an unknown resource. */
+/* Makes {"uri":…}, as the specification shows it for an unknown resource. */
 static mcp_str uri_data(mcp_request *req)
 {
     mcp__buf b;
@@ -62,7 +64,7 @@ static mcp_str uri_data(mcp_request *req)
     return data;
 }
 
-/* One line for each interval: with every descriptor in use each request may fail. */
+/* Logs at most one line per interval: without free descriptors, every request may fail. */
 static void log_no_files(mcp_server *server)
 {
     enum { INTERVAL_MS = 10000 };
@@ -83,7 +85,7 @@ static void log_no_files(mcp_server *server)
     host->log("error", line, host->user);
 }
 
-/* Makes an error of what a handler returned, when it did not say one itself. */
+/* Sets an error for the code that a handler returned, unless the handler set one itself. */
 static void set_error(mcp_request *req, int rc)
 {
     req->used.outcome = MCP__USED_ERROR;
@@ -97,7 +99,7 @@ static void set_error(mcp_request *req, int rc)
         req->error.data = MCP_STR("{\"retryAfterMs\":1000}");
         return;
     }
-    /* What must not be read looks like what is not there. */
+    /* A resource that the caller must not read looks like one that does not exist. */
     if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->target.uri.ptr) {
         req->used.outcome = MCP__USED_NOT_FOUND;
         req->error.data = uri_data(req);

@@ -1,8 +1,9 @@
-/* request.c: the path of a request, from its message to its end: the revision by which it is understood, its method,
- * and what comes of the method's outcome; then what every part of the server asks of a request.
+/* request.c: the path of a request from its message to its end: the revision in which it is read,
+ * its method, and what follows from the method's outcome; then the calls with which handlers
+ * examine a request.
  *
- * A modern request says everything about itself in its _meta; a legacy one is understood by what `initialize` agreed
- * on. One channel serves both at once.
+ * The _meta of a modern request describes it completely; a legacy request is read in the revision
+ * that `initialize` agreed on. One channel serves both at once.
  */
 #include <stdio.h>
 
@@ -13,7 +14,7 @@
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
-/* ---- its revision ------------------------------------------------------------------------------------ */
+/* ---- the revision --------------------------------------------------------------------------- */
 
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where)
 {
@@ -38,7 +39,7 @@ static int check_token(mcp_request *req, const mcp_json *meta)
                           "Invalid params: _meta \"progressToken\" must be a string or an integer");
 }
 
-/* Checks a modern request's _meta; the row, or NULL after the error was set. */
+/* Checks the _meta of a modern request. Returns its revision, or NULL after setting an error. */
 static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *meta)
 {
     const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
@@ -87,7 +88,7 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     return !has_headers || mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
 }
 
-/* What a peer may ask that has neither said its revision nor begun a session. */
+/* Checks what a peer may request before it has named a revision or begun a session. */
 static const mcp__revision *early_revision(mcp_request *req)
 {
     mcp_str method = req->in.message.method;
@@ -120,8 +121,8 @@ static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *me
     return check_token(req, meta) == MCP_OK ? session->revision : NULL;
 }
 
-/* The row by which a request is understood; NULL after the error was set. req->revision is set either way: it says
- * what form the error has. */
+/* Returns the revision of a request, or NULL after setting an error. req->revision is set in both
+ * cases, because it decides the form of the error. */
 static const mcp__revision *find_revision(mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
@@ -137,7 +138,7 @@ static const mcp__revision *find_revision(mcp_request *req)
     return modern_revision(req, meta);
 }
 
-/* ---- its method -------------------------------------------------------------------------------------- */
+/* ---- the method ----------------------------------------------------------------------------- */
 
 static const mcp__method *find_method(mcp_str name)
 {
@@ -161,7 +162,7 @@ static bool offered(const mcp_server *server, const mcp__method *method)
     }
 }
 
-/* Whether it brings back what its client was asked for. */
+/* Whether the request carries answers to input requests. */
 static bool has_input(const mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
@@ -210,7 +211,7 @@ void mcp__request_receive(mcp__incoming *in)
     run_method(req);
 }
 
-/* ---- its end ----------------------------------------------------------------------------------------- */
+/* ---- the end of a request ------------------------------------------------------------------- */
 
 void mcp__request_clear(mcp_request *req)
 {
@@ -307,7 +308,8 @@ bool mcp__request_stop(mcp_request *req)
     if (!req->on_cancel.fn && !waits && !repeats)
         return false;
     mcp__request_state state = req->state;
-    req->state = MCP__REQUEST_RUNNING; /* what finishes it now has to wait */
+    /* Defers mcp_reply_finish() until the calls below have returned. */
+    req->state = MCP__REQUEST_RUNNING;
     if (req->on_cancel.fn)
         req->on_cancel.fn(req, req->on_cancel.user);
     if (waits)
@@ -322,7 +324,7 @@ bool mcp__request_stop(mcp_request *req)
     return true;
 }
 
-/* ---- what is asked of it ----------------------------------------------------------------------------- */
+/* ---- what handlers may read ----------------------------------------------------------------- */
 
 const char *mcp_request_revision(const mcp_request *req)
 {

@@ -1,10 +1,10 @@
-/* seal.c: texts that a peer keeps for us: encrypted, authenticated, good only together with what they are
- * bound to. AES-256-GCM; and the server's randomness and calendar time, which may be the program's.
+/* seal.c: texts that a peer keeps for the server: encrypted, authenticated, and valid only together
+ * with the text that they are bound to. AES-256-GCM. Also the server's randomness and calendar
+ * time, which the program may replace.
  *
- * A token is base64url of: version (1 byte), which key (4), nonce (12), the sealed bytes, tag (16). Nonces are
- * random, so a key should be changed before it sealed 2^32 tokens.
- *
- * What may surprise: OpenSSL is not linked but loaded when the first token is made (base/library.h).
+ * A token is base64url of: version (1 byte), name of the key (4), nonce (12), the sealed bytes, tag
+ * (16). Nonces are random, so a key should be changed before it has sealed 2^32 tokens. What may
+ * surprise: OpenSSL is not linked, but loaded when the first token is made (base/library.h).
  */
 #define _GNU_SOURCE
 #include <sys/random.h>
@@ -13,7 +13,8 @@
 #if defined(MCP_HAS_OPENSSL) || defined(MCP_TLS_LINK)
 #include <openssl/evp.h>
 #else
-/* Without OpenSSL's headers: what is used of its interface, which is the same in all of 3.x. */
+/* Declarations in place of OpenSSL's headers. This part of its interface is the same in all of
+ * 3.x. */
 typedef struct evp_cipher_ctx_st EVP_CIPHER_CTX;
 typedef struct evp_cipher_st EVP_CIPHER;
 typedef struct evp_md_st EVP_MD;
@@ -46,7 +47,7 @@ enum {
 
 enum {
     VERSION = 1,
-    NAME = 4, /* bytes that say which key */
+    NAME = 4, /* bytes that identify the key */
     NONCE = 12,
     HEAD = 1 + NAME + NONCE,
     TAG = 16,
@@ -54,7 +55,7 @@ enum {
     DEFAULT_LIFETIME_MS = 15 * 60 * 1000,
 };
 
-/* So that sums with a time of day stay in range. */
+/* Limited so that sums with a time of day do not overflow. */
 #define LONGEST_LIFETIME_MS ((uint64_t)INT64_MAX / 4)
 
 #define FUNCTIONS(X)       \
@@ -82,12 +83,12 @@ typedef struct seal_key {
 
 struct mcp__seal {
     functions f;
-    seal_key keys[2]; /* the first one seals, both open */
+    seal_key keys[2]; /* the first one seals, all of them open */
     size_t n_keys;
     uint64_t lifetime_ms;
 };
 
-/* ---- what the program may bring --------------------------------------------------------------------- */
+/* ---- functions that the program may replace ------------------------------------------------- */
 
 int mcp__server_random(const mcp_server *server, void *bytes, size_t len)
 {
@@ -119,7 +120,7 @@ MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libcrypto.so.3", "sealing needs OpenSSL
 
 /* ---- keys --------------------------------------------------------------------------------------------- */
 
-/* The key for the cipher and the name that it goes by, both one-way from the secret. */
+/* Derives the key and its name from the secret with one-way functions. */
 static int derive(const functions *f, mcp__buf *room, const void *secret, size_t len, seal_key *to)
 {
     static const char *const purposes[] = {"mcp seal name", "mcp seal key"};
@@ -147,7 +148,7 @@ static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_all
 {
     mcp__buf room;
     mcp__buf_init(&room, allocator, 0);
-    mcp__buf_reserve(&room, o->key_len + o->old_key_len + 64); /* one block, which is wiped */
+    mcp__buf_reserve(&room, o->key_len + o->old_key_len + 64); /* one block, wiped afterwards */
     int rc = room.failed;
     if (rc == MCP_OK)
         rc = derive(&seal->f, &room, o->key, o->key_len, &seal->keys[0]);

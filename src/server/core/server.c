@@ -18,8 +18,8 @@ enum {
 
 /* ---- identity --------------------------------------------------------------------------------------- */
 
-/* The Implementation object in the form of each revision; `info` is made to point into the text at the
- * end, when it does not move any more. */
+/* Renders the Implementation object in the form of each revision. `info` is set at the end, when
+ * the text does not move any more. */
 static int render_info(mcp_server *server, const mcp_server_options *o)
 {
     size_t start[MCP__REVISIONS + 1];
@@ -61,7 +61,7 @@ static void set_defaults(mcp_server_options *o)
         o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
 }
 
-/* The texts are not ours to keep. */
+/* Clears the pointers to texts, which belong to the program. */
 static void forget_texts(mcp_server_options *o)
 {
     o->name = o->version = o->title = o->description = o->website_url = o->instructions = NULL;
@@ -153,7 +153,7 @@ void mcp_server_free(mcp_server *server)
     if (!server)
         return;
     assert(mcp__list_empty(&server->sessions));
-    mcp__tasks_free(server); /* whose handlers may still use the rest */
+    mcp__tasks_free(server); /* first, because handlers of tasks may use the rest */
     for (size_t i = 0; i < server->n_mounts; i++)
         mcp__mount_free(server, server->mounts[i]);
     mcp__release(&server->allocator, server->mounts);
@@ -174,7 +174,7 @@ void mcp_server_free(mcp_server *server)
 
 /* ---- capabilities ------------------------------------------------------------------------------------- */
 
-/* Tools that are for other clients alone are no capability. */
+/* A client to which no tool is offered gets no capability for tools. */
 static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
     const mcp_server *server = req->server;

@@ -1,10 +1,10 @@
-/* server.h: the server: what is offered, to whom, and its host.
+/* server.h: the server: what it offers, to which clients, and its host.
  *
- * The rooms of this layer:
+ * The folders of this layer:
  *   core/     the server, its registry and mounts, sessions, requests, replies, subscriptions, limits
- *   methods/  the table of methods (methods.c), and what answers each
- *   input/    what handlers ask their client
- *   tasks/    calls that go on after their answer
+ *   methods/  the table of methods (methods.c) and their handlers
+ *   input/    input requests of handlers to their client
+ *   tasks/    calls that continue after their answer
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -23,28 +23,28 @@
 
 struct mcp_server {
     mcp_allocator allocator;
-    mcp_server_options options; /* the numbers and switches; texts are below */
+    mcp_server_options options; /* numbers and switches; texts are copied into the members below */
     char *instructions;
-    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: those above */
+    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: use `instructions` */
     void *instructions_user;
     mcp__callers callers;
     mcp__holds holds;
-    mcp_json_doc *no_arguments;   /* {}: what a call without arguments is checked as */
+    mcp_json_doc *no_arguments;   /* {}: validated in place of missing arguments */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
-    mcp__buf info_text;           /* what `info` points into */
+    mcp__buf info_text;           /* the text that `info` points into */
     mcp_host host;
     bool has_host;
-    struct mcp__seal *seal; /* NULL: not needed yet */
-    mcp_access access;      /* may NULL: everybody may see everything */
+    struct mcp__seal *seal; /* NULL: not used yet */
+    mcp_access access;      /* may NULL: no rules, all items are visible */
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */
     uint64_t next_sequence;
-    mcp__mount **mounts; /* each in a block of its own: providers may mount while they are asked */
+    mcp__mount **mounts; /* allocated one by one, because providers may mount during a call */
     size_t n_mounts;
 
-    struct mcp__build *build; /* NULL: there was none yet */
-    mcp__link retired;        /* builds that were */
+    struct mcp__build *build; /* the current build; NULL: none yet */
+    mcp__link retired;        /* replaced builds */
     bool building;
     struct mcp__closer *closers;
     void (*resource_hook)(mcp_resource *resource, void *user);
@@ -52,16 +52,16 @@ struct mcp_server {
 
     mcp__link sessions;
     mcp__map topics;          /* canonical URI to mcp__topic */
-    size_t n_list_streams;    /* streams that want changes of the list of resources */
-    struct mcp__tasks *tasks; /* NULL: none are offered */
+    size_t n_list_streams;    /* streams that are subscribed to the list of resources */
+    struct mcp__tasks *tasks; /* NULL: not offered */
     mcp__meters meters[MCP_USAGE_KINDS];
-    size_t no_files;      /* answers that failed for want of a descriptor, not yet logged */
-    int64_t files_logged; /* when that was last logged; 0: never */
+    size_t no_files;      /* answers that failed for lack of a descriptor, not yet logged */
+    int64_t files_logged; /* time of the last such log line; 0: never */
 };
 
-/* {"resources":{…},…} for the client of a request, in the form of its revision. */
+/* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */
 void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
-/* MCP_EINVAL for NULL. */
+/* Returns MCP_EINVAL if server is NULL. */
 int mcp__need_server(const mcp_server *server, mcp_error *error);
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);

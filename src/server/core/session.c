@@ -73,7 +73,7 @@ static void role_cancel(mcp__incoming *in)
     req->cancelled = true;
     if (req->state == MCP__REQUEST_WAITING) {
         mcp__input_abandon(req);
-        mcp__request_finish(req, MCP_ECANCELLED); /* no handler has it now */
+        mcp__request_finish(req, MCP_ECANCELLED); /* no handler is running */
     } else {
         mcp__request_stop(req);
     }
@@ -102,12 +102,12 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
         note_cancelled(channel, message->params);
     else if (mcp_str_eq(message->method, MCP_STR("notifications/initialized")))
         note_initialized(channel->state);
-    /* Every other one is unknown or of no interest, and a notification is never answered. */
+    /* All other notifications are ignored; a notification is never answered. */
 }
 
 /* ---- a second initialize ---------------------------------------------------------------------------------------- */
 
-/* The request belongs to the session that ends. */
+/* Ends a request of the session that is being replaced. */
 static void end_request(mcp_request *req)
 {
     static const mcp_str why = MCP_STR("Invalid request: a new session began on this stream "
@@ -123,9 +123,9 @@ static void end_request(mcp_request *req)
     mcp__request_stop(req);
 }
 
-/* A host may keep the process and connect again, or several hosts may share it: what the stream's last `initialize`
- * began ends here. Its requests are answered now, because the new session may use their ids. Modern requests
- * belong to no session. */
+/* A host may keep the process and connect again, or several hosts may share it. A new `initialize`
+ * therefore ends what the previous one began. Requests of the old session are answered now, because
+ * the new session may reuse their ids. Modern requests belong to no session. */
 void mcp__session_forget(mcp_request *initialize)
 {
     mcp_channel *channel = initialize->in.channel;

@@ -1,4 +1,4 @@
-/* session.h: the server's side of one channel: what a legacy peer's session remembers. */
+/* session.h: the server's side of one channel, and the state of a legacy session. */
 #ifndef MCP_SRC_SERVER_SESSION_H
 #define MCP_SRC_SERVER_SESSION_H
 
@@ -12,10 +12,10 @@ struct mcp__session {
 
     /* legacy only */
     const mcp__revision *revision; /* NULL before initialize */
-    bool initialized;              /* the notification came */
+    bool initialized;              /* notifications/initialized was received */
     int log_level;                 /* logging/setLevel */
     mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
-    mcp__link elicitations;        /* in URL mode, not complete */
+    mcp__link elicitations;        /* in URL mode, not completed */
     size_t n_elicitations;
     mcp__stream legacy;
 
@@ -23,7 +23,7 @@ struct mcp__session {
     mcp__link dirty;       /* mcp__subscription whose resource changed */
     mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
     bool lists_dirty;
-    int64_t due; /* when to tell; INT64_MAX: nothing, INT64_MIN: as soon as the time is known */
+    int64_t due; /* of notices; INT64_MAX: none, INT64_MIN: one interval after the next tick */
     size_t n_subscriptions;
     size_t n_listens; /* open subscriptions/listen */
     mcp_request *deadlines;
@@ -31,7 +31,7 @@ struct mcp__session {
 
 extern const mcp__role mcp__server_role;
 
-/* A second initialize: ends what the first one began. */
+/* A second initialize: ends everything that the first one began. */
 void mcp__session_forget(mcp_request *initialize);
 
 #endif

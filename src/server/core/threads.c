@@ -1,9 +1,11 @@
-/* threads.c: work on the host's other threads, and their way in. What is left with the host runs on the server's
- * thread; nothing of a server or a request is touched elsewhere but what never changes while they are there.
+/* threads.c: work on the host's worker threads, and calls from other threads.
+ *
+ * Functions that are posted to the host run on the server's thread. Other threads only use those
+ * members of a server or a request that never change during its life.
  */
 #include "server/methods/methods.h"
 
-/* ---- the way out: work ------------------------------------------------------------------------------- */
+/* ---- work on worker threads ----------------------------------------------------------------- */
 
 typedef struct work {
     mcp_request *req;
@@ -46,10 +48,10 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
     return rc < 0 ? rc : MCP_PENDING;
 }
 
-/* ---- the way in: notes ------------------------------------------------------------------------------- */
+/* ---- calls from other threads --------------------------------------------------------------- */
 
 typedef struct note {
-    mcp_allocator allocator; /* the note may outlive what it is for */
+    mcp_allocator allocator; /* of the note, which may outlive the request */
     mcp_server *server;
     mcp_request *req;
     union {

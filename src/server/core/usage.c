@@ -1,9 +1,11 @@
-/* usage.c: how often each tool is called and each mount is read, and with what outcome (mcp_server_usage()).
+/* usage.c: counts calls of each tool and reads of each mount, with their outcomes
+ * (mcp_server_usage()).
  *
- * Who counts is a meter, which tools and mounts hold a pointer to, so that a request looks nothing up. It is found by
- * its name at registration: a tool that is registered anew, as all are by mcp_server_rebuild(), goes on with its counts.
- * What may surprise: a meter that nobody holds any more is added to that of "other", so that sums never decrease, and a
- * tool with that name shares it.
+ * The counters are a meter. Tools and mounts hold a pointer to their meter, so a request needs no
+ * lookup. A meter is found by its name at registration: a tool that is registered again, as all are
+ * by mcp_server_rebuild(), continues its counts. What may surprise: a meter without references is
+ * added to the meter "other", so that sums never decrease. A tool with the name "other" shares that
+ * meter.
  */
 #include "server/core/access.h"
 #include "server/core/request.h"
@@ -100,7 +102,8 @@ void mcp__meter_give(mcp__meter *meter)
 
 /* ---- requests ----------------------------------------------------------------------------------------- */
 
-/* The host's clock, which goes on while a handler runs; without one, when the channel was last called. 0: unknown. */
+/* Returns the host's time, which advances while a handler runs; without a host clock, the time of
+ * the channel's last call. 0: unknown. */
 static int64_t clock_of(const mcp_request *req)
 {
     const mcp_server *server = req->server;
@@ -121,7 +124,7 @@ void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
         mcp__meter_give(used->meter);
     }
     used->meter = meter;
-    used->bytes = 0; /* it may run once more */
+    used->bytes = 0; /* the handler may run again */
 }
 
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind)
@@ -148,7 +151,7 @@ void mcp__usage_end(mcp_request *req)
     used->meter = NULL;
 }
 
-/* ---- what is told --------------------------------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------------------ */
 
 static bool is_unused(mcp_usage *usage)
 {
@@ -158,7 +161,7 @@ static bool is_unused(mcp_usage *usage)
     return n == 0;
 }
 
-/* A scheme alone names nothing that could be hidden. */
+/* A scheme alone reveals no name that a rule could hide. */
 static bool may_know(const mcp_server *server, const char *principal, const mcp_usage *usage)
 {
     if (!server->access.may)

@@ -6,22 +6,22 @@
 
 #include "base/base.h"
 
-/* What a tool or a mount counts with. */
+/* The counters of a tool or a mount. */
 typedef struct mcp__meter {
     mcp_usage usage;
     mcp_server *server;
     mcp__link link; /* in server->meters[].all */
-    size_t refs;    /* tools or mounts of its name, and requests that it counts */
+    size_t refs;    /* tools or mounts of its name, and requests in progress */
 } mcp__meter;
 
 typedef struct mcp__meters {
     mcp__map by_name;
     mcp__link all;    /* in order of registration */
-    mcp__meter other; /* what has no meter */
+    mcp__meter other; /* for requests without a meter of their own */
 } mcp__meters;
 
 typedef enum mcp__used_outcome {
-    MCP__USED_GONE = 0, /* until something else is known */
+    MCP__USED_GONE = 0, /* until another outcome is known */
     MCP__USED_OK,
     MCP__USED_TOOL_ERROR,
     MCP__USED_NOT_FOUND,
@@ -29,26 +29,27 @@ typedef enum mcp__used_outcome {
     MCP__USED_INPUT,
 } mcp__used_outcome;
 
-/* Of one request. */
+/* What a request counts. */
 typedef struct mcp__used {
-    mcp__meter *meter; /* NULL: it is not counted */
+    mcp__meter *meter; /* NULL: not counted */
     int64_t since;
     uint64_t bytes;
     mcp__used_outcome outcome;
 } mcp__used;
 
 void mcp__usage_init(mcp_server *server);
-/* When its tools and mounts are gone. */
+/* Call it after the tools and mounts have been freed. */
 void mcp__usage_free(mcp_server *server);
-/* The meter with that name, to be given back with mcp__meter_give(); NULL: no memory. */
+/* Returns the meter with that name, to be released with mcp__meter_give(), or NULL if out of
+ * memory. */
 mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name);
-/* May be NULL. */
+/* meter may be NULL. */
 void mcp__meter_give(mcp__meter *meter);
-/* The request is one for this meter, and not for the one before. */
+/* Counts the request for this meter instead of its previous one. */
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
-/* It is one for nothing that has a meter, as far as is known. */
+/* Counts the request for "other", until its own meter is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
-/* Counts a request that has a meter, with req->used.outcome. */
+/* Counts the end of a request that has a meter, with req->used.outcome. */
 void mcp__usage_end(mcp_request *req);
 
 #endif
