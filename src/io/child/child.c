@@ -7,8 +7,11 @@
  * at once, because later its number may belong to somebody else.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/child/child.h"
@@ -53,8 +56,16 @@ static void disconnect(mcp_child *c, const char *how)
 
 static void signal_group(const mcp_child *c, int number)
 {
-    if (c->ending < MCP__CHILD_EXITED)
-        kill(-c->process.pid, number);
+    if (mcp__child_is_running(c))
+        kill(-c->pid, number);
+}
+
+void mcp__child_kill(mcp_child *c)
+{
+    if (!mcp__child_is_running(c))
+        return;
+    c->ending = MCP__CHILD_KILLED;
+    signal_group(c, SIGKILL);
 }
 
 static void escalate(uv_timer_t *timer);
@@ -83,15 +94,15 @@ static void escalate(uv_timer_t *timer)
     }
 }
 
-static void on_exit_status(uv_process_t *process, int64_t status, int number)
+/* It is reaped; number: the signal that ended it, or 0. */
+static void process_ended(mcp_child *c, int number)
 {
-    mcp_child *c = process->data;
     char how[80];
 
-    kill(-process->pid, SIGKILL); /* what is left of its group */
+    kill(-c->pid, SIGKILL); /* what is left of its group */
     c->ending = MCP__CHILD_EXITED;
-    c->status = number ? 128 + number : (int)status;
     uv_timer_stop(&c->kill);
+    uv_signal_stop(&c->signal);
     mcp__child_read_rest(c);
     mcp__child_close_pipes(c);
     if (number)
@@ -104,40 +115,56 @@ static void on_exit_status(uv_process_t *process, int64_t status, int number)
         c->options.on_exit(c->status, c->options.user);
 }
 
-/* ---- the beginning ----------------------------------------------------------------------------------- */
-
-/* exec() has the wrong type: it writes to neither. */
-static char **argv_of(const char *const *argv)
+/* Of any child of this process. Where others wait for all of them, the status of ours is lost. */
+static void on_child_signal(uv_signal_t *signal, int signal_number)
 {
-    union {
-        const char *const *in;
-        char **out;
-    } u = {argv};
-    return u.out;
+    mcp_child *c = signal->data;
+    int status = 0;
+
+    (void)signal_number;
+    if (!mcp__child_is_running(c))
+        return;
+    pid_t pid = waitpid(c->pid, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno != ECHILD))
+        return;
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    c->status = number ? 128 + number : WEXITSTATUS(status);
+    process_ended(c, number);
 }
 
-static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES], mcp_error *error)
-{
-    uv_stdio_container_t pipes[MCP__CHILD_PIPES];
-    uv_process_options_t o = {.exit_cb = on_exit_status,
-                              .file = c->options.argv[0],
-                              .args = argv_of(c->options.argv),
-                              .env = argv_of(c->options.env),
-                              .cwd = c->options.cwd,
-                              .flags = UV_PROCESS_DETACHED, /* setsid(): a group of its own */
-                              .stdio_count = MCP__CHILD_PIPES,
-                              .stdio = pipes};
+/* ---- the beginning ----------------------------------------------------------------------------------- */
 
-    for (int i = 0; i < MCP__CHILD_PIPES; i++)
-        pipes[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = theirs[i]};
-    int status = uv_spawn(&c->pump.loop->uv, &c->process, &o);
-    c->process.data = c; /* also a process that did not start is a handle to close */
-    c->handles++;
-    if (status == 0)
-        return MCP_OK;
-    c->ending = MCP__CHILD_EXITED;
-    int code = status == UV_ENOENT ? MCP_ENOTFOUND : status == UV_EACCES ? MCP_EACCESS : MCP_EIO;
-    return mcp__fail(error, code, 0, "%s: %s", o.file, uv_strerror(status));
+/* What the process gets: three pipes, or a socket as its descriptor 3 and one pipe. */
+static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
+{
+    if (null < 0) {
+        s->n_fds = MCP__CHILD_PIPES;
+        memcpy(s->fds, theirs, MCP__CHILD_PIPES * sizeof(int));
+        return;
+    }
+    const int fds[MCP__SPAWN_FDS] = {null, theirs[2], theirs[2], theirs[0], fourth};
+    memcpy(s->fds, fds, sizeof(fds));
+    s->n_fds = fourth > 0 ? 5 : 4;
+}
+
+static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES],
+                         const mcp__child_extra *extra, mcp_error *error)
+{
+    mcp__spawn s = extra->limits;
+    int null = -1;
+
+    if (c->socket && (null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
+        return mcp__fail(error, MCP_EIO, 0, "/dev/null cannot be opened: %s", strerror(errno));
+    s.argv = c->options.argv;
+    s.env = c->options.env;
+    s.cwd = c->options.cwd;
+    place(&s, theirs, null, extra->fourth);
+    int status = uv_signal_start(&c->signal, on_child_signal, SIGCHLD);
+    int rc = status < 0 ? mcp__uv_fail(error, status, "the end of a child cannot be noticed")
+                        : mcp__spawn_process(&s, &c->pid, error);
+    if (null >= 0)
+        close(null);
+    return rc;
 }
 
 static void wake(mcp_channel *channel, void *user)
@@ -167,7 +194,7 @@ static int connect_client(mcp_child *c, mcp_error *error)
     return rc;
 }
 
-static int start(mcp_child *c, mcp_error *error)
+static int start(mcp_child *c, const mcp__child_extra *extra, mcp_error *error)
 {
     int theirs[MCP__CHILD_PIPES] = {-1, -1, -1};
     int rc = mcp__child_open_pipes(c, theirs, error);
@@ -176,29 +203,40 @@ static int start(mcp_child *c, mcp_error *error)
     if (rc == MCP_OK)
         rc = mcp__child_watch_pipes(c, error);
     if (rc == MCP_OK)
-        rc = start_process(c, theirs, error);
+        rc = start_process(c, theirs, extra, error);
     for (int i = 0; i < MCP__CHILD_PIPES; i++) {
         if (theirs[i] >= 0)
             close(theirs[i]);
     }
+    if (rc == MCP_OK && extra->first_line.len)
+        mcp__output_line(&c->output, extra->first_line);
     return rc == MCP_OK ? connect_client(c, error) : rc;
 }
 
 /* Its process is gone or was never there. */
+bool mcp__child_release(mcp_child *c)
+{
+    mcp_loop *loop = c->pump.loop;
+
+    mcp__child_close_pipes(c);
+    mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
+    mcp__child_close_handle(c, (uv_handle_t *)&c->signal);
+    mcp__pump_close(&c->pump);
+    if (c->handles || c->pump.handles)
+        return false;
+    mcp__lines_free(&c->lines);
+    mcp__output_free(&c->output);
+    mcp__release(&loop->allocator, c);
+    return true;
+}
+
 static int child_free(mcp_child *c)
 {
     mcp_loop *loop = c->pump.loop;
     int status = c->status;
 
-    mcp__child_close_pipes(c);
-    mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
-    mcp__child_close_handle(c, (uv_handle_t *)&c->process);
-    mcp__pump_close(&c->pump);
-    while (c->handles || c->pump.handles)
+    while (!mcp__child_release(c))
         uv_run(&loop->uv, UV_RUN_NOWAIT);
-    mcp__lines_free(&c->lines);
-    mcp__output_free(&c->output);
-    mcp__release(&loop->allocator, c);
     return status;
 }
 
@@ -211,43 +249,64 @@ static int check_options(const mcp_child_options *o, mcp_error *error)
     return MCP_OK;
 }
 
+static mcp_child *child_new(mcp_loop *loop, mcp_client *client, const mcp_child_options *options)
+{
+    mcp_child *c = mcp__zalloc(&loop->allocator, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    mcp__pump_init(&c->pump, loop, client, mcp__child_flush, c);
+    uv_timer_init(&loop->uv, &c->kill);
+    uv_signal_init(&loop->uv, &c->signal);
+    c->kill.data = c->signal.data = c;
+    c->handles = 2;
+    c->in = c->out = c->err = -1;
+    mcp__lines_init(&c->lines, &loop->allocator, 0);
+    mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
+    c->options = *options;
+    if (!c->options.kill_ms)
+        c->options.kill_ms = KILL_MS;
+    return c;
+}
+
+int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
+                     const mcp__child_extra *extra, mcp_child **ret, mcp_error *error)
+{
+    mcp_child *c = child_new(loop, client, options);
+
+    if (!c)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
+    c->socket = extra->socket;
+    mcp__ignore_sigpipe();
+    int rc = check_options(&c->options, error);
+    if (rc == MCP_OK)
+        rc = start(c, extra, error);
+    c->options.argv = c->options.env = NULL;
+    c->options.cwd = NULL;
+    *ret = c;
+    return rc;
+}
+
 int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
                     mcp_child **ret, mcp_error *error)
 {
     mcp__no_error(error);
     mcp_child_options given;
+    mcp_child *c = NULL;
     if (!loop || !client || !ret)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop, a client and ret are needed");
     int rc = MCP__TAKE(&given, options, mcp_child_options, error);
     if (rc != MCP_OK)
         return rc;
-    mcp_child *c = mcp__zalloc(&loop->allocator, sizeof(*c));
-    if (!c)
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
-    mcp__pump_init(&c->pump, loop, client, mcp__child_flush, c);
-    uv_timer_init(&loop->uv, &c->kill);
-    c->kill.data = c;
-    c->handles = 1;
-    c->in = c->out = c->err = -1;
-    mcp__lines_init(&c->lines, &loop->allocator, 0);
-    mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
-    c->options = given;
-    if (!c->options.kill_ms)
-        c->options.kill_ms = KILL_MS;
-    mcp__ignore_sigpipe();
-    rc = check_options(&c->options, error);
-    if (rc == MCP_OK)
-        rc = start(c, error);
-    if (rc < 0) {
+    rc = mcp__child_start(loop, client, &given, &(mcp__child_extra){0}, &c, error);
+    if (rc == MCP_OK) {
+        *ret = c;
+    } else if (c) {
         c->options.on_exit = NULL;
         c->options.kill_ms = 1;
         mcp_child_close(c);
-        return rc;
     }
-    c->options.argv = c->options.env = NULL;
-    c->options.cwd = NULL;
-    *ret = c;
-    return MCP_OK;
+    return rc;
 }
 
 mcp_str mcp_child_stderr(const mcp_child *child)
@@ -258,18 +317,13 @@ mcp_str mcp_child_stderr(const mcp_child *child)
     return (mcp_str){child->last + child->last_len - n, n};
 }
 
-static bool is_running(const mcp_child *c)
-{
-    return c->process.data && c->ending < MCP__CHILD_EXITED;
-}
-
 int mcp_child_close(mcp_child *child)
 {
     if (!child)
         return MCP_OK;
-    if (is_running(child))
+    if (mcp__child_is_running(child))
         mcp__child_end(child);
-    while (is_running(child))
+    while (mcp__child_is_running(child))
         uv_run(&child->pump.loop->uv, UV_RUN_ONCE);
     return child_free(child);
 }

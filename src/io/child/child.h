@@ -1,10 +1,12 @@
 /* child.h: what the files of the child process share.
  *
- * child.c is the process: how it starts and how it ends; pipes.c is what goes through its pipes.
+ * child.c is the process: how it starts and how it ends; pipes.c is what goes through its pipes; spawn.c
+ * makes it. io/children keeps such processes: starts them when they are needed, and again when they end.
  */
 #ifndef MCP_SRC_IO_CHILD_H
 #define MCP_SRC_IO_CHILD_H
 
+#include "io/child/spawn.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
@@ -24,9 +26,19 @@ typedef enum mcp__ending {
     MCP__CHILD_EXITED,
 } mcp__ending;
 
+/* What only our own code may ask for. Zero is what mcp_child_spawn() does. */
+typedef struct mcp__child_extra {
+    /* Its messages go over descriptor 3, a socket; 0 is /dev/null, and 1 is its stderr. */
+    bool socket;
+    int fourth;           /* with `socket`: becomes descriptor 4; not closed here. 0: none */
+    mcp__spawn limits;    /* of which only the limits count */
+    mcp_str first_line;   /* sent before everything else */
+} mcp__child_extra;
+
 struct mcp_child {
     mcp__pump pump;
     mcp_child_options options; /* argv, env and cwd only while spawning */
+    bool socket;
     mcp__ending ending;
     int status;
     bool congested;
@@ -37,7 +49,8 @@ struct mcp_child {
     char last[MCP__CHILD_STDERR]; /* the end of stderr */
     size_t last_len;
 
-    uv_process_t process;
+    pid_t pid;          /* 0: there is none */
+    uv_signal_t signal; /* SIGCHLD */
     uv_poll_t in_poll, out_poll, err_poll;
     uv_timer_t kill;
     size_t handles;
@@ -45,6 +58,19 @@ struct mcp_child {
 
 /* ---- child.c ---------------------------------------------------------------------------------------- */
 
+/* As mcp_child_spawn() with options that were taken. *ret is also written after a failure, then for
+ * mcp__child_kill() and mcp__child_release(); NULL: no memory. */
+int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
+                     const mcp__child_extra *extra, mcp_child **ret, mcp_error *error);
+static inline bool mcp__child_is_running(const mcp_child *c)
+{
+    return c->pid && c->ending < MCP__CHILD_EXITED;
+}
+/* SIGKILL to its group, now. */
+void mcp__child_kill(mcp_child *c);
+/* As mcp_child_close() of a child that has ended, for callbacks: returns false until the loop has let go
+ * of it; call it again in a later turn. */
+bool mcp__child_release(mcp_child *c);
 /* It is to end: closes its stdin, then waits, then insists. Idempotent. */
 void mcp__child_end(mcp_child *c);
 void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "io/child/child.h"
@@ -28,6 +29,8 @@ void mcp__child_close_input(mcp_child *c)
         return;
     mcp__output_flush(&c->output);
     mcp__output_free(&c->output);
+    if (c->socket)
+        shutdown(c->in, SHUT_WR);
     close_pipe(c, &c->in, &c->in_poll);
 }
 
@@ -201,11 +204,27 @@ void mcp__child_read_rest(mcp_child *c)
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
+/* One socket for both directions. What may surprise: it gets a second number, because libuv watches a
+ * number once. */
+static bool open_socket(mcp_child *c, int *theirs)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return false;
+    c->in = ends[0];
+    *theirs = ends[1];
+    c->out = fcntl(c->in, F_DUPFD_CLOEXEC, 0);
+    return c->out >= 0;
+}
+
 int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error *error)
 {
     int *const ours[MCP__CHILD_PIPES] = {&c->in, &c->out, &c->err};
 
-    for (int i = 0; i < MCP__CHILD_PIPES; i++) {
+    if (c->socket && !open_socket(c, &theirs[0]))
+        return mcp__fail(error, MCP_EIO, 0, "a socket cannot be made: %s", strerror(errno));
+    for (int i = c->socket ? MCP__CHILD_PIPES - 1 : 0; i < MCP__CHILD_PIPES; i++) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) < 0)
             return mcp__fail(error, MCP_EIO, 0, "a pipe cannot be made: %s", strerror(errno));

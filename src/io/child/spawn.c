@@ -1,0 +1,254 @@
+/* spawn.c: vfork() and exec, because posix_spawn() sets no limits.
+ *
+ * Between the two the child borrows our memory and we stand still, so everything that needs memory or
+ * takes long is done before. What may surprise: the reason of a failure comes through a pipe and not
+ * through that memory, because the thread sanitizer turns vfork() into fork().
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io/child/spawn.h"
+
+enum {
+    ABOVE = 16,            /* descriptors that are kept out of the way of the child's */
+    ON_EXEC = 1 << 2,      /* CLOSE_RANGE_CLOEXEC */
+    MANY = 4096,           /* descriptors that are marked one by one on a kernel before 5.11 */
+};
+
+/* What the child needs, made before it is there. */
+typedef struct plan {
+    const mcp__spawn *s;
+    const char *path; /* what is executed */
+    int cwd;          /* -1: ours */
+    int tell;         /* takes errno of what failed; closed by exec */
+    pid_t parent;
+} plan;
+
+/* ---- in the child ------------------------------------------------------------------------------ */
+
+/* Only what is safe after vfork(): system calls, no memory, nothing that the parent would miss. */
+
+static int above(int fd)
+{
+    return fd < 0 || fd >= ABOVE ? fd : fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
+}
+
+static bool place_descriptors(const mcp__spawn *s)
+{
+    int from[MCP__SPAWN_FDS];
+
+    for (int i = 0; i < s->n_fds; i++) {
+        from[i] = above(s->fds[i]);
+        if (from[i] < 0)
+            return false;
+    }
+    for (int i = 0; i < s->n_fds; i++) {
+        if (dup2(from[i], i) < 0)
+            return false;
+    }
+    return true;
+}
+
+static void close_others(int first)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)first, ~0U, (unsigned)ON_EXEC) == 0)
+        return;
+#endif
+    for (int fd = first; fd < MANY; fd++)
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static bool set_limit(int what, uint64_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit((__rlimit_resource_t)what, &now) < 0)
+        return false;
+    if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+        now.rlim_max = (rlim_t)most;
+    now.rlim_cur = now.rlim_max;
+    return setrlimit((__rlimit_resource_t)what, &now) == 0;
+}
+
+static bool set_limits(const mcp__spawn *s)
+{
+    struct sched_param none = {0};
+
+    if (s->idle)
+        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* a courtesy: no reason to fail */
+    return (!s->max_data || set_limit(RLIMIT_DATA, s->max_data)) &&
+           (!s->max_files || set_limit(RLIMIT_NOFILE, s->max_files)) &&
+           (!s->no_core || set_limit(RLIMIT_CORE, 0));
+}
+
+static void reset_signals(void)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int i = 1; i < NSIG; i++)
+        (void)sigaction(i, &standard, NULL); /* SIGKILL and the C library's own refuse */
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool bind_to_parent(const plan *p)
+{
+    if (!p->s->with_parent)
+        return true;
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == p->parent;
+}
+
+/* exec() has the wrong type: it writes to neither. */
+static char *const *texts(const char *const *texts)
+{
+    union {
+        const char *const *in;
+        char *const *out;
+    } u = {texts};
+    return u.out;
+}
+
+static void run(const plan *p)
+{
+    int tell = above(p->tell);
+    const mcp__spawn *s = p->s;
+
+    if (setsid() >= 0 && bind_to_parent(p) && (p->cwd < 0 || fchdir(p->cwd) == 0) &&
+        place_descriptors(s) && set_limits(s)) {
+        close_others(s->n_fds);
+        reset_signals();
+        execvpe(p->path, texts(s->argv), s->env ? texts(s->env) : environ);
+    }
+    int why = errno ? errno : ESRCH;
+    while (write(tell, &why, sizeof(why)) < 0 && errno == EINTR)
+        ;
+    _exit(127);
+}
+
+/* ---- before and after -------------------------------------------------------------------------- */
+
+static const char *search_path(const mcp__spawn *s)
+{
+    const char *path = s->env ? NULL : getenv("PATH");
+
+    for (const char *const *at = s->env; at && *at; at++) {
+        if (strncmp(*at, "PATH=", 5) == 0)
+            path = *at + 5;
+    }
+    return path ? path : "/bin:/usr/bin";
+}
+
+/* Finds a program without a slash in its name; errno says why there is none. */
+static int find_program(const mcp__spawn *s, int cwd, char *to, size_t room)
+{
+    int why = ENOENT;
+
+    for (const char *at = search_path(s);; at++) {
+        size_t n = strcspn(at, ":");
+        int len = snprintf(to, room, "%.*s/%s", n ? (int)MCP__MIN(n, room) : 1, n ? at : ".",
+                           s->argv[0]);
+        struct stat st;
+        if (len > 0 && (size_t)len < room && fstatat(cwd, to, &st, 0) == 0 &&
+            S_ISREG(st.st_mode)) {
+            if (faccessat(cwd, to, X_OK, 0) == 0)
+                return 0;
+            why = EACCES;
+        }
+        at += n;
+        if (!*at)
+            return why;
+    }
+}
+
+static pid_t start(const plan *p)
+{
+    sigset_t all, before;
+    pid_t pid;
+
+    sigfillset(&all); /* no handler of ours runs in the child */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = vfork();
+    if (pid == 0)
+        run(p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* 0, or errno of what failed in the child, which is then gone. */
+static int outcome(pid_t pid, int from)
+{
+    int why = 0;
+    ssize_t n;
+
+    do
+        n = read(from, &why, sizeof(why));
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(why))
+        return 0;
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return why;
+}
+
+static int start_plan(plan *p, pid_t *ret)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return errno;
+    p->tell = ends[1];
+    p->parent = getpid();
+    pid_t pid = start(p);
+    int why = pid < 0 ? errno : 0;
+    close(ends[1]);
+    if (pid >= 0)
+        why = outcome(pid, ends[0]);
+    close(ends[0]);
+    if (why == 0)
+        *ret = pid;
+    return why;
+}
+
+static int failure(mcp_error *error, int why, const char *what)
+{
+    int code = why == ENOENT ? MCP_ENOTFOUND : why == EACCES ? MCP_EACCESS : MCP_EIO;
+
+    return mcp__fail(error, code, 0, "%s: %s", what, strerror(why));
+}
+
+int mcp__spawn_process(const mcp__spawn *s, pid_t *ret, mcp_error *error)
+{
+    plan p = {.s = s, .path = s->argv[0], .cwd = -1};
+    char path[PATH_MAX];
+    int why = 0;
+
+    if (s->cwd) {
+        p.cwd = open(s->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (p.cwd < 0)
+            return failure(error, errno, s->cwd);
+    }
+    if (!strchr(s->argv[0], '/')) {
+        why = find_program(s, p.cwd < 0 ? AT_FDCWD : p.cwd, path, sizeof(path));
+        p.path = path;
+    }
+    if (why == 0)
+        why = start_plan(&p, ret);
+    if (p.cwd >= 0)
+        close(p.cwd);
+    return why ? failure(error, why, s->argv[0]) : MCP_OK;
+}
