@@ -48,7 +48,9 @@ static void disconnect(mcp_child *c, const char *how)
 {
     char line[160], why[288];
 
-    mcp__log_escape(line, sizeof(line), last_stderr_line(c));
+    line[0] = '\0';
+    if (!c->why)
+        mcp__log_escape(line, sizeof(line), last_stderr_line(c));
     snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; the last line on its stderr: " : "",
              line);
     mcp__pump_end(&c->pump, why);
@@ -103,6 +105,8 @@ static void process_ended(mcp_child *c, int number)
     c->ending = MCP__CHILD_EXITED;
     uv_timer_stop(&c->kill);
     uv_signal_stop(&c->signal);
+    if (c->on_gone)
+        c->on_gone(c->status, c->options.user);
     mcp__child_read_rest(c);
     mcp__child_close_pipes(c);
     if (number)
@@ -110,7 +114,7 @@ static void process_ended(mcp_child *c, int number)
                  strsignal(number));
     else
         snprintf(how, sizeof(how), "the server ended with exit status %d", c->status);
-    disconnect(c, how);
+    disconnect(c, c->why ? c->why : how);
     if (c->options.on_exit)
         c->options.on_exit(c->status, c->options.user);
 }
@@ -277,6 +281,7 @@ int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options
     if (!c)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
     c->socket = extra->socket;
+    c->on_gone = extra->on_gone;
     mcp__ignore_sigpipe();
     int rc = check_options(&c->options, error);
     if (rc == MCP_OK)

@@ -30,9 +30,11 @@ typedef enum mcp__ending {
 typedef struct mcp__child_extra {
     /* Its messages go over descriptor 3, a socket; 0 is /dev/null, and 1 is its stderr. */
     bool socket;
-    int fourth;           /* with `socket`: becomes descriptor 4; not closed here. 0: none */
-    mcp__spawn limits;    /* of which only the limits count */
-    mcp_str first_line;   /* sent before everything else */
+    int fourth;         /* with `socket`: becomes descriptor 4; not closed here. 0: none */
+    mcp__spawn limits;  /* of which only the limits count */
+    mcp_str first_line; /* sent before everything else */
+    /* The process is reaped, and nobody was told yet. NULL is allowed. */
+    void (*on_gone)(int status, void *user);
 } mcp__child_extra;
 
 struct mcp_child {
@@ -41,6 +43,8 @@ struct mcp_child {
     bool socket;
     mcp__ending ending;
     int status;
+    void (*on_gone)(int status, void *user);
+    const char *why; /* the reason of its end that is known already; NULL: how it ended */
     bool congested;
 
     int in, out, err; /* our ends; -1: closed */

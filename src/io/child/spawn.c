@@ -23,9 +23,9 @@
 #include "io/child/spawn.h"
 
 enum {
-    ABOVE = 16,            /* descriptors that are kept out of the way of the child's */
-    ON_EXEC = 1 << 2,      /* CLOSE_RANGE_CLOEXEC */
-    MANY = 4096,           /* descriptors that are marked one by one on a kernel before 5.11 */
+    ABOVE = 16,       /* descriptors that are kept out of the way of the child's */
+    ON_EXEC = 1 << 2, /* CLOSE_RANGE_CLOEXEC */
+    MANY = 4096,      /* descriptors that are marked one by one on a kernel before 5.11 */
 };
 
 /* What the child needs, made before it is there. */
@@ -160,11 +160,10 @@ static int find_program(const mcp__spawn *s, int cwd, char *to, size_t room)
 
     for (const char *at = search_path(s);; at++) {
         size_t n = strcspn(at, ":");
-        int len = snprintf(to, room, "%.*s/%s", n ? (int)MCP__MIN(n, room) : 1, n ? at : ".",
-                           s->argv[0]);
+        int len =
+            snprintf(to, room, "%.*s/%s", n ? (int)MCP__MIN(n, room) : 1, n ? at : ".", s->argv[0]);
         struct stat st;
-        if (len > 0 && (size_t)len < room && fstatat(cwd, to, &st, 0) == 0 &&
-            S_ISREG(st.st_mode)) {
+        if (len > 0 && (size_t)len < room && fstatat(cwd, to, &st, 0) == 0 && S_ISREG(st.st_mode)) {
             if (faccessat(cwd, to, X_OK, 0) == 0)
                 return 0;
             why = EACCES;

@@ -276,6 +276,8 @@ void mcp_loop_free(mcp_loop *loop)
     while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
     stop_things(loop); /* what the last of the work began */
+    if (loop->services_stop)
+        loop->services_stop(loop);
     if (loop->multi)
         loop->multi_stop(loop->multi);
     mcp__workers_free(loop);

@@ -83,6 +83,8 @@ struct mcp_loop {
     void (*net_free)(struct mcp__net *net);
     struct mcp__multi *multi; /* http_client/client.h; the same */
     void (*multi_stop)(struct mcp__multi *multi);
+    mcp__link services; /* children/service.h; the same */
+    void (*services_stop)(mcp_loop *loop);
 };
 
 /* Whether mcp_loop_stop() was called since the last time that this was asked. */
