@@ -56,6 +56,7 @@ step "every struct begins with its size, or never changes" each_has_size
 
 no_padding() {
     {
+        echo '#include <mcp/children.h>'
         echo '#include <mcp/io.h>'
         echo '#include <mcp/mcp.h>'
         echo '#include <mcp/module.h>'
