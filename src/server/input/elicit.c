@@ -1,5 +1,5 @@
-/* elicit.c: elicitation: a form for the user, or a URL for him to go to (2026-07-28, client/elicitation;
- * 2025-11-25 and 2025-06-18, the same page).
+/* elicit.c: elicitation: a form for the user, or a URL for the user to visit (2026-07-28,
+ * client/elicitation; 2025-11-25 and 2025-06-18, the same page).
  */
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ static bool is_form(const mcp_json *schema)
     return p == NULL;
 }
 
-/* ---- forms for 2025-06-18: no titles by oneOf, no defaults but of booleans, no arrays -------------------- */
+/* ---- forms for 2025-06-18: no titles in oneOf, defaults for booleans only, no arrays -------- */
 
 static void put_column(mcp__buf *b, const mcp_json *choices, const char *member)
 {
@@ -111,7 +111,7 @@ static int put_old_form(mcp__buf *b, const mcp_json *schema)
     return rc;
 }
 
-/* ---- the questions ---------------------------------------------------------------------------------------- */
+/* ---- input requests ------------------------------------------------------------------------- */
 
 static int put_schema(mcp_request *req, mcp__buf *b, const char *text)
 {
@@ -179,7 +179,7 @@ static bool read_action(const mcp_json *result, mcp_action *ret)
     return false;
 }
 
-/* What the user filled in; an empty form is an empty object. */
+/* Returns what the user filled in. An empty form is an empty object. */
 static const mcp_json *content_of(const mcp_request *req, const mcp_json *result)
 {
     const mcp_json *content = mcp_json_get(result, "content");
@@ -252,7 +252,7 @@ static elicitation *find(const mcp__session *session, const char *id)
     return NULL;
 }
 
-/* The client will be told when it is complete. */
+/* Remembers the id, so that the client can be notified when the elicitation is complete. */
 static int remember(mcp_request *req, const char *id)
 {
     mcp__session *session = mcp__request_session(req);
@@ -294,7 +294,7 @@ void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation
     }
 }
 
-/* An id of its own, where the revision wants one and the program gives none. */
+/* Makes an id if the revision requires one and the program gave none. */
 static int give_id(mcp_request *req, const char *key, mcp_elicit *e)
 {
     if (!req->revision->elicitation_id)
@@ -324,7 +324,7 @@ static mcp__ask ask_for(const char *key, const mcp_elicit *e)
                       .what = e};
 }
 
-/* A form that is a table of fields: its schema, in the request's memory. */
+/* Makes the schema of a form that is a table of fields, in the request's memory. */
 static int make_form(mcp_request *req, mcp_elicit *e)
 {
     mcp_str text;
@@ -368,7 +368,7 @@ int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what
     return MCP_OK;
 }
 
-/* -32042: what has to be done before the request is worth repeating. */
+/* Fails with -32042, whose data lists what has to be done before the request is repeated. */
 static int refuse_until_done(mcp_request *req, const mcp_elicit *e)
 {
     mcp__buf data;

@@ -1,14 +1,16 @@
-/* input.c: a handler's questions and their answers, whatever way they travel (2026-07-28, basic/patterns/mrtr).
+/* input.c: a handler's input requests and the client's answers, whatever way they are sent
+ * (2026-07-28, basic/patterns/mrtr).
  *
- * The surprising thing: a question is not kept over the rounds. The handler runs from its start and asks
- * again; what has an answer by then is answered, what has none is a question of the next round.
+ * What may surprise: input requests are not kept between rounds. The handler runs from its start
+ * and makes its requests again. Those that have an answer by then return it; the others are sent in
+ * the next round.
  */
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
 enum {
-    MAX_WRONG = 8, /* answers that do not fit before a legacy client is given up */
+    MAX_WRONG = 8, /* answers that do not fit, before the request fails */
 };
 
 struct mcp__input *mcp__input_need(mcp_request *req)
@@ -41,7 +43,7 @@ void mcp__input_clear(mcp_request *req)
     req->input = NULL;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------- */
+/* ---- input requests ------------------------------------------------------------------------- */
 
 static mcp__question *find_question(const struct mcp__input *input, mcp_str key)
 {
@@ -146,7 +148,7 @@ static int copy_value(mcp_request *req, const mcp_json *value, mcp_json_doc **re
     mcp__buf text;
     mcp__buf_init(&text, &req->server->allocator, 0);
     mcp__json_put_value(&text, value);
-    /* It came through our limits once already. */
+    /* The value has passed our limits before. */
     const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
     int rc = text.failed;
     if (rc == MCP_OK)
@@ -180,7 +182,7 @@ int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool r
     return MCP_OK;
 }
 
-/* What the handler finds when it returns MCP_EREMOTE without an error of its own. */
+/* Prepares the error for a handler that returns MCP_EREMOTE without setting an error of its own. */
 static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
 {
     mcp_str why = mcp_json_string(mcp_json_get(error, "message"));
@@ -192,7 +194,8 @@ static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
     return MCP_EREMOTE;
 }
 
-/* The answer that is there; NULL: none, or one that does not fit. MCP_OK or a negative code. */
+/* Finds the answer; *ret is NULL if there is none, or if it does not fit. Returns MCP_OK or a
+ * negative code. */
 static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
 {
     struct mcp__input *input = req->input;
@@ -201,7 +204,7 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
     const mcp_json *response = mcp_json_get_str(input->responses, key);
     if (response && (!answer || answer->value != response)) {
         if (answer)
-            drop_answer(answer); /* of an earlier round */
+            drop_answer(answer); /* from an earlier round */
         answer = add_answer(req, key, response);
         if (!answer)
             return MCP_ENOMEM;
@@ -240,7 +243,7 @@ int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret)
     return MCP_OK;
 }
 
-/* ---- over the rounds -------------------------------------------------------------------------------------- */
+/* ---- between rounds ------------------------------------------------------------------------- */
 
 mcp_str mcp_request_state(const mcp_request *req)
 {
@@ -275,7 +278,8 @@ bool mcp_request_once(mcp_request *req, const char *name)
     }
     char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
     if (!copy) {
-        /* It was not done, and the handler takes it for done: nothing good can come of this request. */
+        /* The handler takes false for "done already", which is not true: the request has to
+         * fail. */
         req->reply.failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
         return false;
     }

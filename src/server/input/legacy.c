@@ -1,5 +1,5 @@
-/* legacy.c: asking a client of a legacy revision: requests of ours accompany the request, which waits for their
- * answers and then runs once more.
+/* legacy.c: input requests to a client of a legacy revision. They are sent as requests of ours. The
+ * client's request waits for their answers; then its handler runs again.
  */
 #include <stdio.h>
 
@@ -89,7 +89,8 @@ void mcp__input_send_legacy(mcp_request *req)
     }
 }
 
-/* Before notifications/initialized a server sends pings and log messages alone (2025-11-25, basic/lifecycle). */
+/* Before notifications/initialized, a server may send only pings and log messages (2025-11-25,
+ * basic/lifecycle). */
 void mcp__input_send_held(mcp__session *session)
 {
     mcp_channel *channel = session->channel;

@@ -1,5 +1,6 @@
-/* modern.c: asking a client of a modern revision: the request ends with an InputRequiredResult, and comes again with
- * the answers. What has to be known then is sealed into requestState, bound to who asked for what.
+/* modern.c: input requests to a client of a modern revision. The request ends with an
+ * InputRequiredResult, and the client repeats it with the answers. The state of the request is
+ * sealed into requestState, bound to the caller and the request.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static int compare_members(const void *a, const void *b)
     return order ? order : (x->key.len > y->key.len) - (x->key.len < y->key.len);
 }
 
-/* What a client may write anew for each attempt. */
+/* Whether a client may change this member between attempts. */
 static bool is_transient(mcp_str key)
 {
     return mcp_str_eq(key, MCP_STR("_meta")) || mcp_str_eq(key, MCP_STR("inputResponses")) ||
@@ -32,7 +33,7 @@ static bool is_transient(mcp_str key)
 
 static void put_canonical(mcp__buf *b, const mcp_json *value, bool top);
 
-/* Its members in order of their keys: a client need not repeat them in the order that it had. */
+/* Writes members sorted by key, because a client may repeat them in another order. */
 static void put_sorted(mcp__buf *b, const mcp_json *object, bool top)
 {
     size_t count = mcp_json_count(object), n = 0;
@@ -75,8 +76,8 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
     }
 }
 
-/* Principal, method, and the params but for what changes between attempts. Nobody in particular is somebody else
- * than who has the empty name. */
+/* Writes the method, the principal, and the params without those members that change between
+ * attempts. An anonymous caller differs from a principal with an empty name. */
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
     mcp_str principal = mcp__request_principal_str(req);
@@ -88,7 +89,7 @@ static void put_bound(mcp__buf *b, const mcp_request *req)
     put_canonical(b, req->in.message.params, true);
 }
 
-/* ---- modern: what comes back ---------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static int bad_state(mcp_request *req, const char *why)
 {
@@ -129,7 +130,7 @@ static int read_own_state(mcp_request *req, mcp_str text)
     return MCP_OK;
 }
 
-/* What was sealed is ours, and of the shape that put_state() gave it. */
+/* Reads a state that this server sealed. It has the form that put_state() writes. */
 static int read_state(mcp_request *req, mcp_str text)
 {
     struct mcp__input *input = req->input;
@@ -185,7 +186,7 @@ int mcp__input_open(mcp_request *req)
     return token ? open_state(req, mcp_json_string(token)) : MCP_OK;
 }
 
-/* ---- modern: what goes out --------------------------------------------------------------------------------- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 const char *mcp_request_series(mcp_request *req)
 {
@@ -260,7 +261,7 @@ static int put_sealed_state(mcp__buf *to, mcp_request *req)
     return rc;
 }
 
-/* It has to come back in a message, with the request and the new answers. */
+/* The state has to fit into a message together with the request and the new answers. */
 static int check_length(mcp_request *req, size_t len)
 {
     size_t max = req->in.channel->options.max_message;

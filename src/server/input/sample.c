@@ -1,9 +1,9 @@
-/* sample.c: what is asked of the client rather than of its user: a model's answer, the folders that it works in
- * (2026-07-28, client/sampling and client/roots).
+/* sample.c: requests to the client itself rather than to its user: an answer of a model, and the
+ * folders that it works in (2026-07-28, client/sampling and client/roots).
  */
 #include "server/input/input.h"
 
-/* ---- sampling: what goes out ------------------------------------------------------------------------ */
+/* ---- sampling: the request ------------------------------------------------------------------ */
 
 static void put_text_message(mcp__buf *b, const char *text)
 {
@@ -12,7 +12,8 @@ static void put_text_message(mcp__buf *b, const char *text)
     mcp__buf_lit(b, "}}]");
 }
 
-/* A message with several contents is several messages to revisions that allow one each. */
+/* Splits a message with several contents into several messages, for revisions that allow one
+ * content each. */
 static void put_split(mcp__buf *b, const mcp_json *message, bool *first)
 {
     const mcp_json *content = mcp_json_get(message, "content");
@@ -41,7 +42,7 @@ static bool is_message(const mcp_json *message)
 
 /* ---- sampling: tool use in messages (2026-07-28, client/sampling, "Message Content Constraints") -------- */
 
-/* The next content of a message, which may have one alone. */
+/* Returns the next content of a message. The content may be a single object instead of an array. */
 static const mcp_json *next_content(const mcp_json *message, mcp_json_iter *it)
 {
     const mcp_json *content = mcp_json_get(message, "content");
@@ -64,7 +65,8 @@ static size_t count_of(const mcp_json *message, const char *type)
     return n;
 }
 
-/* Whether each content of `type` in a message has its counterpart in another one: the same id under another name. */
+/* Whether every content of `type` in one message has a counterpart in the other: the same id under
+ * another member name. */
 static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
                      const char *counterpart, const char *its_id)
 {
@@ -86,7 +88,8 @@ static bool each_has(const mcp_json *from, const char *type, const char *id, con
     return true;
 }
 
-/* What is wrong between a message and the one before it (NULL: there is none), or NULL. */
+/* Returns what is wrong between a message and the one before it (NULL: none), or NULL if both are
+ * valid. */
 static const char *tool_problem(const mcp_json *before, const mcp_json *message)
 {
     bool user = mcp_str_eq(mcp_json_string(mcp_json_get(message, "role")), MCP_STR("user"));
@@ -108,7 +111,7 @@ static const char *tool_problem(const mcp_json *before, const mcp_json *message)
     return NULL;
 }
 
-/* MCP_OK, or a negative code after mcp_reply_fail() told the handler. */
+/* Returns MCP_OK, or a negative code after mcp_reply_fail(). */
 static int check_tool_use(mcp_request *req, const mcp_json *messages)
 {
     const mcp_json *before = NULL;
@@ -129,7 +132,7 @@ static int check_tool_use(mcp_request *req, const mcp_json *messages)
     return with_tools ? mcp_request_require(req, "sampling.tools") : MCP_OK;
 }
 
-/* ---- sampling: what goes out, all of it --------------------------------------------------------------- */
+/* ---- sampling: all params ------------------------------------------------------------------- */
 
 static int put_messages(mcp_request *req, mcp__buf *b, const char *text)
 {
@@ -201,7 +204,7 @@ static int put_sample(mcp_request *req, const void *what, mcp__buf *b)
     return rc;
 }
 
-/* ---- sampling: what comes back -------------------------------------------------------------------------- */
+/* ---- sampling: the answer ------------------------------------------------------------------- */
 
 static bool sample_fits(mcp_request *req, const void *what, const mcp_json *value)
 {

@@ -20,7 +20,8 @@ static bool has_argument(const mcp__entry *entry, mcp_str name)
     return false;
 }
 
-/* What `ref` refers to. *entry stays NULL for a plain resource, which has nothing to complete. */
+/* Finds what `ref` refers to. *entry stays NULL for a plain resource, which has nothing to
+ * complete. */
 static int find_ref(mcp_request *req, mcp__entry **entry)
 {
     const mcp_json *ref = mcp_json_get(req->in.message.params, "ref");
@@ -124,7 +125,7 @@ void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
-    /* What the handler counted may hold what this caller may not see. */
+    /* The handler's total may include values that this caller may not see. */
     bool told = req->completion.has_total && !req->server->access.may;
     uint64_t total = told ? MCP__MAX(req->completion.total, req->reply.count) : req->reply.count;
     mcp__buf_lit(b, ",\"total\":");

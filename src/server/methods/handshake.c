@@ -1,5 +1,5 @@
-/* handshake.c: what a connection begins with and what a legacy session sets: initialize, server/discover, ping,
- * logging/setLevel.
+/* handshake.c: methods for the start of a connection and for a legacy session: initialize,
+ * server/discover, ping, logging/setLevel.
  */
 #include "server/methods/methods.h"
 
@@ -26,7 +26,7 @@ void mcp__initialize_tail(mcp_request *req, mcp__buf *b)
     put_instructions(req, b);
 }
 
-/* The params hold the client's capabilities. */
+/* The params contain the client's capabilities. */
 static int copy_params(const mcp_server *server, const mcp_json *params, mcp_json_doc **ret)
 {
     mcp__buf text;
@@ -73,7 +73,7 @@ void mcp__discover_tail(mcp_request *req, mcp__buf *b)
 
 int mcp__run_discover(mcp_request *req)
 {
-    (void)req; /* all of it is in the tail */
+    (void)req; /* the whole result is written by the tail */
     return MCP_OK;
 }
 

@@ -1,8 +1,8 @@
 /* list.c: the four lists, page by page.
  *
- * The parts of a list follow each other in one fixed order: what is registered, then each mounted
- * provider. A cursor is a part and a position in it, so that a page costs what is on it, and what is
- * added or removed meanwhile neither repeats nor hides anything else.
+ * The parts of a list have a fixed order: the registered entries, then each mounted provider. A
+ * cursor names a part and a position in it. A page therefore costs no more than its entries, and
+ * entries that are added or removed between pages cause no other entry to be repeated or skipped.
  */
 #include "protocol/cursor.h"
 #include "server/core/access.h"
@@ -16,13 +16,14 @@ static int bad_cursor(mcp_request *req)
         "Invalid params: \"cursor\" is not one of this list: begin again without it");
 }
 
-/* A position may name what its reader may not see: where that can be, nobody else reads it. */
+/* A position may name an item that the caller may not see, so cursors are encrypted if there are
+ * access rules. */
 static bool is_sealed(const mcp_request *req)
 {
     return req->server->access.may != NULL;
 }
 
-/* Takes the seal off; false: it is not ours. */
+/* Decrypts a cursor if necessary. Returns false if this server did not make it. */
 static bool open_cursor(mcp_request *req, mcp_str *token)
 {
     if (!is_sealed(req))
@@ -44,14 +45,14 @@ static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
     int rc = plain.failed;
     if (rc == MCP_OK)
         rc = mcp__seal_text(req->server, MCP_STR("cursor"), (mcp_str){plain.ptr + 1, plain.len - 2},
-                            b, NULL); /* without quotes */
+                            b, NULL); /* the token without its quotes */
     mcp__buf_char(b, '"');
     if (rc != MCP_OK && !b->failed)
         b->failed = rc;
     mcp__buf_free(&plain);
 }
 
-/* Where the page begins. */
+/* Reads the cursor: where the page begins. */
 static int read_cursor(mcp_request *req)
 {
     const mcp_json *value = mcp_json_get(req->in.message.params, "cursor");
@@ -111,7 +112,7 @@ static int add_registered(mcp_request *req)
     return MCP_OK;
 }
 
-/* Whether the list goes through a mount. */
+/* Whether the list includes a mount. */
 static bool lists(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_channel *channel = req->in.channel;
@@ -135,7 +136,7 @@ static int add_part(mcp_request *req)
                                : add_mounted(req, req->server->mounts[req->page.part - 1]);
 }
 
-/* Whether a part from req->page.part on may have entries. */
+/* Whether there may be entries in parts from req->page.part on. */
 static bool more_parts(const mcp_request *req, size_t parts)
 {
     for (size_t part = req->page.part; part < parts; part++) {
@@ -151,7 +152,7 @@ static int add_parts(mcp_request *req)
     size_t parts = req->method->lists == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
     while (more_parts(req, parts)) {
         if (req->page.room == 0) {
-            req->page.has_next = true; /* of the next part nothing was looked at yet */
+            req->page.has_next = true; /* the next part has not been read yet */
             req->page.next = (mcp_str){"", 0};
             break;
         }
@@ -202,7 +203,7 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
         mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
 }
 
-/* ---- what providers call ------------------------------------------------------------------------------ */
+/* ---- calls for providers -------------------------------------------------------------------- */
 
 int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 {
@@ -229,7 +230,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     mcp__object_resource(&o, &r);
     mcp__object_end(&o);
     if (b->failed == MCP_EINVAL) {
-        /* One name that is not UTF-8 must not take the page with it. */
+        /* An entry that is not valid UTF-8 is skipped; the rest of the page stays valid. */
         b->failed = MCP_OK;
         b->len = mark;
         return MCP_EINVAL;
@@ -243,7 +244,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 int mcp_reply_next(mcp_request *req, mcp_str cursor)
 {
     if (cursor.len == 0)
-        return MCP_EINVAL; /* that is the beginning: the list would never end */
+        return MCP_EINVAL; /* an empty cursor means the beginning: the list would never end */
     if (cursor.len > MCP__CURSOR_MAX_POSITION)
         return MCP_ELIMIT;
     return set_next(req, cursor);

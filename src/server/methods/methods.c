@@ -1,4 +1,4 @@
-/* methods.c: the table of methods. request.c finds a row and runs it. */
+/* methods.c: the table of methods. request.c looks up a row and runs it. */
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
@@ -75,7 +75,7 @@ const mcp__method mcp__methods[] = {
     {.name = "completion/complete",
      .revisions = MCP__IN_ALL,
      .needs = MCP__NEEDS_COMPLETION,
-     .within = "{\"completion\":{", /* the tail closes the inner one */
+     .within = "{\"completion\":{", /* the tail closes the inner object */
      .array = "values",
      .form = MCP__FORM_VALUES,
      .limited = true,

@@ -1,13 +1,13 @@
-/* methods.h: the table of methods, and what it runs. */
+/* methods.h: the table of methods and the functions in it. */
 #ifndef MCP_SRC_SERVER_METHODS_H
 #define MCP_SRC_SERVER_METHODS_H
 
 #include "server/core/rate.h"
 #include "server/core/request.h"
 
-/* What the array of a result holds, by which mcp_reply_…() calls know how to write. */
+/* The contents of a result's array, which decide how mcp_reply_…() calls write. */
 typedef enum mcp__form {
-    MCP__FORM_NONE = 0, /* no array, or one that the method itself writes */
+    MCP__FORM_NONE = 0, /* no array, or one that the method writes itself */
     MCP__FORM_CONTENTS, /* of a resource */
     MCP__FORM_BLOCKS,   /* content of a tool */
     MCP__FORM_MESSAGES, /* of a prompt */
@@ -18,23 +18,25 @@ typedef enum mcp__form {
 struct mcp__method {
     const char *name;
     unsigned revisions; /* MCP__IN_* */
-    int needs;          /* an mcp__kind that has to be offered, or MCP__NEEDS_* */
-    const char *within; /* what stands before the array; NULL: the brace of the result */
+    int needs;          /* an mcp__kind that the server has to offer, or MCP__NEEDS_* */
+    const char *within; /* text before the array; NULL: the brace of the result */
     const char *array;  /* the result's one array, or NULL */
-    mcp__form form;     /* what its handler adds to the array */
-    mcp__kind lists;    /* with MCP__FORM_ENTRIES: of what */
+    mcp__form form;     /* what handlers add to the array */
+    mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool cacheable;
     bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
-    bool lasts;   /* it may stay open for ever: it keeps no build */
-    bool slow;    /* its handlers may well wait for something else */
-    bool limited; /* only so often, by `rate` */
+    bool lasts;   /* may stay open for ever, so it holds no reference to a build */
+    bool slow;    /* its handlers may block for long */
+    bool limited; /* rate-limited by `rate` */
     mcp__rate rate;
     int (*run)(mcp_request *req);
-    /* Runs the handler once more, from its start, with the client's answers; NULL: it may not ask. */
+    /* Runs the handler again from its start, with the client's answers. NULL: input requests are
+     * not allowed. */
     int (*again)(mcp_request *req);
-    /* Goes on after a part of it was answered later; NULL: nothing more to do. */
+    /* Continues after a part of the reply was added later. NULL: nothing more to do. */
     int (*resume)(mcp_request *req);
-    /* Has the last word before a result is sent: MCP_OK, or what a handler would return. NULL: nothing. */
+    /* Checks a result before it is sent. Returns MCP_OK, or a code like a handler. NULL: no
+     * check. */
     int (*check)(mcp_request *req);
     /* Writes the members after the array, each with a leading comma. NULL: none. */
     void (*tail)(mcp_request *req, mcp__buf *b);
@@ -50,7 +52,7 @@ enum {
 extern const mcp__method mcp__methods[];
 extern const size_t mcp__methods_count;
 
-/* ---- what the table runs ----------------------------------------------------------------------------- */
+/* ---- the functions of the table ------------------------------------------------------------- */
 
 /* handshake.c */
 int mcp__run_initialize(mcp_request *req);
@@ -77,9 +79,11 @@ void mcp__prompt_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_tool(mcp_request *req);
 int mcp__again_tool(mcp_request *req);
 int mcp__tool_check(mcp_request *req);
-/* What a tool's schemas say is checked in every call: compiled at registration. error names the schema. */
+/* Compiles a tool's schemas at registration; every call is validated with them. error names the
+ * schema. */
 int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error);
-/* Whether structured content conforms; MCP_OK, or a negative code after mcp_reply_fail(). */
+/* Whether structured content conforms. Returns MCP_OK, or a negative code after
+ * mcp_reply_fail(). */
 int mcp__tool_check_output(mcp_request *req, const mcp_json *value);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
@@ -88,8 +92,8 @@ void mcp__complete_tail(mcp_request *req, mcp__buf *b);
 /* ---- an open subscriptions/listen -------------------------------------------------------------------- */
 
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
-void mcp__listen_close(mcp_request *req); /* we end it, with its result */
-/* Moves an acknowledged subscription out of the block that holds its message; `req` is gone then. */
+void mcp__listen_close(mcp_request *req); /* the server ends it, with a result */
+/* Moves an acknowledged subscription to a smaller block without its message. `req` is freed. */
 void mcp__listen_shrink(mcp_request *req);
 
 #endif

@@ -60,7 +60,8 @@ int mcp__run_read(mcp_request *req)
 
 int mcp__again_read(mcp_request *req)
 {
-    /* Whoever answered may have gone meanwhile; a tool or a prompt stays the one that was called. */
+    /* The provider or entry of the first round may have been removed since, so it is looked up
+     * again. A tool or a prompt stays the one that was called. */
     mcp__build_take(req);
     if (req->target.entry)
         mcp__entry_unref(req->target.entry);

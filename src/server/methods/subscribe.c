@@ -1,5 +1,6 @@
-/* subscribe.c: subscriptions/listen, a request that stays open and is a stream of notices (2026-07-28,
- * basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c has the streams.
+/* subscribe.c: subscriptions/listen, a request that stays open as a stream of notices (2026-07-28,
+ * basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c has the
+ * streams.
  */
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
@@ -19,7 +20,7 @@ static int bad_filter(mcp_request *req, const char *name, const char *kind)
                           "Invalid params: \"notifications.%s\" must be %s", name, kind);
 }
 
-/* Reads the wanted lists; false: the error is set. */
+/* Reads the requested lists. Returns false after setting an error. */
 static bool read_lists(mcp_request *req, const mcp_json *filter, unsigned *lists)
 {
     for (size_t i = 0; i < MCP__COUNT(list_filters); i++) {
@@ -60,7 +61,7 @@ static void put_lists(mcp__object *honoured, unsigned lists)
     }
 }
 
-/* Subscribes to what can be and names it in the acknowledgement. */
+/* Subscribes to those URIs that can be watched, and names them in the acknowledgement. */
 static int subscribe_all(mcp_request *req, const mcp_json *uris, mcp__object *honoured)
 {
     if (!uris || req->server->options.no_subscribe ||
@@ -131,7 +132,7 @@ int mcp__run_listen(mcp_request *req)
     int rc = mcp__task_listen_check(req, filter);
     if (rc != MCP_OK)
         return rc;
-    /* An open stream costs memory also when it asks for nothing. */
+    /* An open stream costs memory even if it subscribes to nothing. */
     if (session->n_listens >= req->in.channel->options.max_subscriptions)
         return too_many(req);
     req->stream = mcp__zalloc(req->in.allocator, sizeof(*req->stream));

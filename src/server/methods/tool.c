@@ -1,12 +1,12 @@
-/* tool.c: tools/call, and what a tool's schemas promise: arguments are checked before the handler runs, its
- * structured content after (2026-07-28, server/tools).
+/* tool.c: tools/call, and validation with a tool's schemas: the arguments before the handler runs,
+ * its structured content afterwards (2026-07-28, server/tools).
  */
 #include "server/core/access.h"
 #include "server/core/mirror.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
-enum { MAX_STEPS = 500 * 1000 }; /* of one validation: arguments come from strangers */
+enum { MAX_STEPS = 500 * 1000 }; /* per validation: arguments are untrusted */
 
 /* ---- at registration -------------------------------------------------------------------------------- */
 
@@ -21,7 +21,7 @@ static int compile(mcp__entry *e, const char *name, const mcp_json *json, mcp_sc
     return rc == MCP_OK ? rc : mcp__fail(error, rc, why.offset, "%s: %s", name, why.text);
 }
 
-/* Keeps which parameters are repeated in headers. */
+/* Records which parameters are repeated in headers. */
 static int keep_mirror(mcp__entry *e, const mcp_json *schema, mcp_error *error)
 {
     e->mirror = mcp__zalloc(e->allocator, sizeof(*e->mirror));
@@ -67,7 +67,8 @@ int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
 
 /* ---- a call --------------------------------------------------------------------------------------------- */
 
-/* True: the arguments conform. Else the reply is made, and *rc is what to return. */
+/* Returns true if the arguments conform. Otherwise the reply is complete, and *rc is the code to
+ * return. */
 static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
 {
     mcp_error why = {0};

@@ -1,20 +1,21 @@
-/* task.c: calls that go on after their answer: made, changed, ended.
+/* task.c: tasks, calls that continue after their answer: creation, changes, end.
  *
- * A request that becomes a task is answered with the handle and leaves its channel; its handler does not notice.
- * What it says at its end goes to the store instead of the wire (reply.c asks req->task). The store has the truth
- * for tasks/get; struct mcp__task is what this process needs while the handler runs.
+ * A request that becomes a task is answered with the task's handle and detached from its channel;
+ * its handler does not notice. Its result goes to the store instead of the peer (reply.c checks
+ * req->task). tasks/get reads the store; struct mcp__task is what this process needs while the
+ * handler runs.
  *
- * The surprising thing: a cancelled task is final at once, while its handler may go on for long. Its request then
- * stands in `over` until the handler has done with it.
+ * What may surprise: a cancelled task is final at once, while its handler may run on for long. Its
+ * request is then in `over` until the handler has finished.
  */
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
 enum {
-    MIN_TTL_MS = 1000,    /* what is shorter could not be read */
-    LOOK_AGAIN_MS = 1000, /* the store is looked through at most so often */
+    MIN_TTL_MS = 1000,    /* a shorter life would leave no time to read the task */
+    LOOK_AGAIN_MS = 1000, /* shortest interval between searches of the store */
     CALL_BYTES =
-        1024, /* of a call besides its message: its handler may go on long after its task */
+        1024, /* counted for a call besides its message, because its handler may outlive its task */
 };
 
 /* ---- time ---------------------------------------------------------------------------------------------- */
@@ -34,7 +35,8 @@ static void stop_timer(mcp_server *server)
     t->timer = NULL;
 }
 
-/* Something is over at `end`. Without timers, or memory for one, channels look when they tick. */
+/* Schedules a search for expired tasks at `end`. Without timers, or memory for one, the channels'
+ * ticks do it. */
 static void due_at(mcp_server *server, int64_t end)
 {
     struct mcp__tasks *t = server->tasks;
@@ -100,7 +102,7 @@ static void on_timer(void *arg)
     mcp__tasks_tick(server);
     if (t->due != due)
         return;
-    stop_timer(server); /* the calendar was put back */
+    stop_timer(server); /* the calendar clock was set back */
     mcp__tasks_enter_host(server);
 }
 
@@ -161,14 +163,14 @@ int mcp__task_find(mcp_request *req, mcp_task *ret)
     return rc;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------ */
+/* ---- creating ------------------------------------------------------------------------------- */
 
 static const mcp_json *asked_for(const mcp_request *req)
 {
     return mcp_json_get(req->in.message.params, "task");
 }
 
-/* Whether this call's peer can have a task. */
+/* Whether the peer that made this call supports tasks. */
 static bool can_have_task(const mcp_request *req)
 {
     if (!req->server->tasks || !req->in.channel || !req->target.entry ||
@@ -248,7 +250,7 @@ static uint64_t clamp_ttl(const struct mcp__tasks *t, uint64_t ttl_ms)
     return MCP__MIN(ttl_ms, t->settings.max_ttl_ms);
 }
 
-/* What the client of 2025-11-25 wants; 0: nothing that could be kept. */
+/* Returns the ttl that a client of 2025-11-25 requested; 0: none. */
 static uint64_t asked_ttl(const mcp_request *req)
 {
     double ttl = mcp_json_number(mcp_json_get(asked_for(req), "ttl"), 0);
@@ -286,7 +288,7 @@ static int describe(const mcp_request *req, mcp__task *task, const mcp_task_opti
     return rc == MCP_OK ? set_id(req->server, task) : rc;
 }
 
-/* The handle as the answer to the request. */
+/* Writes the task's handle as the answer to the request. */
 static void put_handle(const mcp_request *req, const mcp__task *task, mcp__buf *b)
 {
     mcp__put_result_head(b, mcp__request_id(req));
@@ -303,7 +305,8 @@ static void put_handle(const mcp_request *req, const mcp__task *task, mcp__buf *
     }
 }
 
-/* Enters it everywhere; then the peer has its handle, and the request is not the channel's any more. */
+/* Enters the task into the tables and the store, then answers the request, which is thereby
+ * detached from its channel. */
 static int start(mcp_request *req, mcp__task *task)
 {
     mcp_server *server = req->server;
@@ -329,7 +332,7 @@ static int start(mcp_request *req, mcp__task *task)
 
 static int make(mcp_request *req, const mcp_task_options *o)
 {
-    mcp__tasks_tick(req->server); /* what is over makes room */
+    mcp__tasks_tick(req->server); /* expired tasks make room */
     mcp__task *task = task_new(req);
     int rc = task ? describe(req, task, o) : MCP_ENOMEM;
     if (rc == MCP_OK)
@@ -344,7 +347,7 @@ static int make(mcp_request *req, const mcp_task_options *o)
     return rc;
 }
 
-/* The client of 2025-11-25 wants a task. */
+/* Handles a call of a client of 2025-11-25 that asks for a task. */
 static int make_asked(mcp_request *req, const mcp_json *asked)
 {
     const mcp_json *ttl = mcp_json_get(asked, "ttl");
@@ -441,7 +444,7 @@ void mcp__task_take_buf(const mcp__task *task, mcp__buf *b)
     mcp__buf_init(b, &task->req->server->allocator, task->max_reply);
 }
 
-/* ---- changing, ending ----------------------------------------------------------------------------------------- */
+/* ---- changing and ending -------------------------------------------------------------------- */
 
 int mcp__task_changed(mcp__task *task, mcp_str detail)
 {
@@ -458,7 +461,7 @@ int mcp__task_changed(mcp__task *task, mcp_str detail)
     return rc;
 }
 
-/* It is not live any more; its request goes on to be its handler's. */
+/* Removes a task from the live ones. Its request belongs to its handler until that finishes. */
 static void retire(mcp__task *task)
 {
     struct mcp__tasks *t = task->req->server->tasks;
@@ -467,8 +470,8 @@ static void retire(mcp__task *task)
     mcp__list_append(&t->over, &task->link);
 }
 
-/* What cannot be kept is told as an error, and when there is no room for that either the task is gone: one that
- * never ends would be worse. */
+/* Stores the end of a task. A result that cannot be stored is replaced with an error. If that
+ * cannot be stored either, the task is removed, because a task that never ends would be worse. */
 static int keep_end(mcp__task *task, mcp_str detail)
 {
     const struct mcp__tasks *t = task->req->server->tasks;
@@ -494,7 +497,7 @@ static void end(mcp__task *task, mcp_task_status status, mcp_str detail, bool is
 {
     const struct mcp__tasks *t = task->req->server->tasks;
     mcp_task record;
-    assert(!mcp__task_is_final(task->state.status)); /* who ends it knows */
+    assert(!mcp__task_is_final(task->state.status)); /* callers check this */
     task->state.status = status;
     task->state.is_error = is_error;
     int rc = keep_end(task, detail);
@@ -514,7 +517,7 @@ static void leave(mcp_request *req)
     mcp__incoming_drop(&req->in);
 }
 
-/* The handler hears that nobody wants its result; a request that no handler has is freed. */
+/* Cancels the handler of a task. A parked request, which has no running handler, is freed. */
 static void stop(mcp__task *task)
 {
     mcp_request *req = task->req;
@@ -541,7 +544,7 @@ static void expire(mcp_server *server, mcp_str id)
     const struct mcp__tasks *t = server->tasks;
     mcp__task *task = mcp__task_live(server, id);
     char copy[MCP__TASK_ID];
-    if (id.len == sizeof(copy)) { /* it may lie in what is being removed */
+    if (id.len == sizeof(copy)) { /* id may point into the record that is removed */
         memcpy(copy, id.ptr, sizeof(copy));
         id.ptr = copy;
     }
@@ -557,7 +560,7 @@ static void expire(mcp_server *server, mcp_str id)
     stop(task);
 }
 
-/* ---- what reply.c says ------------------------------------------------------------------------------------------ */
+/* ---- calls from reply.c --------------------------------------------------------------------- */
 
 int mcp__task_add_meta(mcp_request *req)
 {
@@ -607,7 +610,7 @@ void mcp__task_release(mcp__task *task)
     task_free(task->req->server, task);
 }
 
-/* ---- sessions and servers go --------------------------------------------------------------------------------------- */
+/* ---- ends of sessions and servers ----------------------------------------------------------- */
 
 static void forget(mcp__link *list, const mcp__session *session)
 {
@@ -636,7 +639,7 @@ void mcp_server_cancel_tasks(mcp_server *server)
 
 void mcp__tasks_leave_host(mcp_server *server, bool for_good)
 {
-    if (for_good) /* handlers have timers there too */
+    if (for_good) /* handlers have timers of that host too */
         mcp_server_cancel_tasks(server);
     if (server->tasks)
         stop_timer(server);
@@ -659,7 +662,7 @@ void mcp__tasks_end(mcp_server *server)
         return;
     stop_timer(server);
     mcp_server_cancel_tasks(server);
-    /* Their handlers never said that they were done. */
+    /* Requests whose handlers have not finished. */
     while (!mcp__list_empty(&t->over))
         leave(mcp__container(t->over.next, mcp__task, link)->req);
 }

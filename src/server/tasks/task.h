@@ -1,8 +1,8 @@
 /* task.h: the internal side of mcp/task.h.
  *
- * task.c makes, changes and ends tasks, task_setup.c says whether there are any, task_store.c keeps them in memory,
- * task_method.c answers tasks/…, task_write.c writes them, task_input.c asks the client, task_notice.c tells who
- * listens.
+ * task.c creates, changes and ends tasks, task_setup.c enables them, task_store.c keeps them in
+ * memory, task_method.c answers tasks/…, task_write.c writes them, task_input.c sends input
+ * requests to the client, task_notice.c sends notices.
  */
 #ifndef MCP_SRC_TASK_H
 #define MCP_SRC_TASK_H
@@ -16,26 +16,26 @@
 
 enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url */
 
-/* A call that runs as a task in this process. It goes with its request. */
+/* A call that runs as a task in this process. It is freed with its request. */
 typedef struct mcp__task {
-    mcp__link link; /* in tasks->live, or in tasks->over when a handler still has the request */
+    mcp__link link; /* in tasks->live, or in tasks->over while a handler still runs */
     mcp_request *req;
-    mcp__session *session; /* 2025-11-25: who is told, while it is there */
-    mcp_task state;        /* as the store has it, but for the detail */
+    mcp__session *session; /* 2025-11-25: receives notices; NULL: none */
+    mcp_task state;        /* as in the store, but without the detail */
     char *message;
     char *principal;
     mcp__link waiters;     /* mcp_request: tasks/result */
     mcp__link watches;     /* mcp__task_watch */
     size_t bytes;          /* of its message and answers, counted in running_bytes */
-    size_t max_reply;      /* of the channel that it came by */
-    bool parked;           /* its handler returned MCP_INPUT_REQUIRED: the request is ours */
-    mcp__link answered;    /* see task_input.c */
-    mcp_channel *asked_on; /* 2025-11-25: where its questions are open; NULL: nowhere */
+    size_t max_reply;      /* of the channel that received the call */
+    bool parked;           /* its handler returned MCP_INPUT_REQUIRED; no handler is running */
+    mcp__link answered;    /* struct answered, see task_input.c */
+    mcp_channel *asked_on; /* 2025-11-25: the channel of its open questions; NULL: none */
     mcp_exchange asked_exchange;
     char id[MCP__TASK_ID + 1];
 } mcp__task;
 
-/* What subscriptions/listen asked to hear of a task. */
+/* A subscription of subscriptions/listen to a task. */
 typedef struct mcp__task_watch {
     mcp__link in_stream, in_task, in_dirty;
     mcp__stream *stream;
@@ -46,36 +46,38 @@ struct mcp__tasks {
     mcp_task_settings settings;
     mcp_task_store store;
     mcp__link live, over; /* mcp__task */
-    mcp__map by_id;       /* the live ones */
+    mcp__map by_id;       /* only live ones */
     size_t running_bytes;
-    int64_t due; /* when the next one's time may be over, in ms since 1970; INT64_MAX: none */
+    int64_t due; /* when a task may expire next, in ms since 1970; INT64_MAX: never */
     mcp_host_timer *timer;
 };
 
 /* ---- task.c ----------------------------------------------------------------------------------------- */
 
-/* Makes sure that there is a struct mcp__tasks, in whose store tasks can be kept. */
+/* Creates struct mcp__tasks, with a store, if necessary. */
 int mcp__tasks_need(mcp_server *server);
-/* Reads the record of a task that this request's peer may know of; MCP_OK, or a negative code after
- * mcp_reply_fail(). */
+/* Reads the record of a task that this request's peer may see. Returns MCP_OK, or a negative code,
+ * mostly after mcp_reply_fail(). */
 int mcp__task_find(mcp_request *req, mcp_task *ret);
-/* What the store has of a task. */
+/* Reads the store's record of a task. */
 int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret);
-/* As mcp__task_find(), without the error. */
+/* Like mcp__task_find(), but sets no error. */
 int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret);
-/* Whether a record is one that this request's peer may know of, and not over. */
+/* Whether this request's peer may see a record, and the task has not expired. */
 bool mcp__task_is_seen(const mcp_request *req, const mcp_task *task, int64_t now);
-/* The one that runs here, or NULL. */
+/* Returns the task that runs in this process, or NULL. */
 mcp__task *mcp__task_live(const mcp_server *server, mcp_str id);
-/* Counts what it keeps while it runs: MCP_OK, MCP_ELIMIT. */
+/* Counts memory that a task holds while it runs. Returns MCP_OK or MCP_ELIMIT. */
 int mcp__task_charge(const mcp_server *server, mcp__task *task, size_t bytes);
-/* Says that the state changed: now to the store, soon to who watches. */
+/* Records a change of the state: in the store at once, to subscribers soon. */
 int mcp__task_changed(mcp__task *task, mcp_str detail);
-/* Final at once; the handler hears of it. The task may be gone then. `message` is not copied. */
+/* Ends a task as cancelled at once and cancels its handler. The task may be freed. `message` is not
+ * copied. */
 void mcp__task_cancel(mcp__task *task, mcp_str message);
-/* The server goes: everything that runs is cancelled. */
+/* Cancels all tasks, because the server is being freed. */
 void mcp__tasks_end(mcp_server *server);
-/* Nobody in particular is somebody else than who has the empty name. */
+/* Whether two callers are the same. An anonymous caller (NULL) differs from a principal with an
+ * empty name. */
 static inline bool mcp__same_principal(mcp_str a, mcp_str b)
 {
     return a.ptr ? b.ptr && mcp_str_eq(a, b) : !b.ptr;
@@ -92,35 +94,37 @@ int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings
 
 /* ---- task_method.c ------------------------------------------------------------------------------------ */
 
-/* Answers the first tasks/result that waits for this one; record NULL: it is not kept any more. */
+/* Answers the first tasks/result that waits for this task. record NULL: it is not stored any
+ * more. */
 void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record);
 
-/* A tasks/result that waits for this one, or NULL. */
+/* Returns a tasks/result that waits for this task, or NULL. */
 mcp_request *mcp__task_first_waiter(const mcp__task *task);
 
 /* ---- task_write.c ------------------------------------------------------------------------------------- */
 
 /* Writes the members of a task, each with a leading comma. */
 void mcp__put_task(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
-/* The same as an object. */
+/* Writes the same as an object. */
 void mcp__put_task_object(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
-/* The members with what is inlined in them, where the revision does that. */
+/* Writes the members, including the result, error or input requests if the revision inlines
+ * them. */
 void mcp__put_task_detail(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
 
 /* ---- task_input.c ------------------------------------------------------------------------------------- */
 
-/* The client answered (tasks/update): keys that are not asked for are ignored. The task may be gone then. */
+/* Takes the client's answers (tasks/update). Unknown keys are ignored. The task may be freed. */
 int mcp__task_answer(mcp__task *task, const mcp_json *answers);
-/* Sends what is to be asked with the tasks/result that waits, if there is one. */
+/* Sends open questions along with a waiting tasks/result, if there is one. */
 void mcp__task_ask(mcp__task *task);
-/* What was asked needs no answer any more. */
+/* Withdraws the open questions. */
 void mcp__task_withdraw(mcp__task *task);
 
 /* ---- task_notice.c ------------------------------------------------------------------------------------ */
 
-/* Marks who watches; tells the session that made it. */
+/* Marks the watches, and notifies the session that created the task. */
 void mcp__task_announce(mcp__task *task);
-/* Nobody watches it any more. */
+/* Frees all watches of a task. */
 void mcp__task_unwatch_all(mcp__task *task);
 
 #endif

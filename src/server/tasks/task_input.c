@@ -1,11 +1,12 @@
-/* task_input.c: a task asks its client.
+/* task_input.c: input requests of a task to its client.
  *
- * When the handler returns MCP_INPUT_REQUIRED the request is parked: nobody's but the task's. The extension shows
- * the questions in tasks/get and takes answers by tasks/update; in 2025-11-25 they are requests of ours, sent along
- * with a tasks/result that waits. When the last answer is there the handler runs again.
+ * When the handler returns MCP_INPUT_REQUIRED the request is parked: only the task refers to it.
+ * The extension shows the questions in tasks/get and takes answers in tasks/update; in 2025-11-25
+ * they are requests of ours, sent along with a waiting tasks/result. After the last answer the
+ * handler runs again.
  *
- * The surprising thing: within one task a key must not come twice on the wire, though a handler asks again under
- * its own key when an answer did not fit. Such a question gets another name there.
+ * What may surprise: a task must not use a key twice on the wire, but a handler asks again under
+ * its own key when an answer did not fit. Such a question gets another name on the wire.
  */
 #include <stdio.h>
 
@@ -14,7 +15,7 @@
 
 enum { NAME_ROOM = MCP__MAX_KEY + 16 };
 
-/* A name that was answered; in the request's memory. */
+/* A name that has been answered, in the request's memory. */
 typedef struct answered {
     mcp__link link; /* in task->answered */
     mcp_str name;
@@ -65,7 +66,7 @@ static void put_questions(const mcp__task *task, mcp__buf *b)
     mcp__json_end(&members);
 }
 
-/* ---- parked and going on ------------------------------------------------------------------------------------ */
+/* ---- parking and continuing ----------------------------------------------------------------- */
 
 static int show_questions(mcp__task *task)
 {
@@ -95,7 +96,7 @@ void mcp__task_park(mcp_request *req)
 {
     mcp__task *task = req->task;
     req->state = MCP__REQUEST_WAITING;
-    req->input->responses = NULL; /* what came with the call was looked at */
+    req->input->responses = NULL; /* those of the call have been read */
     task->parked = true;
     task->state.status = MCP_TASK_INPUT_REQUIRED;
     int rc = show_questions(task);
@@ -115,7 +116,7 @@ static void run_again(mcp__task *task)
         give_up(task, rc);
 }
 
-/* Answers are kept while the task runs. */
+/* Counts the memory of an answer, which is kept while the task runs. */
 static int charge(mcp__task *task, const mcp_json *value)
 {
     mcp__buf b;
@@ -126,7 +127,7 @@ static int charge(mcp__task *task, const mcp_json *value)
     return rc;
 }
 
-/* Keeps one answer; its question is gone then. */
+/* Keeps an answer and removes its question. */
 static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
 {
     mcp_request *req = task->req;
@@ -167,7 +168,7 @@ int mcp__task_answer(mcp__task *task, const mcp_json *answers)
 
 /* ---- 2025-11-25: requests of ours ------------------------------------------------------------------------------- */
 
-/* The params, with the task's id in their _meta. */
+/* Writes the params, with the task's id in their _meta. */
 static int put_related(const mcp__task *task, const mcp__question *q, mcp__buf *b)
 {
     mcp__buf_lit(b, "{\"_meta\":{\"" MCP__META_RELATED_TASK "\":{\"taskId\":");
@@ -197,7 +198,7 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     if (--req->input->n_sent == 0)
         task->asked_on = NULL;
     if (rc == MCP_ECLOSED)
-        return; /* asked again with the next tasks/result */
+        return; /* sent again with the next tasks/result */
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         rc = give(task, q, result, rc == MCP_EREMOTE);
     else if (rc == MCP_ETIMEOUT)

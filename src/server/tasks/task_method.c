@@ -1,13 +1,13 @@
 /* task_method.c: tasks/get, tasks/update, tasks/cancel, tasks/result, tasks/list
  * (modelcontextprotocol/ext-tasks; 2025-11-25, basic/utilities/tasks).
  *
- * The surprising thing: tasks/result waits. Its request hangs on the task until that ends.
+ * What may surprise: tasks/result waits. Its request is in a list of the task until the task ends.
  */
 #include "protocol/cursor.h"
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
-/* What a tail has to write is kept in the request's memory: the store may forget it. */
+/* Copies what the tail will write into the request's memory, because the store may remove it. */
 static int keep_tail(mcp_request *req, const mcp_task *task)
 {
     mcp__buf b;
@@ -27,7 +27,7 @@ void mcp__task_tail(mcp_request *req, mcp__buf *b)
 
 /* ---- get, update, cancel --------------------------------------------------------------------------------- */
 
-/* The task that is meant. A client of the extension says in every request that it has it. */
+/* Finds the task of a request. A client of the extension declares it in every request. */
 static int find_declared(mcp_request *req, mcp_task *ret)
 {
     int rc = req->revision->tasks == MCP__TASKS_EXTENSION
@@ -70,7 +70,7 @@ static int cancel(mcp_request *req, mcp_task *task)
         mcp__task_cancel(live, why);
         return MCP_OK;
     }
-    /* It runs elsewhere, or did before a restart. */
+    /* It runs in another process, or ran before a restart. */
     task->status = MCP_TASK_CANCELLED;
     task->message = why;
     task->detail = MCP_STR("");
@@ -95,7 +95,7 @@ int mcp__run_task_cancel(mcp_request *req)
     return rc == MCP_OK ? keep_tail(req, &task) : rc;
 }
 
-/* ---- result: waits ------------------------------------------------------------------------------------------ */
+/* ---- result: waits for the task ------------------------------------------------------------- */
 
 static int answer_error(mcp_request *req, mcp_str json)
 {
@@ -121,7 +121,7 @@ static int answer_error(mcp_request *req, mcp_str json)
     return rc;
 }
 
-/* What the call itself would have been answered with. */
+/* Answers with the result that the call itself would have had. */
 static int answer_result(mcp_request *req, const mcp_task *task)
 {
     if (task->status == MCP_TASK_CANCELLED)
@@ -134,7 +134,7 @@ static int answer_result(mcp_request *req, const mcp_task *task)
         return MCP_ENOMEM;
     if (task->detail.len < 3) /* {} */
         return MCP_OK;
-    /* Members with a comma before each, instead of an object. */
+    /* The members, each with a leading comma, without the object around them. */
     memcpy(text, task->detail.ptr, task->detail.len);
     text[0] = ',';
     req->page.next = (mcp_str){text, task->detail.len - 1};
@@ -171,13 +171,13 @@ int mcp__run_task_result(mcp_request *req)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
                               "Internal error: the task does not run here any more");
     mcp__list_append(&live->waiters, &req->waiter);
-    mcp__task_ask(live); /* which may end it */
+    mcp__task_ask(live); /* this may end the task */
     return MCP_PENDING;
 }
 
 /* ---- list ------------------------------------------------------------------------------------------------------ */
 
-enum { LIST = 100 }; /* in cursors: none of the other lists */
+enum { LIST = 100 }; /* marks cursors of this list; no other list has this number */
 
 typedef struct page {
     mcp_request *req;
@@ -199,7 +199,7 @@ static int add_to_page(const mcp_task *given, void *arg)
         return MCP_OK;
     if (req->reply.count == req->server->options.page_size) {
         req->page.has_next = true;
-        return MCP_PENDING; /* enough */
+        return MCP_PENDING; /* the page is full */
     }
     mcp__buf_char(&p->b, req->reply.count++ ? ',' : '[');
     mcp__put_task_object(&p->b, req->revision, task);

@@ -1,9 +1,9 @@
-/* task_notice.c: who hears how a task goes on.
+/* task_notice.c: notices about the progress of tasks.
  *
- * A modern peer names tasks in subscriptions/listen; a change marks its watch, and the hub's interval tells it, as
- * it does with resources. What a watch finds at its beginning is told too when it is news: a task that ended before
- * the subscription came would otherwise never be heard of. The session of 2025-11-25 that made a task is told at
- * once.
+ * A modern peer subscribes to tasks with subscriptions/listen. A change marks the watch, and the
+ * hub sends a notice at its next interval, as for resources. A new watch is marked at once if the
+ * task's status is not "working": otherwise the peer would never learn of a task that ended before
+ * the subscription arrived. In 2025-11-25, the session that created a task is notified at once.
  */
 #include "server/tasks/task.h"
 
@@ -124,9 +124,9 @@ int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *hono
     return MCP_OK;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------- */
+/* ---- sending notices ------------------------------------------------------------------------ */
 
-/* False: there was no memory for it. */
+/* Returns false if out of memory. */
 static bool send_state(const mcp__task_watch *w, const mcp_task *task)
 {
     const mcp__stream *stream = w->stream;
@@ -138,7 +138,7 @@ static bool send_state(const mcp__task_watch *w, const mcp_task *task)
     mcp__buf_char(&b, '}');
     mcp__put_task_detail(&b, stream->listen->revision, task);
     mcp__buf_lit(&b, "}}");
-    /* One that is too large for a message is never told; the peer still has tasks/get. */
+    /* A notice that is too large for a message is not sent; the peer can still use tasks/get. */
     bool done = b.failed != MCP_ENOMEM;
     if (!b.failed)
         mcp__channel_send(channel, stream->listen->in.exchange, mcp__buf_view(&b),
@@ -169,7 +169,7 @@ static void tell_session(const mcp__task *task)
     mcp_channel *channel = mcp__request_channel(task->req);
     mcp__buf b;
     if (!channel || !channel->writable)
-        return; /* nobody may rely on hearing of it */
+        return; /* these notices are optional */
     mcp__buf_init(&b, channel->allocator, 0);
     mcp__put_task_object(&b, task->req->revision, &task->state);
     if (!b.failed)

@@ -1,4 +1,4 @@
-/* task_setup.c: whether and how a server offers tasks: settings, the store, capabilities. */
+/* task_setup.c: enables tasks on a server: settings, the store, capabilities. */
 #include "server/tasks/task.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
 };
 
-/* So that sums with a time of day stay in range. */
+/* Limited so that sums with a time of day do not overflow. */
 #define LONGEST_TTL_MS ((uint64_t)INT64_MAX / 4)
 
 static void default_to(uint64_t *value, uint64_t otherwise)
@@ -51,7 +51,7 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
         return NULL;
     mcp__list_init(&t->live);
     mcp__list_init(&t->over);
-    /* Ids are random: nobody can choose them to collide. */
+    /* Ids are random, so a peer cannot choose colliding ones. */
     mcp__map_init(&t->by_id, &server->allocator, (uintptr_t)t, 0);
     t->due = INT64_MAX;
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next)
@@ -59,7 +59,7 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
     return t;
 }
 
-/* Takes the given store, or makes one in memory. */
+/* Uses the given store, or creates one in memory. */
 static int open_store(mcp_server *server, const mcp_task_settings *s, mcp_task_store *store,
                       mcp_error *error)
 {

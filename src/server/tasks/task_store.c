@@ -1,8 +1,8 @@
-/* task_store.c: tasks in memory, in order of creation, within limits. It is an ordinary mcp_task_store and knows
- * nothing of what runs.
+/* task_store.c: a store of tasks in memory, in order of creation, within limits. It is an ordinary
+ * mcp_task_store and independent of running calls.
  *
- * The surprising thing: every task pays for a little more than it holds at first, so that the short error which
- * says that a result could not be kept always finds room.
+ * What may surprise: the cost of a task includes spare room at first, so that the short error for a
+ * result that could not be stored always fits.
  */
 #include "server/tasks/task.h"
 
@@ -21,7 +21,7 @@ typedef struct memory {
     mcp__link tasks;
     mcp__map by_id;
     uint64_t last_sequence;
-    size_t bytes; /* what they cost, max_bytes at the most */
+    size_t bytes; /* their total cost, at most max_bytes */
 } memory;
 
 static size_t fixed_size(const mcp_task *task)
@@ -49,7 +49,7 @@ static mcp_str copy(char **at, mcp_str from)
     return to;
 }
 
-/* The texts that change. NULL: no memory. */
+/* Copies the texts that may change. Returns NULL if out of memory. */
 static char *copy_texts(const memory *m, mcp_task *task)
 {
     char *texts = mcp__alloc(m->allocator, text_size(task) + 1), *at = texts;
@@ -181,7 +181,7 @@ int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings
     m->max_per_principal = settings->max_tasks_per_principal;
     m->max_bytes = settings->max_bytes;
     mcp__list_init(&m->tasks);
-    /* Ids are random: nobody can choose them to collide. */
+    /* Ids are random, so a peer cannot choose colliding ones. */
     mcp__map_init(&m->by_id, allocator, (uintptr_t)m, 0);
     *ret = (mcp_task_store){.size = sizeof(*ret),
                             .user = m,
