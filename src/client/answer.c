@@ -3,7 +3,7 @@
  */
 #include "client/client.h"
 
-/* ---- judging --------------------------------------------------------------------------------- */
+/* ---- outcome -------------------------------------------------------------------------------- */
 
 static int judge_result(const mcp__revision *r, const mcp_json *result, mcp_error *error)
 {
@@ -58,9 +58,9 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
     }
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- next step ------------------------------------------------------------------------------ */
 
-/* Hands a result on: to the pages of a list, or as the outcome. */
+/* Passes a result on: to the pages of a list, or as the outcome. */
 static void deliver(mcp__call *call, const mcp_json *result)
 {
     if (call->pages && !call->cancelled)
@@ -85,7 +85,8 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
     deliver(call, result);
 }
 
-/* Whether the definition of the tool would tell how to call it: its headers, or as a task. */
+/* Whether the call lacks what the definition of the tool would tell: its headers, or that it has to
+ * be a task. */
 static bool lacks_definition(const mcp__call *call, int64_t code)
 {
     if (call->relisted || !mcp_str_eq(call->method, MCP_STR("tools/call")))
@@ -95,7 +96,8 @@ static bool lacks_definition(const mcp__call *call, int64_t code)
     return code == MCP__HEADER_MISMATCH && mcp__client_mirrors(call->client);
 }
 
-/* Whether a call that the server refused is worth another try; then it is on its way. */
+/* Retries a call that the server refused if another attempt may succeed. Returns true if it will be
+ * sent again. */
 static bool tried_again(mcp__call *call, const mcp_json *object)
 {
     mcp_client *client = call->client;
@@ -109,7 +111,7 @@ static bool tried_again(mcp__call *call, const mcp_json *object)
     return false;
 }
 
-/* The session ended with this answer: the call goes into a new one. */
+/* Repeats the call in a new session if this answer shows that its session has ended. */
 static bool renewed(mcp__call *call)
 {
     mcp_client *client = call->client;
@@ -128,7 +130,7 @@ static void failed(mcp__call *call, int rc, const mcp_json *result, mcp_error *e
     if (rc == MCP_ETIMEOUT)
         mcp__client_give_up(client, call->id, "time-out");
     if (rc == MCP_EREMOTE && call->pages) {
-        mcp__cache_drop(client, call->method); /* the cursor may be one of an older list */
+        mcp__cache_drop(client, call->method); /* the cursor may belong to an older list */
         if (!call->cancelled && mcp__pages_restart(call, mcp__error_code(result)))
             return;
     }
@@ -150,7 +152,7 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
     mcp_client *client = call->client;
     mcp_error error = {0};
     (void)channel;
-    mcp__call_move(call, MCP__CALL_PARKED); /* until it is decided */
+    mcp__call_move(call, MCP__CALL_PARKED); /* until its next step is known */
     call->due = INT64_MAX;
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         call->repeats = 0;

@@ -1,7 +1,6 @@
-/* asked.c: the requests of a legacy server: ping is answered, questions go to the program.
- *
- * Modern servers must not send any, and are not answered (2026-07-28, basic/transports/stdio,
- * "Sending Messages").
+/* asked.c: requests from a legacy server: ping is answered, input requests go to the program.
+ * Modern servers must not send requests; these are not answered (2026-07-28,
+ * basic/transports/stdio, "Sending Messages").
  */
 #include "client/client.h"
 
@@ -19,7 +18,7 @@ static void reply_result(mcp__incoming *in, mcp_str result)
     mcp__channel_give_buf(channel, &b);
 }
 
-/* ---- the time that a person takes ------------------------------------------------------------ */
+/* ---- time that a user needs ----------------------------------------------------------------- */
 
 static void set_timeouts(mcp_client *client, bool run)
 {
@@ -33,7 +32,8 @@ static void set_timeouts(mcp_client *client, bool run)
     }
 }
 
-/* Nobody says for which call a server asks, so all wait while a person thinks. */
+/* Suspends the time-outs of all calls while a user answers, because a server does not say which
+ * call it asks for. */
 static void hold_calls(mcp_client *client)
 {
     client->calls.held = true;
@@ -52,7 +52,7 @@ static void release_calls(mcp_client *client)
     client->calls.held = false;
 }
 
-/* The call on whose exchange the server asks; 0: it cannot be known. */
+/* Returns the call in whose exchange the server asks, or 0 if that is unknown. */
 static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
 {
     for (mcp__link *l = client->calls.sent.next; exchange && l != &client->calls.sent;
@@ -66,7 +66,7 @@ static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* What a failure of mcp__question_new() is to the server. */
+/* Answers a request for which mcp__question_new() failed. */
 static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error *error)
 {
     mcp__buf data;
@@ -83,7 +83,7 @@ static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error
     mcp__buf_free(&data);
 }
 
-/* Otherwise all that is seen of it is a call that times out. */
+/* Reports a forbidden request once. Otherwise only a call that times out would be visible. */
 static void tell_misbehaviour(mcp_client *client, mcp_str method)
 {
     mcp_error what;
@@ -134,7 +134,7 @@ void mcp__client_asked_cancelled(mcp__incoming *in)
     release_calls(client);
 }
 
-/* A question was answered: sends it. */
+/* Sends the answer to a question. */
 static void reply(mcp_question *q)
 {
     mcp__incoming *in = &q->asked->in;

@@ -8,15 +8,15 @@
 
 enum {
     LONGEST_MS = 24 * 60 * 60 * 1000,
-    OVERHEAD = 64, /* what an entry costs in the map */
-    SHARE = 4,     /* no result is worth more than this part of the whole */
+    OVERHEAD = 64, /* memory of an entry in the map */
+    SHARE = 4,     /* the largest result that is cached: this part of the limit */
 };
 
 typedef struct entry {
     mcp__link link; /* in cache.recent */
-    mcp_str key;    /* behind the struct: method, params, whose */
+    mcp_str key;    /* behind the struct: method, params, authorization */
     mcp_str method;
-    mcp_str name; /* of resources/read the URI */
+    mcp_str name; /* for resources/read: the URI */
     mcp_str text;
     int64_t until;
     size_t bytes;
@@ -77,7 +77,7 @@ static bool is_cacheable(const mcp__call *call)
     return false;
 }
 
-/* `own`: what only this authorization may see. */
+/* `own`: for a result that only this authorization may see. */
 static void put_key(mcp__buf *b, const mcp__call *call, bool own)
 {
     const char *who = call->client->connection.principal;
@@ -132,7 +132,7 @@ mcp_json_doc *mcp__cache_get(mcp__call *call)
     return mcp_json_parse(e->text, &limits, client->allocator, &doc, NULL) == MCP_OK ? doc : NULL;
 }
 
-/* ---- keeping --------------------------------------------------------------------------------- */
+/* ---- storing -------------------------------------------------------------------------------- */
 
 static entry *entry_new(const mcp__call *call, const mcp__buf *key, const mcp__buf *text)
 {
@@ -164,7 +164,7 @@ static void insert(mcp_client *client, entry *e)
     while (cache->bytes + e->bytes > cache->limit)
         drop(client, entry_of(cache->recent.next));
     if (mcp__map_add(&cache->entries, e->key, e) != MCP_OK) {
-        mcp__release(client->allocator, e); /* then it is asked for again */
+        mcp__release(client->allocator, e); /* not cached; it will be requested again */
         return;
     }
     mcp__list_append(&cache->recent, &e->link);
@@ -194,7 +194,7 @@ void mcp__cache_put(mcp__call *call, const mcp_json *result)
     mcp__buf_free(&text);
 }
 
-/* ---- going stale ----------------------------------------------------------------------------- */
+/* ---- invalidation --------------------------------------------------------------------------- */
 
 static bool is_stale(const entry *e, mcp_change change, mcp_str uri)
 {

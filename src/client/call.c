@@ -22,7 +22,7 @@ void mcp__call_free(mcp__call *call)
     mcp__release(a, call);
 }
 
-/* ---- where it is ----------------------------------------------------------------------------- */
+/* ---- phases --------------------------------------------------------------------------------- */
 
 void mcp__call_move(mcp__call *call, mcp__call_phase phase)
 {
@@ -59,7 +59,7 @@ mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle)
     return find_in(&client->calls.kept, handle);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- finishing ------------------------------------------------------------------------------ */
 
 static void keep(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
 {
@@ -74,7 +74,7 @@ static void keep(mcp__call *call, int rc, const mcp_json *result, const mcp_erro
 void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
 {
     mcp_client *client = call->client;
-    mcp_error why = {0}; /* ours, because the given one may be part of the call */
+    mcp_error why = {0}; /* a copy, because `error` may be part of the call */
     mcp__round_drop(call);
     if (call->cancelled) {
         client->calls.cancelled--;
@@ -135,7 +135,7 @@ static int send(mcp__call *call)
     call->sent_at = mcp__client_now(client);
     if (mcp__list_empty(&client->calls.sent))
         client->connection.unread =
-            (mcp_error){0}; /* what came before, such as a banner, is no answer to it */
+            (mcp_error){0}; /* earlier output, such as a banner, is unrelated to this call */
     if (!call->repeats) {
         call->began_at = call->sent_at;
         call->deadline = 0;
@@ -151,7 +151,7 @@ static int send(mcp__call *call)
     return rc;
 }
 
-/* Answers it, fails it or sends it. */
+/* Answers the call from the cache, or sends it, or fails it. */
 static void run(mcp__call *call)
 {
     mcp_error error = {0};
@@ -179,7 +179,7 @@ static mcp__call *take_first(mcp__link *list)
     return call;
 }
 
-/* Moves all that is in one list to another that is empty. */
+/* Moves all calls of one list to another, which is empty. */
 static void take_all(mcp__link *from, mcp__link *to)
 {
     mcp__list_init(to);
@@ -189,7 +189,7 @@ static void take_all(mcp__link *from, mcp__link *to)
 
 void mcp__client_flush(mcp_client *client)
 {
-    /* Only what waits now: what is answered at once from what was kept may lead to more of it. */
+    /* Only calls that wait now: an answer from the cache may queue further calls. */
     size_t n = 0;
     for (mcp__link *l = client->calls.queue.next; l != &client->calls.queue; l = l->next)
         n++;
@@ -217,7 +217,7 @@ int64_t mcp__client_calls_due(const mcp_client *client)
 void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result,
                               const mcp_error *error)
 {
-    /* Only what waits now: a callback may ask again. */
+    /* Only calls that wait now: a callback may make new ones. */
     mcp__link *const lists[] = {&client->calls.parked, &client->calls.queue};
     for (size_t i = 0; i < MCP__COUNT(lists); i++) {
         mcp__link failing;
@@ -227,7 +227,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
     }
 }
 
-/* ---- taking back ----------------------------------------------------------------------------- */
+/* ---- cancelling ----------------------------------------------------------------------------- */
 
 static mcp__call *first_cancelled(mcp_client *client)
 {
@@ -247,7 +247,7 @@ static void end_cancelled(mcp_client *client)
     while (client->calls.cancelled) {
         mcp__call *call = first_cancelled(client);
         if (!call)
-            return; /* it is on its way to its outcome */
+            return; /* it is just being finished */
         if (call->phase == MCP__CALL_SENT && mcp__channel_forget(client->channel, call->id))
             mcp__client_give_up(client, call->id, call->reason);
         mcp__call_finish(call, MCP_ECANCELLED, NULL, NULL);
@@ -287,13 +287,13 @@ int mcp_client_cancel(mcp_client *client, mcp_call_id handle, const char *reason
         return MCP_ENOTFOUND;
     call->cancelled = true;
     client->calls.cancelled++;
-    if (reason) /* without memory: no reason */
+    if (reason) /* out of memory: no reason is sent */
         call->reason = mcp__strdup(client->allocator, mcp_str_from(reason));
     mcp__client_attend(client);
     return MCP_OK;
 }
 
-/* ---- the public side ------------------------------------------------------------------------- */
+/* ---- public calls --------------------------------------------------------------------------- */
 
 static int can_call(const mcp_client *client)
 {
@@ -302,8 +302,8 @@ static int can_call(const mcp_client *client)
     return client->state == MCP__CLIENT_FAILED ? MCP_ESTATE : MCP_OK;
 }
 
-/* Sends it at once where that keeps the order and the time is known, and it may fail to the
- * caller. */
+/* Whether a call can be sent at once: this keeps the order, the time is known, and a failure can be
+ * returned to the caller. */
 static bool goes_at_once(const mcp__call *call)
 {
     const mcp_client *client = call->client;

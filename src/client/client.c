@@ -13,7 +13,8 @@ static mcp_client *client_of(const mcp_channel *channel)
     return channel->state;
 }
 
-/* Our ids are integers, so anything but a short run of digits is not one of them. */
+/* Reads an id. The client's ids are integers: anything but a short run of digits is not one of
+ * them. */
 static bool read_id(mcp_str id, int64_t *ret)
 {
     *ret = 0;
@@ -34,7 +35,7 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
                   (int)MCP__MIN(why.len, sizeof(client->connection.unread.text)), why.ptr);
         return;
     }
-    mcp_error error; /* keeps a copy that ends with NUL */
+    mcp_error error; /* for a NUL-terminated copy */
     mcp__fail(&error, rc, 0, "%.*s", (int)MCP__MIN(why.len, sizeof(error.text)), why.ptr);
     client->failure.why = error.text;
     mcp__channel_fail(channel, number, rc, NULL);
@@ -48,7 +49,7 @@ static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str messag
         client->options.trace(client, false, exchange, message, client->options.user);
 }
 
-/* Roots that changed (2025-11-25, client/roots, "Root List Changes"). */
+/* Notifies the server of changed roots (2025-11-25, client/roots, "Root List Changes"). */
 static void tell_roots(mcp_client *client)
 {
     if (client->roots.changed && client->roots.declared && !client->revision->modern)
@@ -304,7 +305,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->state = MCP__CLIENT_LOST;
     client->start.probes = 0;
     client->connection.unread = (mcp_error){0};
-    mcp_channel_free(channel); /* fails what is out, the start's request too */
+    mcp_channel_free(channel); /* fails all requests in flight, including the start's */
     mcp_error error;
     mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->failure.why);
     if (client->start.wanted && !starting)
@@ -315,7 +316,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->failure.why = NULL;
 }
 
-/* ---- what was found out ---------------------------------------------------------------------- */
+/* ---- facts about the server ----------------------------------------------------------------- */
 
 const char *mcp_client_revision(const mcp_client *client)
 {

@@ -34,19 +34,19 @@
 #include "protocol/revision.h"
 
 typedef enum mcp__client_state {
-    MCP__CLIENT_IDLE = 0, /* not started; what is asked waits */
+    MCP__CLIENT_IDLE = 0, /* not started; calls wait */
     MCP__CLIENT_STARTING,
     MCP__CLIENT_READY,
-    MCP__CLIENT_FAILED, /* the start failed; the connection is there */
-    MCP__CLIENT_LOST,   /* the connection was there and is gone */
+    MCP__CLIENT_FAILED, /* the start failed, but the connection exists */
+    MCP__CLIENT_LOST,   /* the connection was lost */
 } mcp__client_state;
 
-/* The message that is being handed to the transport; for mcp_client_sending(). */
+/* The message that is being passed to the transport; for mcp_client_sending(). */
 typedef struct mcp__sending {
     const mcp__revision *revision;
     mcp_str method;
     mcp_str name;
-    mcp_str params; /* JSON text: where the values of headers are; only with a mirror */
+    mcp_str params; /* JSON text with the values of headers; set only with a mirror */
     const mcp__mirror *mirror;
     bool handshake, long_lived;
     uint64_t timeout_ms;
@@ -55,120 +55,120 @@ typedef struct mcp__sending {
 struct mcp_client {
     const mcp_allocator *allocator;
     mcp_allocator own_allocator;
-    mcp_client_options options; /* texts only while it is made */
+    mcp_client_options options; /* texts are valid only while the client is created */
     mcp_channel *channel;       /* NULL: not connected */
     mcp__client_state state;
-    bool attention; /* something waits for the next tick */
+    bool attention; /* a tick has been requested */
 
-    const mcp__revision *revision; /* what was found out; NULL: nothing yet */
+    const mcp__revision *revision; /* the revision in use; NULL: not known yet */
     mcp_json_doc *about;           /* the DiscoverResult or InitializeResult */
 
-    /* What requests say of this client, made of the options once. */
+    /* What requests say about this client, made from the options once. */
     struct {
-        mcp__buf info;      /* clientInfo, JSON text; its first part is for old revisions */
-        size_t short_info;  /* how long that is, without the closing brace */
+        mcp__buf info;      /* clientInfo as JSON text; older revisions get its first part */
+        size_t short_info;  /* length of that part, without the closing brace */
         size_t oldest_info; /* the same, without the title */
         mcp__buf extensions, experimental;
-        const char *log_level; /* static storage; NULL: none was asked for */
+        const char *log_level; /* static storage; NULL: none was requested */
     } self;
 
-    /* The transport below, and what is known of the present connection. */
+    /* The transport, and the state of the current connection. */
     struct {
         mcp_transport_options transport;
         void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
-        char *principal; /* whom the authorization is for; NULL: there is none */
+        char *principal; /* whom the authorization is for; NULL: none */
         bool deaf;       /* a legacy server has no stream for notices */
-        bool misbehaved; /* a request of a modern server was reported */
+        bool misbehaved; /* a forbidden request of the server was reported */
         mcp_error
-            unread; /* why the last message could not be read that answered nothing; or empty */
+            unread; /* why the last message could not be read, if it answered nothing; else empty */
     } connection;
 
-    /* The message that is being handed to the transport. */
+    /* The message that is being passed to the transport. */
     struct {
-        const mcp__sending *sending; /* NULL: none is */
-        mcp_client_output output;    /* what mcp_client_sending() gives out */
-        mcp__buf header;             /* of mcp_client_header() */
+        const mcp__sending *sending; /* NULL: none */
+        mcp_client_output output;    /* the result of mcp_client_sending() */
+        mcp__buf header;             /* for mcp_client_header() */
     } out;
 
     /* The failure that is being handled; borrowed from the code that reports it. */
     struct {
         const char *why;
-        const mcp_exchange_end *end; /* when an exchange ended without an answer */
+        const mcp_exchange_end *end; /* set if an exchange ended without an answer */
         int status;                  /* the HTTP status of a JSON-RPC error; 0: none */
     } failure;
 
-    /* The way from mcp_client_start() to a revision that both sides speak. */
+    /* The start: from mcp_client_start() to a revision that both sides support. */
     struct {
         bool wanted; /* mcp_client_start() was called */
         mcp_result_fn *fn;
         void *user;
-        const mcp__revision *only;   /* the one to speak; NULL: find out */
-        const mcp__revision *trying; /* of the request that was sent last */
-        int64_t probe;               /* the id of a server/discover that is out; 0: none */
-        int64_t handshake;           /* the same of initialize */
+        const mcp__revision *only;   /* the only allowed revision; NULL: detect it */
+        const mcp__revision *trying; /* of the last request of the start */
+        int64_t probe;               /* id of the server/discover in flight; 0: none */
+        int64_t handshake;           /* id of the initialize in flight; 0: none */
         int64_t began;
-        int64_t fall_back_at; /* initialize is sent although the probe is out; INT64_MAX: never */
+        int64_t fall_back_at; /* when initialize is sent in spite of it; INT64_MAX: never */
         bool handshake_only;  /* the server is known to be of the legacy era */
-        bool fell_back;       /* the transport went on to that of 2024-11-05 */
+        bool fell_back;       /* the transport changed to that of 2024-11-05 */
         unsigned probes;
-        bool probe_repeated; /* its event stream broke off */
+        bool probe_repeated; /* because its event stream broke off */
         int rc;              /* how the last start ended */
         mcp_error error;
     } start;
 
-    /* The calls that are not over. */
+    /* The unfinished calls. */
     struct {
         mcp_call_id last_handle;
         mcp__link queue, sent, parked, kept; /* mcp__call */
-        size_t cancelled;                    /* of them, not yet told */
+        size_t cancelled;                    /* cancelled calls that are still in a list */
         bool waiting;                        /* in mcp_client_wait() */
-        bool held;                           /* no time-outs: a legacy server's question is open */
+        bool held;                           /* time-outs are suspended while a user answers */
     } calls;
 
-    /* What the server asks. */
+    /* Input requests of the server. */
     struct {
         mcp__link list; /* mcp_question */
         size_t open;
         mcp__token_bucket bucket;
-        char *completing[64]; /* elicitation ids that were accepted, oldest overwritten */
+        char *completing[64]; /* ids of accepted elicitations, oldest overwritten */
         size_t n_completing;
     } questions;
 
-    /* The folders that the server may know of. */
+    /* The folders that the client tells the server. */
     struct {
         mcp__buf json; /* an array; empty: never set */
         bool changed;
         bool declared; /* in the handshake */
     } roots;
 
-    /* What the program wants to hear of. */
+    /* The program's subscriptions. */
     struct {
         mcp__link list;   /* mcp_subscription */
-        size_t telling;   /* in callbacks of them */
-        bool resync;      /* what is wanted changed */
+        size_t telling;   /* number of callers that are running callbacks */
+        bool resync;      /* the set of subscriptions changed */
         mcp__map watched; /* legacy: see watch.c */
     } subscriptions;
     mcp__listen listen; /* modern */
 
-    /* Whether a legacy server is still there. */
+    /* Checks that a legacy server is alive. */
     struct {
-        int64_t due; /* when the next one is sent; INT64_MAX: one is out, or none are wanted */
-        int64_t id;  /* of the one that is out; 0: none is */
+        int64_t due; /* when the next ping is sent; INT64_MAX: one is in flight, or pings are off */
+        int64_t id;  /* of the ping in flight; 0: none */
         int64_t sent_at;
-        int64_t unanswered_since; /* INT64_MAX: the last one was answered */
+        int64_t unanswered_since; /* INT64_MAX: the last ping was answered */
     } ping;
 
-    /* What earlier answers tell. */
+    /* Facts learned from earlier answers. */
     mcp__cache cache;
     struct {
-        uint64_t changes; /* counts what made results stale */
+        uint64_t changes; /* counts the changes that made results stale */
         mcp__map tools;   /* mcp__tool */
     } learnt;
 };
 
 /* ---- client.c -------------------------------------------------------------------------------- */
 
-/* The transport should let us have our turn. */
+/* Asks the transport for a tick. */
 void mcp__client_attend(mcp_client *client);
 static inline int64_t mcp__client_now(const mcp_client *client)
 {
@@ -178,76 +178,78 @@ static inline bool mcp__client_is_ready(const mcp_client *client)
 {
     return client->state == MCP__CLIENT_READY && client->channel;
 }
-/* A copy of a value as a document of its own. */
+/* Copies a value into a document of its own. */
 int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_doc **ret);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
 int mcp__client_read_options(mcp_client *client, mcp_error *error);
-/* How long server/discover may take. */
+/* Returns the time-out of server/discover. */
 uint64_t mcp__client_probe_ms(const mcp_client *client);
-/* The level's name in static storage, or NULL. */
+/* Returns the level's name in static storage, or NULL. */
 const char *mcp__client_log_level(const char *name);
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
-/* Appends the members of _meta that revision r wants in every request, without braces. */
+/* Appends the members of _meta that revision r requires in every request, without braces. */
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 
 /* ---- start.c --------------------------------------------------------------------------------- */
 
-/* Starts when that is wanted and possible. Only while the channel is being called. */
+/* Starts if a start is requested and possible. Only during a call of the channel. */
 void mcp__client_begin(mcp_client *client);
-/* Time has passed during a start. */
+/* The tick of a start. */
 void mcp__client_start_tick(mcp_client *client);
-/* Ends a start that is not through. */
+/* Ends an unfinished start. */
 void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result,
                               const mcp_error *error);
-/* The session is gone: a new one, unless that is on its way already. */
+/* Starts a new session after the old one was lost, unless a start is in progress. */
 void mcp__client_renew(mcp_client *client);
 
 /* ---- versions.c ------------------------------------------------------------------------------ */
 
-/* The newest modern revision in `list` that we may speak, or NULL. */
+/* Returns the newest modern revision in `list` that this client may use, or NULL. */
 const mcp__revision *mcp__version_choose(const mcp_client *client, const mcp_json *list);
-/* Whether `list` has only revisions of the legacy era that we may speak. */
+/* Whether `list` has only legacy revisions that this client may use. */
 bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list);
-/* MCP_EPROTOCOL: the server names no revision that we may speak. */
+/* Fails with MCP_EPROTOCOL: the server supports no revision that this client may use. */
 int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, mcp_error *error);
-/* The revision of an InitializeResult. MCP_EPROTOCOL: it is not one that we may speak. */
+/* Reads the revision of an InitializeResult. Returns MCP_EPROTOCOL if this client may not use
+ * it. */
 int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const mcp__revision **ret,
                         mcp_error *error);
-/* The revision that initialize asks for. */
+/* Returns the revision that initialize requests. */
 const mcp__revision *mcp__version_first_legacy(const mcp_client *client);
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
-/* Sends a request; s->revision and s->method are set. Only while the channel is being called. */
+/* Sends a request; s->revision and s->method must be set. Only during a call of the channel. */
 int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, mcp__answer_fn *fn,
                      void *user, int64_t *id);
 int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params);
-/* Tells the server and the transport that nobody waits for this request any more. */
+/* Notifies the server and the transport that the answer to this request is not needed any more. */
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason);
 
 /* ---- ping.c ---------------------------------------------------------------------------------- */
 
-/* A session begins, and ends. */
+/* The beginning and the end of a session. */
 void mcp__ping_begin(mcp_client *client);
 void mcp__ping_end(mcp_client *client);
-/* Sends one when it is due. Only while the channel is being called. */
+/* Sends a ping when it is due. Only during a call of the channel. */
 void mcp__ping_tick(mcp_client *client);
 int64_t mcp__ping_due(const mcp_client *client);
 
 /* ---- typed.c --------------------------------------------------------------------------------- */
 
-/* Tells a legacy server which log messages it shall send. */
+/* Sets the log level of a legacy server. */
 int mcp__client_say_level(mcp_client *client);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
 
-/* Whether a request failed because this kind of server has no idea of it: an HTTP status that
- * may mean so, and no JSON-RPC. */
+/* Whether a request failed because this kind of server does not know it: an HTTP status that may
+ * mean so, without a JSON-RPC error. */
 bool mcp__end_is_foreign(const mcp_exchange_end *end);
-/* Whether it says that the session is gone which the request named; `end` may be NULL. */
+/* Whether it means that the session named in the request does not exist any more. `end` may be
+ * NULL. */
 bool mcp__end_lost_session(const mcp_exchange_end *end);
 
 /* ---- notice.c -------------------------------------------------------------------------------- */

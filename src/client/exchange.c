@@ -38,7 +38,7 @@ const char *mcp_client_version_header(const mcp_client *client)
     return r && r->version_header ? r->name : NULL;
 }
 
-/* The text of an argument, as a header carries it. False: there is none to send. */
+/* Appends the text of an argument for a header. Returns false if there is none. */
 static bool put_argument(mcp__buf *b, const mcp_json *value)
 {
     switch (mcp_json_typeof(value)) {
@@ -52,11 +52,11 @@ static bool put_argument(mcp__buf *b, const mcp_json *value)
             return false;
         mcp__json_put_int(b, mcp_json_int(value, 0));
         return true;
-    default: return false; /* absent, null, or of a type that the schema does not allow */
+    default: return false; /* absent, null, or a type that the schema does not allow */
     }
 }
 
-/* The index-th of the headers that are there, counted over parameters that are not. */
+/* Finds the header with this index, not counting parameters without a value. */
 static bool find_parameter(const mcp__sending *s, const mcp_json *arguments, size_t index,
                            mcp_str *name, mcp__buf *b)
 {
@@ -116,7 +116,7 @@ bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str 
     if (!put_header(client, index, name, b))
         return false;
     mcp__buf_char(b, 0);
-    /* Without memory it goes out empty, and the server refuses the message. */
+    /* Out of memory: the empty header makes the server refuse the message. */
     *value = b->failed ? MCP_STR("") : (mcp_str){b->ptr, b->len - 1};
     return true;
 }
@@ -132,12 +132,12 @@ bool mcp__end_is_foreign(const mcp_exchange_end *end)
         if (end->status == not_that[i])
             return false;
     }
-    /* Some servers fail over what they do not know. */
+    /* Some servers answer an unknown request with an internal error. */
     return (end->status >= 200 && end->status < 300) || (end->status >= 400 && end->status < 500) ||
            end->status == 500 || end->status == 501;
 }
 
-/* Whether the text has this word in lower case or with a capital. */
+/* Whether the text contains this word, in lower case or capitalized. */
 static bool has_word(mcp_str text, mcp_str word)
 {
     for (size_t i = 0; i + word.len <= text.len; i++) {
@@ -148,8 +148,8 @@ static bool has_word(mcp_str text, mcp_str word)
     return false;
 }
 
-/* 404 says so (2025-11-25, basic/transports, "Session Management"). Many servers answer 400,
- * because the older examples of the official SDKs do, with a body about the session. */
+/* The specification requires 404 (2025-11-25, basic/transports, "Session Management"). Many servers
+ * answer 400 with a body about the session, because the older examples of the official SDKs do. */
 bool mcp__end_lost_session(const mcp_exchange_end *end)
 {
     return end && end->session &&
@@ -177,7 +177,7 @@ static const char *text_of(const mcp_exchange_end *end, mcp_error *room)
     return room->text;
 }
 
-/* The JSON-RPC error in a body, or NULL. */
+/* Returns the JSON-RPC error in a body, or NULL. */
 static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end, mcp_json_doc **doc)
 {
     mcp__message message;
@@ -187,7 +187,7 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
     return message.kind == MCP__ERROR ? message.result : NULL;
 }
 
-/* What belongs to no call: a stream of a session that is not known any more. */
+/* Handles the end of a stream that belongs to no call: its session may be unknown to the server. */
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;
@@ -219,10 +219,10 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     }
     mcp_channel *channel = client->channel;
     const mcp_json *error = error_in(client, &e, &doc);
-    if (error && client->options.trace) /* a message, though its status said the same */
+    if (error && client->options.trace) /* the body is a message, too */
         client->options.trace(client, false, exchange, e.body, client->options.user);
-    /* Whatever the body says: the session is gone (2025-11-25), or it is a matter of
-     * authorization. */
+    /* These two outcomes take precedence over the body: the session has ended (2025-11-25), or
+     * authorization is required. */
     bool ended = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;

@@ -26,7 +26,8 @@ static void put_filled(mcp__buf *b, const mcp_json *schema, const mcp_json *cont
         properties = NULL;
     for (const mcp_json *p; (p = mcp_json_next(properties, &all, &key)) != NULL;) {
         const mcp_json *otherwise = mcp_json_get(p, "default");
-        /* An answer has no null, which some generators write for "none" (schema, ElicitResult). */
+        /* Some generators write null for "none", but an answer must not contain null (schema,
+         * ElicitResult). */
         if (otherwise && !mcp_json_is(otherwise, MCP_JSON_NULL) && !mcp_json_get_str(content, key))
             put_member(&filled, key, otherwise);
     }

@@ -1,5 +1,5 @@
-/* learnt.h: what the client keeps from earlier answers: fresh results (cache.c) and tool parameters
- * for headers (tools.c). */
+/* learnt.h: facts that the client keeps from earlier answers: fresh results (cache.c) and tool
+ * parameters for headers (tools.c). */
 #ifndef MCP_SRC_CLIENT_LEARNT_H
 #define MCP_SRC_CLIENT_LEARNT_H
 
@@ -8,10 +8,10 @@
 #include "client/call.h"
 #include "protocol/mirror.h"
 
-/* Results that are kept. */
+/* Cached results. */
 typedef struct mcp__cache {
     mcp__map entries;
-    mcp__link recent; /* the one used last is the last */
+    mcp__link recent; /* least recently used first */
     size_t bytes, limit;
 } mcp__cache;
 
@@ -20,33 +20,33 @@ typedef struct mcp__cache {
 void mcp__cache_init(mcp_client *client, size_t limit);
 void mcp__cache_free(mcp_client *client);
 bool mcp__cache_has(const mcp__call *call);
-/* The result that was kept for this call, or NULL. */
+/* Returns the cached result for this call, or NULL. */
 mcp_json_doc *mcp__cache_get(mcp__call *call);
 void mcp__cache_put(mcp__call *call, const mcp_json *result);
-/* What a change makes stale; a method: its results. */
+/* Remove the results that a change makes stale, or all results of a method. */
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri);
 void mcp__cache_drop(mcp_client *client, mcp_str method);
 
 /* ---- tools.c --------------------------------------------------------------------------------- */
 
-/* What a tool of the list wants in headers, or why it was refused. */
+/* The headers that a listed tool requires, or why it was refused. */
 typedef struct mcp__tool {
     mcp__mirror mirror;
-    char *refused; /* NULL: it was not */
+    char *refused; /* NULL: not refused */
     char *name;
     bool needs_task; /* execution.taskSupport is "required" */
-    bool repeatable; /* its annotations say that a second call does no more than one */
+    bool repeatable; /* its annotations say that repeating a call has no further effect */
 } mcp__tool;
 
-/* Whether the transport has headers and the revision says what is in them. */
+/* Whether the transport has headers and the revision defines their contents. */
 bool mcp__client_mirrors(const mcp_client *client);
-/* Learns the tools of a page; *ret is a copy of the page without those that are refused, NULL
- * when none is. */
+/* Learns the tools of a page. *ret is a copy of the page without refused tools, or NULL if none is
+ * refused. */
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret);
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name);
 /* Checks a tools/call before it is sent. */
 int mcp__tools_check(mcp__call *call, mcp_error *error);
-/* Lists the tools for a call whose headers were refused; it is parked. */
+/* Reads the list of tools for a parked call whose headers were refused. */
 int mcp__tools_relist(mcp__call *call);
 void mcp__tools_free(mcp_client *client);
 

@@ -7,7 +7,7 @@
  */
 #include "client/client.h"
 
-enum { LONGEST_ASKED_MS = 60 * 60 * 1000 }; /* that a server may keep us away */
+enum { LONGEST_ASKED_MS = 60 * 60 * 1000 }; /* longest Retry-After that is honoured */
 
 static const char *const filters[] = {
     [MCP_CHANGE_RESOURCE] = "resourceSubscriptions",
@@ -16,7 +16,7 @@ static const char *const filters[] = {
     [MCP_CHANGE_TOOLS] = "toolsListChanged",
 };
 
-/* ---- what is wanted -------------------------------------------------------------------------- */
+/* ---- the filter ----------------------------------------------------------------------------- */
 
 static bool anybody_wants(const mcp_client *client, mcp_change change)
 {
@@ -29,7 +29,7 @@ static bool anybody_wants(const mcp_client *client, mcp_change change)
     return false;
 }
 
-/* Each URI once. */
+/* Appends each URI once. */
 static int put_uris(const mcp_client *client, mcp__buf *b)
 {
     mcp__map seen;
@@ -55,7 +55,7 @@ static int put_uris(const mcp_client *client, mcp__buf *b)
     return rc;
 }
 
-/* Appends the filter. False: nothing is wanted. */
+/* Appends the filter. Returns false if it is empty. */
 static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
 {
     mcp__json_list filter = mcp__json_begin_object(b);
@@ -73,11 +73,11 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
     return filter.any;
 }
 
-/* ---- losing it ------------------------------------------------------------------------------- */
+/* ---- losing the stream ---------------------------------------------------------------------- */
 
-/* Milliseconds before the next try: doubled each time, and a quarter more or less, so that many
- * clients of a server that comes back do not come all at once; never before the time that it asked
- * for. */
+/* Returns the milliseconds before the next attempt: doubled each time, and varied by a quarter, so
+ * that the clients of a restarted server do not reconnect all at once. Never shorter than the
+ * server's Retry-After. */
 static int64_t back_off(const mcp_client *client)
 {
     uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
@@ -140,7 +140,7 @@ static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void 
     *(present ? &listen->stream : &listen->replaced) = NULL;
     mcp__release(client->allocator, s);
     if (!present)
-        return; /* its successor is on its way */
+        return; /* a newer stream replaces it */
     int judged = mcp__client_judge(client, client->revision, 0, rc, result, &error);
     int64_t code = rc == MCP_EREMOTE ? mcp__error_code(result) : 0;
     if (judged >= MCP_OK)
@@ -151,7 +151,7 @@ static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void 
         lost(client, &error);
 }
 
-/* ---- having it ------------------------------------------------------------------------------- */
+/* ---- opening a stream ----------------------------------------------------------------------- */
 
 static int send_listen(mcp_client *client, mcp__stream *s, bool *wanted)
 {
@@ -174,7 +174,7 @@ static int send_listen(mcp_client *client, mcp__stream *s, bool *wanted)
     return rc;
 }
 
-/* The stream that there is steps back. */
+/* Keeps the current stream open until its replacement is acknowledged. */
 static void step_back(mcp_client *client)
 {
     mcp__listen *listen = &client->listen;
@@ -182,11 +182,11 @@ static void step_back(mcp_client *client)
         listen->replaced = listen->stream;
         listen->stream = NULL;
     } else {
-        drop_stream(client, &listen->stream, true); /* it was never acknowledged */
+        drop_stream(client, &listen->stream, true); /* never acknowledged */
     }
 }
 
-/* Opens what is wanted now. */
+/* Opens a stream for the current subscriptions. */
 static void open_stream(mcp_client *client)
 {
     mcp__listen *listen = &client->listen;

@@ -95,7 +95,7 @@ static void on_complete(mcp_client *client, const mcp_json *params)
         mcp__round_completed(client, id);
 }
 
-/* A legacy server takes back a question; a modern one ends a subscription. */
+/* A legacy server withdraws a question; a modern one ends a subscription. */
 static void on_cancelled(mcp_client *client, const mcp_json *params)
 {
     const mcp_json *id = mcp_json_get(params, "requestId");

@@ -35,7 +35,7 @@ const char *mcp__client_log_level(const char *name)
     return NULL;
 }
 
-/* ---- reading them ---------------------------------------------------------------------------- */
+/* ---- reading the options -------------------------------------------------------------------- */
 
 static void default_size(size_t *value, size_t otherwise)
 {
@@ -71,7 +71,7 @@ uint64_t mcp__client_probe_ms(const mcp_client *client)
     if (!ms)
         ms = client->connection.transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
     if (!client->connection.transport.exchanges)
-        most /= 2; /* all requests of a start share the time */
+        most /= 2; /* all requests of a start share the time-out */
     return MCP__MIN(ms, most);
 }
 
@@ -96,7 +96,7 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
                      known);
 }
 
-/* `{"name":…,"version":…,"title":…`, and then what only newer revisions have. */
+/* Writes `{"name":…,"version":…,"title":…`, then what only newer revisions have. */
 static int put_own_info(mcp_client *client, const mcp_client_options *o, mcp_error *error)
 {
     mcp__buf *b = &client->self.info;
@@ -128,7 +128,7 @@ static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error
     return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is no JSON object: %s", name, why.text);
 }
 
-/* Declares the extension, unless the program did. */
+/* Declares the extension for tasks, unless the program has declared it. */
 static int add_tasks(mcp_client *client, mcp_error *error)
 {
     mcp__buf *b = &client->self.extensions;
@@ -142,7 +142,7 @@ static int add_tasks(mcp_client *client, mcp_error *error)
     mcp_json_free(doc);
     if (rc == MCP_OK && !declared) {
         if (b->len)
-            b->len--; /* the brace */
+            b->len--; /* removes the closing brace */
         else
             mcp__buf_char(b, '{');
         if (members)
@@ -168,7 +168,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
     if (rc == MCP_OK && o->tasks)
         rc = add_tasks(client, error);
     set_defaults(o);
-    /* The texts are the caller's. */
+    /* The texts belong to the caller. */
     o->name = o->version = o->title = o->description = o->website_url = NULL;
     o->extensions = o->experimental = o->revision = NULL;
     o->icons = NULL;
@@ -176,7 +176,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
     return rc;
 }
 
-/* ---- writing them ---------------------------------------------------------------------------- */
+/* ---- writing requests ----------------------------------------------------------------------- */
 
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
 {
@@ -187,7 +187,7 @@ void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp_
     mcp__buf_char(b, '}');
 }
 
-/* `"name":{"part":{},…}` */
+/* Writes `"name":{"part":{},…}`. */
 static void put_capability(mcp__object *o, const char *name, const char *const parts[2],
                            const bool has[2])
 {

@@ -11,13 +11,13 @@ struct mcp__pages {
     size_t count;
     mcp__map seen;
     mcp__arena arena; /* the keys of `seen` */
-    mcp__buf entries; /* of all pages, when nobody takes them one by one */
+    mcp__buf entries; /* of all pages, if no callback takes the pages */
     bool restarted;
     size_t array_len;
-    char array[32]; /* the name of the member that has them; empty: not known yet */
+    char array[32]; /* the name of the member with the entries; empty: not known yet */
 };
 
-/* The array that a page must have; of another method it is the first array in its result. */
+/* The array that a page must have. For other methods, it is the first array in the result. */
 static const struct {
     const char *method, *array;
 } arrays[] = {
@@ -64,7 +64,7 @@ static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_
 
 /* ---- one page -------------------------------------------------------------------------------- */
 
-/* Learns the name from the first page of a method that is not in the table. */
+/* Finds the array's name in the first page of a method that is not in the table. */
 static void find_array(mcp__pages *p, const mcp_json *result)
 {
     mcp_json_iter it = {0};
@@ -81,7 +81,7 @@ static int check_array(const mcp__call *call, const mcp_json *result, mcp_error 
     if (!p->array_len)
         find_array(p, result);
     if (!p->array_len && p->page)
-        return MCP_OK; /* the callback knows what is in the pages */
+        return MCP_OK; /* the callback knows the form of the pages */
     mcp_str name = {p->array_len ? p->array : "entries", p->array_len ? p->array_len : 7};
     mcp_json_type type = mcp_json_typeof(mcp_json_get_str(result, name));
     if (type != MCP_JSON_ARRAY)
@@ -106,7 +106,7 @@ static int collect(const mcp__call *call, const mcp_json *result, mcp_error *err
     return p->entries.failed;
 }
 
-/* The last page with the entries of all. */
+/* Composes a result: the last page with the entries of all pages. */
 static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **ret)
 {
     const mcp__pages *p = call->pages;
@@ -137,9 +137,9 @@ static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **r
     return rc;
 }
 
-/* ---- the next one ---------------------------------------------------------------------------- */
+/* ---- the next page -------------------------------------------------------------------------- */
 
-/* Notes a cursor. MCP_EEXIST: it was there before. */
+/* Remembers a cursor. Returns MCP_EEXIST if it occurred before. */
 static int note(mcp__pages *p, mcp_str cursor)
 {
     static const uint64_t seeds[2][2] = {{0x6d63702d6c697374, 1}, {0x6d63702d6c697374, 2}};
@@ -192,7 +192,7 @@ bool mcp__pages_restart(mcp__call *call, int64_t code)
     return true;
 }
 
-/* With the entries of all pages. */
+/* Finishes the call with the entries of all pages. */
 static void finish(mcp__call *call, const mcp_json *last)
 {
     mcp_json_doc *all = NULL;
@@ -228,7 +228,7 @@ void mcp__pages_take(mcp__call *call, const mcp_json *result)
         mcp__call_again(call, 0);
 }
 
-/* ---- the public side ------------------------------------------------------------------------- */
+/* ---- public calls --------------------------------------------------------------------------- */
 
 int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,
                         const mcp_call_options *options, mcp_call_id *ret)

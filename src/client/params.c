@@ -1,10 +1,10 @@
-/* params.c: makes a call. Its params are taken apart at once, so that the caller learns of an
- * invalid one, and put together each time the call is sent, because only then the contents of _meta
- * are known.
+/* params.c: makes a call. Its params are parsed at once, so that an error is returned to the
+ * caller. They are put together again each time the call is sent, because the contents of _meta are
+ * known only then.
  */
 #include "client/client.h"
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating ------------------------------------------------------------------------------- */
 
 static bool is_ours(mcp_str key)
 {
@@ -23,7 +23,7 @@ static bool is_meta(mcp_str key)
     return mcp_str_eq(key, MCP_STR("_meta"));
 }
 
-/* The members of an object, one after another, without those that are left out. */
+/* Appends the members of an object, except those that left_out() names. */
 static void put_members(mcp__buf *b, const mcp_json *object, bool (*left_out)(mcp_str key))
 {
     size_t start = b->len;
@@ -57,7 +57,7 @@ static int parse_params(mcp_str params, const mcp_allocator *a, mcp_json_doc **r
     return MCP_OK;
 }
 
-/* The block of a call: the struct, the method and the name. */
+/* Allocates the block of a call: the struct, the method and the name. */
 static mcp__call *allocate(mcp_client *client, mcp_str method, mcp_str name)
 {
     if (name.len > SIZE_MAX / 2 || method.len > SIZE_MAX / 4)
@@ -137,10 +137,10 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Whether members of ours have to be in _meta, and which. */
+/* Which members of the client have to be in _meta. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
-/* The token of the call itself goes on while it is a task. */
+/* Not while the call is a task: the progress token of the original call stays valid. */
 static bool tells_progress(const mcp__call *call)
 {
     return call->options.progress && !call->task;

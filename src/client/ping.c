@@ -8,7 +8,7 @@
 
 enum {
     LATE_MS = 1000
-}; /* a time-out that is noticed later than that says more about us than about the server */
+}; /* when a time-out is noticed later than this, the program was late, not the server */
 
 int64_t mcp__ping_due(const mcp_client *client)
 {
@@ -51,7 +51,7 @@ static void lost(mcp_client *client)
               (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
     mcp__ping_end(client);
     mcp__watch_forget(client);
-    client->state = MCP__CLIENT_FAILED; /* so that no call is begun, and nothing more is sent */
+    client->state = MCP__CLIENT_FAILED; /* so that no call begins and nothing more is sent */
     client->start.rc = MCP_ECLOSED;
     client->start.error = error;
     fail_sent(client, &error);
@@ -61,7 +61,7 @@ static void lost(mcp_client *client)
         client->options.lost(client, error.text, client->options.user);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 static void ask_later(mcp_client *client, uint64_t ms)
 {
@@ -73,7 +73,7 @@ static void unanswered(mcp_client *client)
     int64_t for_ms = mcp__client_now(client) - client->ping.unanswered_since;
     int64_t most = (int64_t)client->options.ping_timeout_ms;
     bool late = mcp__client_now(client) - client->ping.sent_at > most + LATE_MS;
-    if (late || client->calls.held) { /* a person is asked: the server may wait for that */
+    if (late || client->calls.held) { /* the server may wait for a user's answer */
         client->ping.unanswered_since = INT64_MAX;
         ask_later(client, client->calls.held ? client->options.ping_ms : 0);
     } else if (for_ms >= most) {
@@ -99,7 +99,7 @@ static void on_ping(mcp_channel *channel, int rc, const mcp_json *result, void *
         mcp__client_renew(client);
     } else if (rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ECLOSED || rc == MCP_EACCESS) {
         unanswered(client);
-    } else { /* an error is an answer too */
+    } else { /* an error is an answer, too */
         client->ping.unanswered_since = INT64_MAX;
         ask_later(client, client->options.ping_ms);
     }

@@ -1,4 +1,4 @@
-/* question.c: one input request of a server to the program, in any form, and its answer.
+/* question.c: an input request of a server to the program, in any form, and its answer.
  *
  * The surprising thing: an answer is only stored here. It is sent at the next tick, because the
  * program may give it at any time, even from within the callback.
@@ -9,9 +9,9 @@
 
 enum { REJECTED = -1, MAX_FAILURE = 1024 };
 
-/* ---- how many -------------------------------------------------------------------------------- */
+/* ---- limits --------------------------------------------------------------------------------- */
 
-enum { CREDIT = 60000 }; /* of one question: a millisecond brings per_minute of it */
+enum { CREDIT = 60000 }; /* the cost of one question; a millisecond adds per_minute */
 
 static bool take_token(mcp__token_bucket *b, int64_t now, uint64_t *retry_ms)
 {
@@ -44,7 +44,7 @@ static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error
     return MCP_OK;
 }
 
-/* ---- what ------------------------------------------------------------------------------------ */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *params,
                      mcp_question_kind *ret, mcp_error *error)
@@ -74,7 +74,7 @@ static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *p
                            "this client did not declare this mode of elicitation");
 }
 
-/* What each kind has to have. */
+/* Checks the members that each kind requires. */
 static int check_params(const mcp_client *client, mcp_question_kind kind, const mcp_json *params,
                         mcp_error *error)
 {
@@ -151,10 +151,10 @@ void mcp__question_free(mcp_question *q)
     mcp__release(a, q);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- passing it to the program -------------------------------------------------------------- */
 
-/* It is ours again. One that was withdrawn is freed at the tick too: we may be in the middle of
- * a list. */
+/* Returns the question to the client. Even a withdrawn one is freed only at the tick, because a
+ * list of questions may be iterated right now. */
 static void answered(mcp_question *q)
 {
     q->answered = true;
@@ -182,7 +182,7 @@ void mcp__question_ask(mcp_question *q)
                                     [MCP_QUESTION_SAMPLE] = client->options.sample,
                                     [MCP_QUESTION_ROOTS] = client->options.roots};
     if (!fns[q->kind]) {
-        answer_roots(q); /* nobody has to be asked */
+        answer_roots(q); /* the answer is known without the program */
         return;
     }
     q->told = true;
@@ -206,7 +206,7 @@ void mcp__question_withdraw(mcp_question *q)
         fn(q, q->on_cancel_user);
 }
 
-/* ---- the program's side ---------------------------------------------------------------------- */
+/* ---- public calls --------------------------------------------------------------------------- */
 
 mcp_question_kind mcp_question_kind_of(const mcp_question *question)
 {
@@ -260,7 +260,7 @@ void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *que
     question->on_cancel_user = user;
 }
 
-/* MCP_OK: it may be answered in this way. */
+/* Returns MCP_OK if the question may be answered in this way. */
 static int check_open(const mcp_question *q, bool fits, mcp_error *error)
 {
     if (!q || q->answered) {
@@ -273,7 +273,7 @@ static int check_open(const mcp_question *q, bool fits, mcp_error *error)
     return MCP_ESTATE;
 }
 
-/* Ends an answer that was written; what could not be written leaves it open. */
+/* Completes an answer. If it could not be written, the question stays open. */
 static int written(mcp_question *q, int rc, mcp_error *error)
 {
     if (rc == MCP_OK)

@@ -11,7 +11,7 @@ enum {
     FIRST_PAUSE_MS = 250, /* doubled each time */
 };
 
-/* Whether a second try does no more than the first. */
+/* Whether repeating a call has no further effect. */
 static bool changes_nothing(const mcp__call *call)
 {
     static const mcp_str methods[] = {
@@ -38,7 +38,7 @@ static int64_t deadline_of(const mcp__call *call)
     return ms < INT64_MAX / 2 ? call->began_at + (int64_t)ms : INT64_MAX;
 }
 
-/* Adds to the error why the call is over. */
+/* Adds to the error why the call was not repeated. */
 static void explain(mcp_error *error, const char *why, mcp_str method)
 {
     mcp_error first = *error;

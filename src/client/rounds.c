@@ -7,15 +7,14 @@
 #include "client/client.h"
 
 enum {
-    AGAIN_MS = 250, /* before the second try of a call that is asked nothing */
-    MAX_ID = 1024,  /* bytes of an elicitationId that is remembered */
-    COMPLETION_MS =
-        5 * 60 * 1000, /* how long the user may be away, if nobody says when it is over */
+    AGAIN_MS = 250,                /* before repeating a call without questions a second time */
+    MAX_ID = 1024,                 /* longest elicitationId that is remembered */
+    COMPLETION_MS = 5 * 60 * 1000, /* how long to wait for the user if no completion is reported */
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Makes one question for the call; it is delivered later. */
+/* Makes one question for the call. The program gets it later. */
 static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_json *params,
                         mcp_error *error)
 {
@@ -35,7 +34,8 @@ static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_
     return q->key ? MCP_OK : mcp__fail(error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
 }
 
-/* Tells those that were not told yet. What a callback does to the list is done later, at a tick. */
+/* Passes new questions to the program. Effects of the callbacks on the list are deferred to a
+ * tick. */
 static void ask_all(mcp__call *call)
 {
     mcp_client *client = call->client;
@@ -60,7 +60,7 @@ static int add_questions(mcp__call *call, const mcp_json *requests, mcp_error *e
     return rc;
 }
 
-/* What the next round begins with. */
+/* Writes the start of the next round's members. */
 static int put_state(mcp__call *call, const mcp_json *state)
 {
     mcp__buf_reset(&call->input, 0);
@@ -82,7 +82,7 @@ static int count_round(mcp__call *call, mcp_error *error)
     return MCP_OK;
 }
 
-/* Nothing else may be answered with questions (2026-07-28, basic/patterns/mrtr, "Supported
+/* No other method may be answered with input requests (2026-07-28, basic/patterns/mrtr, "Supported
  * Requests"). */
 static bool may_ask(mcp_str method)
 {
@@ -122,7 +122,7 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
         ask_all(call);
         mcp__client_attend(call->client);
     } else {
-        /* It wants to be asked again, and perhaps to have some air. */
+        /* The server asks only for a repetition. Each further one is delayed longer. */
         int64_t wait = call->rounds > 1 ? (int64_t)AGAIN_MS * (call->rounds - 1) : 0;
         mcp__call_again(call, mcp__client_now(call->client) + wait);
     }
@@ -169,7 +169,7 @@ static void finish_failed(mcp__call *call, const mcp_question *q)
     mcp__call_finish(call, MCP_ECANCELLED, NULL, &error);
 }
 
-/* `"inputResponses":{…}`, behind the requestState. */
+/* Writes `"inputResponses":{…}` after the requestState. */
 static int put_responses(mcp__call *call)
 {
     mcp_client *client = call->client;
@@ -191,7 +191,7 @@ static int put_responses(mcp__call *call)
     return b->failed;
 }
 
-/* ---- addresses that the user has to go to first ---------------------------------------------- */
+/* ---- URLs that the user has to visit first -------------------------------------------------- */
 
 static bool all_questions(const mcp__call *call, bool (*is)(const mcp_question *q))
 {
@@ -209,20 +209,20 @@ static bool is_accepted(const mcp_question *q)
     return q->accepted;
 }
 
-/* Without an id nobody can say that it is over, so there is nothing to wait for. */
+/* Without an id the server cannot report the completion, so there is nothing to wait for. */
 static bool is_over(const mcp_question *q)
 {
     return q->completed || !mcp_question_elicitation_id(q).len;
 }
 
-/* Makes the call again. */
+/* Repeats the call. */
 static void resume(mcp__call *call)
 {
     mcp__round_drop(call);
     mcp__call_again(call, 0);
 }
 
-/* The user has decided about each of them. */
+/* Continues when the user has decided about every URL. */
 static void go_to_urls(mcp__call *call)
 {
     mcp_json_doc *refusal = call->outcome;
@@ -256,7 +256,7 @@ bool mcp__round_begin_urls(mcp__call *call, const mcp_json *object)
         rc = url ? add_question(call, MCP_STR(""), MCP_STR("elicitation/create"), v, &error)
                  : MCP_EPROTOCOL;
     }
-    if (rc != MCP_OK) { /* then the error is the answer */
+    if (rc != MCP_OK) { /* the original error becomes the outcome */
         mcp__round_drop(call);
         mcp_json_free(call->outcome);
         call->outcome = NULL;
@@ -270,7 +270,8 @@ bool mcp__round_begin_urls(mcp__call *call, const mcp_json *object)
 void mcp__round_overdue(mcp__call *call)
 {
     if (call->awaits_urls)
-        resume(call); /* nobody said that it is over: the server will say */
+        resume(
+            call); /* no completion was reported: repeating the call shows whether it is complete */
 }
 
 void mcp__client_expect(mcp_client *client, mcp_str id)
@@ -280,10 +281,10 @@ void mcp__client_expect(mcp_client *client, mcp_str id)
     char **place = &client->questions.completing[client->questions.n_completing++ %
                                                  MCP__COUNT(client->questions.completing)];
     mcp__release(client->allocator, *place);
-    *place = mcp__strdup(client->allocator, id); /* without memory: its end is not told */
+    *place = mcp__strdup(client->allocator, id); /* out of memory: its completion is not reported */
 }
 
-/* Whether somebody was sent there; once. */
+/* Whether the user accepted this elicitation; forgets it. */
 static bool was_expected(mcp_client *client, mcp_str id)
 {
     for (size_t i = 0; i < MCP__COUNT(client->questions.completing); i++) {
@@ -318,9 +319,9 @@ void mcp__round_completed(mcp_client *client, mcp_str id)
         client->options.elicitation_complete(client, id, client->options.user);
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- continuing calls ----------------------------------------------------------------------- */
 
-/* All questions of a call were answered: it goes on. */
+/* Continues a call whose questions have all been answered. */
 static void end_round(mcp__call *call)
 {
     mcp_client *client = call->client;
@@ -357,7 +358,7 @@ void mcp__round_drop(mcp__call *call)
     }
 }
 
-/* Whether a call has questions, and all of them are answered (or one will never be). */
+/* Whether a call has questions and all of them are answered, or one of them has failed. */
 static bool is_complete(mcp_client *client, const mcp__call *call)
 {
     bool any = false;
@@ -376,7 +377,7 @@ static bool is_complete(mcp_client *client, const mcp__call *call)
 
 void mcp__rounds_end(mcp_client *client)
 {
-    /* The end of a call may change the list, so restart after each one. */
+    /* Finishing a call may change the list, so the search restarts after each one. */
     for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;

@@ -7,7 +7,7 @@ int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, 
 {
     mcp_channel *channel = client->channel;
     int64_t ours = 0;
-    /* An exchange has the number that the request's id will have. */
+    /* An exchange has the same number as its request's id. */
     mcp_exchange exchange =
         client->connection.transport.exchanges ? (mcp_exchange)channel->next_id + 1 : 0;
     uint64_t ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
@@ -53,8 +53,9 @@ void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
     bool exchanges = client->connection.transport.exchanges;
     if (!channel || channel->closed)
         return;
-    /* Where each request has a stream of its own, its end says it to a modern server (2026-07-28,
-     * basic/patterns/cancellation, "Transport-Specific Cancellation"). */
+    /* Not to a modern server where each request has a stream of its own: there, closing the stream
+     * cancels the request (2026-07-28, basic/patterns/cancellation, "Transport-Specific
+     * Cancellation"). */
     if (client->state == MCP__CLIENT_READY && !(exchanges && client->revision->modern))
         say_cancelled(client, id, reason);
     if (exchanges)

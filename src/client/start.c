@@ -12,16 +12,16 @@
 #include "client/client.h"
 
 enum {
-    MAX_PROBES = 2, /* server/discover, and once more with a version that the server named */
+    MAX_PROBES = 2, /* server/discover, and once more with a version that the server supports */
 };
 
 static int send_probe(mcp_client *client, const mcp__revision *r);
 static int send_initialize(mcp_client *client, const mcp__revision *r);
 static void fall_back(mcp_client *client);
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- end of a start ------------------------------------------------------------------------- */
 
-/* Nobody waits for the answers to what is still out. */
+/* Forgets the requests in flight. */
 static void forget_requests(mcp_client *client)
 {
     if (client->channel && client->start.probe)
@@ -71,13 +71,13 @@ static void ready(mcp_client *client, const mcp__revision *r)
     client->subscriptions.resync = true;
     mcp__ping_begin(client);
     if (client->self.log_level)
-        (void)mcp__client_say_level(client); /* without memory it is as if nobody had asked */
+        (void)mcp__client_say_level(client); /* out of memory: the level is not set */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
     mcp__client_attend(client);
 }
 
-/* The result outlives its message. */
+/* Copies the result, which outlives its message. */
 static int keep(mcp_client *client, const mcp_json *result)
 {
     mcp_json_doc *doc = NULL;
@@ -89,7 +89,7 @@ static int keep(mcp_client *client, const mcp_json *result)
     return MCP_OK;
 }
 
-/* What both results have, where they have it. */
+/* Checks the types of members that both results may have. */
 static int check_members(const mcp_json *result, const char *method, mcp_error *error)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
         fail(client, rc);
 }
 
-/* The server is modern, but not of our version. */
+/* Handles a modern server that does not support the requested version. */
 static void on_unsupported(mcp_client *client, const mcp_json *object)
 {
     mcp_error error = {0};
@@ -177,11 +177,11 @@ static void fall_back(mcp_client *client)
         fail(client, rc);
 }
 
-/* Whether what came back is what a server says that has never heard of server/discover. */
+/* Whether this is how a server answers that does not know server/discover. */
 static bool is_foreign(const mcp_client *client, int rc, const mcp_json *result)
 {
     switch (rc) {
-    /* A server that answers everything with some object is not modern for it. */
+    /* A server that answers every request with some object need not be modern. */
     case MCP_OK: return !mcp_json_get(result, "supportedVersions");
     case MCP_EREMOTE: return !is_modern_error(result);
     case MCP_ETIMEOUT:
@@ -195,8 +195,8 @@ static uint64_t probe_ms(const mcp_client *client)
     return client->start.only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
-/* Whether what came after initialize was sent shows all the same that the server is modern, and one
- * that we can speak with. */
+/* Whether an answer that arrived after initialize was sent shows that the server is modern, with a
+ * revision that this client may use. */
 static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *result)
 {
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)
@@ -204,7 +204,7 @@ static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *resu
     return rc == MCP_OK && mcp__version_choose(client, mcp_json_get(result, "supportedVersions"));
 }
 
-/* An event stream that broke off says nothing of the era. Once. */
+/* A broken event stream does not show the era, so the probe is repeated once. */
 static bool probed_again(mcp_client *client)
 {
     if (!client->failure.end || !client->failure.end->broke_off || client->start.probe_repeated)
@@ -227,7 +227,7 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
     client->start.fall_back_at = INT64_MAX;
     if (client->start.handshake) {
         if (!is_late_proof(client, rc, result))
-            return; /* initialize decides */
+            return; /* the answer to initialize decides */
         forget_requests(client);
         client->start.trying = mcp__revision_newest(true);
     }
@@ -247,7 +247,8 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
         mcp__client_start_failed(client, judged, result, &error);
 }
 
-/* A silent server on a stream: it may be a legacy one. The probe stays out. */
+/* Falls back when the server of a stream does not answer: it may be a legacy server. The probe
+ * stays in flight. */
 void mcp__client_start_tick(mcp_client *client)
 {
     if (client->state != MCP__CLIENT_STARTING || client->channel->now < client->start.fall_back_at)
@@ -256,7 +257,8 @@ void mcp__client_start_tick(mcp_client *client)
     fall_back(client);
 }
 
-/* How long a request of the start may take: all of them together as long as one call. */
+/* Returns the time-out of a request of the start. On a stream, all of them together may take as
+ * long as one call. */
 static uint64_t time_left(const mcp_client *client)
 {
     uint64_t ms = client->options.timeout_ms;
@@ -291,13 +293,14 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
 
 /* ---- initialize ------------------------------------------------------------------------------ */
 
-/* A server without a POST that we know may be one of 2024-11-05 (2026-07-28,
+/* A server that refuses the POST may be one of 2024-11-05 (2026-07-28,
  * basic/transports/streamable-http, "HTTP+SSE Transport"). */
 static bool try_older_transport(mcp_client *client, int rc, const mcp_json *result)
 {
     int status = client->failure.status;
     bool foreign = rc != MCP_EREMOTE && mcp__end_is_foreign(client->failure.end);
-    /* Whatever such a refusal carries, unless it is an error that only modern servers have. */
+    /* With these statuses any JSON-RPC error counts as a refusal, except those that only modern
+     * servers send. */
     if (rc == MCP_EREMOTE && (status == 400 || status == 404 || status == 405))
         foreign = !is_modern_error(result);
     if (!foreign || client->start.fell_back || !client->connection.transport.fall_back)
@@ -322,7 +325,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
         return;
     }
     if (try_older_transport(client, rc, result)) {
-        client->state = MCP__CLIENT_IDLE; /* at the next tick */
+        client->state = MCP__CLIENT_IDLE; /* starts again at the next tick */
         client->start.wanted = client->start.handshake_only = true;
         mcp__client_attend(client);
         return;
@@ -373,7 +376,7 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
     return rc;
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- beginning of a start ------------------------------------------------------------------- */
 
 void mcp__client_begin(mcp_client *client)
 {
@@ -398,7 +401,7 @@ void mcp__client_renew(mcp_client *client)
     if (client->state != MCP__CLIENT_READY)
         return;
     mcp__ping_end(client);
-    mcp__watch_forget(client); /* the session took its subscriptions with it */
+    mcp__watch_forget(client); /* its subscriptions ended with the session */
     client->state = MCP__CLIENT_IDLE;
     client->start.wanted = client->start.handshake_only = true;
     mcp__client_attend(client);

@@ -57,7 +57,8 @@ static bool has_exactly(const mcp_subscription *s, mcp_str uri)
     return false;
 }
 
-/* A server may tell of a part of what was subscribed (2026-07-28, server/resources). */
+/* A server may report a change of a part of a subscribed resource (2026-07-28,
+ * server/resources). */
 static bool has_above(const mcp_subscription *s, mcp_str uri)
 {
     for (size_t i = 0; i < s->n_uris; i++) {
@@ -70,7 +71,7 @@ static bool has_above(const mcp_subscription *s, mcp_str uri)
     return false;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------ */
 
 static void subscription_free(mcp_subscription *s)
 {
@@ -101,7 +102,8 @@ void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
                             const mcp_error *error)
 {
     bool known = s->told && s->state == state;
-    /* That it is still lost is news as long as it is tried. */
+    /* Each failed attempt is reported while there is a connection, even if the state is the
+     * same. */
     if (s->dead || (known && (state == MCP_SUBSCRIPTION_ACTIVE || !s->client->channel)))
         return;
     s->told = true;
@@ -165,7 +167,7 @@ void mcp__client_resync(mcp_client *client)
         mcp__watch_resync(client);
 }
 
-/* ---- the program's side ---------------------------------------------------------------------- */
+/* ---- public calls --------------------------------------------------------------------------- */
 
 static void resync(mcp_client *client)
 {

@@ -7,18 +7,18 @@
 
 #include "base/base.h"
 
-/* One subscriptions/listen that is out. */
+/* A subscriptions/listen in flight. */
 typedef struct mcp__stream {
     mcp_client *client;
     int64_t id;
 } mcp__stream;
 
-/* What a modern server is asked to tell of. */
+/* The subscriptions/listen to a modern server. */
 typedef struct mcp__listen {
-    mcp__stream *stream;   /* NULL: none is out */
-    mcp__stream *replaced; /* the one before, which goes on until the new one is acknowledged */
+    mcp__stream *stream;   /* NULL: none */
+    mcp__stream *replaced; /* the previous one, kept until the new one is acknowledged */
     int64_t since;         /* when it was acknowledged */
-    int64_t ack_by;        /* INT64_MAX: it was, or none is out */
+    int64_t ack_by;        /* INT64_MAX: acknowledged, or none is in flight */
     int64_t retry_at;
     unsigned failures;
     mcp_json_doc *honoured; /* the filter of the acknowledgement; NULL: none */
@@ -28,10 +28,10 @@ struct mcp_subscription {
     mcp__link link;
     mcp_client *client;
     mcp_subscription_options options;
-    char **uris; /* ours */
+    char **uris; /* owned */
     size_t n_uris;
-    bool dead; /* ended while callbacks run */
-    bool told; /* its state is known to the program */
+    bool dead; /* ended while callbacks were running */
+    bool told; /* its state has been reported to the program */
     mcp_subscription_state state;
 };
 
@@ -39,20 +39,20 @@ static inline mcp_subscription *mcp__subscription_of(mcp__link *l)
 {
     return mcp__container(l, mcp_subscription, link);
 }
-/* Whether it is about such changes of lists. */
+/* Whether it includes this kind of change. */
 bool mcp__subscription_wants(const mcp_subscription *s, mcp_change change);
-/* Whether the server tells of anything that it wants. */
+/* Whether the server reports any of its changes. */
 bool mcp__subscription_is_served(const mcp_subscription *s);
-/* Callbacks run between these two: what ends meanwhile is freed afterwards. */
+/* Bracket the running of callbacks. Subscriptions that end meanwhile are freed at the release. */
 void mcp__subscriptions_hold(mcp_client *client);
 void mcp__subscriptions_release(mcp_client *client);
 void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
                             const mcp_error *error);
-/* Tells all of them that they are lost, or refused. */
+/* Reports a state to all of them. */
 void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
                              const mcp_error *error);
 void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str uri);
-/* Does what a change of the set, a new session or a time makes necessary. */
+/* Sends what a change of the set, a new session or the time requires. */
 void mcp__client_resync(mcp_client *client);
 
 void mcp__listen_resync(mcp_client *client);
@@ -60,12 +60,12 @@ int64_t mcp__listen_due(const mcp_client *client);
 void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params);
 void mcp__listen_cancelled(mcp_client *client, const mcp_json *params);
 bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri);
-/* The connection is gone. */
+/* The connection was lost. */
 void mcp__listen_forget(mcp_client *client);
 
 void mcp__watch_resync(mcp_client *client);
 bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri);
-/* The connection or the session is gone. */
+/* The connection or the session was lost. */
 void mcp__watch_forget(mcp_client *client);
 
 #endif

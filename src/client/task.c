@@ -13,8 +13,8 @@ enum {
     SHORTEST_POLL_MS = 20,
     LONGEST_POLL_MS = 60000,
     MAX_TASK_ID = 1024,
-    MOST_FAILURES = 3, /* of polls, one after another */
-    CANCEL_MS = 2000,  /* how long the answer to tasks/cancel is waited for */
+    MOST_FAILURES = 3, /* of polls, in a row */
+    CANCEL_MS = 2000,  /* time-out of tasks/cancel */
 };
 
 typedef enum task_step { TASK_POLL, TASK_UPDATE, TASK_RESULT, TASK_CANCEL } task_step;
@@ -22,12 +22,12 @@ typedef enum task_step { TASK_POLL, TASK_UPDATE, TASK_RESULT, TASK_CANCEL } task
 struct mcp__call_task {
     char *id;
     task_step step;
-    int64_t deadline; /* of all of it */
+    int64_t deadline; /* of the whole task */
     int64_t poll_ms;
     unsigned failures;
-    bool over;         /* the server has nothing to stop any more, or was asked to */
+    bool over;         /* cancelling would be pointless, or has been requested */
     mcp__buf answered; /* keys of questions, as JSON strings between newlines */
-    int rc;            /* after TASK_CANCEL: the outcome */
+    int rc;            /* with TASK_CANCEL: the outcome */
     mcp_error error;
 };
 
@@ -42,7 +42,7 @@ void mcp__call_task_free(mcp__call *call)
     call->task = NULL;
 }
 
-/* ---- who may have one ------------------------------------------------------------------------ */
+/* ---- calls that may become tasks ------------------------------------------------------------ */
 
 static const mcp_json *tasks_capability(const mcp_client *client)
 {
@@ -112,7 +112,7 @@ static void poll_later(mcp__call *call)
     go(call, TASK_POLL, now + task->poll_ms);
 }
 
-/* ---- what the server says of it -------------------------------------------------------------- */
+/* ---- the task's state ----------------------------------------------------------------------- */
 
 static void finish_with(mcp__call *call, int rc, const char *what, mcp_str why)
 {
@@ -158,12 +158,12 @@ static void take_questions(mcp__call *call, const mcp_json *requests)
     mcp_error error = {0};
     int rc = mcp__round_begin_task(call, requests, &error);
     if (rc == MCP_ENOTFOUND)
-        poll_later(call); /* what was answered did not get there yet */
+        poll_later(call); /* the answers have not reached it yet */
     else if (rc != MCP_OK)
         mcp__call_finish(call, rc, NULL, &error);
 }
 
-/* The task is over, as `status` says. False: it is not. */
+/* Handles a final `status`. Returns false if it is not final. */
 static bool take_end(mcp__call *call, mcp_str status, const mcp_json *state)
 {
     bool completed = mcp_str_eq(status, MCP_STR("completed"));
@@ -200,12 +200,12 @@ static void take_state(mcp__call *call, const mcp_json *state)
     else if (!mcp_str_eq(status, MCP_STR("input_required")))
         finish_with(call, MCP_EPROTOCOL, "the task has an unknown status", status);
     else if (call->client->revision->tasks == MCP__TASKS_ASKED)
-        go(call, TASK_RESULT, 0); /* the questions come while it waits */
+        go(call, TASK_RESULT, 0); /* it carries the questions while it waits */
     else
         take_questions(call, mcp_json_get(state, "inputRequests"));
 }
 
-/* ---- its life -------------------------------------------------------------------------------- */
+/* ---- beginning and end ---------------------------------------------------------------------- */
 
 static int make(mcp__call *call, mcp_str id)
 {
@@ -278,7 +278,7 @@ bool mcp__call_task_failed(mcp__call *call, int rc)
         return true;
     }
     if (rc == MCP_EREMOTE)
-        task->over = true; /* the server does not know it any more, or this is its error */
+        task->over = true; /* the task is unknown to the server, or has failed */
     if (!lost || task->step == TASK_UPDATE || call->cancelled ||
         !mcp__client_is_ready(call->client) || call->client->channel->closed ||
         ++task->failures > MOST_FAILURES)
@@ -300,7 +300,7 @@ static bool may_cancel(const mcp__call *call)
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error)
 {
     mcp__call_task *task = call->task;
-    if (task->step == TASK_CANCEL) { /* without waiting for the answer */
+    if (task->step == TASK_CANCEL) { /* does not wait for the answer */
         *rc = task->rc;
         *error = task->error;
         return false;

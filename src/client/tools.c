@@ -7,7 +7,7 @@
  */
 #include "client/client.h"
 
-enum { MAX_TOOLS = 16384 }; /* that are remembered */
+enum { MAX_TOOLS = 16384 }; /* tools that are remembered */
 
 bool mcp__client_mirrors(const mcp_client *client)
 {
@@ -82,14 +82,14 @@ static bool is_repeatable(const mcp_json *definition)
            mcp_json_bool(mcp_json_get(hints, "idempotentHint"), false);
 }
 
-/* One tool of a list. *refused: it is to be left out. */
+/* Learns one tool of a list. *refused: the tool has to be left out. */
 static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
 {
     mcp_str name = name_of(definition);
     bool mirrors = mcp__client_mirrors(client);
     *refused = false;
     if (!name.len || memchr(name.ptr, 0, name.len))
-        return MCP_OK; /* it cannot be called */
+        return MCP_OK; /* a tool without a usable name cannot be called */
     mcp__tool *tool = mcp__zalloc(client->allocator, sizeof(*tool));
     if (!tool)
         return MCP_ENOMEM;
@@ -109,7 +109,7 @@ static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
     return remember(client, tool);
 }
 
-/* The page, and of its tools those that were not refused. */
+/* Copies the page without the refused tools. */
 static int copy_rest(mcp_client *client, const mcp_json *result, const bool *refused,
                      mcp_json_doc **ret)
 {
@@ -166,9 +166,9 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
     return rc;
 }
 
-/* ---- calling --------------------------------------------------------------------------------- */
+/* ---- checking calls ------------------------------------------------------------------------- */
 
-/* What a header cannot say exactly is not sent at all. */
+/* Whether a header can express the value exactly. Otherwise the call is refused. */
 static bool is_sayable(const mcp_json *value)
 {
     double limit = 9007199254740991.0; /* 2^53 - 1 */
@@ -219,7 +219,7 @@ int mcp__tools_check(mcp__call *call, mcp_error *error)
     return tool && tool->mirror.count ? check_arguments(call, &tool->mirror, error) : MCP_OK;
 }
 
-/* ---- listing once more ----------------------------------------------------------------------- */
+/* ---- reading the list again ----------------------------------------------------------------- */
 
 static bool next_page(mcp_client *client, const mcp_json *result, void *user)
 {
@@ -234,7 +234,7 @@ static void on_listed(mcp_client *client, int rc, const mcp_json *result, const 
     mcp__call *call = mcp__call_find(client, *handle);
     mcp__release(client->allocator, handle);
     if (!call || call->phase != MCP__CALL_PARKED)
-        return; /* it was cancelled */
+        return; /* the call was cancelled */
     if (rc == MCP_OK)
         mcp__call_again(call, 0);
     else

@@ -17,7 +17,7 @@ static params params_begin(mcp_client *client)
     return p;
 }
 
-/* A member that is JSON text of an object; nothing for NULL. */
+/* Writes a member from the JSON text of an object; nothing if that is NULL. */
 static void params_object(params *p, const char *name, const char *json)
 {
     if (!json || p->rc != MCP_OK)

@@ -1,7 +1,5 @@
-/* versions.c: chooses the revision that a client and its server speak from those that the server
- * supports, and words the error if there is none.
- *
- * It only compares lists; start.c sends the messages.
+/* versions.c: chooses a revision from those that the server supports, and writes the error if there
+ * is none that the client may use. It only compares lists; start.c sends the messages.
  */
 #include "client/client.h"
 
@@ -31,7 +29,7 @@ bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list)
     return legacy && !client->start.only;
 }
 
-/* "a, b, c" of what a server lists, cut. */
+/* Writes what a server lists as "a, b, c", shortened. */
 static void put_list(char *to, size_t room, const mcp_json *list)
 {
     size_t at = 0;

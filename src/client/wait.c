@@ -15,7 +15,7 @@ static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
     return rc;
 }
 
-/* One step. A transport that failed leaves us nothing to wait for. */
+/* Runs the transport once. A call cannot be waited for after the transport failed. */
 static int step(mcp_client *client, mcp_error *error)
 {
     if (!client->channel || !client->connection.transport.step)
@@ -30,7 +30,7 @@ static int step(mcp_client *client, mcp_error *error)
     return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
 }
 
-/* ---- for the start --------------------------------------------------------------------------- */
+/* ---- waiting for the start ------------------------------------------------------------------ */
 
 static bool start_is_over(const mcp_client *client)
 {
@@ -59,7 +59,7 @@ static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
     return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
 }
 
-/* ---- for a call ------------------------------------------------------------------------------ */
+/* ---- waiting for a call --------------------------------------------------------------------- */
 
 static bool can_wait(const mcp_client *client)
 {
@@ -86,7 +86,7 @@ int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, 
         if (rc == MCP_ESTATE)
             return rc;
         call = rc == MCP_OK ? NULL : mcp__call_find(client, handle);
-        if (call) { /* else, if waiting failed, its end was the reason */
+        if (call) { /* otherwise the failure has finished the call */
             call->keep = false;
             mcp_client_cancel(client, handle, "nobody waits for it any more");
             return rc;

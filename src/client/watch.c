@@ -9,17 +9,17 @@
 
 typedef enum phase { ASKED, WATCHED, REFUSED } phase;
 
-/* A resource that the server is asked to tell of. */
+/* A resource that is, or will be, subscribed at the server. */
 typedef struct watched {
     mcp_client *client;
     phase phase;
     bool wanted;
-    bool orphan; /* its session is gone, only its call is left */
+    bool orphan; /* its session was lost; only its call refers to it */
     mcp_error error;
     mcp_str uri; /* behind the struct */
 } watched;
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- states --------------------------------------------------------------------------------- */
 
 static const mcp_json *capability(const mcp_client *client, const char *of)
 {
@@ -37,7 +37,7 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
     return w && w->phase == WATCHED;
 }
 
-/* Whether all its resources are decided; *why is a refusal among them. */
+/* Whether all its requests have been answered. *why is set to one of the refusals. */
 static bool is_settled(const mcp_subscription *s, const mcp_error **why)
 {
     for (size_t i = 0; i < s->n_uris; i++) {
@@ -91,7 +91,7 @@ static int ask(mcp_client *client, const char *method, mcp_str uri, mcp_result_f
     return rc == MCP_OK ? mcp__call_begin(call, NULL) : rc;
 }
 
-/* Lets go of one that no call refers to. */
+/* Unsubscribes and frees a resource that no call refers to. */
 static void let_go(watched *w)
 {
     mcp_client *client = w->client;
@@ -136,7 +136,7 @@ static void subscribe(watched *w)
         refuse(w, rc, mcp_error_text(rc));
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all resources -------------------------------------------------------------------------- */
 
 static int add(mcp_client *client, mcp_str uri)
 {
@@ -182,7 +182,7 @@ void mcp__watch_resync(mcp_client *client)
     for (watched *w; (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         w->wanted = false;
         if (w->phase == REFUSED)
-            let_go(w); /* it may think better of it */
+            let_go(w); /* the server may accept it this time */
     }
     int rc = add_all(client);
     at = 0;
