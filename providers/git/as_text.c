@@ -1,5 +1,5 @@
-/* as_text.c: an answer as lines for a person or a model (?format=text), generated from the JSON
- * answer, so that both have the same contents.
+/* as_text.c: renders an answer as lines for people and models (?format=text), generated from the
+ * JSON answer, so that both have the same contents.
  *
  * Plain members are lines "NAME: VALUE", an array of objects has a line for each with the columns
  * below, and a text of several lines follows an empty line. Control characters are "?", so that
@@ -56,7 +56,7 @@ static bool put_value(common_buffer *to, const mcp_json *v)
     }
 }
 
-/* A member, or with a dot a member of a member. */
+/* The member called `name`; "a.b" is the member b of the member a. */
 static const mcp_json *member(const mcp_json *object, const char *name)
 {
     char first[32];
@@ -93,7 +93,7 @@ static bool put_table(common_buffer *to, mcp_str key, const mcp_json *array)
     return ok;
 }
 
-/* "A <B>, C" of a person, and the like. */
+/* Writes a person as "A <B>, C", and similar objects. */
 static bool put_object(common_buffer *to, const mcp_json *object)
 {
     mcp_json_iter iter = {0};

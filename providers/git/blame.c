@@ -10,10 +10,12 @@
 enum { LINES = 200, MAX_LINES = 2000, MAX_LOOKED_AT = 20000, MAX_RANGES = 8192 };
 
 typedef struct range {
-    git_oid commit, blob; /* where it waits, and what the file is there */
-    unsigned kind;        /* of its mode: a link is not the file that it was */
+    git_oid commit, blob; /* the commit at which it is queued, and the blob that the file is
+                           * there */
+    unsigned kind;        /* file type from its mode: a link is not the same file */
     int64_t time;
-    size_t final, at, n; /* lines, from 1: as asked for, and there */
+    size_t final, at, n; /* first lines (from 1) in the requested revision and at `commit`, and
+                          * their number */
     bool done, unfinished;
 } range;
 
@@ -30,7 +32,7 @@ typedef struct blaming {
     int rc;
 } blaming;
 
-/* ---- lines that a parent has too ------------------------------------------------------------- */
+/* ---- lines that a parent also has ------------------------------------------------------------ */
 
 static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *user)
 {
@@ -69,7 +71,7 @@ static int compare(blaming *b, const git_oid *old, const git_oid *new)
     int rc = b->rc == MCP_OK
                  ? repo_compare(repo_object_text(o), repo_object_text(n), 0, on_hunk, NULL, b)
                  : MCP_OK;
-    if (rc == MCP_ELIMIT) /* nothing of it is taken for unchanged */
+    if (rc == MCP_ELIMIT) /* too large to compare: no line counts as unchanged */
         on_hunk(NULL, &everything, b);
     else if (rc != MCP_OK && b->rc == MCP_OK)
         b->rc = rc;
@@ -86,8 +88,7 @@ static int add(blaming *b, const range *r)
     return MCP_OK;
 }
 
-/* Splits a range that waits at a commit: lines from..to of it are unchanged from the parent's line
- * `old` on. */
+/* Splits a queued range: its lines from..to are unchanged from the parent's line `old` on. */
 static int hand_over(blaming *b, size_t i, size_t from, size_t to, size_t old, const range *parent)
 {
     range whole = b->range[i], part;
@@ -96,7 +97,7 @@ static int hand_over(blaming *b, size_t i, size_t from, size_t to, size_t old, c
     int rc = MCP_OK;
     if (begin >= stop)
         return MCP_OK;
-    if (stop < end) { /* what is behind goes on waiting */
+    if (stop < end) { /* the rest of the range stays queued */
         part = whole;
         part.final += stop - whole.at;
         part.at = stop;
@@ -120,7 +121,8 @@ static bool waits_at(const range *r, const git_oid *commit)
     return !r->done && r->n && git_oid_equal(&r->commit, commit);
 }
 
-/* The lines before the first hunk, between two, and behind the last: unchanged, from `old` on. */
+/* Unchanged lines before the first hunk, between two hunks, or after the last; `old` is the
+ * parent's first line. */
 typedef struct gap {
     size_t from, to, old;
 } gap;
@@ -138,7 +140,7 @@ static gap gap_of(const blaming *b, size_t i)
     return g;
 }
 
-/* The first that ends behind the line. */
+/* The first gap that ends after the line. */
 static gap gap_at(const blaming *b, size_t line)
 {
     size_t low = 0, high = b->n_hunk;
@@ -152,7 +154,7 @@ static gap gap_at(const blaming *b, size_t line)
     return gap_of(b, low);
 }
 
-/* What is left of a range goes on waiting behind the others, and its turn comes there. */
+/* The remainder of a range is appended to the queue and examined there. */
 static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *parent)
 {
     int rc = MCP_OK;
@@ -166,7 +168,7 @@ static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *p
 
 /* ---- one commit ------------------------------------------------------------------------------ */
 
-/* What the file is at a commit; *has: it is there. */
+/* Finds the file at a commit. *has tells whether it exists. */
 static int look_at_file(blaming *b, const git_oid *id, range *ret, bool *has)
 {
     repo_commit c;
@@ -192,7 +194,8 @@ static void move_all(blaming *b, const git_oid *commit, const range *parent)
         }
 }
 
-/* The parents that have the file; the first that has the same one alone. */
+/* Finds the parents that have the file. If one has the same blob, only the first such parent is
+ * returned. */
 static int look_at_parents(blaming *b, const repo_commit *c, const range *at, range *parent,
                            size_t *ret_n)
 {
@@ -202,7 +205,7 @@ static int look_at_parents(blaming *b, const repo_commit *c, const range *at, ra
         git_oid id = repo_commit_parent(c, i);
         int rc = look_at_file(b, &id, &parent[n], &has);
         if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(b->j->use.layout)) {
-            b->j->fixed = false; /* it may be fetched later */
+            b->j->fixed = false; /* the parent may be fetched later */
             continue;
         }
         if (rc != MCP_OK)
@@ -268,7 +271,7 @@ static const range *newest(const blaming *b)
     return best;
 }
 
-/* Ranges that became empty make room. */
+/* Removes empty ranges. */
 static void compact(blaming *b)
 {
     size_t n = 0;
@@ -288,7 +291,7 @@ static int follow(blaming *b)
         if (looked_at == MAX_LOOKED_AT || (looked_at && rc == MCP_ETIMEOUT)) {
             for (size_t i = 0; i < b->n; i++)
                 b->range[i].unfinished = !b->range[i].done;
-            b->j->fixed = b->j->fixed && rc == MCP_OK; /* another time it may get further */
+            b->j->fixed = b->j->fixed && rc == MCP_OK; /* a repeated request may get further */
             return MCP_OK;
         }
         if (rc == MCP_OK)
@@ -300,7 +303,7 @@ static int follow(blaming *b)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* What only those learn who may read the commit. */
+/* Adds what only a caller that may read the commit may see. */
 static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
                        const repo_target *t)
 {
@@ -308,7 +311,7 @@ static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
     if (r->at != r->final)
         mcp_json_key(w, "lineThere"), mcp_json_add_uint(w, r->at);
     mcp_json_key(w, "commit"), mcp_json_add_str(w, t->rev);
-    if (r->unfinished) /* this commit has it, and maybe an older one */
+    if (r->unfinished) /* this commit has the lines, and an older one may have them too */
         mcp_json_key(w, "orOlder"), mcp_json_add_bool(w, true);
     mcp_json_key(w, "author"), repo_put_person(w, &c->author);
     mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
@@ -345,7 +348,8 @@ static int put_ranges(blaming *b, size_t line, size_t end)
         for (size_t i = 0; i < b->n; i++)
             if (b->range[i].final == line)
                 one = b->range[i];
-        for (size_t i = 0; i < b->n; i++) /* what was split and came to the same commit again */
+        for (size_t i = 0; i < b->n; i++) /* merges ranges that were split and ended at the same
+                                           * commit */
             if (b->range[i].final == line + one.n && b->range[i].at == one.at + one.n &&
                 git_oid_equal(&b->range[i].commit, &one.commit)) {
                 one.n += b->range[i].n;

@@ -17,7 +17,7 @@ static void put_commit_link(repo_job *j, const char *key, repo_kind kind, const 
     repo_put_link(j, key, &t);
 }
 
-/* Those that the caller may read. */
+/* Adds the parents that the caller may read. */
 static void put_parents(repo_job *j, const repo_commit *c)
 {
     mcp_json_writer *w = j->json;

@@ -7,16 +7,17 @@
 
 typedef struct repo_delta {
     mcp_str rest;          /* the instructions */
-    uint64_t base, result; /* bytes of both texts, as the delta says */
+    uint64_t base, result; /* sizes of the two texts, as the delta gives them */
 } repo_delta;
 
-/* Takes the two sizes off its beginning, for which REPO_DELTA_HEAD bytes are always enough. False:
- * there are none. */
+/* Reads the two sizes at the delta's beginning, for which REPO_DELTA_HEAD bytes are always enough.
+ * Returns false if they are malformed. */
 enum { REPO_DELTA_HEAD = 20 };
 bool repo_delta_begin(mcp_str bytes, repo_delta *ret);
 
-/* Writes delta->result bytes. False, with some of them written: an instruction reads or writes
- * outside of the texts, or they make less than the result. delta->base has to be base.len. */
+/* Writes delta->result bytes. Returns false, with part of them written, if an instruction reads or
+ * writes outside of the texts, or if the instructions yield less than the result. delta->base must
+ * equal base.len. */
 bool repo_delta_apply(const repo_delta *delta, mcp_str base, char *to);
 
 #endif

@@ -18,13 +18,14 @@ enum { MAX_FILES = 5000, MAX_LINES = 400000, AROUND = 3, BINARY_LOOK = 8000 };
 typedef struct repo_patch {
     repo_job *j;
     mcp_str rev[2];
-    char base[GIT_OID_HEXSZ + 1]; /* what rev[0] is of three dots */
-    bool moves;                   /* which may be another one later */
+    char base[GIT_OID_HEXSZ + 1]; /* the merge base that replaces rev[0] in a range with three
+                                   * dots */
+    bool moves;                   /* the revisions may name other commits later */
     common_buffer path;
     size_t files;
-    const repo_entry *side[2]; /* of this file, NULL: not there */
-    const mcp_str *work;       /* the text of the second side, when it is no object */
-    bool named;                /* its names stand before its first hunk */
+    const repo_entry *side[2]; /* the entry of this file on each side; NULL: does not exist */
+    const mcp_str *work;       /* the second side's text if it is not a git object */
+    bool named;                /* the file's header is already written */
     int rc;
 } differing;
 
@@ -42,8 +43,8 @@ static void put_string(differing *d, const char *text)
     put(d, text, strlen(text));
 }
 
-/* NULL: it stands for itself. Bytes beyond ASCII do, unless the whole is no UTF-8: then the patch
- * would be none. */
+/* Returns the escape sequence for a byte of a path, or NULL if the byte needs none. Bytes beyond
+ * ASCII are escaped only if the path is not UTF-8, because the patch must be UTF-8. */
 static const char *escape_of(char c, bool utf8, char room[8])
 {
     static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
@@ -58,7 +59,8 @@ static const char *escape_of(char c, bool utf8, char room[8])
     return room;
 }
 
-/* As git writes it: with quotes where a line or a terminal could be broken by it. */
+/* Writes a path as git does: quoted if it contains characters that could break a line or affect a
+ * terminal. */
 static void put_path(differing *d, const char *side)
 {
     char room[8];
@@ -121,8 +123,8 @@ static void put_name(differing *d, const char *before, const repo_entry *e, cons
         put_string(d, "/dev/null");
 }
 
-/* A name with a space in it ends with a tab: other programs would take what is behind it for a
- * time. */
+/* A name that contains a space is followed by a tab, as git does. Otherwise other programs would
+ * take the rest of the name for a time. */
 static void put_names(differing *d)
 {
     bool tab = d->path.len && memchr(d->path.ptr, ' ', d->path.len);
@@ -173,8 +175,8 @@ int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Behind the second "@@" stands a line from above, cut at 80 bytes: without spaces at its end, and
- * without half a character. */
+/* Git repeats a line from above behind the second "@@". It is cut at 80 bytes, without trailing
+ * spaces or a partial character. */
 static size_t length_of_header(const git_diff_hunk *hunk)
 {
     size_t len = hunk->header_len, cut;
@@ -213,7 +215,7 @@ typedef struct side {
     git_odb_object *object;
     char text[80];
     mcp_str bytes;
-    bool large; /* too large to be looked at: it is not read */
+    bool large; /* too large to be compared, therefore not read */
 } side;
 
 static int side_open(differing *d, const repo_entry *e, side *s)
@@ -294,8 +296,8 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     return rc;
 }
 
-/* A side that the caller may not read is not there, and none is where its difference may not be
- * read. */
+/* A side counts as absent if the caller may not read it. Both do if the caller may not read their
+ * difference. */
 static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str rev)
 {
     repo_target t = {
@@ -305,7 +307,7 @@ static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str re
     return e && repo_job_may(d->j, &t) && repo_job_may(d->j, &difference) ? e : NULL;
 }
 
-/* What a file became that is a link now is not the file: git takes it away and makes the other. */
+/* If the file type changed (say, from file to link), git shows a removal and an addition. */
 static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 {
     a = seen_side(d, a, d->rev[0]);
@@ -322,7 +324,7 @@ static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 
 static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int depth);
 
-/* Either may be NULL; both are of one kind otherwise. */
+/* Either may be NULL; if neither is, both are of the same kind. */
 static int compare_entries(differing *d, const repo_entry *a, const repo_entry *b, int depth)
 {
     const repo_entry *e = a ? a : b;
@@ -360,7 +362,8 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
         return repo_job_fail(d->j, MCP_CODE_INTERNAL,
                              "Folders are nested more than %d levels deep: ask for another path",
                              REPO_DEPTH_MAX);
-    int rc = repo_use_check(&d->j->use); /* a tree of trees alone has no file to ask at */
+    int rc = repo_use_check(&d->j->use); /* checked here too, because a tree that contains only
+                                          * trees has no file to check at */
     if (rc == MCP_OK)
         rc = tree_open(d, a, &object[0], &rest[0]);
     if (rc == MCP_OK)
@@ -383,7 +386,7 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
     return rc;
 }
 
-/* What stands at the path on one side; a file's name is then the whole path. */
+/* Finds the entry at the path on one side; for a file, the entry's name is the whole path. */
 static int find_side(differing *d, mcp_str rev, repo_entry *e, bool *has, bool *fixed)
 {
     mcp_str path = d->j->target.path;
@@ -416,7 +419,7 @@ static int compare(differing *d)
     return rc == MCP_OK ? compare_entries(d, NULL, &e[1], 0) : rc;
 }
 
-/* Of three dots the first side is where both parted. */
+/* For three dots, the first side is the merge base. */
 static int find_revs(differing *d)
 {
     repo_range range;
@@ -426,7 +429,8 @@ static int find_revs(differing *d)
     d->rev[1] = d->j->target.other;
     if (!repo_range_split(d->j->target.rev, &range))
         return MCP_OK;
-    d->rev[1] = range.to; /* of three dots: two were taken apart with the URI */
+    d->rev[1] = range.to; /* a range with three dots; one with two was split when the URI was
+                           * parsed */
     int rc = repo_rev_commit(&d->j->use, range.from, &a, &fixed);
     d->moves = !fixed;
     if (rc == MCP_OK)
@@ -455,7 +459,7 @@ int repo_run_diff(repo_job *j)
     return rc;
 }
 
-/* ---- of the working tree --------------------------------------------------------------------- */
+/* ---- the working tree ------------------------------------------------------------------------ */
 
 int repo_patch_begin(repo_job *j, repo_patch **ret)
 {

@@ -14,7 +14,7 @@
 
 #include "uri.h"
 
-/* Commits that the steps of one REV may go back in all. */
+/* Commits that the steps of one REV may go back in total. */
 enum { REPO_STEPS_MAX = 10000 };
 
 typedef struct repo_range {
@@ -22,18 +22,18 @@ typedef struct repo_range {
     bool parted; /* "..." */
 } repo_range;
 
-/* Whether it is a range; its sides then, which may be refused still. */
+/* Whether it is a range; if so, *ret has its two sides, which are not validated yet. */
 bool repo_range_split(mcp_str rev, repo_range *ret);
 
-/* The name, and the steps behind it. */
+/* Splits a REV into its name and the steps after it. */
 void repo_expr_split(mcp_str rev, mcp_str *name, mcp_str *steps);
-/* Takes the next step: '~' or '^', and its number. False: nothing is left, or (then *steps is not
- * empty) it is none. */
+/* Takes the next step: '~' or '^', and its number. Returns false if nothing is left, or if the next
+ * step is malformed (then *steps is not empty). */
 bool repo_expr_step(mcp_str *steps, char *kind, unsigned *n);
 
-/* NULL: it is a name with steps, or without. Else why not. */
+/* Returns NULL if `rev` is a valid name with or without steps, otherwise the reason why not. */
 const char *repo_expr_refused(mcp_str rev);
-/* The same of all revisions of a target; a range is one where it may stand. */
+/* The same for all revisions of a target; ranges are accepted where a target may have one. */
 const char *repo_target_refused(const repo_target *target);
 
 #endif

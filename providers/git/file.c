@@ -15,7 +15,7 @@ static int run_blob(repo_job *j, const repo_entry *e)
     if (!repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT64_MAX / 4, 0, &offset) ||
         !repo_job_number(j, REPO_PARAM_LENGTH, 1, j->r->max_read, j->r->max_read, &length))
         return MCP_OK;
-    if (!part) { /* not to read what is not sent */
+    if (!part) { /* reads no part that is not sent */
         size_t size;
         rc = repo_blob_size(&j->use, &e->id, &size);
         if (rc == MCP_OK && size > j->r->max_read) {
@@ -48,7 +48,7 @@ static const char *type_of(unsigned mode)
     }
 }
 
-/* The target of an entry; its path is in `room`. */
+/* Builds the target of an entry; its path is stored in `room`. */
 static repo_target target_of(const repo_job *j, const repo_entry *e, char *room)
 {
     repo_target t = {.kind = REPO_KIND_FILE, .rev = j->target.rev, .other = {"", 0}};
@@ -75,7 +75,8 @@ static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
     mcp_json_end(w);
 }
 
-/* What came before the page; `after` is the last name of the page before, a folder's with "/". */
+/* Whether the entry comes after `after`, the last name of the previous page (a folder's ends with
+ * "/"). */
 static bool is_behind(const repo_entry *e, mcp_str after)
 {
     bool tree = after.len && after.ptr[after.len - 1] == '/';
@@ -173,7 +174,7 @@ static void put_link(repo_job *j, const char *key, repo_target t)
     repo_put_link(j, key, &t);
 }
 
-/* Where HEAD stands, as far as the caller may read it by its names. */
+/* Adds the branch and the commit of HEAD, each only if the caller may read it. */
 static void put_head(repo_job *j, const char *full, const git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1] = "";

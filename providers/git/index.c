@@ -7,13 +7,13 @@
 
 enum {
     HEAD = 12,
-    FIXED = 62, /* of an entry, before its path */
+    FIXED = 62, /* size of an entry before its path */
     SUM = 20,
     MAX_INDEX = 64 << 20,
     ASSUME_VALID = 0x8000,
     EXTENDED = 0x4000,
     STAGE = 0x3000,
-    SKIP_WORKTREE = 0x4000, /* of the extended flags */
+    SKIP_WORKTREE = 0x4000, /* a bit of the extended flags */
 };
 
 static uint32_t number(const char *at)
@@ -67,7 +67,8 @@ void repo_index_free(repo_index *x)
     common_buffer_free(&x->bytes);
 }
 
-/* What the path has in common with the one before, in version 4: all but so many bytes. */
+/* Version 4: the number says how many bytes to drop from the end of the previous path; the rest is
+ * the prefix of this one. */
 static bool take_common(repo_index *x, size_t end)
 {
     size_t less = 0;
@@ -98,13 +99,13 @@ static bool take_path(repo_index *x, size_t begin, size_t end)
     x->len += more;
     x->path[x->len] = 0;
     x->at += more + 1;
-    if (x->version < 4) /* padded to a multiple of eight, with a NUL at least */
+    if (x->version < 4) /* padded to a multiple of eight, with at least one NUL */
         x->at = begin + ((x->at - begin + 7) & ~(size_t)7);
     return x->at <= end;
 }
 
-/* Behind the entries: one that says that most of them are in another file is a different kind of
- * index. */
+/* Checks the extensions after the entries. The index is not supported if one says that most entries
+ * are in another file (split index). */
 static int check_extensions(const repo_index *x)
 {
     size_t at = x->at, end = x->bytes.len - SUM;
@@ -146,6 +147,6 @@ int repo_index_next(repo_index *x, repo_tracked *ret)
         return MCP_EIO;
     x->left--;
     ret->path = (mcp_str){x->path, x->len};
-    bool whole = x->len && ret->mode != REPO_MODE_TREE; /* else it is split, or sparse */
+    bool whole = x->len && ret->mode != REPO_MODE_TREE; /* otherwise the index is split or sparse */
     return whole ? MCP_OK : MCP_EUNSUPPORTED;
 }

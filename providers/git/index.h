@@ -8,28 +8,29 @@
 
 typedef struct repo_index {
     common_buffer bytes;
-    uint32_t version, left; /* entries that were not taken yet */
+    uint32_t version, left; /* entries that are not read yet */
     size_t at;
-    int64_t written; /* seconds: when the file was */
+    int64_t written; /* when the index file was written, in seconds */
     char path[REPO_PATH_MAX + 1];
     size_t len;
 } repo_index;
 
 typedef struct repo_tracked {
-    mcp_str path; /* until the next is taken */
+    mcp_str path; /* valid until the next entry is read */
     unsigned mode;
     git_oid id;
-    bool conflict; /* a merge has not decided it */
-    bool skipped;  /* git does not look at the file */
+    bool conflict; /* unmerged: a conflict of a merge is not resolved */
+    bool skipped;  /* git ignores the file in the working tree (skip-worktree) */
     uint32_t seconds, nanoseconds, size;
 } repo_tracked;
 
-/* MCP_ENOTFOUND: there is none (nothing is tracked); MCP_ELIMIT, MCP_EIO, MCP_EUNSUPPORTED,
- * MCP_ENOMEM. Free it in every case. */
+/* MCP_ENOTFOUND (no index: nothing is tracked), MCP_ELIMIT, MCP_EIO, MCP_EUNSUPPORTED or
+ * MCP_ENOMEM. Must be freed in every case. */
 int repo_index_open(const repo_layout *l, repo_index *ret);
 void repo_index_free(repo_index *x);
 
-/* In the order of the paths' bytes. MCP_OK; MCP_ENOTFOUND: that was all; MCP_EIO. */
+/* Entries come in the byte order of their paths. MCP_OK; MCP_ENOTFOUND after the last entry;
+ * MCP_EIO. */
 int repo_index_next(repo_index *x, repo_tracked *ret);
 
 #endif

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { SLICE = 1 << 20 }; /* bytes between two questions whether to go on */
+enum { SLICE = 1 << 20 }; /* bytes between two checks whether to continue */
 
 static void *allocate(void *user, uInt n, uInt size)
 {
@@ -92,7 +92,7 @@ static int step(repo_inflate *i)
     case Z_STREAM_END: i->ended = true; return MCP_OK;
     case Z_OK: return MCP_OK;
     case Z_BUF_ERROR:
-        return i->z.avail_in ? MCP_EIO : MCP_OK; /* more is needed, which fill() gets */
+        return i->z.avail_in ? MCP_EIO : MCP_OK; /* fill() reads more if more is needed */
     case Z_MEM_ERROR: return MCP_ENOMEM;
     default: return MCP_EIO;
     }

@@ -35,46 +35,47 @@ typedef struct repo_layout {
     mcp_allocator alloc;
     size_t uses;                /* counted on the server's thread alone */
     int root;                   /* what was configured */
-    common_beneath git, common; /* the same descriptor, but for a linked worktree */
+    common_beneath git, common; /* the same descriptor, except in a linked worktree */
     int objects[REPO_ALTERNATES];
     size_t n_objects;
     repo_stamp stamp[REPO_STAMPS];
-    char *within;         /* where everything has to lie, as the kernel spells it */
+    char *within;         /* the folder that must contain everything, as the kernel spells it */
     pthread_mutex_t lock; /* of what follows */
     repo_packs packs;
-    repo_odb idle[REPO_IDLE]; /* that nobody uses now */
+    repo_odb idle[REPO_IDLE]; /* currently unused */
     size_t n_idle;
 } repo_layout;
 
-/* `within` may be NULL: path. As mcp_git_mount(). One use is the caller's. */
+/* `within` may be NULL, which means `path`. Errors as mcp_git_mount(). The caller holds one
+ * reference. */
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
                      repo_layout **ret, mcp_error *error);
-/* Gives a use back; NULL is allowed. */
+/* Drops a reference; NULL is allowed. */
 void repo_layout_release(repo_layout *l);
 
-/* Whether everything still lies where it was found, and no pack came or went. */
+/* Whether everything still lies where it was found and no pack was added or removed. */
 bool repo_layout_is_current(const repo_layout *l, const char *path);
 
-/* An object database of these places for one thread; give it back. Any thread. odb NULL: no
- * memory. */
+/* Borrows an object database for one thread; it must be returned. May be called from any thread.
+ * odb is NULL if there is no memory. */
 repo_odb repo_layout_borrow(repo_layout *l);
 void repo_layout_return(repo_layout *l, repo_odb odb);
 
-/* Opens a file of a folder of objects for reading. A link is followed where it stays within.
- * MCP_ENOTFOUND; MCP_EACCESS: it leads elsewhere, or is no file (a pipe would be waited for);
- * MCP_EIO, MCP_ELIMIT, MCP_ENOMEM. */
+/* Opens a file of an objects folder for reading. Links are followed as long as they stay within the
+ * allowed folder. MCP_ENOTFOUND; MCP_EACCESS: it leads elsewhere or is not a regular file (opening
+ * a pipe would block); MCP_EIO, MCP_ELIMIT, MCP_ENOMEM. */
 int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, int *ret_fd,
                           struct stat *st);
 bool repo_layout_is_within(const repo_layout *l, int fd);
 
-/* Whether there is a working tree, which then is what was configured. */
+/* Whether there is a working tree at the configured path. */
 bool repo_layout_has_worktree(const repo_layout *l);
 
-/* Whether the history may end where no commit has no parents. */
+/* Whether the clone is shallow: the history may end at commits that have parents. */
 bool repo_layout_is_shallow(const repo_layout *l);
 
-/* The beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, no file),
- * MCP_EIO. */
+/* Reads the beginning of a small file, NUL-terminated. MCP_ENOTFOUND, MCP_EACCESS (a link, or not a
+ * regular file), MCP_EIO. */
 int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
 
 #endif

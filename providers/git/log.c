@@ -26,29 +26,32 @@ enum {
     MAX_LIMIT = 1000,
     MAX_LOOKED_AT = 20000,
     TIES = 32,
-    SHORT = 12,          /* digits of an id in a position, where they are enough */
-    MAX_POSITION = 6000, /* bytes of a position and of the path, as they stand in a URI */
+    SHORT = 12,          /* digits of an id in a position, if they identify it */
+    MAX_POSITION = 6000, /* largest size of a position together with the path, as encoded in a
+                          * URI */
 };
 
 typedef struct logging {
     repo_job *j;
     repo_walk walk;
-    git_oid begin, from; /* from: of a range */
+    git_oid begin, from; /* from: start of a range */
     bool is_range, parted;
-    common_buffer ends;              /* where the walk stops: ids of 20 bytes */
-    uint64_t limit, skip, looked_at; /* skip: what the pages before have looked at */
-    int64_t low, bound;              /* the lowest time so far; at the beginning of the page */
-    git_oid tie[TIES];               /* what was looked at and has that time */
-    size_t n_ties;                   /* TIES + 1: more than fit */
-    bool resumed, ties_named;        /* begun at a position; which named those of the lowest time */
-    bool unsure;                     /* came upon what may have been looked at before */
+    common_buffer ends;              /* ids (20 bytes each) where the walk stops */
+    uint64_t limit, skip, looked_at; /* skip: number of commits that earlier pages examined */
+    int64_t low, bound;              /* the lowest time so far, and the one at the beginning of the
+                                      * page */
+    git_oid tie[TIES];               /* examined commits that have that time */
+    size_t n_ties;                   /* TIES + 1 if they do not all fit */
+    bool resumed, ties_named;        /* whether the page starts at a position, and whether that
+                                      * names the commits of the lowest time */
+    bool unsure;                     /* found a commit that an earlier page may have examined */
     git_oid listed[MAX_LIMIT];
     size_t n_listed;
 } logging;
 
 /* ---- one commit ------------------------------------------------------------------------------ */
 
-/* What the commit has at the path. */
+/* Finds what the commit has at the path. */
 static int look(logging *l, const repo_commit *c, repo_step *step)
 {
     repo_entry e = {0};
@@ -79,7 +82,7 @@ static bool same(const repo_step *a, const repo_step *b)
     return a->mode == b->mode && (!a->mode || git_oid_equal(&a->at, &b->at));
 }
 
-/* The parents to go on to: those that are there, or the first that has the same at the path. */
+/* The parents to follow: all that exist, or only the first that has the same object at the path. */
 static int look_at_parents(logging *l, const repo_step *step, const repo_commit *c,
                            repo_step *parent, size_t *ret_n, bool *ret_same)
 {
@@ -89,7 +92,7 @@ static int look_at_parents(logging *l, const repo_step *step, const repo_commit 
         git_oid id = repo_commit_parent(c, i);
         int rc = look_by_id(l, &id, &parent[n]);
         if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(l->j->use.layout)) {
-            l->j->fixed = false; /* it may be fetched later */
+            l->j->fixed = false; /* the parent may be fetched later */
             continue;
         }
         if (rc != MCP_OK)
@@ -110,7 +113,7 @@ static int push(logging *l, const repo_step *step)
     return repo_walk_push(&l->walk, step);
 }
 
-/* Goes on to the parents. *is_listed: the commit changed something. */
+/* Queues the parents. *is_listed: the commit changed something. */
 static int follow(logging *l, const repo_step *step, const repo_commit *c, bool *is_listed)
 {
     enum { FEW = 4 };
@@ -166,7 +169,7 @@ static int no_position(logging *l)
                          "from is not a position in a log: take it from `next`");
 }
 
-/* The next id, in as many digits as it was given. */
+/* Takes the next id, which may be abbreviated. */
 static bool take_id(logging *l, mcp_str *rest, git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -239,7 +242,7 @@ static size_t put_id(logging *l, char *to, char before, const git_oid *id)
     return 1 + (is_enough ? SHORT : GIT_OID_HEXSZ);
 }
 
-/* Takes the heap apart. 0: it is too wide. */
+/* Writes the position, which empties the heap. Returns 0 if it is too long. */
 static size_t put_position(logging *l, char to[MAX_POSITION])
 {
     repo_step step;
@@ -294,7 +297,8 @@ static int walk_page(logging *l)
         if (rc == MCP_OK && l->looked_at % 64 == 0)
             rc = repo_use_check(&l->j->use);
     }
-    if (rc == MCP_ETIMEOUT && l->looked_at > l->skip) { /* a short page leads on */
+    if (rc == MCP_ETIMEOUT && l->looked_at > l->skip) { /* a short page with a position to continue
+                                                         * at */
         l->j->fixed = false;
         rc = MCP_OK;
     }
@@ -382,7 +386,7 @@ static int run(logging *l)
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* Both sides of a range, or the one commit; and where to stop. */
+/* Resolves both sides of a range, or the one commit, and where to stop. */
 static int find_ends(logging *l)
 {
     repo_job *j = l->j;

@@ -43,12 +43,12 @@ int repo_use_check(const repo_use *u)
     return repo_use_now() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
 }
 
-/* The reader knows more than libgit2 hands on: but for a hash that is another one, and memory of
- * its own. */
+/* Maps an error of libgit2. The reader's outcome is more precise. It is MCP_OK if libgit2 found a
+ * wrong hash or ran out of memory itself; both become MCP_EIO. */
 static int code_of(repo_use *u, int git)
 {
     int outcome = u->reader ? u->reader->outcome : MCP_OK;
-    if (outcome == MCP_EFILES) /* to look once more, too, before it is not there */
+    if (outcome == MCP_EFILES) /* must not be reported as not found: the request is retried */
         return outcome;
     if (git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS)
         return MCP_ENOTFOUND;
@@ -100,7 +100,7 @@ int repo_blob_size(repo_use *u, const git_oid *id, size_t *ret)
     git_object_t type;
     int rc = repo_object_header(u, id, &type, ret);
     if (rc == MCP_ENOTFOUND)
-        return MCP_EIO; /* it is named, and not there */
+        return MCP_EIO; /* another object refers to it, so its absence is damage */
     return rc == MCP_OK && type != GIT_OBJECT_BLOB ? MCP_EIO : rc;
 }
 
@@ -111,7 +111,7 @@ mcp_str repo_object_text(git_odb_object *o)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* Git has not always been so strict with itself: 100664 and 040755 are found in old histories. */
+/* Normalizes modes that old versions of git wrote, such as 100664 and 040755. */
 static unsigned todays_mode(unsigned mode)
 {
     switch (mode & 0170000) {
@@ -159,7 +159,8 @@ static int find_one(repo_use *u, const git_oid *tree, mcp_str name, repo_entry *
     repo_entry e;
     int rc = repo_object(u, tree, GIT_OBJECT_TREE, &o);
     if (rc != MCP_OK)
-        return rc == MCP_ENOTFOUND ? MCP_EIO : rc; /* it is named, and not there */
+        return rc == MCP_ENOTFOUND ? MCP_EIO : rc; /* another object refers to it, so its absence is
+                                                    * damage */
     mcp_str rest = repo_object_text(o);
     rc = MCP_ENOTFOUND;
     while (rc != MCP_OK && repo_tree_next(&rest, &e))
@@ -193,7 +194,7 @@ int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *r
 
 /* ---- commits and tags ------------------------------------------------------------------------ */
 
-/* "KEY VALUE\n" at the beginning of *rest. */
+/* Takes "KEY VALUE\n" from the beginning of *rest. */
 static bool take_line(mcp_str *rest, const char *key, mcp_str *value)
 {
     size_t len = strlen(key);
@@ -220,7 +221,7 @@ static bool take_id(mcp_str *rest, const char *key, git_oid *id)
     return true;
 }
 
-/* "NAME <EMAIL> SECONDS +HHMM"; what is missing stays empty. */
+/* Parses "NAME <EMAIL> SECONDS +HHMM"; missing parts stay empty. */
 static void parse_person(mcp_str line, repo_person *p)
 {
     *p = (repo_person){.name = line, .email = {"", 0}};
@@ -274,7 +275,7 @@ git_oid repo_commit_parent(const repo_commit *c, size_t i)
     git_oid id;
     memcpy(hex, c->parents + i * (KEY + GIT_OID_HEXSZ + 1) + KEY, GIT_OID_HEXSZ);
     hex[GIT_OID_HEXSZ] = 0;
-    (void)git_oid_fromstr(&id, hex); /* it was taken apart before */
+    (void)git_oid_fromstr(&id, hex); /* was validated when the commit was parsed */
     return id;
 }
 

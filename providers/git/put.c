@@ -9,7 +9,7 @@
 
 enum { SHORT = 1000, SMALL = 2 * REPO_PATH_MAX };
 
-/* `room` has two bytes for each of the text's. */
+/* `room` has two bytes for each byte of the text. */
 static void put_latin1(mcp_json_writer *w, mcp_str text, char *room)
 {
     size_t len = 0;
@@ -47,7 +47,7 @@ void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text)
     }
 }
 
-/* What is longer than any name or subject is somebody's joke, and a page has a thousand of them. */
+/* Longer than any real name or subject; a page may contain a thousand of them. */
 static mcp_str shortened(mcp_str text)
 {
     if (text.len <= SHORT)
@@ -130,7 +130,7 @@ void repo_put_link(repo_job *j, const char *key, const repo_target *t)
         mcp_json_key(j->json, key), repo_put_uri(j->json, j->r, t);
 }
 
-/* As its author's clock showed it. */
+/* In the author's time zone. */
 static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
 {
     char text[64];
@@ -165,7 +165,7 @@ mcp_str repo_subject(mcp_str message)
     return shortened((mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len});
 }
 
-/* The few that matter to whoever reads source code. */
+/* Only types that matter for source code. */
 const char *repo_mime(mcp_str path)
 {
     static const char *const types[][2] = {

@@ -4,17 +4,17 @@
 
 enum { FROM = 1, TO = 2, BOTH = FROM | TO, STALE = 4, MAX_PAINTED = 20000, SLOP = 1000 };
 
-/* For which paint a commit has to be looked at no further. */
+/* Which commits need no further examination, by what is requested. */
 typedef enum wanted {
-    WANT_TO,     /* what `from` has */
-    WANT_PARTED, /* what both have */
-    WANT_BASE,   /* what is behind one that both have: that is stale */
+    WANT_TO,     /* those reachable from `from` */
+    WANT_PARTED, /* those reachable from both sides */
+    WANT_BASE,   /* those reachable from a common ancestor that was already found */
 } wanted;
 
 typedef struct spot {
     git_oid id;
     int64_t time;
-    unsigned paint; /* 0: the slot is free */
+    unsigned paint; /* 0: free slot */
     bool waits;
 } spot;
 
@@ -23,10 +23,10 @@ typedef struct painting {
     mcp_allocator alloc;
     spot *table; /* open addressing */
     size_t n, cap;
-    size_t *heap, n_heap; /* slots of the table, the newest first; as large as the table */
-    size_t open;          /* that wait and are of interest */
+    size_t *heap, n_heap; /* indices into the table, newest commit first; as large as the table */
+    size_t open;          /* queued commits that are of interest */
     size_t painted;
-    int64_t oldest; /* of those of interest */
+    int64_t oldest; /* the oldest time among those */
     wanted want;
 } painting;
 
@@ -190,9 +190,8 @@ static int count(painting *p)
     return p->painted % 64 ? MCP_OK : repo_use_check(p->u);
 }
 
-/* Whether there is something to hand on that may matter. Where all is settled it goes a little
- * further, because a clock may have been wrong: to what is older than all of interest, and some
- * more. */
+/* Whether a queued commit may still change the result. Even when none does, the walk continues past
+ * the oldest commit of interest and some more, because clocks may have been wrong. */
 static bool goes_on(const painting *p, size_t *more)
 {
     if (!p->n_heap)
@@ -239,7 +238,7 @@ int repo_range_ends(repo_use *u, const git_oid *from, const git_oid *to, bool pa
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* The newest that both have and that is behind no other such one. */
+/* The newest common ancestor that is not reachable from another one. */
 static int choose_base(const painting *p, git_oid *ret)
 {
     const spot *best = NULL;

@@ -1,4 +1,4 @@
-/* reader.c: reader.h: the backend, and loose objects. */
+/* reader.c: implements reader.h: the backend for libgit2, and loose objects. */
 #define _GNU_SOURCE
 #include "reader.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HEAD = 32 }; /* the longest beginning of a loose object: its type and its size */
+enum { HEAD = 32 }; /* longest header of a loose object: its type and size */
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ int repo_reader_allows(repo_reader *r, uint64_t size)
     return r->use && r->use->near && size > r->use->budget ? MCP_PENDING : MCP_OK;
 }
 
-/* What libgit2 has to hear; the rest is in r->outcome. */
+/* The code for libgit2; r->outcome has the precise one. */
 static int said(repo_reader *r, int rc)
 {
     r->outcome = rc;
@@ -43,7 +43,7 @@ typedef struct loose {
     uint64_t size; /* of the file */
     git_object_t type;
     uint64_t length;  /* of the object */
-    size_t used, got; /* of `head`: its words, and all that was inflated */
+    size_t used, got; /* lengths within `head`: of the header, and of everything inflated */
     char head[HEAD];
 } loose;
 
@@ -55,7 +55,7 @@ static bool take_length(const char **at, const char *end, uint64_t *ret)
     return *at > begin;
 }
 
-/* "TYPE LENGTH" and a NUL. */
+/* Parses the header, "TYPE LENGTH" and a NUL. */
 static bool take_head(loose *o)
 {
     static const git_object_t types[] = {GIT_OBJECT_COMMIT, GIT_OBJECT_TREE, GIT_OBJECT_BLOB,
@@ -96,7 +96,7 @@ static int loose_open(repo_reader *r, const git_oid *id, loose *o)
     return rc;
 }
 
-/* The rest, which has to be as long as the beginning says, with nothing behind it. */
+/* Inflates the rest, which must have exactly the length in the header. */
 static int loose_fill(repo_reader *r, const loose *o, char *to)
 {
     size_t have = o->got - o->used;
@@ -134,7 +134,7 @@ static int loose_header(repo_reader *r, const git_oid *id, uint64_t *size, git_o
     return MCP_OK;
 }
 
-/* ---- ids by their beginning ------------------------------------------------------------------ */
+/* ---- abbreviated ids ------------------------------------------------------------------------- */
 
 typedef struct finding {
     const git_oid *prefix;
@@ -207,7 +207,7 @@ static int find_prefix(repo_reader *r, finding *f)
     return rc == MCP_OK && !f->found ? MCP_ENOTFOUND : rc;
 }
 
-/* ---- as libgit2 calls it --------------------------------------------------------------------- */
+/* ---- the callbacks of libgit2 ---------------------------------------------------------------- */
 
 static repo_reader *of(git_odb_backend *backend)
 {
@@ -220,7 +220,7 @@ static int on_read(void **data, size_t *size, git_object_t *type, git_odb_backen
     repo_reader *r = of(backend);
     repo_reading got = {0};
     int rc = repo_pack_read(r, id, &got), again;
-    if (rc == MCP_ENOTFOUND || rc == MCP_EIO) { /* it may be there twice */
+    if (rc == MCP_ENOTFOUND || rc == MCP_EIO) { /* there may be a second copy */
         git_odb_backend_data_free(backend, got.ptr);
         got.ptr = NULL;
         again = loose_read(r, id, &got);

@@ -24,18 +24,19 @@
 #include <git2/sys/odb_backend.h>
 
 enum {
-    REPO_OBJECT_MAX = 256 << 20, /* bytes of one object */
-    REPO_WORK_MAX = 1 << 30,     /* bytes that are made to put one together */
-    REPO_CHAIN = 4096,           /* deltas; git makes 50, or up to 4,095 with an option */
+    REPO_OBJECT_MAX = 256 << 20, /* largest object, in bytes */
+    REPO_WORK_MAX = 1 << 30,     /* largest sum of the texts made for one object, in bytes */
+    REPO_CHAIN = 4096,           /* deltas in a chain; git makes 50, or up to 4,095 with an
+                                  * option */
     REPO_NEAR_CHAIN = 64,
     REPO_NEAR_WORK = 1 << 20,
-    REPO_BASES = 256,          /* results that are kept, because others are often made from them */
+    REPO_BASES = 256,          /* cached results, because further deltas often start from them */
     REPO_BASES_MAX = 4 << 20,  /* bytes of all */
     REPO_BASE_MAX = 512 << 10, /* of one */
 };
 
 typedef struct repo_text {
-    char *ptr; /* of the layout's allocator; NULL: none */
+    char *ptr; /* from the layout's allocator; NULL: unused */
     size_t len;
     git_object_t type;
 } repo_text;
@@ -46,26 +47,26 @@ typedef struct repo_base {
     repo_text text;
 } repo_base;
 
-/* A delta on the way down to the base: where its stream begins, and its length. */
+/* A delta of the chain: where its stream begins, and its length. */
 typedef struct repo_link {
     uint64_t at, data, size;
 } repo_link;
 
 typedef struct repo_reader {
-    git_odb_backend backend; /* first: it is what libgit2 has */
+    git_odb_backend backend; /* must be first: libgit2 has a pointer to it */
     repo_layout *layout;
     const struct repo_use *use; /* the current use */
-    int outcome;                /* why the last read failed: a code of store.h */
-    uint64_t too_large;         /* what MCP_ELIMIT was about */
+    int outcome;                /* why the last read failed: a code from store.h */
+    uint64_t too_large;         /* the size that caused MCP_ELIMIT */
     repo_inflate inflate;
-    size_t last; /* the pack where something was found */
+    size_t last; /* the pack of the last object that was found */
     repo_link *chain;
     size_t chain_cap;
     repo_base base[REPO_BASES];
     size_t bases_size, oldest;
 } repo_reader;
 
-/* The reader belongs to the database and goes with it. NULL: no memory. */
+/* The reader belongs to the database and is freed with it. NULL: no memory. */
 git_odb *repo_reader_odb(repo_layout *l, repo_reader **ret);
 
 #endif

@@ -1,4 +1,5 @@
-/* reader_pack.c: reader_pack.h: down a chain of deltas to its base, and up again. */
+/* reader_pack.c: implements reader_pack.h: follows a chain of deltas to its base and applies
+ * them. */
 #define _GNU_SOURCE
 #include "reader_pack.h"
 
@@ -8,20 +9,20 @@
 enum { ENTRY_HEAD = 10 + 20, OFS_DELTA = 6, REF_DELTA = 7 };
 
 typedef struct entry {
-    unsigned type; /* as it stands in the pack */
-    uint64_t size; /* of what its stream holds */
+    unsigned type; /* as stored in the pack */
+    uint64_t size; /* of the inflated contents */
     uint64_t data; /* where that begins */
-    uint64_t base; /* of a delta: where its base is */
+    uint64_t base; /* offset of a delta's base */
 } entry;
 
-/* A walk down, and what it adds up to. */
+/* A chain from an object to its base, and its cost. */
 typedef struct descent {
     repo_pack_files files;
-    uint64_t at; /* where the base is */
-    size_t n;    /* deltas in r->chain, the first of which is the object itself */
+    uint64_t at; /* offset of the base */
+    size_t n;    /* deltas in r->chain; the first is the object itself */
     uint64_t work;
     entry end;      /* the base, whose stream is open */
-    repo_text text; /* or what was kept of it: then text.ptr */
+    repo_text text; /* or its cached result, if text.ptr is set */
 } descent;
 
 int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_object_t type)
@@ -35,7 +36,7 @@ int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_obje
     return MCP_OK;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- the cache of bases ---------------------------------------------------------------------- */
 
 static repo_base *slot_of(repo_reader *r, const repo_pack *pack, uint64_t at)
 {
@@ -56,7 +57,7 @@ void repo_bases_free(repo_reader *r)
         forget(r, &r->base[i]);
 }
 
-/* Takes it out: whoever has it may give it back. */
+/* Takes it out of the cache; the taker may put it back. */
 static bool take_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_text *ret)
 {
     repo_base *b = slot_of(r, pack, at);
@@ -84,7 +85,7 @@ static void keep_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_t
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* How far before the entry its base is. */
+/* Reads the distance from the entry back to its base. */
 static bool take_distance(mcp_str *rest, uint64_t *ret)
 {
     unsigned char byte = 0x80;
@@ -135,7 +136,7 @@ static int take_base_place(const repo_pack_files *f, uint64_t at, mcp_str *rest,
     return MCP_OK;
 }
 
-/* Reads what stands before the stream; afterwards the stream can be read. */
+/* Reads the entry's header; the stream can be read afterwards. */
 static int enter(repo_reader *r, const repo_pack_files *f, uint64_t at, entry *e)
 {
     uint64_t end = f->pack->pack_size - REPO_PACK_TAIL;
@@ -156,8 +157,8 @@ static int find(repo_reader *r, const git_oid *id, repo_pack_files *files, uint6
     size_t n = repo_packs_count(r->layout);
     int worst = MCP_ENOTFOUND;
     if (r->use && r->use->near && n > REPO_PACKS_OPEN)
-        return MCP_PENDING;          /* all of them have to be opened, perhaps */
-    for (size_t k = 0; k < n; k++) { /* beginning with the pack of the one before */
+        return MCP_PENDING;          /* all packs may have to be opened */
+    for (size_t k = 0; k < n; k++) { /* starts with the pack of the previous object */
         size_t i = (r->last + k) % n;
         int rc = repo_pack_open(r->layout, i, files);
         if (rc == MCP_OK) {
@@ -170,7 +171,7 @@ static int find(repo_reader *r, const git_oid *id, repo_pack_files *files, uint6
         }
         if (rc != MCP_ENOTFOUND && rc != MCP_EIO)
             return rc;
-        worst = rc == MCP_EIO ? MCP_EIO : worst; /* another pack may have it all the same */
+        worst = rc == MCP_EIO ? MCP_EIO : worst; /* another pack may have an intact copy */
     }
     return worst;
 }
@@ -196,7 +197,7 @@ static int add_link(repo_reader *r, descent *d, const entry *e)
     return MCP_OK;
 }
 
-/* More is to be made: each part has its limit, and all together too. */
+/* Adds work to be done. Each part and the sum have a limit. */
 static int add_work(repo_reader *r, descent *d, uint64_t size)
 {
     bool near = r->use && r->use->near;
@@ -209,7 +210,7 @@ static int add_work(repo_reader *r, descent *d, uint64_t size)
     return d->work > most ? MCP_PENDING : MCP_OK;
 }
 
-/* To the base, or to a result that was kept. With `measure` its size counts. */
+/* Follows the chain to the base, or to a cached result. With `measure`, its size counts. */
 static int descend(repo_reader *r, descent *d, bool measure)
 {
     for (;;) {
@@ -246,8 +247,7 @@ static int read_delta(repo_reader *r, const descent *d, const repo_link *link, r
     return rc == MCP_OK ? repo_inflate_exactly(&r->inflate, ret->ptr, ret->len, true) : rc;
 }
 
-/* Makes the result of a delta, the last of them in libgit2's memory. What it was made from is
- * kept. */
+/* Applies a delta. The last result goes into libgit2's memory; the input goes into the cache. */
 static int apply(repo_reader *r, descent *d, const repo_link *link, uint64_t base_at,
                  repo_reading *last)
 {
@@ -291,7 +291,7 @@ static int ascend(repo_reader *r, descent *d, repo_reading *ret)
     return rc;
 }
 
-/* No delta: it is read to where it stays. */
+/* Reads an object that is not a delta directly into its final memory. */
 static int read_plain(repo_reader *r, const descent *d, repo_reading *ret)
 {
     int rc = repo_reader_allows(r, d->end.size);
@@ -328,7 +328,7 @@ int repo_pack_read(repo_reader *r, const git_oid *id, repo_reading *ret)
     return rc;
 }
 
-/* The size is the first delta's, the type the base's. */
+/* The size comes from the first delta, the type from the base. */
 static int measure(repo_reader *r, descent *d, uint64_t *size, git_object_t *type)
 {
     char head[REPO_DELTA_HEAD];

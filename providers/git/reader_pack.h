@@ -4,7 +4,7 @@
 
 #include "reader.h"
 
-/* What is read, in memory that libgit2 takes over. */
+/* The object that was read, in memory that libgit2 takes over. */
 typedef struct repo_reading {
     char *ptr;
     size_t len;
@@ -16,7 +16,7 @@ int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_obje
 /* Whether the current use may read an object of this size: MCP_OK, MCP_ELIMIT, MCP_PENDING. */
 int repo_reader_allows(repo_reader *r, uint64_t size);
 
-/* MCP_ENOTFOUND: no pack has it; or as store.h says. */
+/* MCP_ENOTFOUND if no pack has it; otherwise as in store.h. */
 int repo_pack_read(repo_reader *r, const git_oid *id, repo_reading *ret);
 int repo_pack_header(repo_reader *r, const git_oid *id, uint64_t *size, git_object_t *type);
 

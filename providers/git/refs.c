@@ -21,7 +21,8 @@ enum {
     BLOCK = 4096,
     MAX_REF_DEPTH = 16,
     MAX_REFS = 1000000,
-    NEAR_BLOCKS = 64, /* of packed-refs, near, for one name: a million sorted ones take 30 */
+    NEAR_BLOCKS = 64, /* blocks of packed-refs read on the server's thread for one name; a million
+                       * sorted names need 30 */
 };
 
 /* ---- packed-refs ----------------------------------------------------------------------------- */
@@ -29,12 +30,12 @@ enum {
 typedef struct packed {
     const repo_use *u;
     int fd;
-    int rc; /* why there are no more lines; MCP_OK: the end */
+    int rc; /* why there are no more lines; MCP_OK: end of file */
     size_t blocks;
     off_t size;
     bool sorted;
-    off_t at;    /* of the next line */
-    off_t begin; /* what is in the block */
+    off_t at;    /* offset of the next line */
+    off_t begin; /* offset of the block's beginning */
     size_t len;
     char block[BLOCK];
 } packed;
@@ -58,7 +59,7 @@ static int packed_open(const repo_use *u, packed *p)
     return MCP_ENOTFOUND;
 }
 
-/* The block at p->at. False: at the end, or it is not read here, or not any more. */
+/* Reads the block at p->at. False at the end, or if this thread may not read (any more of) it. */
 static bool packed_block(packed *p)
 {
     p->rc = p->u->near && ++p->blocks > NEAR_BLOCKS ? MCP_PENDING : repo_use_check(p->u);
@@ -68,7 +69,7 @@ static bool packed_block(packed *p)
     return n > 0;
 }
 
-/* The line at p->at, cut where it does not fit a block; moves on. False at the end. */
+/* The line at p->at, cut if it does not fit a block; advances. False at the end. */
 static bool packed_line(packed *p, mcp_str *ret)
 {
     const char *end = NULL;
@@ -84,7 +85,7 @@ static bool packed_line(packed *p, mcp_str *ret)
     return true;
 }
 
-/* "ID NAME"; other lines (comments, what a tag is of) are no references. */
+/* Parses "ID NAME". Other lines (comments, peeled tags) are not references. */
 static bool packed_ref(mcp_str line, git_oid *id, mcp_str *name)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -103,12 +104,13 @@ static int compare(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The first reference from the line on that begins at or behind `at`. */
+/* The first reference in a line that begins at or after `at`; if `at` is within a line, the next
+ * line counts. */
 static bool packed_ref_from(packed *p, off_t at, git_oid *id, mcp_str *name)
 {
     mcp_str line;
     p->at = at;
-    if (at && !packed_line(p, &line)) /* what is left of a line */
+    if (at && !packed_line(p, &line)) /* skips the rest of a line */
         return false;
     while (packed_line(p, &line))
         if (packed_ref(line, id, name))
@@ -116,7 +118,7 @@ static bool packed_ref_from(packed *p, off_t at, git_oid *id, mcp_str *name)
     return false;
 }
 
-/* Moves to where `name` is, or would be; to the beginning where lines are not sorted. */
+/* Moves to the position of `name`, or to the beginning if the lines are not sorted. */
 static void packed_seek(packed *p, mcp_str name)
 {
     mcp_str line, found;
@@ -160,7 +162,7 @@ static int packed_find(const repo_use *u, mcp_str name, git_oid *id)
     return MCP_OK;
 }
 
-/* ---- loose ones ------------------------------------------------------------------------------ */
+/* ---- loose references ------------------------------------------------------------------------ */
 
 static bool begins(mcp_str s, const char *with)
 {
@@ -173,7 +175,7 @@ static bool is_full_name(mcp_str name)
     return (mcp_str_eq(name, MCP_STR("HEAD")) || begins(name, "refs/")) && !repo_rev_refused(name);
 }
 
-/* Which of a worktree's two folders has it. */
+/* Which of a worktree's two folders contains the reference. */
 static common_beneath place_of(const repo_layout *l, mcp_str name)
 {
     bool own = !begins(name, "refs/") || begins(name, "refs/bisect/") ||
@@ -221,7 +223,7 @@ int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_
     return rc == MCP_OK ? MCP_EIO : rc;
 }
 
-/* ---- what a REV is --------------------------------------------------------------------------- */
+/* ---- resolving a REV ------------------------------------------------------------------------- */
 
 static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
 {
@@ -259,7 +261,7 @@ static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
     if (rev.len > REPO_REF_MAX)
         return MCP_ENOTFOUND;
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-        /* The compiler cannot see that the formats are all of one kind. */
+        /* avoids a format that is not a literal, which the compiler could not check */
         const char *percent = strchr(forms[i], '%');
         snprintf(name, sizeof(name), "%.*s%.*s%s", (int)(percent - forms[i]), forms[i],
                  (int)rev.len, rev.ptr, percent + 4);
@@ -286,8 +288,7 @@ static int step_to_parent(repo_use *u, git_oid *id, unsigned n)
     return rc;
 }
 
-/* What is before the commit; how many steps there may be was checked with the rest of the
- * expression. */
+/* Goes back from the commit. The number of steps was limited when the expression was parsed. */
 static int follow_steps(repo_use *u, mcp_str steps, git_oid *id)
 {
     git_object_t type;
@@ -343,11 +344,11 @@ const char *repo_ref_short(repo_use *u, const char *name)
     return strncmp(full, "refs/", 5) == 0 && strcmp(full + 5, name) == 0 ? slash + 1 : name;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all references -------------------------------------------------------------------------- */
 
 typedef struct collecting {
     repo_use *u;
-    common_buffer *names; /* each with a NUL */
+    common_buffer *names; /* each followed by a NUL */
     size_t count;
 } collecting;
 
@@ -359,7 +360,7 @@ static int keep(collecting *c, const git_oid *id, mcp_str name)
     if (going != MCP_OK)
         return going;
     if (!is_full_name(name))
-        return MCP_OK; /* it could not be asked for */
+        return MCP_OK; /* too long to be requested */
     int rc = common_buffer_append(c->names, id->id, GIT_OID_RAWSZ);
     if (rc == MCP_OK)
         rc = common_buffer_append(c->names, name.ptr + 5, name.len - 5);
@@ -395,7 +396,7 @@ static mode_t kind_of(int dir, const struct dirent *e)
     return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
 }
 
-/* One that is damaged is left out. */
+/* A damaged reference is left out. */
 static int collect_one(collecting *c, mcp_str name)
 {
     git_oid id;
@@ -413,7 +414,7 @@ static int collect_loose(collecting *c, const char *folder, int depth)
     if (!d) {
         if (rc == MCP_OK)
             close(fd);
-        return rc == MCP_EFILES ? rc : MCP_OK; /* it went, or is a link */
+        return rc == MCP_EFILES ? rc : MCP_OK; /* it was removed meanwhile, or is a link */
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         char name[REPO_REF_MAX + 1];
@@ -434,7 +435,8 @@ static int by_name(const void *a, const void *b)
 {
     const char *const *x = a, *const *y = b;
     int order = strcmp(*x + GIT_OID_RAWSZ, *y + GIT_OID_RAWSZ);
-    return order ? order : (*x > *y) - (*x < *y); /* the loose one came first, and counts */
+    return order ? order : (*x > *y) - (*x < *y); /* the loose reference was collected first and
+                                                   * takes precedence */
 }
 
 static int sort_names(const common_buffer *from, common_buffer *ret)

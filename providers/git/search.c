@@ -17,26 +17,26 @@ enum {
     LIMIT = 100,
     MAX_LIMIT = 1000,
     MAX_FILE = 8 << 20,
-    MAX_BYTES = 256 << 20, /* of files, in one request */
-    MAX_LINE = 300,        /* bytes of a line that are shown */
+    MAX_BYTES = 256 << 20, /* of files read for one request */
+    MAX_LINE = 300,        /* bytes of a line in the result */
     MAX_FOLDERS = 20000,
 };
 
 typedef struct searching {
     repo_job *j;
     search_needle *needle;
-    mcp_str glob;    /* which files; empty: all */
-    mcp_str after;   /* the file to go on with */
-    uint64_t behind; /* this line of it */
-    bool whole;      /* it is through with that file */
+    mcp_str glob;    /* selects the files; empty: all */
+    mcp_str after;   /* the file to continue with */
+    uint64_t behind; /* continue after this line of it */
+    bool whole;      /* that file is finished */
     uint64_t limit, n;
     size_t bytes, files, passed_over, folders;
     int64_t until;
     char path[REPO_PATH_MAX + 2];
     size_t len;
     bool full;
-    char last[REPO_PATH_MAX + 2]; /* the file that was looked at last */
-    uint64_t last_line;           /* of the match that was shown last; 0: through with it */
+    char last[REPO_PATH_MAX + 2]; /* the file that was searched last */
+    uint64_t last_line;           /* the last line that was shown; 0: the file is finished */
 } searching;
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static repo_target target_of(const searching *s)
                          .path = {s->path, s->len}};
 }
 
-/* Of a very long line what is around the match, in whole characters. */
+/* Cuts a very long line to whole characters around the match. */
 static mcp_str cut(mcp_str line, size_t at)
 {
     size_t begin = at > MAX_LINE / 3 && line.len > MAX_LINE ? at - MAX_LINE / 3 : 0;
@@ -91,8 +91,8 @@ static size_t count_lines(mcp_str text)
     return n;
 }
 
-/* All lines from `from` on, which is the beginning of line `line`. MCP_ECANCELLED: the time is
- * over, or there are enough. */
+/* Searches the lines from `from` on; `line` is the number of the first. MCP_ECANCELLED: the time is
+ * over, or there are enough matches. */
 static int search_lines(searching *s, mcp_str text, uint64_t skip)
 {
     size_t from = 0, begin, end;
@@ -146,7 +146,7 @@ static int search_blob(searching *s, const repo_entry *e, uint64_t skip)
     else if (text.len)
         rc = search_lines(s, text, skip);
     git_odb_object_free(o);
-    if (rc == MCP_ELIMIT) { /* the expression takes too long for it */
+    if (rc == MCP_ELIMIT) { /* the expression takes too long on this line */
         s->passed_over++;
         return MCP_OK;
     }
@@ -154,7 +154,7 @@ static int search_blob(searching *s, const repo_entry *e, uint64_t skip)
     return rc == MCP_ENOTFOUND || s->full ? MCP_OK : rc;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all files ------------------------------------------------------------------------------- */
 
 static bool is_wanted(const searching *s, const repo_entry *e)
 {
@@ -174,7 +174,7 @@ static int search_file(searching *s, const repo_entry *e, bool again)
     s->last_line = 0;
     int rc = search_blob(s, e, skip);
     repo_target t = target_of(s);
-    /* A file that was given up without a match of it is looked at again. */
+    /* A file that was abandoned before its first match is searched again. */
     if (rc == MCP_OK && (!s->full || s->last_line) && repo_job_may(s->j, &t)) {
         memcpy(s->last, s->path, s->len);
         s->last[s->len] = 0;
@@ -186,8 +186,8 @@ static int search_file(searching *s, const repo_entry *e, bool again)
 
 static int walk(searching *s, const git_oid *tree, mcp_str after, int depth);
 
-/* An entry that is not before the position; `again`: it is on the way there, or it is the file
- * itself. */
+/* Visits an entry that is not before the position. `again`: it leads to the position or is the file
+ * of the position itself. */
 static int visit(searching *s, const repo_entry *e, bool again, mcp_str further, int depth)
 {
     size_t before = s->len;
@@ -231,7 +231,7 @@ static int walk(searching *s, const git_oid *tree, mcp_str after, int depth)
     return rc;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- the query ------------------------------------------------------------------------------- */
 
 static bool take_needle(searching *s)
 {
@@ -253,7 +253,7 @@ static bool take_needle(searching *s)
     return rc == MCP_OK;
 }
 
-/* "LINE:PATH": behind this line of the file, of which 0 is the whole. */
+/* "LINE:PATH": continue after this line of the file; 0 means that the file is finished. */
 static bool take_position(searching *s)
 {
     mcp_str after = s->j->target.param[REPO_PARAM_AFTER];
@@ -272,7 +272,7 @@ static bool take_position(searching *s)
     return false;
 }
 
-/* The folder to begin with. What has a "*" is a glob, else a path. */
+/* Finds the folder to start at. A pattern that contains "*" is a glob, otherwise a path. */
 static int find_begin(searching *s, repo_entry *ret)
 {
     repo_job *j = s->j;
@@ -291,7 +291,7 @@ static int find_begin(searching *s, repo_entry *ret)
     return repo_find(&j->use, j->target.rev, path, ret, &j->fixed);
 }
 
-/* What is behind the folder to begin with. */
+/* The part of the position below the starting folder. */
 static bool below(const searching *s, mcp_str *after)
 {
     *after = s->after;

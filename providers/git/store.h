@@ -14,62 +14,62 @@
 
 enum { REPO_REF_MAX = 1024 };
 
-/* Outcomes of all that follows: MCP_OK; MCP_ENOTFOUND; MCP_PENDING: not on this thread;
- * MCP_ECANCELLED, MCP_ETIMEOUT, MCP_ELIMIT (larger than anything that is read), MCP_EIO (damaged),
- * MCP_EFILES (no descriptors), MCP_ENOMEM. */
+/* All functions below return MCP_OK; MCP_ENOTFOUND; MCP_PENDING (not possible on this thread);
+ * MCP_ECANCELLED, MCP_ETIMEOUT, MCP_ELIMIT (too large to be read), MCP_EIO (damaged), MCP_EFILES
+ * (no descriptors left), MCP_ENOMEM. */
 typedef struct repo_use {
     repo_layout *layout;
     git_odb *odb;
-    struct repo_reader *reader; /* what reads for it; NULL: something else */
-    const mcp_request *req;     /* NULL: cannot be cancelled */
-    bool near;                  /* the server's thread: little is read */
-    size_t budget;              /* bytes that may still be read near */
-    int64_t deadline;           /* milliseconds of the monotonic clock */
-    uint64_t too_large;         /* what MCP_ELIMIT was about */
+    struct repo_reader *reader; /* reads the files; NULL: libgit2 does */
+    const mcp_request *req;     /* NULL: not cancellable */
+    bool near;                  /* on the server's thread: only little is read */
+    size_t budget;              /* bytes that may still be read if `near` */
+    int64_t deadline;           /* in milliseconds of the monotonic clock */
+    uint64_t too_large;         /* the size that caused MCP_ELIMIT */
 } repo_use;
 
 /* Borrows an object database. */
 int repo_use_begin(repo_use *u, repo_layout *l, const mcp_request *req, bool near,
                    uint64_t timeout_ms);
 void repo_use_end(repo_use *u);
-/* The clock of `deadline`. */
+/* The current time on the clock of `deadline`. */
 int64_t repo_use_now(void);
-/* Whether to go on; asked now and then by what may take long. */
+/* Whether to continue. Long operations call it now and then. */
 int repo_use_check(const repo_use *u);
 
-/* Any object; the caller's, git_odb_object_free(). `type`: GIT_OBJECT_ANY, or what it has to be
- * (else MCP_ENOTFOUND). */
+/* Reads an object, which the caller frees with git_odb_object_free(). `type` is GIT_OBJECT_ANY or
+ * the required type (MCP_ENOTFOUND if it is another). */
 int repo_object(repo_use *u, const git_oid *id, git_object_t type, git_odb_object **ret);
-/* What it is and how large, without reading it. */
+/* Reads only the type and the size. */
 int repo_object_header(repo_use *u, const git_oid *id, git_object_t *type, size_t *size);
-/* The id that begins with so many digits. MCP_ENOTFOUND also where several do. */
+/* The id that begins with these digits. MCP_ENOTFOUND also if several do. */
 int repo_object_by_prefix(repo_use *u, const git_oid *prefix, size_t digits, git_oid *ret);
-/* How large a blob is; MCP_EIO: it is none, or not there. */
+/* The size of a blob; MCP_EIO if the object is missing or not a blob. */
 int repo_blob_size(repo_use *u, const git_oid *id, size_t *ret);
 mcp_str repo_object_text(git_odb_object *o);
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
 typedef struct repo_entry {
-    unsigned mode; /* one of those that git writes today, whatever an old one wrote */
-    mcp_str name;  /* of the tree's bytes */
+    unsigned mode; /* normalized to the modes that git writes today */
+    mcp_str name;  /* points into the tree's bytes */
     git_oid id;
 } repo_entry;
 
 enum { REPO_MODE_TREE = 040000, REPO_MODE_LINK = 0120000, REPO_MODE_COMMIT = 0160000 };
 
-/* The next entry of *rest. False at the end, or where it is damaged (then *rest is not empty). */
+/* Reads the next entry of *rest. False at the end, or if the tree is damaged (then *rest is not
+ * empty). */
 bool repo_tree_next(mcp_str *rest, repo_entry *ret);
-/* Git's order of entries: bytes, a folder's name as if it ended in "/". */
+/* Git's order of entries: by bytes, a folder as if its name ended in "/". */
 int repo_entry_compare(mcp_str a, bool a_tree, mcp_str b, bool b_tree);
-/* What a path is in a tree; "" is the tree itself. ret->name is then the last part of `path`.
- * MCP_ENOTFOUND: the trees are there, the path is not in them; a tree that is missing is
- * MCP_EIO. */
+/* Finds a path in a tree; "" is the tree itself. ret->name is the last part of `path`.
+ * MCP_ENOTFOUND: the path does not exist, but all trees do; a missing tree is MCP_EIO. */
 int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *ret);
 
 /* ---- commits and tags ------------------------------------------------------------------------ */
 
-enum { REPO_PARENTS = 4096 }; /* a commit with more is taken for damaged */
+enum { REPO_PARENTS = 4096 }; /* a commit with more parents counts as damaged */
 
 typedef struct repo_person {
     mcp_str name, email;
@@ -78,9 +78,9 @@ typedef struct repo_person {
 } repo_person;
 
 typedef struct repo_commit {
-    git_odb_object *object; /* holds the texts; git_odb_object_free() */
+    git_odb_object *object; /* owns the texts; git_odb_object_free() */
     git_oid id, tree;
-    const char *parents; /* lines of one length: repo_commit_parent() */
+    const char *parents; /* lines of equal length; see repo_commit_parent() */
     size_t n_parents;
     repo_person author, committer;
     mcp_str message;
@@ -89,32 +89,33 @@ typedef struct repo_commit {
 int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret);
 void repo_commit_free(repo_commit *c);
 git_oid repo_commit_parent(const repo_commit *c, size_t i);
-/* Parses the bytes of a commit; nothing is kept but slices. False: it is none. */
+/* Parses the bytes of a commit. The result points into `text`. False if it is malformed. */
 bool repo_commit_parse(mcp_str text, repo_commit *ret);
 
-/* Follows tags to what they are of. */
+/* Follows tags to the object that they refer to. */
 int repo_peel(repo_use *u, git_oid *id, git_object_t *type);
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-/* A full name ("HEAD", "refs/heads/main"), through symbolic ones. `final` (may be NULL): the name
- * at the end. */
+/* Reads a reference by its full name ("HEAD", "refs/heads/main") and follows symbolic references.
+ * `final` (may be NULL) receives the last name. */
 int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1]);
 
-/* What a REV of a URI stands for (no range), not peeled. `fixed`: it is a whole id, or steps from
- * one, and never stands for something else. `full` (may be NULL): the reference's full name, "" for
- * an id and where there are steps. */
+/* Resolves a REV of a URI (not a range), without peeling tags. `fixed`: it is a complete id, or
+ * steps from one, so it always means the same object. `full` (may be NULL) receives the reference's
+ * full name, or "" for an id and for steps. */
 int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1]);
 
-/* The same, down to the commit. MCP_ENOTFOUND also where it is none. */
+/* The same, peeled to a commit. MCP_ENOTFOUND also if it is not a commit. */
 int repo_rev_commit(repo_use *u, mcp_str rev, git_oid *id, bool *fixed);
 
-/* The shortest REV for the reference of this name (without "refs/"): the end of it. */
+/* The shortest REV for the reference of this name (without "refs/"), which is an end of the
+ * name. */
 const char *repo_ref_short(repo_use *u, const char *name);
 
-/* All references that begin with `prefix` ("refs/heads/"), sorted; each is its id's 20 bytes, the
- * name without "refs/", and a NUL. MCP_PENDING: the loose ones, and the first of those that are
- * packed. */
+/* All references that begin with `prefix` ("refs/heads/"), sorted. Each is written as 20 bytes of
+ * the id, the name without "refs/", and a NUL. With MCP_PENDING, *ret has the loose references and
+ * the first packed ones. */
 int repo_refs_collect(repo_use *u, const char *prefix, common_buffer *ret);
 typedef struct repo_ref {
     git_oid id;

@@ -24,7 +24,7 @@
 
 #include <mcp/base.h>
 
-/* Bytes of a path, and its parts: what is longer or deeper is not spelled. */
+/* Limits of a path: its bytes and its segments. Longer or deeper paths have no URI. */
 enum { REPO_PATH_MAX = 4096, REPO_DEPTH_MAX = 256 };
 
 typedef enum repo_kind {
@@ -60,30 +60,30 @@ typedef enum repo_param {
 /* All texts are decoded and NUL-terminated, without NUL inside. */
 typedef struct repo_target {
     repo_kind kind;
-    mcp_str rev, other;              /* `other`: of a diff, the second */
+    mcp_str rev, other;              /* `other` is the second revision of a diff */
     mcp_str path;                    /* "": the top */
     mcp_str param[REPO_PARAM_COUNT]; /* ptr NULL: absent */
 } repo_target;
 
-/* Takes apart what stands behind "git://NAME/". `room` holds at least rest.len + REPO_URI_ROOM
- * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so. */
+/* Parses the part after "git://NAME/". `room` has at least rest.len + REPO_URI_ROOM bytes; the
+ * texts are stored there. MCP_OK, or MCP_ENOTFOUND if it is not a valid URI of this provider. */
 enum { REPO_URI_ROOM = 32 };
 int repo_uri_parse(mcp_str rest, char *room, repo_target *ret);
 
-/* The way back: the one canonical spelling. `to` has room for REPO_URI_SIZE of the texts' lengths.
- * Returns the length; NUL-terminates. */
+/* Builds the canonical URI. `to` has at least REPO_URI_SIZE bytes for the texts' lengths. Returns
+ * the length; the URI is NUL-terminated. */
 size_t repo_uri_put(char *to, const repo_target *target);
 size_t repo_uri_room(const repo_target *target);
 
-/* Encodes one segment, so that only unreserved characters stay; with `slashes` "/" stays too. Three
- * bytes of room for each. Returns the length. */
+/* Percent-encodes one segment except for unreserved characters and, if `slashes`, "/". Needs three
+ * bytes of room for each byte. Returns the length. */
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes);
 
-/* NULL: it can be the name of a reference (or of a part of one), or the beginning of an id. Else
- * why not. */
+/* Returns NULL if it can be the name of a reference, a part of one, or the beginning of an id;
+ * otherwise the reason why not. */
 const char *repo_rev_refused(mcp_str rev);
 
-/* Whether it is a whole id of 40 hexadecimal digits in lower case. */
+/* Whether it is a complete id: 40 hexadecimal digits in lower case. */
 bool repo_rev_is_id(mcp_str rev);
 
 #endif

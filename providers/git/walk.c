@@ -13,7 +13,7 @@ void repo_walk_free(repo_walk *w)
     *w = (repo_walk){.alloc = w->alloc};
 }
 
-/* ---- which were in it ------------------------------------------------------------------------ */
+/* ---- the set of visited commits -------------------------------------------------------------- */
 
 static bool is_free(const git_oid *id)
 {

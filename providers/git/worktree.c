@@ -20,13 +20,13 @@ enum { MAX_FILES = 5000 };
 
 typedef struct comparing {
     repo_job *j;
-    repo_patch *patch; /* NULL: the list is wanted */
+    repo_patch *patch; /* NULL: a list is requested */
     repo_index index;
-    repo_tracked entry; /* the next of the index */
+    repo_tracked entry; /* the next entry of the index */
     bool have, truncated;
-    common_buffer text; /* of the file in the working tree */
+    common_buffer text; /* contents of the file in the working tree */
     size_t n;
-    char path[REPO_PATH_MAX + 2]; /* of the walk through HEAD */
+    char path[REPO_PATH_MAX + 2]; /* position of the walk through HEAD */
     size_t len;
 } comparing;
 
@@ -61,7 +61,7 @@ static int read_file(comparing *c, int fd, size_t size)
     return rc;
 }
 
-/* What a link says. */
+/* Reads the target of a symbolic link. */
 static int read_link(comparing *c, common_beneath root, const char *path)
 {
     char folder[REPO_PATH_MAX + 1];
@@ -79,15 +79,16 @@ static int read_link(comparing *c, common_beneath root, const char *path)
     return rc;
 }
 
-/* Whether it looks as it did when git read it, and that was not just when the index was written. */
+/* Whether size and times are as git recorded them, and older than the index. A file changed just
+ * when the index was written could look the same, so it does not count as unchanged. */
 static bool is_unchanged(const comparing *c, const repo_tracked *e, const struct stat *st)
 {
     return (uint32_t)st->st_size == e->size && (uint32_t)st->st_mtim.tv_sec == e->seconds &&
            (uint32_t)st->st_mtim.tv_nsec == e->nanoseconds && st->st_mtim.tv_sec < c->index.written;
 }
 
-/* Its text, and in `now` what it would be in a tree. MCP_ELIMIT: it is too large to be looked
- * at. */
+/* Reads its contents; `now` is the entry that it would be in a tree. MCP_ELIMIT: too large to be
+ * compared. */
 static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bool *unchanged)
 {
     struct stat st;
@@ -98,7 +99,8 @@ static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bo
         return read_link(c, root, e->path.ptr);
     int rc = common_beneath_open(root, e->path.ptr, &fd, &st);
     if (rc != MCP_OK)
-        return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc; /* what is there now is not the file */
+        return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc; /* the entry there is no longer the
+                                                           * tracked file */
     now->mode = st.st_mode & 0100 ? 0100755 : 0100644;
     *unchanged = S_ISREG(st.st_mode) && now->mode == e->mode && is_unchanged(c, e, &st);
     if (!S_ISREG(st.st_mode))
@@ -216,7 +218,8 @@ static int compare_path(comparing *c, mcp_str path, const repo_entry *head, cons
     return list(c, path, staged_state(head, e), unstaged);
 }
 
-/* ---- all of them: the index beside the tree of HEAD, both in the order of the paths' bytes ---- */
+/* ---- all paths: the index and the tree of HEAD, both in byte order of paths
+ * ------------------- */
 
 static int take_entry(comparing *c)
 {
@@ -225,7 +228,7 @@ static int take_entry(comparing *c)
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
 
-/* A path that is in conflict is there several times. */
+/* Handles all entries of one path. A path in conflict has several. */
 static int take_path(comparing *c, mcp_str path, const repo_entry *head)
 {
     int rc = compare_path(c, path, head, &c->entry);
@@ -245,7 +248,8 @@ static int order_of(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* What is tracked and not in HEAD, up to this path; all of it when it is empty. */
+/* Handles entries that are tracked but not in HEAD, up to this path; all remaining ones if it is
+ * empty. */
 static int take_added(comparing *c, mcp_str path)
 {
     int rc = MCP_OK;
