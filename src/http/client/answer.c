@@ -1,7 +1,8 @@
-/* answer.c: the head of an answer, line by line, and what it means for what was asked.
+/* answer.c: reads the head of an answer, line by line, and decides what it means for the request
+ * that was sent.
  *
- * What a body says is not looked at here: a refusal whose body is JSON may be a JSON-RPC error, which
- * matters more than the status (2026-07-28, basic/transports/streamable-http, "Backward Compatibility").
+ * The body is not read here. A refusal whose body is JSON may be a JSON-RPC error, which matters
+ * more than the status (2026-07-28, basic/transports/streamable-http, "Backward Compatibility").
  */
 #include <stdio.h>
 
@@ -59,7 +60,7 @@ static void take_session(mcp__answer *a, mcp_str value)
         mcp__buf_str(&a->session, value);
 }
 
-/* What does not fit is left out as a whole: half a challenge is none. */
+/* A challenge that does not fit is left out as a whole, because a part of one is useless. */
 static void take_challenge(mcp__answer *a, mcp_str value)
 {
     size_t comma = a->challenge.len ? 2 : 0;
@@ -110,7 +111,7 @@ static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
     }
 }
 
-/* "HTTP/1.1 200 OK", "HTTP/2 200" */
+/* Reads "HTTP/1.1 200 OK" or "HTTP/2 200". */
 static void take_status(mcp__answer *a, mcp_str line)
 {
     const char *space = memchr(line.ptr, ' ', line.len);

@@ -1,7 +1,7 @@
-/* header.c: headers of a request, checked and written one after another.
+/* header.c: headers of a request, checked and collected.
  *
- * The surprising thing: the lines are in libcurl's own form, in which "Name:" would take a header away, and
- * one without a value is "Name;".
+ * What may surprise: the lines are in libcurl's own form, in which "Name:" would remove a header,
+ * and a header without a value is written "Name;".
  */
 #include "http/client/client.h"
 
@@ -25,7 +25,7 @@ static bool is_token(mcp_str s)
     return s.len != 0;
 }
 
-/* RFC 9110, 5.5, with the bytes above ASCII that are in use. */
+/* RFC 9110, 5.5. Bytes above ASCII are allowed, because they are in use. */
 static bool is_value(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -1,9 +1,10 @@
-/* sse.c: an event stream, read as it arrives (WHATWG HTML, 9.2.6, "Interpreting an event stream").
+/* sse.c: reads an event stream as it arrives (WHATWG HTML, 9.2.6, "Interpreting an event stream").
+ * Data goes straight into the event's buffer; lines are not kept.
  *
- * Data goes straight into the event's buffer; no line is kept. What may surprise: the id of an event counts
- * from its end on, so that a stream that dies in the middle of an event is resumed before it; and an event
- * without data is handed out too when it brings an id or a type, which a browser would not do: whoever
- * listens sees that the stream is alive and can be resumed.
+ * What may surprise: the id of an event takes effect at the end of the event, so that a stream
+ * which breaks in the middle of an event is resumed before it. Unlike in a browser, an event
+ * without data is also returned if it has an id or a type: it shows that the stream is alive and
+ * can be resumed.
  */
 #include "http/client/client.h"
 
@@ -81,7 +82,7 @@ static void append_data(mcp__sse *p, const char *bytes, size_t n)
         n = room;
     }
     mcp__buf_add(&p->data, bytes, n);
-    if (p->is_cut) /* its beginning is enough to say which answer it would have been */
+    if (p->is_cut) /* the beginning is enough to find the id of the answer */
         p->data.len = MCP__MIN(p->data.len, (size_t)MCP__SSE_HEAD);
 }
 
@@ -103,7 +104,7 @@ static void begin_value(mcp__sse *p)
     }
 }
 
-/* A type too long for us is none of ours: it is kept as one that nobody knows. */
+/* A type that is too long is cut, and thereby stays unknown. */
 static void append_type(mcp__sse *p, const char *bytes, size_t n)
 {
     size_t room = sizeof(p->type) - p->type_len;
@@ -111,7 +112,7 @@ static void append_type(mcp__sse *p, const char *bytes, size_t n)
     p->type_len = (unsigned char)(p->type_len + MCP__MIN(n, room));
 }
 
-/* An id is sent back in a header: what could not stand there is ignored. */
+/* An id is sent back in a header, so one that cannot be in a header is ignored. */
 static void append_id(mcp__sse *p, const char *bytes, size_t n)
 {
     if (n > MCP__SSE_MAX_ID - p->next.len)
@@ -154,8 +155,9 @@ static void end_value(mcp__sse *p)
 
 /* ---- lines -------------------------------------------------------------------------------------------- */
 
-/* How many bytes there are before the end of the line, or all. In windows, so that short lines which end
- * with a carriage return do not look for the same far newline each. */
+/* Returns the number of bytes before the end of the line, or all. Searches in windows: otherwise,
+ * with lines that end with a carriage return, each one would search up to the same distant
+ * newline. */
 static size_t line_length(mcp_str s)
 {
     for (size_t at = 0; at < s.len; at += WINDOW) {
@@ -170,7 +172,7 @@ static size_t line_length(mcp_str s)
     return s.len;
 }
 
-/* Takes the part of the field name in this piece of a line; what follows a colon is left. */
+/* Takes the field name from this piece of a line, and leaves what follows the colon. */
 static void take_name(mcp__sse *p, mcp_str *piece)
 {
     const char *colon = memchr(piece->ptr, ':', piece->len);
@@ -205,12 +207,12 @@ static void take_piece(mcp__sse *p, mcp_str piece)
         append_value(p, piece.ptr, piece.len);
 }
 
-/* True: an event is complete. */
+/* Returns true if an event is complete. */
 static bool end_line(mcp__sse *p)
 {
     bool is_empty = p->state == AT_START;
     if (p->state == IN_NAME)
-        begin_value(p); /* a name alone has an empty value */
+        begin_value(p); /* a field without a colon has an empty value */
     if (p->state == IN_NAME || p->state == AFTER_COLON || p->state == IN_VALUE)
         end_value(p);
     p->state = AT_START;
@@ -231,12 +233,13 @@ static bool end_event(mcp__sse *p, mcp__sse_event *event)
     return counts;
 }
 
-/* The byte order mark that may begin a stream. False: it is not decided yet. */
+/* Skips a byte order mark at the start of the stream. Returns false if more bytes are needed to
+ * decide. */
 static bool skip_mark(mcp__sse *p, mcp_str *bytes)
 {
     while (p->seen < BOM_LEN && bytes->len) {
         if (bytes->ptr[0] != bom[p->seen]) {
-            /* It was none: what looked like it belongs to the first line. */
+            /* Not a byte order mark: the bytes so far belong to the first line. */
             size_t n = p->seen;
             p->seen = BOM_LEN;
             take_piece(p, (mcp_str){bom, n});

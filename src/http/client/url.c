@@ -1,4 +1,4 @@
-/* url.c: what the URL of a server says about where our messages go. */
+/* url.c: checks the URL of a server. */
 #include <mcp/uri.h>
 
 #include "http/client/client.h"
@@ -41,7 +41,7 @@ int mcp__url_check(mcp_str url, mcp_error *error)
         return rc;
     if (rc < 0 || !is_http(&u))
         return mcp__fail(error, MCP_EINVAL, 0, "this is no http:// or https:// URL");
-    /* Neither shows up where a URL is shown, nor goes where it was not meant to go. */
+    /* Passwords in URLs leak into logs and error texts; fragments are never sent. */
     if (u.has_userinfo)
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a URL with a user and a password is not taken; send a header instead");

@@ -1,18 +1,18 @@
-/* budget.c: how much memory peers may make us hold: bodies on their way in, requests being answered,
- * answers that nobody reads, events kept for replay. One sum for all endpoints that share the budget, and a
- * share of it for each caller: a principal, or else an address.
+/* budget.c: a limit for the memory that peers occupy: incoming bodies, requests in progress, unread
+ * answers, events kept for replay. There is one sum for all endpoints that share the budget, and a
+ * share of it for each caller (a principal, or else an address).
  *
- * Three marks, of the whole and of a share alike. Beyond a half of it bodies are no longer read (a small
- * one still is), beyond three quarters requests wait for their turn, and nothing is kept that does not fit.
- * So what is on its way in cannot keep out what is to be answered. Who waits looks again after POLL_MS:
- * nothing links those who wait, so an endpoint or a connection may end at any time.
+ * The whole and each share have three marks. Above a half, bodies are not read on (except small
+ * ones). Above three quarters, requests wait for their turn. What does not fit is refused. Incoming
+ * data therefore cannot block the answers to requests. Waiting requests check again after POLL_MS:
+ * they are in no list, so an endpoint or a connection may end at any time.
  */
 #include "http/server/connection.h"
 
 enum {
     POLL_MS = 50,
-    SMALL = 16 << 10,  /* a body that is read until the budget is spent */
-    PRESSED_MS = 5000, /* how long patience is short after the whole was nearly spent */
+    SMALL = 16 << 10,  /* a body of this size is read until the budget is spent */
+    PRESSED_MS = 5000, /* how long shorter time-outs apply after the whole was nearly spent */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget 
     budget->user = o.user;
     budget->pressed_until = INT64_MIN;
     mcp__list_init(&budget->endpoints);
-    /* Names of callers are chosen by nobody else: addresses and principals. */
+    /* No seed: the keys are addresses and principals, which peers cannot choose freely. */
     mcp__map_init(&budget->shares, &budget->allocator, (uint64_t)(uintptr_t)budget, 0);
     *ret = budget;
     return MCP_OK;
@@ -143,8 +143,8 @@ void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
 
 /* ---- what it allows -------------------------------------------------------------------------------------- */
 
-/* One body of a caller is read on until the share is spent: it may come to its end, where many that all have a
- * part of one would keep each other from it. */
+/* One body of each caller is read on until the share is spent, so that it can complete. Otherwise
+ * many partial bodies could block each other. */
 static bool may_read_on(mcp_http_connection *c)
 {
     mcp__http_share *share = c->charge.share;
@@ -179,7 +179,8 @@ bool mcp__http_pressed(const mcp_http *http)
     return http->now < http->budget->pressed_until;
 }
 
-/* Times are looked at when they were due before this: all are set again, once in a while. */
+/* Deadlines that were set before this are too late, so all are set again, at most once per
+ * interval. */
 void mcp__http_press(mcp_http *http)
 {
     mcp_http_budget *b = http->budget;

@@ -1,21 +1,21 @@
-/* budget.h: memory that peers make us hold (budget.c). */
+/* budget.h: a limit for the memory that peers occupy (budget.c). */
 #ifndef MCP_SRC_HTTP_SERVER_BUDGET_H
 #define MCP_SRC_HTTP_SERVER_BUDGET_H
 
 #include "http/server/metrics.h"
 
-/* What one caller holds. */
+/* The memory of one caller. */
 typedef struct mcp__http_share {
     size_t used;
-    size_t count;                             /* charges to it */
-    const struct mcp_http_connection *reader; /* whose body is read although others are not */
+    size_t count;                             /* number of charges to it */
+    const struct mcp_http_connection *reader; /* may read on when others may not */
     size_t len;
     char text[]; /* 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
-enum { MCP__HTTP_MUCH = 32 << 20 }; /* bytes given back that are worth a call */
+enum { MCP__HTTP_MUCH = 32 << 20 }; /* released bytes after which the program is told */
 
-/* Bytes held by one thing, and on whose account. Zero-initialized: nobody's. */
+/* Memory that one object occupies, and the share that it counts for. Zero-initialized: no share. */
 typedef struct mcp__http_charge {
     mcp__http_share *share;
     size_t bytes;
@@ -27,27 +27,27 @@ struct mcp_http_budget {
     uint64_t hold_ms;
     void (*released)(size_t bytes, void *user);
     void *user;
-    size_t used, peak; /* peak: since memory was last given back */
-    size_t stored;     /* of it, events kept for replay */
+    size_t used, peak; /* peak: since the last report of released memory */
+    size_t stored;     /* part of `used`: events kept for replay */
     mcp__map shares;
     mcp__link endpoints;
     int64_t pressed_until;
-    uint64_t waited, refused; /* requests, answers and bodies */
+    uint64_t waited, refused; /* requests; requests, answers and bodies */
     mcp__http_complaint complaint;
 };
 
-/* From now on on the account of the principal, or where it is NULL of the address; both NULL: of nobody.
- * MCP_OK, or MCP_ENOMEM: as it was. */
+/* Moves a charge to the share of the principal or, if that is NULL, of the address; both NULL: to
+ * no share. Returns MCP_OK, or MCP_ENOMEM without a change. */
 int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
                         const char *address);
-/* So many bytes on the same account. */
+/* Charges `bytes` to the same share as another charge. */
 void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
                            const mcp__http_charge *other, size_t bytes);
 void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge);
-/* Memory was given back: where that is worth it the program hears of it. */
+/* Reports released memory to the program, if it is much. */
 void mcp__http_note_release(mcp_http_budget *budget);
 
-/* Whether it is on the account of these already. */
+/* Whether the charge counts for this caller already. */
 static inline bool mcp__http_charged_to(const mcp__http_charge *charge, const char *principal,
                                         const char *address)
 {
@@ -71,7 +71,7 @@ static inline void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charg
         mcp__http_note_release(budget);
 }
 
-/* Whether there is room for more. */
+/* Whether there is room for more bytes. */
 static inline bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_charge *charge,
                                   size_t bytes)
 {
@@ -80,12 +80,12 @@ static inline bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_char
            share <= b->max_share - bytes;
 }
 
-/* Whether the connection, which has received a part of a request, is not to be read from now. */
+/* Whether to stop reading from a connection that has received part of a request. */
 bool mcp__http_starves(mcp_http_connection *c);
-/* Memory is nearly spent: who is slow is waited for a shorter time, for a while. */
+/* Shortens the time-outs of slow peers for a while, because memory is nearly spent. */
 void mcp__http_press(mcp_http *http);
 bool mcp__http_pressed(const mcp_http *http);
-/* When who waits for memory looks again. */
+/* Returns when a request that waits for memory checks again. */
 int64_t mcp__http_next_look(const mcp_http *http);
 
 #endif

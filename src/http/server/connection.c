@@ -1,17 +1,17 @@
-/* connection.c: the life of a connection: it opens, answers, waits, takes too long, ends.
+/* connection.c: the life of a connection: opening, answers, deadlines, end.
  *
- * Its one timer is set for the earliest thing that may become due and looked at only when it fires, so a
- * request that is answered at once costs no work on timers.
+ * A connection has one timer, which is set for its earliest deadline and checked only when it
+ * fires. A request that is answered at once therefore costs no work on timers.
  */
 #include "http/server/session.h"
 
 enum {
     INPUT_MAX =
-        4 << 20, /* waiting bytes at which a transport that does not stop reading is cut off */
+        4 << 20, /* unparsed bytes after which a transport that does not stop reading is cut off */
     LINGER_MS = 2000,
     HALF_CLOSED_MS = 1000,
-    PRESSED_MS = 5000,  /* for anything, while memory is nearly spent */
-    TELLING = 16 << 10, /* bytes of one write of which the transport says what waits */
+    PRESSED_MS = 5000,  /* for any wait, while memory is nearly spent */
+    TELLING = 16 << 10, /* writes of this size are counted until the transport reports `pending` */
 };
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
@@ -76,7 +76,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     o->log(&r, o->user);
 }
 
-/* status: 0 for an answer that was never begun. */
+/* status 0: the answer was never begun. */
 static void count(const mcp_http_connection *c, int status, int code, int64_t duration)
 {
     enum { OK, ERROR, GONE };
@@ -91,7 +91,7 @@ static void count(const mcp_http_connection *c, int status, int code, int64_t du
     m->duration_sum += (uint64_t)duration;
 }
 
-/* A request ended: for the counters and the log. */
+/* Counts and logs the end of a request. */
 static void account(mcp_http_connection *c, int status, int code)
 {
     bool early = c->phase < MCP__HTTP_WAITING;
@@ -100,7 +100,7 @@ static void account(mcp_http_connection *c, int status, int code)
     log_request(c, status, code, duration);
 }
 
-/* The connection goes in the middle of an answer. */
+/* The connection ends in the middle of an answer. */
 static void account_broken(mcp_http_connection *c)
 {
     if (c->phase == MCP__HTTP_WAITING)
@@ -158,12 +158,12 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_timer_stop(&c->http->timers, &c->timer);
     c->close(c, how, c->user);
-    /* A peer that does not read its last bytes is not waited for. */
+    /* A time limit, because the peer may not read the last bytes. */
     if (how != MCP_HTTP_ABORT)
         mcp__http_connection_arm(c);
 }
 
-/* The head of a stream that is logged when it ends: no more memory than it needs. */
+/* Reduces the head of a stream, which is logged when it ends, to the memory that it needs. */
 static void shrink_head(mcp_http_connection *c)
 {
     mcp__buf *b = &c->head.bytes;
@@ -198,13 +198,14 @@ static int64_t after(int64_t from, uint64_t ms)
     return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
 }
 
-/* A time that a peer has; less of it while memory is nearly spent. */
+/* Returns the time that a peer is given. It is shorter while memory is nearly spent. */
 static uint64_t patience(const mcp_http_connection *c, uint64_t ms)
 {
     return mcp__http_pressed(c->http) ? MCP__MIN(ms, (uint64_t)PRESSED_MS) : ms;
 }
 
-/* For the rest of a request, which the peer does not send, or which is not read. */
+/* The deadline for the rest of a request, which the peer has not sent or which is not being
+ * read. */
 static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 {
     int64_t due = after(c->since, patience(c, ms));
@@ -249,11 +250,11 @@ void mcp__http_connection_arm(mcp_http_connection *c)
         mcp__http_timer_hasten(&c->http->timers, &c->timer, due);
 }
 
-/* A quiet stream, or a call that takes long and becomes one. */
+/* Keeps a quiet stream alive. A call that takes long becomes a stream. */
 static void send_heartbeat(mcp_http_connection *c)
 {
     c->wrote_at = c->http->now;
-    if (c->congested) /* it has enough to read */
+    if (c->congested) /* there is unread output already */
         return;
     if (!mcp__http_exchange_alive(c)) {
         mcp__http_end_silently(c);
@@ -274,7 +275,7 @@ static bool waited_long(const mcp_http_connection *c, int64_t since)
     return after(since, c->http->budget->hold_ms) <= c->http->now;
 }
 
-/* A part of a request is there, and nothing more came or was read. */
+/* The deadline for the rest of a request has passed. */
 static void rest_due(mcp_http_connection *c, mcp__http_refusal slow)
 {
     if (!c->starved) {
@@ -334,7 +335,7 @@ static void phase_due(mcp_http_connection *c)
 void mcp__http_connection_due(mcp_http_connection *c)
 {
     int64_t now = c->http->now;
-    c->burst = 0; /* by now it is part of `pending` */
+    c->burst = 0; /* included in `pending` by now */
     if (stall_deadline(c) <= now) {
         c->pending = 0;
         if (c->phase == MCP__HTTP_CLOSED) {
@@ -377,7 +378,7 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
     mcp__http_enter(c->http, now);
     if (bytes > max)
         set_congested(c, true);
-    else if (bytes <= max / 2 && !c->writing) /* it may make notices, not while one is written */
+    else if (bytes <= max / 2 && !c->writing) /* may cause notices: not during a write */
         set_congested(c, false);
     mcp__http_connection_arm(c);
     mcp__http_leave(c->http);
@@ -439,7 +440,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
         http->metrics.refused++;
         mcp__http_complain_of(http, &http->complaint, why);
         mcp__http_refuse(c, why);
-        mcp__http_close(c, MCP_HTTP_CLOSE); /* those over a limit do not linger */
+        mcp__http_close(c, MCP_HTTP_CLOSE); /* over a limit: does not linger */
     }
     mcp__http_connection_arm(c);
     mcp__http_leave(http);

@@ -1,7 +1,9 @@
-/* duplex.c: HTTP+SSE, the transport of 2024-11-05 (basic/transports, "HTTP with SSE"), where the endpoint has it.
+/* duplex.c: HTTP+SSE, the transport of 2024-11-05 (basic/transports, "HTTP with SSE"), if the
+ * endpoint enables it.
  *
- * A GET opens the one stream of a session and is told where to POST messages; whatever the server says goes on that
- * stream, and the session ends with it. To its channel that is what stdio is: one exchange, the number 0.
+ * A GET opens the only stream of a session, whose first event says where to POST messages. All
+ * messages of the server go on that stream, and the session ends with it. Its channel treats it
+ * like stdio: one exchange, with the number 0.
  */
 #include "http/server/session.h"
 
@@ -24,10 +26,10 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     mcp_output_info info = *mcp_channel_output_info(channel);
     (void)exchange;
     if (!c)
-        return; /* it ends */
+        return; /* the session is ending */
     mcp__http_touch(s->http);
     if (info.kind == MCP_OUTPUT_NOTIFICATION && (c->congested || !mcp__http_has_room(c, message)))
-        return; /* the next one will tell more */
+        return; /* dropped: a later notice covers it */
     mcp__buf instead;
     mcp__http_sse_typed(c, MCP_STR("message"), mcp__http_fitting(c, message, &instead, &info.code));
     mcp__buf_free(&instead);
@@ -83,7 +85,7 @@ bool mcp__http_duplex_due(mcp__http_session *s)
 {
     mcp_http_connection *c = stream_of(s);
     if (c && s->http->draining && mcp_channel_in_flight(s->peer->channel) == 0)
-        mcp__http_sse_end(c, 0); /* which says that it is over */
+        mcp__http_sse_end(c, 0); /* the end of the stream announces the shutdown */
     bool over = s->over;
     if (over)
         mcp__http_session_free(s);
@@ -100,7 +102,7 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
     for (const mcp__incoming *in = NULL; (in = mcp__channel_next_request(channel, in)) != NULL;) {
         mcp__buf error;
         if (in->abandoned)
-            continue; /* answered already */
+            continue; /* has been answered */
         code = mcp__http_put_cut(c->http, mcp__incoming_id(in), &error);
         if (!error.failed)
             mcp__http_sse_typed(c, MCP_STR("message"), mcp__buf_view(&error));
@@ -114,14 +116,14 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
 
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
-/* The session id in the query of the target; empty: there is none. */
+/* Returns the session id in the query of the target, or an empty text. */
 static mcp_str session_id(const mcp_http_connection *c)
 {
     const mcp__http_head *head = &c->head;
     mcp_str target = mcp__http_text(head, head->target);
     mcp_str query = mcp__str_sub(target, head->path.at + head->path.len - head->target.at);
     while (query.len) {
-        query = mcp__str_sub(query, 1); /* ? or & */
+        query = mcp__str_sub(query, 1); /* skips ? or & */
         size_t end = 0;
         while (end < query.len && query.ptr[end] != '&')
             end++;
@@ -138,7 +140,7 @@ static mcp__http_refusal find(const mcp_http_connection *c, mcp__http_session **
     mcp__http_session *s = id.len ? mcp__map_get(&c->http->sessions, id) : NULL;
     if (!id.len)
         return MCP__HTTP_GET_FIRST;
-    /* Somebody else's is as good as none. */
+    /* The session of another principal is treated as missing. */
     if (!s || !s->duplex || !stream_of(s) ||
         !mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal))
         return MCP__HTTP_NO_STREAM;

@@ -1,19 +1,19 @@
-/* exchange.c: the message in a POST, which era it is in, and its answer on the same connection.
+/* exchange.c: the message in a POST, its era, and its answer on the same connection.
  *
- * The body is parsed and its envelope read here, once; the channel gets both. What _meta says comes before what
- * headers say, a session's revision before the header's. Without a session a request goes to the connection's own
- * channel (peer.c). The answer is JSON when it is the first thing that the server says, an event stream when notices
- * come before it.
+ * The body is parsed and its envelope read here, once; the channel gets both. _meta takes
+ * precedence over headers, and a session's revision over the header's. Without a session, a request
+ * goes to the connection's own channel (peer.c). The answer is JSON if it is the first message of
+ * the server, and an event stream if notices precede it.
  */
 #include "http/server/session.h"
 
-/* ---- methods, as far as HTTP has to know them ---------------------------------------------------------------- */
+/* ---- the methods that HTTP distinguishes ---------------------------------------------------- */
 
 enum {
     INITIALIZE = 1 << 0,
     LISTEN = 1 << 1, /* the answer is an event stream */
     CANCELS = 1 << 2,
-    IN_SESSION = 1 << 3, /* means nothing without a session */
+    IN_SESSION = 1 << 3, /* requires a session */
 };
 
 /* The rows of the counters, see mcp__http_metrics. */
@@ -66,7 +66,7 @@ static void note_kind(mcp__http_message *m, mcp__message_kind kind)
     m->has_invalid |= kind == MCP__INVALID;
 }
 
-/* The channel reads the messages of a batch itself; a batch has no era of its own. */
+/* The channel reads the messages of a batch itself. A batch has no era of its own. */
 static void read_batch(mcp__http_message *m)
 {
     mcp_json_iter it = {0};
@@ -92,7 +92,7 @@ static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
     m->in.modern = mcp__is_modern(&m->in.message, named);
 }
 
-/* ---- what is kept of it for the log ---------------------------------------------------------------------------- */
+/* ---- data for the log ----------------------------------------------------------------------- */
 
 static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
 {
@@ -111,13 +111,13 @@ static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
     c->traceparent[trace.len] = 0;
 }
 
-/* Without memory the log has no name. */
+/* Out of memory: the log has no name. */
 static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
 {
     enum { MAX_NAME = 256 };
     static const char *const members[] = {"name", "uri", "taskId"};
     const mcp_json *params = m->in.message.params;
-    const mcp_json *ref = mcp_json_get(params, "ref"); /* of completion/complete */
+    const mcp_json *ref = mcp_json_get(params, "ref"); /* for completion/complete */
     mcp_str name = {0};
     for (size_t i = 0; i < MCP__COUNT(members) && !name.len; i++)
         name = mcp_json_string(mcp_json_get(ref ? ref : params, members[i]));
@@ -126,7 +126,7 @@ static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
     c->name = name.len ? mcp__strdup(c->http->allocator, name) : NULL;
 }
 
-/* ---- what cannot be read ------------------------------------------------------------------------------ */
+/* ---- messages that cannot be parsed --------------------------------------------------------- */
 
 static void refuse_unparsed(mcp_http_connection *c, const mcp_error *error)
 {
@@ -191,7 +191,7 @@ int mcp__http_status_of(mcp_output_info info, bool modern)
     }
 }
 
-/* An answer that nobody waits for any more. */
+/* Handles an answer whose connection is gone. */
 static void unheard(mcp__http_peer *peer, mcp_output_info info)
 {
     if (peer->connection || info.kind != MCP_OUTPUT_RESPONSE)
@@ -218,9 +218,9 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     if (c->phase == MCP__HTTP_WAITING && mcp__http_may_stream(c))
         mcp__http_sse_begin(c);
     if (c->phase != MCP__HTTP_STREAMING)
-        return; /* a notice that cannot be told */
+        return; /* a notice needs a stream */
     if (!last && ((c->congested && !c->stream_only) || !mcp__http_has_room(c, message)))
-        return; /* the next one will tell more */
+        return; /* dropped: a later notice covers it */
     mcp__buf instead;
     mcp__http_sse_message(c, mcp__http_fitting(c, message, &instead, &info.code));
     mcp__buf_free(&instead);
@@ -230,7 +230,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         mcp__http_flush(c);
 }
 
-/* A header of the request that a modern channel is given. */
+/* Looks up a header of the request for a modern channel. */
 static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user)
 {
@@ -244,7 +244,7 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
 
 static const mcp__http_answer accepted = {.status = 202};
 
-/* What to say when the channel took the message and said nothing. */
+/* Answers if the channel accepted the message without any output. */
 static void settle(mcp_http_connection *c, const mcp__http_message *m, int rc)
 {
     if (rc != MCP_OK || (m->has_request && !mcp__http_exchange_alive(c))) {
@@ -271,7 +271,7 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
     return rc;
 }
 
-/* Takes the document over. legacy: NULL is modern. */
+/* Takes ownership of the document. legacy NULL: modern. */
 static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
 {
     static const mcp_channel_options modern_channel = {
@@ -296,9 +296,9 @@ static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp
     }
 }
 
-/* ---- which era ------------------------------------------------------------------------------------------------ */
+/* ---- eras ----------------------------------------------------------------------------------- */
 
-/* A message that no channel is given: a refusal, or nothing to say. */
+/* Answers a message without passing it to a channel: with a refusal, or with 202. */
 static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__http_refusal why)
 {
     mcp_json_free(m->in.doc);
@@ -308,7 +308,7 @@ static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__ht
         mcp__http_respond(c, &accepted);
 }
 
-/* A legacy message of a client that has no session. */
+/* Handles a legacy message of a client without a session. */
 static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *revision)
 {
     bool in_session = methods[m->method].traits & IN_SESSION;
@@ -317,8 +317,7 @@ static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__r
     else if (m->has_request || m->has_invalid)
         run_exchange(c, m, revision);
     else
-        answer_without(c, m,
-                       MCP__HTTP_FINE); /* a notification: there is nothing that it could change */
+        answer_without(c, m, MCP__HTTP_FINE); /* a notification without a session has no effect */
 }
 
 static void modern(mcp_http_connection *c, mcp__http_message *m)
@@ -331,7 +330,8 @@ static void modern(mcp_http_connection *c, mcp__http_message *m)
     else if (m->has_request || m->has_invalid || m->in.batch)
         run_exchange(c, m, NULL);
     else
-        answer_without(c, m, MCP__HTTP_FINE); /* no notification is for servers over HTTP */
+        answer_without(c, m,
+                       MCP__HTTP_FINE); /* notifications to a server have no effect over HTTP */
 }
 
 static void in_session(mcp_http_connection *c, mcp__http_session *session, mcp__http_message *m)

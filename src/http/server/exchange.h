@@ -8,40 +8,41 @@
 
 void mcp__http_post(mcp_http_connection *c);
 
-/* What a body is, as far as HTTP has to know. */
+/* A body and the properties that HTTP needs. */
 typedef struct mcp__http_message {
     mcp__received in;
     unsigned method;  /* of a single request or notification, see mcp__http_method_of() */
-    bool has_request; /* an answer is to come */
+    bool has_request; /* an answer is expected */
     bool has_response, has_invalid;
 } mcp__http_message;
 
-/* Reads the body; false: it was refused. The document is the caller's. */
+/* Reads the body. Returns false if it was refused. The caller frees the document. */
 bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m);
 
-/* Gives the message to a channel, and answers what it says nothing to. */
+/* Passes the message to a channel, and answers if the channel does not. */
 int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m);
 
-/* The status of an answer. */
+/* Returns the HTTP status of an answer. */
 int mcp__http_status_of(mcp_output_info info, bool modern);
 
 /* ---- peer.c ---------------------------------------------------------------------------------------- */
 
-/* A channel that is looked after. */
+/* A channel, with its timer. */
 struct mcp__http_peer {
     mcp_http *http;
     mcp_channel *channel;
     mcp__http_timer timer;
     mcp__link link; /* in http->orphans, else alone */
-    /* Whose requests these are; NULL: it went. Of a session: while it is given a message. */
+    /* The connection whose requests it serves; NULL: closed. For a session: set while it receives a
+     * message. */
     mcp_http_connection *connection;
     mcp__http_session *session;
-    const mcp__revision *legacy; /* a legacy channel without a session */
+    const mcp__revision *legacy; /* legacy without a session: its revision; else NULL */
     mcp__http_charge charge;     /* of an orphan's request */
-    bool done;                   /* an orphan that was answered */
+    bool done;                   /* an orphan that has been answered */
 };
 
-/* For who makes this connection's request. MCP_OK, MCP_ENOMEM. */
+/* Creates a channel for the caller of this connection's request. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret);
 void mcp__http_peer_free(mcp__http_peer *peer);
@@ -53,8 +54,8 @@ static inline void mcp__http_peer_arm(mcp__http_peer *peer)
         mcp__http_timer_hasten(&peer->http->timers, &peer->timer, due);
 }
 
-/* Whether the connection's channel takes such a request of who makes it now. Behind a proxy one connection has
- * requests of several clients. */
+/* Whether the connection's channel can take this request of its current caller. Behind a proxy, one
+ * connection carries requests of several clients. */
 static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_http_connection *c,
                                          const mcp__revision *legacy)
 {
@@ -66,16 +67,16 @@ static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_h
            (mcp__http_same_principal(mcp__channel_caller(channel), mcp__http_caller(c)) &&
             mcp__channel_is_local(channel) == mcp__http_is_local(c));
 }
-/* Another one, in its place; NULL: no memory. legacy: NULL is modern. */
+/* Replaces the connection's channel. Returns NULL if out of memory. legacy NULL: modern. */
 mcp__http_peer *mcp__http_peer_replace(mcp_http_connection *c, const mcp__revision *legacy,
                                        const mcp_channel_options *how);
-/* The connection or its answer ended. */
+/* The connection or its answer has ended. */
 void mcp__http_exchange_end(mcp_http_connection *c);
-/* Ends an answer that will not come: the request was cancelled, or memory ran out. */
+/* Ends an answer that will not be completed: the request was cancelled, or memory ran out. */
 void mcp__http_end_silently(mcp_http_connection *c);
 /* Whether the request of c is still being answered. */
 bool mcp__http_exchange_alive(const mcp_http_connection *c);
-/* Whether an event stream may be the answer. */
+/* Whether the answer may be an event stream. */
 bool mcp__http_may_stream(const mcp_http_connection *c);
 
 #endif

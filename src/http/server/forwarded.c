@@ -1,9 +1,12 @@
-/* forwarded.c: addresses as text, the proxies that are trusted, and the client behind them.
+/* forwarded.c: addresses as text, trusted proxies, and the clients behind them.
  *
- * X-Forwarded-For is a list: each proxy adds the address that it was connected from at the end. So the entries are
- * good from the right, as long as trusted proxies wrote them. They are read from the left, as the fields arrive: an
- * entry that is not a trusted proxy's replaces whatever stands before it. All addresses have 16 bytes; those of
- * IPv4 are the mapped ones (::ffff:0:0/96), so that both spellings of one are the same.
+ * X-Forwarded-For is a list: each proxy appends the address that it was connected from. Entries can
+ * therefore be trusted from the right, as long as trusted proxies wrote them. They are read from
+ * the left, as the fields arrive: an entry that is not a trusted proxy's replaces all entries
+ * before it.
+ *
+ * All addresses have 16 bytes. Those of IPv4 are mapped (::ffff:0:0/96), so that both forms of an
+ * address are equal.
  */
 #include "http/server/connection.h"
 
@@ -23,7 +26,7 @@ static bool has(mcp_str s, char mark)
     return s.len && memchr(s.ptr, mark, s.len);
 }
 
-/* A number in decimal, without leading zeros, which others read as octal. */
+/* Reads a decimal number without leading zeros, which some parsers read as octal. */
 static bool read_number(mcp_str s, unsigned max, unsigned *ret)
 {
     unsigned value = 0;
@@ -38,7 +41,7 @@ static bool read_number(mcp_str s, unsigned max, unsigned *ret)
     return value <= max;
 }
 
-/* Cuts *s at the first `mark`: what stands before it; without one all. */
+/* Cuts *s at the first `mark` and returns the part before it, or all of it. */
 static mcp_str cut(mcp_str *s, char mark, bool *found)
 {
     const char *at = s->len ? memchr(s->ptr, mark, s->len) : NULL;
@@ -83,7 +86,8 @@ static bool read_group(mcp_str s, unsigned char to[2])
     return true;
 }
 
-/* Groups with single colons between them, the last perhaps an IPv4 address. How many bytes; -1: they are none. */
+/* Reads groups separated by single colons, the last possibly an IPv4 address. Returns the number of
+ * bytes, or -1 if they are malformed. */
 static int read_groups(mcp_str s, unsigned char to[16], bool v4_last)
 {
     int n = 0;
@@ -131,7 +135,7 @@ bool mcp__http_ip_read(mcp_str s, mcp__http_ip *ret)
     return true;
 }
 
-/* An address, perhaps with a port: 192.0.2.1:80, [2001:db8::1]:80, [2001:db8::1]. */
+/* Reads an address with an optional port: 192.0.2.1:80, [2001:db8::1]:80, [2001:db8::1]. */
 bool mcp__http_ip_read_host(mcp_str s, mcp__http_ip *ret)
 {
     unsigned port;
@@ -167,7 +171,8 @@ static unsigned group_at(const mcp__http_ip *ip, int i)
     return (unsigned)ip->bytes[2 * i] << 8 | ip->bytes[2 * i + 1];
 }
 
-/* The longest run of two or more groups of zeros, the first of those (RFC 5952, 4.2): its length. */
+/* Finds the longest run of two or more groups of zeros, the first of equal ones (RFC 5952, 4.2).
+ * Returns its length. */
 static int find_zeros(const mcp__http_ip *ip, int *at)
 {
     int best = 1, run = 0;
@@ -210,7 +215,7 @@ bool mcp__http_ip_is_loopback(const mcp__http_ip *ip)
     return (is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip->bytes, one, sizeof(one)) == 0;
 }
 
-/* As the transport names it in mcp_http_connection_options.address. */
+/* Writes it in the form of mcp_http_connection_options.address. */
 static void write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip network = *ip;
@@ -246,7 +251,7 @@ bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip)
 {
     size_t whole = n->bits / 8;
     unsigned rest = n->bits % 8;
-    if (n->local || (is_v4(ip) && n->bits < 96)) /* ::/0 is all of IPv6 */
+    if (n->local || (is_v4(ip) && n->bits < 96)) /* ::/0 covers IPv6 only */
         return false;
     if (memcmp(n->ip.bytes, ip->bytes, whole) != 0)
         return false;

@@ -4,9 +4,9 @@
 
 #include "base/base.h"
 
-/* The headers that we look at. Each may come once, but for Accept. What repeats a part of the message
- * (2026-07-28, basic/transports/streamable-http, "Server Validation") is compared by the server role, which also
- * refuses what came twice. */
+/* The headers that are used. Each may occur once, except Accept and X-Forwarded-For. Headers that
+ * repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server Validation")
+ * are compared by the server role, which also refuses duplicates of them. */
 typedef enum mcp__http_known {
     MCP__HTTP_HOST = 0,
     MCP__HTTP_ORIGIN,
@@ -32,22 +32,22 @@ typedef struct mcp__http_span {
     uint32_t at, len;
 } mcp__http_span;
 
-/* What is kept of a head: target, values of known headers, names and values of Mcp-Param-*. Offsets,
- * because the bytes move as they grow. */
+/* The kept part of a head: the target, values of known headers, names and values of Mcp-Param-*.
+ * Offsets are used, because the bytes move as they grow. */
 typedef struct mcp__http_head {
     mcp__buf bytes;
     mcp__http_span target, path;
     mcp__http_span known[MCP__HTTP_KNOWN];
     uint32_t present; /* 1 << mcp__http_known */
-    uint32_t params;  /* where the list of Mcp-Param-* begins; 0: there is none */
+    uint32_t params;  /* start of the list of Mcp-Param-*; 0: none */
     uint32_t last_param;
-    uint32_t field;       /* where the header being received begins */
-    uint32_t field_value; /* and its value */
+    uint32_t field;       /* start of the header being received */
+    uint32_t field_value; /* start of its value */
     uint8_t field_kind;
     uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
-    bool duplicate;    /* one that is not compared with the message */
-    uint32_t repeated; /* 1 << mcp__http_known: those that are */
-    size_t received;   /* bytes of the head, kept or not */
+    bool duplicate;    /* of a header that is not compared with the message */
+    uint32_t repeated; /* duplicates of compared headers: 1 << mcp__http_known */
+    size_t received;   /* bytes of the head, including those not kept */
     size_t count;
 } mcp__http_head;
 
@@ -58,9 +58,10 @@ void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
 void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
-/* ptr is NULL when it did not come. */
+/* ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
-/* By name, Mcp-Param-* too. One that came more than once is a line feed, which no value can be. */
+/* Finds a header by name, including Mcp-Param-*. A header that occurred more than once has the
+ * value "\n", which no real value can have. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
 {
@@ -70,7 +71,7 @@ static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span 
 bool mcp__http_in_mirror(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 
-/* The value of an Accept header: MCP__HTTP_JSON, MCP__HTTP_SSE or both. */
+/* Reads an Accept header: MCP__HTTP_JSON, MCP__HTTP_SSE or both. */
 unsigned mcp__http_accepts(mcp_str value);
 bool mcp__http_is_json(mcp_str content_type);
 

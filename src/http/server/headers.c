@@ -1,7 +1,7 @@
-/* headers.c: what is kept of a request's head, and the media types in it.
+/* headers.c: collects the used part of a request's head, and reads the media types in it.
  *
- * The parser hands out pieces of names and values; they are put together here, and only what this layer or
- * the server looks at stays. A name that nobody asks for is forgotten at its colon.
+ * The parser delivers pieces of names and values, which are put together here. A header that
+ * neither this layer nor the server uses is discarded as soon as its name is complete.
  */
 #include "http/server/head.h"
 
@@ -23,7 +23,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
-/* Before the name and value of each Mcp-Param-*, unaligned. */
+/* Precedes the name and value of each Mcp-Param-*; unaligned. */
 typedef struct param {
     uint32_t next; /* 0: the last */
     uint32_t name_len, value_len;
@@ -31,7 +31,7 @@ typedef struct param {
 } param;
 
 enum {
-    /* several fields are one list */
+    /* several fields form one list */
     LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
     MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
                1u << MCP__HTTP_PARAM,
@@ -56,8 +56,8 @@ void mcp__http_head_reset(mcp__http_head *head)
     mcp__buf_reset(&head->bytes, 4096);
 }
 
-/* Whether a header's name, whose bytes are those of a token, is one of ours, of the same length: made of
- * small letters and hyphens, which 0x20 leaves as they are. */
+/* Whether a header's name, a token, equals one of ours of the same length. Ours consist of
+ * lower-case letters and hyphens, which 0x20 does not change. */
 static bool same_name(mcp_str ours, mcp_str name)
 {
     const uint64_t small = UINT64_C(0x2020202020202020);
@@ -76,7 +76,7 @@ static bool same_name(mcp_str ours, mcp_str name)
     return true;
 }
 
-/* The known header of that length whose name begins with that letter: there is never more than one. */
+/* Returns the known header of that length and first letter. There is at most one. */
 static mcp__http_known candidate(mcp_str name)
 {
     char first = name.len ? mcp__lower(name.ptr[0]) : 0;
@@ -117,7 +117,7 @@ void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len)
 {
     if (head->field == 0) {
         if (head->bytes.len == 0)
-            mcp__buf_char(&head->bytes, 0); /* so that no header begins at 0 */
+            mcp__buf_char(&head->bytes, 0); /* so that no header begins at offset 0 */
         head->field = (uint32_t)head->bytes.len;
         param p = {0};
         mcp__buf_add(&head->bytes, &p, sizeof(p));
@@ -145,7 +145,7 @@ void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len)
         mcp__buf_add(&head->bytes, at, len);
 }
 
-/* Where the Mcp-Param-* of that name is; 0: nowhere. */
+/* Returns the offset of the Mcp-Param-* with that name, or 0. */
 static uint32_t find_param(const mcp__http_head *head, mcp_str name, param *p)
 {
     for (uint32_t at = head->params; at; at = p->next) {
@@ -171,7 +171,7 @@ static void keep_param(mcp__http_head *head, mcp_str value)
     uint32_t before = find_param(head, name, &other);
     if (before)
         note_repeated(head, before, &other);
-    /* The value stands where it was received; white space before it is left out by moving it. */
+    /* The value is moved over the white space before it. */
     memmove(head->bytes.ptr + head->field_value, value.ptr, value.len);
     head->bytes.len = head->field_value + value.len;
     param p = {.name_len = (uint32_t)name.len, .value_len = (uint32_t)value.len};
@@ -235,9 +235,9 @@ bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value
     return true;
 }
 
-/* ---- media types (RFC 9110, 12.5.1 and 8.3), as far as they matter here ---------------------------------- */
+/* ---- media types (RFC 9110, 12.5.1 and 8.3) ------------------------------------------------- */
 
-/* The part of s up to a separator outside of quotes; s is what follows it. */
+/* Returns the part of s before a separator outside quotes; s becomes the rest. */
 static mcp_str split(mcp_str *s, char separator)
 {
     bool quoted = false;
@@ -256,7 +256,7 @@ static mcp_str split(mcp_str *s, char separator)
     return mcp__http_trim(part);
 }
 
-/* "q=0", "q=0.000" */
+/* Whether it is "q=0", "q=0.000" or similar. */
 static bool is_refusal(mcp_str parameter)
 {
     if (parameter.len < 3 || (parameter.ptr[0] | 0x20) != 'q' || parameter.ptr[1] != '=')
@@ -281,7 +281,7 @@ unsigned mcp__http_accepts(mcp_str value)
         {{"text/*", 6}, MCP__HTTP_SSE},
     };
     unsigned types = 0;
-    /* what nearly every client says */
+    /* the value that nearly all clients send */
     if (mcp_str_eq(value, MCP_STR("application/json, text/event-stream")))
         return MCP__HTTP_JSON | MCP__HTTP_SSE;
     while (value.len) {

@@ -1,4 +1,4 @@
-/* http.c: the endpoint: its options, and time. */
+/* http.c: the endpoint: options, life, time, draining. */
 #include "http/server/session.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static void free_list(const mcp_http *http, const char *const *list, size_t n)
     mcp__release(http->allocator, texts);
 }
 
-/* MCP_OK or MCP_ENOMEM; *list is ours to free in both cases. */
+/* Returns MCP_OK or MCP_ENOMEM. The caller frees *list in both cases. */
 static int copy_list(const mcp_http *http, const char *const **list, size_t n)
 {
     const char *const *from = *list;
@@ -268,7 +268,7 @@ void mcp__http_wake(mcp_http *http, mcp__http_timer *timer)
 
 void mcp__http_call_wake(mcp_http *http)
 {
-    /* Who is calling us will ask for the deadline anyway. */
+    /* A caller that is inside the endpoint asks for the deadline afterwards anyway. */
     if (http->depth || http->woken || !http->wake)
         return;
     http->woken = true;
@@ -279,7 +279,7 @@ void mcp_http_tick(mcp_http *http, int64_t now)
 {
     mcp__http_enter(http, now);
     http->woken = false;
-    /* What is due again at once waits for the next tick: each gets its turn. */
+    /* What becomes due at once waits for the next tick, so that all get their turn. */
     for (mcp__http_timer *t; (t = http->timers) != NULL && t->due <= now;) {
         mcp__http_timer_stop(&http->timers, t);
         if (t->of_peer)
@@ -295,7 +295,7 @@ int64_t mcp_http_deadline(const mcp_http *http)
     return http->timers ? http->timers->due : INT64_MAX;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------- */
+/* ---- draining and revoking ------------------------------------------------------------------ */
 
 static void drain_connection(mcp_http_connection *c)
 {
@@ -306,7 +306,7 @@ static void drain_connection(mcp_http_connection *c)
         break;
     case MCP__HTTP_STREAMING:
         if (c->session && c->session->duplex)
-            mcp__http_wake(c->http, &c->session->peer->timer); /* answers come on it */
+            mcp__http_wake(c->http, &c->session->peer->timer); /* answers go on this stream */
         else if (!mcp__list_empty(&c->in_getters))
             mcp__http_sse_end(c, 0);
         else if (c->stream_only && c->peer)
@@ -366,14 +366,15 @@ static void end_sessions(mcp__link *sessions, const char *principal)
     }
 }
 
-/* Whose request it is that a connection is busy with; a stream that stays keeps no head. */
+/* Returns the principal of the request that a connection is busy with. A long-lived stream keeps no
+ * head, so its channel is asked. */
 static const char *owner(const mcp_http_connection *c)
 {
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
     return c->principal || !peer ? c->principal : mcp__channel_principal(peer->channel);
 }
 
-/* A connection that waits for its next request says again who it is. */
+/* Idle connections stay open, because their next request is authenticated again. */
 void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
 {
     mcp__http_enter(http, now);

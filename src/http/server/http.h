@@ -26,7 +26,7 @@
 
 typedef struct mcp__http_store mcp__http_store;
 
-/* Where connections come from, while there are some. */
+/* A source of connections, with the number of those that are open. */
 typedef struct mcp__http_address {
     size_t count;
     size_t len;
@@ -37,7 +37,7 @@ struct mcp_http {
     mcp_server *server;
     const mcp_allocator *allocator;
     mcp_allocator own_allocator;
-    mcp_http_options options; /* texts are ours */
+    mcp_http_options options; /* the texts are copies */
     llhttp_settings_t parser_settings;
     mcp__link connections;
     size_t n_connections;
@@ -49,22 +49,22 @@ struct mcp_http {
     mcp__link orphans;
     mcp__http_timer *timers;
     uint64_t exchanges;
-    mcp__buf out; /* the answer being written */
+    mcp__buf out; /* output buffer */
     mcp__http_store *store;
     mcp_event_store event_store;
     mcp__http_metrics metrics;
-    mcp__http_complaint complaint; /* connections that were refused */
+    mcp__http_complaint complaint; /* for refused connections */
     mcp_http_budget *budget;
     bool own_budget;
     mcp__link in_budget; /* budget->endpoints */
     int64_t now;
-    unsigned depth; /* calls of ours on the stack */
+    unsigned depth; /* nesting of calls into the endpoint */
     bool draining, woken;
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;
     void (*warn)(const char *line, void *user);
     void *warn_user;
-    void *date_user, *clock_user; /* of those options; the program's `user` unless they were lent */
+    void *date_user, *clock_user; /* arguments of these two options */
 };
 
 static inline void mcp__http_enter(mcp_http *http, int64_t now)
@@ -76,20 +76,20 @@ static inline void mcp__http_leave(mcp_http *http)
 {
     http->depth--;
 }
-/* Something of ours is called by a handler that answers later, and the clock has gone on. */
+/* A handler that answers later calls in, so the time has to be updated. */
 static inline void mcp__http_touch(mcp_http *http)
 {
     if (http->depth == 0 && http->options.clock)
         http->now = http->options.clock(http->clock_user);
 }
-/* The time at this moment; http->now is that of the call which is being handled. */
+/* Returns the time at this moment; http->now is the time of the current call. */
 static inline int64_t mcp__http_now(const mcp_http *http)
 {
     return http->options.clock ? http->options.clock(http->clock_user) : http->now;
 }
-/* Something has to be done at the next tick, which should be soon. */
+/* Schedules work for the next tick and requests that tick. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
-/* The deadline is earlier than who asked for it last knows. */
+/* Reports that the deadline has become earlier. */
 void mcp__http_call_wake(mcp_http *http);
 
 #endif

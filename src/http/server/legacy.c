@@ -1,5 +1,4 @@
-/* legacy.c: the requests of revisions that have sessions (2025-11-25, basic/transports, "Streamable
- * HTTP").
+/* legacy.c: requests of revisions with sessions (2025-11-25, basic/transports, "Streamable HTTP").
  */
 #include "http/server/session.h"
 
@@ -20,7 +19,7 @@ void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
     if (s->revision)
         http->metrics.sessions_begun++;
     else
-        mcp__http_session_free(s); /* initialize was refused */
+        mcp__http_session_free(s); /* initialize failed */
 }
 
 void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__http_message *m)
@@ -38,7 +37,7 @@ void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__ht
     mcp__http_hand_over(c, s->peer, m);
 }
 
-/* The session of a GET or DELETE; NULL after it was refused. */
+/* Returns the session of a GET or DELETE, or NULL after refusing the request. */
 static mcp__http_session *session_of(mcp_http_connection *c)
 {
     mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);

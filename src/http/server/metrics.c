@@ -1,7 +1,7 @@
-/* metrics.c: counters, and how Prometheus reads them (text format 0.0.4).
+/* metrics.c: counters, and their output for Prometheus (text format 0.0.4).
  *
- * What there is to be read is one table, `metrics`. A label's value comes from the lists below or from what the server
- * offers, and never from a peer: what is unknown is "other".
+ * All metrics are in one table, `metrics`. Values of labels come from the lists below or from what
+ * the server offers, never from a peer: unknown ones are "other".
  */
 #include "http/server/http.h"
 
@@ -12,7 +12,7 @@ static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
 const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {1,   2,   5,    10,   25,
                                                        100, 250, 1000, 5000, 30000};
 
-/* ---- what there is ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 typedef enum metric_id {
     REQUESTS = 0,
@@ -50,7 +50,7 @@ typedef enum metric_id {
     METRICS
 } metric_id;
 
-/* In the order in which they are written. */
+/* In the order of the output. */
 static const struct {
     const char *name, *type, *help;
 } metrics[METRICS] = {
@@ -101,7 +101,7 @@ static const struct {
     [BYTES_OUT] = {"mcp_sent_bytes_total", "counter", "Bytes sent."},
 };
 
-/* Of those without labels. */
+/* Sets the values of the metrics without labels. */
 static void get_values(const mcp_http *http, uint64_t values[METRICS])
 {
     const mcp__http_metrics *m = &http->metrics;
@@ -140,7 +140,7 @@ static void put_head(mcp__buf *b, metric_id id)
                     metrics[id].name, metrics[id].type);
 }
 
-/* Without zeros at the end. */
+/* Writes seconds without trailing zeros. */
 static void put_seconds(mcp__buf *b, uint64_t ms)
 {
     mcp__buf_printf(b, "%" PRIu64 ".%03" PRIu64, ms / 1000, ms % 1000);
@@ -150,7 +150,7 @@ static void put_seconds(mcp__buf *b, uint64_t ms)
         b->len--;
 }
 
-/* What stands in braces, but for le and result: NAME="VALUE". */
+/* A label other than le and result: NAME="VALUE". */
 typedef struct label {
     const char *name;
     mcp_str value;
@@ -170,7 +170,7 @@ static void put_label(mcp__buf *b, const label *l)
     mcp__buf_char(b, '"');
 }
 
-/* The name of a sample; with a label, which may be NULL. */
+/* Writes the name of a sample, with a label unless it is NULL. */
 static void put_name(mcp__buf *b, metric_id id, const char *suffix, const label *l)
 {
     mcp__buf_printf(b, "%s%s", metrics[id].name, suffix);
@@ -289,7 +289,7 @@ static void put_usage(const mcp_usage *u, void *user)
     }
 }
 
-/* All samples of a metric have to stand together, so that each asks for what was used once more. */
+/* All samples of a metric have to be adjacent, so the usage is read once for each metric. */
 static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
 {
     for (metric_id id = TOOL_CALLS; id <= SOURCE_DURATION; id++) {
@@ -300,7 +300,7 @@ static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------ */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void add_text(mcp_str text, void *arg)
 {

@@ -1,4 +1,4 @@
-/* metrics.h: counters (metrics.c), and what is worth a line in the log, but not one each time. */
+/* metrics.h: counters (metrics.c), and rate-limited log lines. */
 #ifndef MCP_SRC_HTTP_SERVER_METRICS_H
 #define MCP_SRC_HTTP_SERVER_METRICS_H
 
@@ -8,10 +8,10 @@
 
 typedef struct mcp__http_complaint {
     uint64_t count; /* since the last line */
-    int64_t again;  /* not before */
+    int64_t again;  /* earliest time of the next line */
 } mcp__http_complaint;
 
-/* One line for what happened by now, at most every ten seconds. */
+/* Counts a complaint and logs at most one line every ten seconds. */
 void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what);
 
 /* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
@@ -34,12 +34,12 @@ typedef struct mcp__http_metrics {
     size_t streams;
 } mcp__http_metrics;
 
-/* The row of a method; 0 for none, and one for all that are unknown (exchange.c). */
+/* Returns the row of a method; 0 for none, 1 for all unknown ones (exchange.c). */
 unsigned mcp__http_method_of(mcp_str name);
 mcp_str mcp__http_method_name(unsigned method);
-/* Of the histogram of durations: milliseconds, ascending. */
+/* Upper bounds of the histogram of durations, in milliseconds, ascending. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
-/* What access rules hide from the principal is not named. */
+/* Items that access rules hide from the principal are not named. */
 void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
 
 #endif

@@ -1,18 +1,18 @@
-/* parse.c: bytes in, requests out, one after the other.
+/* parse.c: cuts received bytes into requests, which are handled one after the other.
  *
- * The parser is stopped at the end of each request, and goes on when that one is answered: so pipelined
- * requests are answered in their order, and what is behind a request waits as bytes, within a limit.
+ * The parser is stopped at the end of each request and continues when that one is answered.
+ * Pipelined requests are thus answered in order; the bytes after a request wait, within a limit.
  *
- * The surprising thing: a body that lies whole in the bytes just received is not copied; it is read where
- * it is, and only what is still incomplete when the bytes go is kept.
+ * What may surprise: a body that is completely contained in the received bytes is not copied, but
+ * read in place. Only a body that is still incomplete when the bytes become invalid is copied.
  */
 #include "http/server/exchange.h"
 
 enum {
-    INPUT_PAUSE = 64 << 10, /* waiting bytes at which the transport should stop reading */
-    BODY_KEPT = 4 << 10,    /* of the buffer, between requests */
-    SWALLOW = 64 << 10,     /* a refused body as long as that is read, to keep the connection */
-    ID_WITHIN = 8 << 10,    /* and one as long as that is kept, to answer with its id */
+    INPUT_PAUSE = 64 << 10, /* unparsed bytes at which the transport should stop reading */
+    BODY_KEPT = 4 << 10,    /* size of the body's buffer that is kept between requests */
+    SWALLOW = 64 << 10,     /* a refused body up to this size is read, to keep the connection */
+    ID_WITHIN = 8 << 10,    /* a refused body up to this size is kept, to answer with its id */
 };
 
 static mcp_http_connection *of(llhttp_t *parser)
@@ -25,9 +25,9 @@ mcp_str mcp__http_body(mcp_http_connection *c)
     return c->body.len ? mcp__buf_view(&c->body) : c->body_span;
 }
 
-/* ---- the parser's calls -------------------------------------------------------------------------------- */
+/* ---- callbacks of the parser ---------------------------------------------------------------- */
 
-/* Stops the parser: the request is refused before it is complete. */
+/* Stops the parser and refuses the request before it is complete. */
 static int stop(mcp_http_connection *c, mcp__http_refusal why)
 {
     if (!c->refusal)
@@ -56,7 +56,7 @@ static int on_message_begin(llhttp_t *parser)
     return 0;
 }
 
-/* A part of the head came. */
+/* Counts a part of the head. */
 static int measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
 {
     c->head.received += len;
@@ -76,7 +76,7 @@ static int on_url(llhttp_t *parser, const char *at, size_t len)
 static int on_header_field(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = of(parser);
-    if (c->phase == MCP__HTTP_HEAD) /* else a trailer: measured, not kept */
+    if (c->phase == MCP__HTTP_HEAD) /* a trailer is only counted */
         mcp__http_head_name(&c->head, at, len);
     return measure(c, len, MCP__HTTP_LONG_HEAD);
 }
@@ -118,7 +118,7 @@ static bool expects_body(const llhttp_t *parser)
     return parser->flags & F_CHUNKED || parser->content_length > 0;
 }
 
-/* Whether the rest of a refused request is read, so that the connection can be kept. */
+/* Whether to read the rest of a refused request, so that the connection can be kept. */
 static bool worth_reading(const mcp_http_connection *c)
 {
     return !expects_body(&c->parser) ||
@@ -129,13 +129,14 @@ static bool worth_reading(const mcp_http_connection *c)
 static int on_headers_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = of(parser);
-    /* Neither Upgrade nor CONNECT is followed; the parser would stop for them. */
+    /* Upgrade and CONNECT are not supported; the parser would stop for them. */
     parser->upgrade = 0;
     c->http_method = parser->method;
     c->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
     if (c->head.bytes.failed)
         return stop(c, MCP__HTTP_NO_MEMORY);
-    /* RFC 9112, 6.1: an HTTP/1.0 proxy on the way does not know chunks, and sees other requests in the same bytes. */
+    /* RFC 9112, 6.1: an HTTP/1.0 proxy in between does not know chunks, and would see other
+     * requests in the same bytes. */
     if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
         return stop(c, MCP__HTTP_BAD_FRAMING);
     mcp__http_set_phase(c, MCP__HTTP_BODY);
@@ -154,7 +155,8 @@ static int on_headers_complete(llhttp_t *parser)
     return 0;
 }
 
-/* How much more memory the body takes with so many bytes: its buffer doubles, within its length. */
+/* Returns how much the body's buffer grows for so many bytes: it doubles, up to the body's
+ * length. */
 static size_t growth(const mcp_http_connection *c, size_t bytes)
 {
     const mcp__buf *b = &c->body;
@@ -163,7 +165,8 @@ static size_t growth(const mcp_http_connection *c, size_t bytes)
     return MCP__MAX(bytes, MCP__MIN(b->cap, b->limit - b->cap));
 }
 
-/* The bytes of the body go: what was seen of it is copied. False: there is no room for it. */
+/* Copies the received part of the body before its bytes become invalid. Returns false if there is
+ * no room for it. */
 static bool keep_body(mcp_http_connection *c)
 {
     bool fits = !c->body_span.len ||
@@ -215,7 +218,7 @@ void mcp__http_parser_settings(llhttp_settings_t *s)
 
 /* ---- requests ---------------------------------------------------------------------------------------------- */
 
-/* Answers before the request is complete; whatever follows is thrown away. */
+/* Refuses a request before it is complete; the rest is discarded. */
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why)
 {
     c->keep_alive = false;
@@ -251,7 +254,7 @@ static void run(mcp_http_connection *c)
     mcp__buf_reset(&c->body, BODY_KEPT);
 }
 
-/* The request is complete. Its turn comes when there is memory for an answer; a health probe's always. */
+/* Runs a complete request when there is memory for an answer; a health probe at once. */
 static void run_request(mcp_http_connection *c)
 {
     c->complete = false;
@@ -273,7 +276,7 @@ void mcp__http_run_held(mcp_http_connection *c)
     run(c);
 }
 
-/* What came of a body has nowhere to stay. */
+/* Refuses a request whose partial body cannot be kept. */
 static void refuse_unkept(mcp_http_connection *c)
 {
     mcp__http_refusal why = mcp__http_no_room(c, SWALLOW);
@@ -285,7 +288,7 @@ static void refuse_unkept(mcp_http_connection *c)
     mcp__http_run_held(c);
 }
 
-/* Not while the peer has much to read that it asked for already. */
+/* Whether to parse another request: not while much output is unread. */
 static bool may_parse(const mcp_http_connection *c)
 {
     return c->phase <= MCP__HTTP_BODY &&
@@ -293,7 +296,7 @@ static bool may_parse(const mcp_http_connection *c)
             (!c->congested && c->burst <= c->http->options.max_output));
 }
 
-/* Parses as far as requests can be answered now. */
+/* Parses as many requests as can be answered now. */
 static void parse(mcp_http_connection *c, mcp_str *in)
 {
     while (in->len && may_parse(c)) {
@@ -307,7 +310,7 @@ static void parse(mcp_http_connection *c, mcp_str *in)
             run_request(c);
         } else if (error != HPE_OK) {
             if (c->phase == MCP__HTTP_IDLE)
-                on_message_begin(&c->parser); /* not even that was understood */
+                on_message_begin(&c->parser); /* the request failed at its first byte */
             mcp__http_refuse_early(c, c->refusal ? (mcp__http_refusal)c->refusal
                                                  : refusal_of(c, error));
         }
@@ -318,7 +321,7 @@ static void parse(mcp_http_connection *c, mcp_str *in)
         in->len = 0;
 }
 
-/* Goes on with what waits. */
+/* Parses the bytes that wait. */
 void mcp__http_parse_input(mcp_http_connection *c)
 {
     if (!c->input.len || !may_parse(c))
@@ -385,7 +388,7 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         c->ended = true;
         c->ended_at = now;
         mcp__http_parse_input(c);
-        /* A request that waits for its answer still gets it, see phase_deadline(). */
+        /* A request in progress is still answered, see phase_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
         if (c->phase != MCP__HTTP_WAITING && !c->resume)

@@ -1,7 +1,8 @@
-/* peer.c: channels that are looked after: the one of a session, or that of a connection for requests without one.
+/* peer.c: channels with their timers: that of a session, or that of a connection for requests
+ * without one.
  *
- * The requests of a connection share a channel, one after the other, as long as the same principal makes
- * them; what was subscribed to goes with its stream.
+ * The requests of a connection share a channel, one after the other, as long as they come from the
+ * same principal. A subscription ends with its stream.
  */
 #include "http/server/session.h"
 
@@ -63,18 +64,18 @@ void mcp__http_peer_due(mcp__http_peer *peer)
     if (mcp_channel_deadline(peer->channel) <= now)
         mcp_channel_tick(peer->channel, now);
     if (peer->session) {
-        mcp__http_session_due(peer->session); /* which may end it */
+        mcp__http_session_due(peer->session); /* this may free the session */
         return;
     }
     if (peer->connection && peer->connection->stream_only)
-        mcp__channel_trim(peer->channel); /* it is quiet for long */
+        mcp__channel_trim(peer->channel); /* a subscription is mostly quiet */
     mcp__http_peer_arm(peer);
 }
 
-/* ---- whose request --------------------------------------------------------------------------------------------- */
+/* ---- changing the caller -------------------------------------------------------------------- */
 
-/* Lets go of a channel whose connection goes on without it. A legacy client that is away has not
- * cancelled, so its requests are let run. */
+/* Detaches a channel from its connection. A legacy client that disconnects has not cancelled, so
+ * its requests keep running. */
 static void leave(mcp__http_peer *peer, const mcp_http_connection *c)
 {
     if (peer && peer->legacy && mcp_channel_in_flight(peer->channel)) {

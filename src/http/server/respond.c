@@ -1,31 +1,31 @@
-/* respond.c: whole answers, each in one write.
+/* respond.c: complete answers, each in one write.
  *
- * The refusals are a table: the status, and a sentence that says what was wrong or which limit was reached and by
- * which option it is set, as a JSON-RPC error. It has the id of the request where that was read.
+ * The refusals are a table: the status, and a sentence that says what was wrong, or which limit was
+ * reached and which option sets it, as a JSON-RPC error. It has the id of the request if that was
+ * read.
  */
 #include "http/server/connection.h"
 #include "jsonrpc/envelope.h"
 #include "protocol/revision.h"
 
 enum {
-    ONE_WRITE = 64 << 10, /* a longer body is written from where it lies */
-    OUT_KEPT = 256 << 10, /* of the buffer for answers */
-    SMALL = 4 << 10,      /* an answer that is given whatever the budget says */
+    ONE_WRITE = 64 << 10, /* a longer body is written separately, without a copy */
+    OUT_KEPT = 256 << 10, /* size of the output buffer that is kept */
+    SMALL = 4 << 10,      /* an answer of this size is sent regardless of the budget */
 };
 
-/* The option that decides it, and the one that is a number and stands for %zu. */
+/* The option that decides, and one whose value replaces %zu. */
 #define OPTION(member) .option = #member
 #define LIMIT(member)  .limit = offsetof(mcp_http_options, member), .has_limit = true, OPTION(member)
 
 static const struct refusal {
     int status;
-    bool final; /* nothing more can be understood, or wanted, of this connection */
+    bool final; /* closes the connection */
     bool has_limit;
-    bool
-        anonymous; /* never with an id: it is no answer to the message, which perhaps is no request */
-    bool plain;    /* text, no JSON-RPC error: a client that gets one tries no older transport */
-    int code;      /* of the JSON-RPC error, where it is a special one */
-    size_t limit; /* of the option that %zu stands for */
+    bool anonymous; /* without an id: the message may not be a request */
+    bool plain;     /* plain text, not a JSON-RPC error: the client then tries no older transport */
+    int code;       /* of the JSON-RPC error; 0: by the status */
+    size_t limit;   /* offset of the option whose value replaces %zu */
     const char *option;
     const char *text;
 } refusals[MCP__HTTP_REFUSALS] = {
@@ -254,7 +254,7 @@ static size_t limit_of(const mcp_http *http, mcp__http_refusal why)
     const mcp_http_options *o = &http->options;
     if (why == MCP__HTTP_NO_ROOM || why == MCP__HTTP_NO_SHARE)
         return why == MCP__HTTP_NO_ROOM ? http->budget->max_memory : http->budget->max_share;
-    /* size_t and uint64_t alike, which are the same wherever this was ever run */
+    /* Options of type size_t and uint64_t. */
     uint64_t wide = 0;
     size_t narrow = 0;
     const char *at = (const char *)o + refusals[why].limit;
@@ -273,8 +273,8 @@ bool mcp__http_refusal_reads(mcp__http_refusal why)
     return !refusals[why].anonymous;
 }
 
-/* The id of the request that is refused, if all of it was read: that of a response would be taken for one of the
- * client's own requests, and only the whole message tells the two apart. */
+/* Reads the id of a refused request, if its body is complete. Only a complete message shows that it
+ * is a request: a client would take the id of a response for that of one of its own requests. */
 static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id)
 {
     mcp_str body = mcp__http_body(c);
@@ -324,7 +324,7 @@ static int code_of(mcp__http_refusal why)
     return r->code ? r->code : code;
 }
 
-/* id: of the request, as JSON text; empty: that of the body. */
+/* known: the id of the request as JSON text; empty: read it from the body. */
 static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str known)
 {
     const struct refusal *r = &refusals[why];
@@ -343,7 +343,7 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     mcp__http_answer answer = {.status = r->status, .type = "application/json"};
     answer.retry = r->status == 503 || r->status == 429;
     if (body.failed || text.failed)
-        answer.type = NULL; /* the status says it, without words */
+        answer.type = NULL; /* the status alone has to do */
     else
         answer.body = mcp__buf_view(r->plain ? &text : &body);
     if (answer.type && r->plain)
@@ -380,7 +380,7 @@ bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message)
     return message.len < SMALL || mcp__http_fits(c->http->budget, &c->charge, message.len);
 }
 
-/* The id of a whole message of ours. */
+/* Reads the id of a message of this server. */
 static void find_id(const mcp_http_connection *c, mcp_str message, mcp__buf *id)
 {
     mcp__buf_init(id, c->http->allocator, 0);

@@ -1,16 +1,16 @@
-/* route.c: what a request's head says: for whom it is, from where, whose, and in which form.
- *
- * All of it is looked at before the body is read: what will be refused is refused unread.
+/* route.c: checks the head of a request: its target, source, caller and form. All checks run before
+ * the body is read, so that a refused body need not be read.
  */
 #include "http/server/session.h"
 
 enum { MAX_PRINCIPAL = 256 };
 
-/* ---- may what sent it talk to us? ---------------------------------------------------------------------------
+/* ---- allowed hosts and origins ------------------------------------------------------------
  *
- * A page of a stranger in somebody's browser can reach a server on that somebody's machine: directly, and
- * then its Origin gives it away, or under a name of the stranger's that was pointed here (DNS rebinding),
- * and then the Host does. So both are compared with what is allowed, and the loopback is.
+ * A web page in a user's browser can reach a server on the user's machine: either directly, with an
+ * Origin that shows it, or under a foreign name that resolves to this machine (DNS rebinding), with
+ * a Host that shows it. Both headers are therefore compared with what is allowed; loopback names
+ * always are.
  */
 
 static const mcp_str loopback[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};
@@ -24,7 +24,7 @@ static bool is_loopback(mcp_str name)
     return false;
 }
 
-/* Cuts ":port" off. False: what is behind the name is no port. */
+/* Removes ":port". Returns false if the text after the name is not a port. */
 static bool cut_port(mcp_str *host)
 {
     size_t at = 0;
@@ -86,9 +86,10 @@ static bool origin_allowed(const mcp_http_options *o, mcp_str origin)
     return cut_port(&host) && is_loopback(host);
 }
 
-/* ---- for whom it is ----------------------------------------------------------------------------------------- */
+/* ---- target --------------------------------------------------------------------------------- */
 
-/* Where the host is: in a target that names it (RFC 9112, 3.2.2), else in its header. */
+/* Reads the target. Returns the host: from a target in absolute form (RFC 9112, 3.2.2), else from
+ * its header. */
 static mcp_str read_target(mcp_http_connection *c)
 {
     mcp_str target = mcp__http_text(&c->head, c->head.target);
@@ -116,7 +117,8 @@ static bool is_health(const mcp_http_connection *c)
            mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
 }
 
-/* /healthz says nothing that a stranger's page could use, and who asks for it often names no host, or an address. */
+/* /healthz reveals nothing that a foreign page could use, and probes often send an address, or no
+ * host. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;
@@ -179,7 +181,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
         return MCP__HTTP_UNAUTHORIZED;
     principal[sizeof(principal) - 1] = 0;
     c->known = true;
-    /* Behind the headers; nothing is added to them any more. */
+    /* Placed after the headers, which are complete. */
     size_t at = c->head.bytes.len;
     mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
     if (c->head.bytes.failed)
@@ -188,7 +190,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
     return MCP__HTTP_FINE;
 }
 
-/* From here on what the request holds is on the account of who makes it. */
+/* Charges the request to its caller from here on. */
 static mcp__http_refusal find_account(mcp_http_connection *c)
 {
     mcp__http_refusal why = mcp__http_is_forwarded(c) ? mcp__http_count_client(c) : MCP__HTTP_FINE;
@@ -212,7 +214,7 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
         return MCP__HTTP_BAD_TYPE;
     if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
         return MCP__HTTP_BAD_CODING;
-    /* nothing is answered to a message of HTTP+SSE */
+    /* a message of HTTP+SSE has no body in its answer */
     bool takes = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
     return takes ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
 }

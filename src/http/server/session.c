@@ -1,8 +1,8 @@
-/* session.c: legacy sessions: from initialize to DELETE, idleness or eviction.
+/* session.c: legacy sessions: from initialize to DELETE, time-out or eviction.
  *
- * A session that some connection is using cannot be evicted; of the others the longest idle one goes when
- * there is no room for a new one. So whoever initializes without end pushes out his own. A stream of HTTP+SSE on which
- * nothing was initialized yet uses nothing.
+ * A session that a connection is using cannot be evicted. Of the others, the longest idle one is
+ * evicted when there is no room for a new one, so a client that keeps initializing evicts its own
+ * sessions first. A stream of HTTP+SSE does not count as using its session before initialize.
  */
 #include "http/server/session.h"
 
@@ -51,7 +51,7 @@ static int set_id(mcp__http_session *s)
     return rc < 0 ? rc : MCP_OK;
 }
 
-/* MCP_OK; MCP_ELIMIT, MCP_ENOMEM, or what random() said. */
+/* Returns MCP_OK, MCP_ELIMIT, MCP_ENOMEM, or the code of random(). */
 static int session_new(mcp_http *http, const mcp_http_connection *c,
                        const mcp_channel_options *options, mcp__http_session **ret)
 {
@@ -80,7 +80,7 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
         return rc;
     }
     http->n_sessions++;
-    /* Without a GET stream notices of changes would have nowhere to go: they wait, as one each. */
+    /* Without a GET stream, change notices have no destination: they wait, coalesced. */
     mcp_channel_set_writable(s->peer->channel, false, http->now);
     s->busy = true;
     mcp__list_append(&http->busy_sessions, &s->link);
@@ -102,7 +102,7 @@ mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
     }
 }
 
-/* A connection that waits for something of a session which ends. */
+/* Ends what a connection waits for from a session that is being freed. */
 static void dismiss(mcp_http_connection *c)
 {
     mcp__http_session_detach(c);
@@ -138,7 +138,7 @@ mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
     mcp__http_session *s = id.ptr ? mcp__map_get(&c->http->sessions, id) : NULL;
     if (!s || !s->revision || s->duplex)
         return NULL;
-    /* Somebody else's is as good as none. */
+    /* The session of another principal is treated as missing. */
     return mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal) ? s
                                                                                             : NULL;
 }
@@ -182,7 +182,8 @@ void mcp__http_session_writable(mcp__http_session *s)
             mcp__container(s->getters.prev, mcp_http_connection, in_getters);
         writable = !c->congested;
     }
-    /* That may make notices, and they a call of ours: not from within one of the channel's. */
+    /* This may produce notices, and thereby a call of this layer from within the channel. Not
+     * allowed while the channel is in use. */
     if (writable && mcp__channel_is_in_use(s->peer->channel))
         return;
     mcp_channel_set_writable(s->peer->channel, writable, s->http->now);
@@ -204,7 +205,7 @@ void mcp__http_session_due(mcp__http_session *s)
         return;
     }
     mcp__http_stream_reap(s);
-    if (due <= http->now) { /* its requests are still being answered */
+    if (due <= http->now) { /* requests are still in progress */
         s->idle_since = http->now;
         due = http->now + (int64_t)idle;
     }

@@ -4,16 +4,16 @@
 
 #include "http/server/exchange.h"
 
-/* A stream of events of a session. Number 0 is the one that GET opens: any number of connections may
- * have it, the youngest gets the messages. */
+/* An event stream of a session. GET opens number 0: any number of connections may have it, and the
+ * newest one gets the messages. */
 struct mcp__http_stream {
     mcp__link link; /* in session->streams */
     mcp__http_session *session;
     uint64_t number;
-    uint64_t events; /* so many were made */
+    uint64_t events; /* number of events so far */
     mcp_exchange exchange;
     mcp__http_charge charge;         /* of its request */
-    mcp_http_connection *connection; /* NULL: the client is away */
+    mcp_http_connection *connection; /* NULL: the client is disconnected */
 };
 
 struct mcp__http_session {
@@ -23,31 +23,31 @@ struct mcp__http_session {
     mcp__http_peer *peer;
     const mcp__revision *revision; /* NULL until initialize was answered */
     mcp__link streams;
-    mcp__link getters;        /* connections with the stream 0, youngest last */
-    mcp__http_stream general; /* the stream 0 */
-    uint64_t told;            /* its last event that was written to somebody */
+    mcp__link getters;        /* connections of stream 0, newest last */
+    mcp__http_stream general; /* stream 0 */
+    uint64_t told;            /* its last event that was written to a connection */
     uint64_t next_stream;
-    size_t attached;  /* connections that this session is being used by */
-    size_t n_streams; /* of those, event streams */
+    size_t attached;  /* connections that use this session */
+    size_t n_streams; /* number of those with event streams */
     int64_t idle_since;
-    bool stored; /* something is in the event store */
-    bool duplex; /* HTTP+SSE: all on the stream 0, with which it ends */
-    bool over;   /* its stream ended; it goes at its next tick */
-    bool busy;   /* in http->busy_sessions: it may not be evicted */
+    bool stored; /* the event store has events of it */
+    bool duplex; /* HTTP+SSE: all messages use stream 0; the session ends with it */
+    bool over;   /* its stream has ended; freed at the next tick */
+    bool busy;   /* in http->busy_sessions: not to be evicted */
 };
 
-/* A session of who makes this request. */
+/* Begins a session for the caller of this request. */
 mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
                                           const mcp_channel_options *options,
                                           mcp__http_session **ret);
 void mcp__http_session_free(mcp__http_session *session);
-/* The session that the request names and may use, or NULL. */
+/* Returns the session that the request names, if its caller may use it, or NULL. */
 mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
 void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_session_detach(mcp_http_connection *c);
-/* Looks at whether it is being used. */
+/* Updates whether it is in use. */
 void mcp__http_session_use(mcp__http_session *session);
-/* Its streams take notices, or not. */
+/* Updates whether its streams accept notices. */
 void mcp__http_session_writable(mcp__http_session *session);
 void mcp__http_session_due(mcp__http_session *session);
 
@@ -62,26 +62,26 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
 void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, void *user);
 mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_stream_free(mcp__http_stream *stream);
-/* Ends streams whose request will not be answered any more. */
+/* Ends streams whose requests will not be answered any more. */
 void mcp__http_stream_reap(mcp__http_session *session);
-/* The answer of its connection becomes an event stream; not if there are too many. */
+/* Turns the answer into an event stream, unless there are too many. */
 void mcp__http_stream_begin(mcp__http_stream *stream);
-/* Opens the event stream of c, which asked with GET, at "stream-event" (NULL: the stream 0). */
+/* Opens the event stream of c, which sent a GET, at "stream-event" (NULL: stream 0). */
 void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *session, mcp_str last_event);
 
 /* ---- duplex.c: HTTP+SSE ---------------------------------------------------------------------------------------- */
 
 void mcp__http_duplex_open(mcp_http_connection *c);
 void mcp__http_duplex_post(mcp_http_connection *c);
-/* What there is to do for such a session; true: it is gone. */
+/* Handles what is due for such a session. Returns true if it was freed. */
 bool mcp__http_duplex_due(mcp__http_session *session);
-/* Where the connection is the stream of such a session: what is in flight is answered with the error that says that the
- * server ended, and the stream ends. How many requests there were. */
+/* If the connection is the stream of such a session: answers all requests in flight with the error
+ * for a stopped server and ends the stream. Returns the number of these requests. */
 size_t mcp__http_duplex_cut(mcp_http_connection *c);
 
 /* ---- store.c -------------------------------------------------------------------------------------------------------- */
 
-/* Within a quarter of the budget too. NULL: no memory. */
+/* Also limited to a quarter of the budget. Returns NULL if out of memory. */
 mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_budget *budget,
                                      size_t bytes_per_session, mcp_event_store *ret);
 void mcp__http_store_free(mcp__http_store *store);

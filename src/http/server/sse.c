@@ -1,6 +1,5 @@
-/* sse.c: events as they are written (WHATWG HTML, 9.2, "Server-sent events"), each a chunk of its own.
- *
- * To HTTP/1.0, which has no chunks, the stream ends with the connection.
+/* sse.c: writes event streams (WHATWG HTML, 9.2, "Server-sent events"), each event as a chunk. For
+ * HTTP/1.0, which has no chunks, the stream ends with the connection.
  */
 #include "http/server/connection.h"
 
@@ -26,7 +25,7 @@ void mcp__http_sse_begin(mcp_http_connection *c)
     if (!c->chunked || c->http->draining)
         c->keep_alive = false;
     mcp__http_put_head(c, 200);
-    /* What stands between us and the client must neither keep nor collect the events. */
+    /* Proxies must neither cache nor buffer the events. */
     mcp__buf_lit(b, "Content-Type: text/event-stream\r\n"
                     "Cache-Control: no-cache, no-transform\r\n"
                     "X-Accel-Buffering: no\r\n");

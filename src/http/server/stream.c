@@ -1,8 +1,10 @@
-/* stream.c: a session's streams of events: where its messages go, and how a client that lost one goes on.
+/* stream.c: event streams of a session: where its messages go, and how a client resumes a lost
+ * stream.
  *
- * What answers or accompanies a request goes on that request's stream, everything else on the stream 0,
- * which GET opens. An event's id is "stream-event"; events are kept in the store, so that a stream outlives
- * its connections: a client that comes back with Last-Event-ID gets what it missed, then what is to come.
+ * Messages that answer or accompany a request go on that request's stream, all others on stream 0,
+ * which GET opens. An event's id is "stream-event". Events are kept in the store, so a stream
+ * outlives its connections: a client that returns with Last-Event-ID gets the missed events, then
+ * new ones.
  */
 #include "http/server/session.h"
 
@@ -33,7 +35,7 @@ void mcp__http_stream_free(mcp__http_stream *stream)
 
 static mcp__http_stream *find_exchange(const mcp__http_session *s, mcp_exchange exchange)
 {
-    /* Youngest first: most are answered at once. */
+    /* Newest first: most requests are answered at once. */
     for (mcp__link *l = s->streams.prev; l != &s->streams; l = l->prev) {
         mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
         if (stream->exchange == exchange)
@@ -79,7 +81,8 @@ static void open_events(mcp_http_connection *c)
     mcp__http_sse_begin(c);
 }
 
-/* The first event says where to go on, and how long to wait before. Older clients stumble over it. */
+/* Sends a first event that says where to resume and how long to wait before. Older clients cannot
+ * handle it. */
 static void prime(mcp_http_connection *c, uint64_t stream, uint64_t event)
 {
     if (c->session->revision && c->session->revision->primes)
@@ -95,15 +98,15 @@ void mcp__http_stream_begin(mcp__http_stream *stream)
     prime(c, stream->number, stream->events);
 }
 
-/* ---- messages out ------------------------------------------------------------------------------------------ */
+/* ---- sending -------------------------------------------------------------------------------- */
 
-/* The next event of a stream, on its connection if it has one. */
+/* Emits the next event of a stream, on its connection if it has one. */
 static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message, int *code)
 {
     mcp__http_session *s = stream->session;
     const mcp_event_store *store = &s->http->event_store;
     stream->events++;
-    /* What could not be kept cannot be replayed; it is told all the same. */
+    /* An event that cannot be stored cannot be replayed, but is still sent. */
     store->append((mcp_str){s->id, 32}, stream->number, stream->events, message, store->user);
     s->stored = true;
     if (!c)
@@ -127,7 +130,7 @@ static void send_general(mcp__http_session *s, mcp_str message)
     mcp__http_flush(c);
 }
 
-/* The answer as the only thing that is said. */
+/* Sends a whole answer without a stream. */
 static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str message)
 {
     mcp__http_session *s = c->session;
@@ -149,12 +152,12 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     mcp__http_session *s = peer->session;
     mcp_output_info info = *mcp_channel_output_info(channel);
     if (!s)
-        return; /* it ends */
+        return; /* the session is ending */
     mcp__http_touch(s->http);
     mcp__http_stream *stream = exchange ? find_exchange(s, exchange) : &s->general;
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     if (!stream) {
-        /* What answers a batch without requests, or an envelope that is none. */
+        /* The answer to a batch without requests, or to an invalid envelope. */
         if (peer->connection && peer->connection->exchange == exchange)
             send_alone(peer->connection, info, message);
         return;
@@ -173,7 +176,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     }
     if (!last &&
         ((c && !streams) || (streams && (c->congested || !mcp__http_has_room(c, message)))))
-        return; /* a notice that cannot be told; the next one tells more */
+        return; /* dropped: a later notice covers it */
     emit(stream, c, message, &info.code);
     if (last)
         mcp__http_stream_free(stream);
@@ -194,12 +197,12 @@ void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, v
     mcp__http_stream_begin(stream);
     mcp_http_connection *c = stream->connection;
     if (c->phase != MCP__HTTP_STREAMING)
-        return; /* only JSON will do for it */
+        return; /* the client accepts only JSON */
     mcp__http_session_detach(c);
     mcp__http_sse_end(c, 0);
 }
 
-/* ---- going on ------------------------------------------------------------------------------------------------- */
+/* ---- resuming ------------------------------------------------------------------------------- */
 
 static bool read_number(mcp_str *s, uint64_t *ret)
 {
@@ -236,7 +239,7 @@ static int replay_one(uint64_t event, mcp_str message, void *arg)
     return r->c->http->out.failed;
 }
 
-/* Writes what was kept after the event; opens the stream with the first. */
+/* Writes the kept events after `event`, and opens the stream with the first one. */
 static int replay_after(replay *r, uint64_t event)
 {
     const mcp_event_store *store = &r->c->http->event_store;
@@ -245,7 +248,7 @@ static int replay_after(replay *r, uint64_t event)
                          store->user);
 }
 
-/* The stream 0 from an event on. */
+/* Opens stream 0 from an event on. */
 static void open_general(mcp_http_connection *c, uint64_t from)
 {
     mcp__http_session *s = c->session;
@@ -260,7 +263,7 @@ static void open_general(mcp_http_connection *c, uint64_t from)
     mcp__http_session_writable(s);
 }
 
-/* A stream whose request is still being answered gets another connection. */
+/* Moves a stream whose request is still in progress to another connection. */
 static void take_over(mcp__http_stream *stream, mcp_http_connection *c, uint64_t event)
 {
     mcp_http_connection *before = stream->connection;
@@ -280,7 +283,7 @@ static void take_over(mcp__http_stream *stream, mcp_http_connection *c, uint64_t
     mcp__http_flush(c);
 }
 
-/* A stream that is complete: what is left of it, and its end. */
+/* Replays the rest of a complete stream, and ends it. */
 static void replay_rest(mcp_http_connection *c, uint64_t stream, uint64_t event)
 {
     replay r = {.c = c, .stream = stream};

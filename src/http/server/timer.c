@@ -1,7 +1,7 @@
-/* timer.c: what is due, earliest first: a pairing heap whose links lie in what is due.
+/* timer.c: deadlines, earliest first: a pairing heap with its links inside the objects.
  *
- * Nothing is allocated, adding one is a comparison, and taking the earliest costs a logarithm: with ten
- * thousand connections an event touches only its own.
+ * Nothing is allocated. Adding a timer is a comparison; removing the earliest takes logarithmic
+ * time. With ten thousand connections, an event touches only its own timer.
  */
 #include "http/server/timer.h"
 
@@ -22,7 +22,7 @@ static mcp__http_timer *merge(mcp__http_timer *a, mcp__http_timer *b)
     return a;
 }
 
-/* One heap of siblings: in pairs from the left, then the pairs from the right. */
+/* Merges siblings into one heap: in pairs from the left, then the pairs from the right. */
 static mcp__http_timer *merge_siblings(mcp__http_timer *first)
 {
     mcp__http_timer *pairs = NULL, *root = NULL;
