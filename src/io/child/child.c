@@ -1,10 +1,12 @@
 /* child.c: a server as a child process, and the client that talks to it.
  *
- * The child gets three pipes and a session of its own, so that its whole process group can be ended. Its
- * stderr is always drained. What may surprise: the client learns of the end when the process is reaped,
- * not when its output ends, because only then the exit status is known; an output that ends begins the
- * same escalation as mcp_child_close(). And when the process is gone, what is left of its group is ended
- * at once, because later its number may belong to somebody else.
+ * The child gets three pipes and a session of its own, so that its whole process group can be
+ * ended. Its stderr is always drained.
+ *
+ * What may surprise: the client is disconnected when the process is reaped, not when its output
+ * ends, because only then is the exit status known. When the output ends, the same escalation
+ * begins as in mcp_child_close(). Once the process is gone, the rest of its group is killed at
+ * once, because its number may be reused later.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +20,7 @@
 
 enum { KILL_MS = 2000 };
 
-/* ---- the end of it -------------------------------------------------------------------------------- */
+/* ---- ending the process --------------------------------------------------------------------- */
 
 static void handle_closed(uv_handle_t *handle)
 {
@@ -33,7 +35,7 @@ void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle)
         uv_close(handle, handle_closed);
 }
 
-/* The last line that is not empty. */
+/* Returns the last line of stderr that is not empty. */
 static mcp_str last_stderr_line(const mcp_child *c)
 {
     mcp_str all = mcp_child_stderr(c);
@@ -136,7 +138,7 @@ static void on_child_signal(uv_signal_t *signal, int signal_number)
     process_ended(c, number);
 }
 
-/* ---- the beginning ----------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 /* What the process gets: three pipes, or a socket as its descriptor 3 and one pipe. */
 static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
@@ -217,7 +219,7 @@ static int start(mcp_child *c, const mcp__child_extra *extra, mcp_error *error)
     return rc == MCP_OK ? connect_client(c, error) : rc;
 }
 
-/* Its process is gone or was never there. */
+/* Frees a child whose process has ended, or never started. */
 bool mcp__child_release(mcp_child *c)
 {
     mcp_loop *loop = c->pump.loop;

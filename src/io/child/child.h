@@ -12,9 +12,9 @@
 #include "io/stdio/stdio.h"
 
 enum {
-    MCP__CHILD_LAST = 4096, /* what mcp_child_stderr() shows */
+    MCP__CHILD_LAST = 4096, /* how much of stderr mcp_child_stderr() returns */
     MCP__CHILD_STDERR = 4 * MCP__CHILD_LAST,
-    MCP__CHILD_WAITING = 64 * 1024 * 1024, /* a server that does not read is given up */
+    MCP__CHILD_WAITING = 64 * 1024 * 1024, /* above this, a server that does not read is ended */
     MCP__CHILD_PIPES = 3,
 };
 
@@ -39,7 +39,7 @@ typedef struct mcp__child_extra {
 
 struct mcp_child {
     mcp__pump pump;
-    mcp_child_options options; /* argv, env and cwd only while spawning */
+    mcp_child_options options; /* argv, env and cwd are valid only while spawning */
     bool socket;
     mcp__ending ending;
     int status;
@@ -47,7 +47,7 @@ struct mcp_child {
     const char *why; /* the reason of its end that is known already; NULL: how it ended */
     bool congested;
 
-    int in, out, err; /* our ends; -1: closed */
+    int in, out, err; /* the parent's ends; -1: closed */
     mcp__lines lines;
     mcp__output output;
     char last[MCP__CHILD_STDERR]; /* the end of stderr */
@@ -75,23 +75,24 @@ void mcp__child_kill(mcp_child *c);
 /* As mcp_child_close() of a child that has ended, for callbacks: returns false until the loop has let go
  * of it; call it again in a later turn. */
 bool mcp__child_release(mcp_child *c);
-/* It is to end: closes its stdin, then waits, then insists. Idempotent. */
+/* Begins to end the process: closes its stdin, then sends SIGTERM, then SIGKILL. Idempotent. */
 void mcp__child_end(mcp_child *c);
 void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle);
 
 /* ---- pipes.c ------------------------------------------------------------------------------------ */
 
-/* Makes the pipes: our ends into c, the child's into theirs. MCP_EIO. */
+/* Creates the pipes: the parent's ends in c, the child's in theirs. MCP_EIO. */
 int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error *error);
-/* Begins to read and write them. MCP_EIO, MCP_ENOMEM. */
+/* Starts watching the pipes. MCP_EIO, MCP_ENOMEM. */
 int mcp__child_watch_pipes(mcp_child *c, mcp_error *error);
 void mcp__child_close_input(mcp_child *c);
 void mcp__child_close_pipes(mcp_child *c);
-/* What the process left in its pipes; a survivor of its group cannot keep us here. */
+/* Reads what the process left in its pipes. Limited, so that a survivor of its group cannot
+ * block. */
 void mcp__child_read_rest(mcp_child *c);
-/* Writes what waits: the pump's settle function. */
+/* Writes waiting output; the settle function of the pump. */
 void mcp__child_flush(void *child);
-/* The channel's `send`. */
+/* The `send` function of the channel. */
 void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
 
 #endif

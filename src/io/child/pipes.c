@@ -1,5 +1,5 @@
-/* pipes.c: what goes through the three pipes of a child process: lines in, lines out, and its stderr,
- * which is always drained.
+/* pipes.c: the three pipes of a child process: lines in, lines out, and its stderr, which is always
+ * drained.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 enum {
     TURN_BYTES = 256 * 1024,
-    MAX_OUTPUT = 1024 * 1024,   /* congested above this */
-    LARGEST_PIPE = 1024 * 1024, /* what can be left in one (without privileges) */
+    MAX_OUTPUT = 1024 * 1024,   /* above this, the channel is congested */
+    LARGEST_PIPE = 1024 * 1024, /* the most that a pipe can hold (without privileges) */
 };
 
 static void close_pipe(mcp_child *c, int *fd, uv_poll_t *poll)
@@ -69,7 +69,7 @@ void mcp__child_flush(void *child)
         return;
     mcp__output_flush(&c->output);
     if (c->output.failed) {
-        mcp__child_end(c); /* it reads no more */
+        mcp__child_end(c); /* the child has stopped reading */
         return;
     }
     check_congestion(c);
@@ -81,7 +81,7 @@ void mcp__child_flush(void *child)
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* the write shows it */
+    (void)status; /* the write reports the error */
     (void)events;
     mcp__child_flush(poll->data);
 }
@@ -102,7 +102,7 @@ static void hand_over(mcp_child *c)
     }
 }
 
-/* A last line without a newline. */
+/* Receives a last line without a newline. */
 static void hand_over_rest(mcp_child *c)
 {
     mcp_str line;
@@ -170,7 +170,7 @@ static void keep_last(mcp_child *c, const char *bytes, size_t n)
     c->last_len += n;
 }
 
-/* Returns whether there may be more. */
+/* Reads once. Returns whether there may be more. */
 static bool read_stderr(mcp_child *c)
 {
     char bytes[MCP__CHILD_STDERR - MCP__CHILD_LAST];

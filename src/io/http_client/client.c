@@ -1,7 +1,7 @@
-/* client.c: the transport of one client over HTTP: its options, what it sends, how it ends.
+/* client.c: the HTTP transport of one client: its options, sending, closing.
  *
- * There is no connection that could be lost: a server that is away for a while fails the calls made
- * meanwhile, and nothing else. HTTP+SSE of 2024-11-05 is different: there the one stream is the connection.
+ * There is no connection that could be lost: while a server is unreachable, only the calls made
+ * then fail. With HTTP+SSE of 2024-11-05, the one stream is the connection.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum {
     RETRY_MS = 1000,
     MAX_RETRY_MS = 60000,
     MAX_EXCHANGES = 64,
-    MOST_REPLIES = 256, /* that a server has not taken yet */
+    MOST_REPLIES = 256, /* that the server has not accepted yet */
 };
 
 /* ---- time ------------------------------------------------------------------------------------------------ */
@@ -31,7 +31,7 @@ static int64_t earliest(const mcp_http_client *http)
 
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
         const mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
-        /* What waits for others to end has no time of its own. */
+        /* An exchange that waits only for others to end has no deadline. */
         if (e->due > mcp__http_now(http))
             due = MCP__MIN(due, e->due);
     }
@@ -58,15 +58,16 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 
     if (!failures)
         return ms;
-    /* A server that comes back should not meet all of its clients at once. */
+    /* Random, so that the clients of a restarted server do not reconnect all at once. */
     (void)uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
     uint64_t longer = MCP__MAX(ms, (uint64_t)1) << MCP__MIN(failures - 1, 16u);
     return MCP__MIN(longer, most) + MCP__MIN(longer, most) * random / 1024;
 }
 
-/* ---- what was noted ---------------------------------------------------------------------------------------- */
+/* ---- deferred work -------------------------------------------------------------------------- */
 
-/* Requests do not keep answers to the server's own from being sent, which those may be waiting for. */
+/* Requests in flight do not delay answers to the server's requests, because the server may need
+ * those answers first. */
 static bool may_start(const mcp_http_client *http, const mcp__client_exchange *e)
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
@@ -89,7 +90,7 @@ static void look_at(mcp_http_client *http, mcp__client_exchange *e)
 
 static void sweep(mcp_http_client *http)
 {
-    mcp__multi_flush(http->multi); /* it may still be sending what goes now */
+    mcp__multi_flush(http->multi); /* before freeing: it may still be being sent */
     for (mcp__link *l = http->exchanges.next, *next; l != &http->exchanges; l = next) {
         mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         next = l->next;
@@ -98,7 +99,7 @@ static void sweep(mcp_http_client *http)
     }
 }
 
-/* Before the loop waits. What an exchange's end brings about is appended, and seen in the same round. */
+/* Runs before the loop waits. Exchanges that are added meanwhile are handled in the same pass. */
 static void settle(void *arg)
 {
     mcp_http_client *http = arg;
@@ -116,7 +117,7 @@ void mcp__http_note(mcp_http_client *http)
     mcp__pump_note(&http->pump);
 }
 
-/* ---- the channel's side -------------------------------------------------------------------------------------- */
+/* ---- calls from the channel ----------------------------------------------------------------- */
 
 static void forget_session(mcp_http_client *http)
 {
@@ -142,7 +143,7 @@ static void note_reply(mcp__client_exchange *e)
     e->http->n_replies++;
 }
 
-/* What a server that asks and asks, and takes no answers, is not owed. */
+/* Whether too many answers to the server's requests are waiting: then further ones are dropped. */
 static bool is_too_much(const mcp_http_client *http, const mcp_client_output *out)
 {
     return out->kind == MCP_OUTPUT_RESPONSE && http->n_replies >= MOST_REPLIES;
@@ -220,7 +221,7 @@ static int step(uint64_t ms, void *user)
     return mcp__pump_step(&http->pump, ms);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- closing -------------------------------------------------------------------------------- */
 
 static void drop_all(mcp_http_client *http)
 {
@@ -250,7 +251,7 @@ void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
     snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is to be had there: %s",
              why);
     http->mode = MCP__STREAMABLE;
-    /* Not those that the ends bring about. */
+    /* Exchanges added during the loop are skipped. */
     mcp__link *last = http->exchanges.prev;
     for (mcp__link *l = http->exchanges.next;; l = l->next) {
         mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
@@ -286,13 +287,13 @@ static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__
     return false;
 }
 
-/* What the server is to know and nobody waits for: notifications/initialized, cancellations, answers to it. They have
- * close_ms. */
+/* Sends the messages whose answers are not awaited: notifications/initialized, cancellations,
+ * answers to the server. They get close_ms. */
 static void say_last_words(mcp_http_client *http)
 {
     int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
 
-    uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT); /* the engine has its turn */
+    uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT); /* lets the engine run once */
     if (http->mode == MCP__HTTP_OVER || !http->pump.channel)
         return;
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
@@ -313,14 +314,14 @@ static bool is_goodbye(const mcp__client_exchange *e)
     return e->asked == MCP__ASKED_END;
 }
 
-/* 2025-11-25, basic/transports, "Session Management". */
+/* Ends the session (2025-11-25, basic/transports, "Session Management"). */
 static void end_session(mcp_http_client *http)
 {
     if (!http->session.len || http->mode != MCP__STREAMABLE || !http->pump.channel)
         return;
     if (!mcp__client_exchange_new(http, MCP__ASKED_END))
         return;
-    /* Others were dropped; this one ends by itself in close_ms. */
+    /* Only this exchange is left; it ends within close_ms. */
     while (runs_until_gone(http, is_goodbye))
         ;
 }
@@ -365,7 +366,7 @@ void mcp_http_client_close(mcp_http_client *http)
     http_free(http);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------------------ */
+/* ---- connecting ----------------------------------------------------------------------------- */
 
 static int copy_headers(mcp_http_client *http, const char *const *headers, mcp_error *error)
 {
@@ -373,7 +374,7 @@ static int copy_headers(mcp_http_client *http, const char *const *headers, mcp_e
         mcp_str line = mcp_str_from(headers[i]);
         const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
         mcp_str name = {line.ptr, colon ? (size_t)(colon - line.ptr) : 0};
-        /* Its value is a secret, perhaps. */
+        /* The message does not repeat the header, because its value may be a secret. */
         if (!colon || !mcp__header_is_free(name))
             return mcp__fail(error, MCP_EINVAL, 0, "header %zu cannot be set", i + 1);
         int rc = mcp__headers_add(&http->headers, name, mcp__str_sub(line, name.len + 1));
@@ -390,7 +391,7 @@ static bool copy_text(mcp_http_client *http, char **to, const char *text)
     return !text || *to;
 }
 
-/* "unix:/run/mcp.sock" is the endpoint /mcp there. */
+/* "unix:/run/mcp.sock" means the endpoint /mcp on that socket. */
 static int copy_address(mcp_http_client *http, const mcp_http_client_options *o, mcp_error *error)
 {
     const char *url = o->url, *path = o->unix_socket;

@@ -59,50 +59,53 @@ struct mcp__multi {
     mcp_loop *loop;
     mcp__curl f;
     CURLM *handle;
-    uv_timer_t timer;  /* libcurl's */
-    uv_idle_t idle;    /* runs before the loop waits when transfers are to be started or freed */
-    mcp__link waiting; /* transfers to be started */
+    uv_timer_t timer;  /* for libcurl */
+    uv_idle_t idle;    /* runs before the loop waits, if transfers have to be started or freed */
+    mcp__link waiting; /* transfers to start */
     mcp__link running;
-    mcp__link dead;   /* to be freed */
-    unsigned inside;  /* libcurl is being called: its handles must not be touched */
-    bool starved;     /* there was no memory to watch a socket */
-    size_t n_handles; /* of libuv's: with the last one the memory goes */
+    mcp__link dead;   /* transfers to free */
+    unsigned inside;  /* above 0 during a call of libcurl: its handles must not be touched */
+    bool starved;     /* a socket is not watched, because memory ran out */
+    size_t n_handles; /* number of libuv handles; closing the last one frees the memory */
 };
 
-/* The loop's, made when first asked for. MCP_EUNSUPPORTED (no libcurl here), MCP_ENOMEM, MCP_EIO. */
+/* Returns the loop's multi handle, created at first use. Returns MCP_EUNSUPPORTED (no libcurl),
+ * MCP_ENOMEM or MCP_EIO on failure. */
 int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error);
-/* Starts and frees what waits for that before the loop waits. */
+/* Schedules starting and freeing of transfers before the loop waits. */
 void mcp__multi_note(mcp__multi *multi);
-/* Frees what was abandoned; afterwards libcurl knows nothing of it. Only while libcurl does not call. */
+/* Frees abandoned transfers and removes them from libcurl. Must not be called from within
+ * libcurl. */
 void mcp__multi_flush(mcp__multi *multi);
-/* `reference` as it is meant on a page at `base` (RFC 3986, 5.2). The result is released with the loop's
- * allocator. MCP_EINVAL, MCP_ENOMEM. */
+/* Resolves `reference` against `base` (RFC 3986, 5.2). The caller releases the result with the
+ * loop's allocator. Returns MCP_EINVAL or MCP_ENOMEM on failure. */
 int mcp__multi_resolve(mcp__multi *multi, const char *base, mcp_str reference, char **ret);
 
 /* ---- transfer.c --------------------------------------------------------------------------- */
 
 typedef enum mcp__method { MCP__GET = 0, MCP__POST, MCP__DELETE } mcp__method;
 
-/* Where requests go and how. */
+/* The destination of requests, and the way there. */
 typedef struct mcp__target {
-    const char *unix_socket; /* path; NULL: by TCP */
-    const char *proxy;       /* "": none; NULL: as the environment says, loopback directly */
+    const char *unix_socket; /* path; NULL: TCP */
+    const char *proxy;       /* "": none; NULL: from the environment, but none for loopback */
     const char *ca_file;     /* NULL: the system's */
     uint64_t connect_ms;
     bool
-        any_origin; /* redirects may lead to another origin (there must be no secrets in the headers) */
-    bool public_only; /* never to an address of this machine or a private network, as far as a proxy
-                         leaves that to us */
+        any_origin; /* redirects may lead to another origin (the headers must contain no secrets) */
+    bool public_only; /* refuses local and private addresses, unless a proxy connects */
 } mcp__target;
 
-/* Called from within libcurl, but for `done`: transfers may be started and abandoned, no loop be run. */
+/* Except `done`, these are called from within libcurl: they may start and abandon transfers, but
+ * not run the loop. */
 typedef struct mcp__transfer_events {
-    /* The head of the answer is complete. False: enough, `done` follows with MCP_OK. */
+    /* The head of the answer is complete. Returns false to stop; `done` follows with MCP_OK. */
     bool (*head)(void *arg, const mcp__answer *answer);
     bool (*bytes)(void *arg, mcp_str bytes);
-    /* It is over, and freed soon afterwards: t->answer can still be looked at. rc: MCP_OK; MCP_ECLOSED (not connected, or broken off),
-     * MCP_ETIMEOUT, MCP_EACCESS (a certificate, an address or a redirect that is not trusted), MCP_ELIMIT,
-     * MCP_EPROTOCOL, MCP_EUNSUPPORTED, MCP_ENOMEM, MCP_ECANCELLED (the loop is being freed). */
+    /* The transfer is over. It is freed soon afterwards; t->answer is still valid during the call.
+     * rc: MCP_OK, MCP_ECLOSED (not connected, or broken off), MCP_ETIMEOUT, MCP_EACCESS (an
+     * untrusted certificate, address or redirect), MCP_ELIMIT, MCP_EPROTOCOL, MCP_EUNSUPPORTED,
+     * MCP_ENOMEM, MCP_ECANCELLED (the loop is being freed). */
     void (*done)(void *arg, int rc, const char *text);
 } mcp__transfer_events;
 
@@ -110,10 +113,10 @@ typedef struct mcp__transfer_request {
     mcp__method method;
     const char *url;
     const mcp__headers *headers; /* copied */
-    mcp_str body;                /* of POST; borrowed until the end */
-    uint64_t timeout_ms;         /* for all of it; 0: none */
-    bool decode;                 /* ask for compression */
-    bool once;                   /* do not send it again where it may have arrived */
+    mcp_str body;                /* of POST; borrowed until the transfer is over */
+    uint64_t timeout_ms;         /* for the whole transfer; 0: none */
+    bool decode;                 /* request compression */
+    bool once;                   /* do not repeat a request that may have arrived */
     const mcp__target *target;
     const mcp__transfer_events *events;
     void *arg;
@@ -124,36 +127,38 @@ struct mcp__transfer {
     mcp__multi *multi;
     const mcp__transfer_events *events; /* NULL: abandoned */
     void *arg;
-    mcp__target target; /* its texts are gone after the start */
+    mcp__target target; /* its texts are valid only during the start */
     mcp__method method;
     CURL *easy;
     struct curl_slist *headers;
     mcp__answer answer;
     char *url;
     unsigned redirects;
-    int failed;     /* ours: a code that explains why libcurl was stopped */
+    int failed;     /* code of ours that explains why libcurl was stopped */
     bool added;     /* is in the multi handle */
-    bool satisfied; /* head or bytes said that it is enough */
+    bool satisfied; /* head() or bytes() returned false */
     bool told_head;
-    bool begun; /* its request was on its way to a server; counted if it may be sent once only */
-    bool looks; /* at the addresses that it connects to */
+    bool begun; /* a request was sent to a server; set only if it may be sent only once */
+    bool looks; /* checks the addresses that it connects to */
     char error[CURL_ERROR_SIZE];
 };
 
-/* Starts it before the loop waits; nothing is called back from within. MCP_EINVAL, MCP_ENOMEM. */
+/* Starts a transfer before the loop waits next. No function is called before this returns. Returns
+ * MCP_EINVAL or MCP_ENOMEM on failure. */
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
                         mcp__transfer **ret);
-/* Closes it; nothing is called back any more. */
+/* Closes a transfer; none of its functions are called any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
-/* libcurl is through with it. */
+/* Called when libcurl has finished with it. */
 void mcp__transfer_over(mcp__transfer *t, CURLcode code);
 void mcp__transfer_free(mcp__transfer *t);
-/* It ends with a code of ours. */
+/* Ends a transfer with a code of ours. */
 void mcp__transfer_fail(mcp__transfer *t, int rc);
-/* Whether an address is one of the Internet: not of this machine, a private or a special network. */
+/* Whether an address is a public one: not of this machine, of a private or of a special network. */
 bool mcp__address_is_public(const struct sockaddr *address);
-/* Whether a URL names one that is not, or this machine; a name may still mean one. With a proxy, which looks names up
- * itself and whose sockets nobody looks at, odd spellings of one too. */
+/* Whether a URL contains a private address or names this machine. A name may still resolve to one.
+ * With a proxy, which resolves names itself and whose connections are not checked, unusual
+ * spellings count too. */
 bool mcp__url_is_private(mcp_str url, const char *proxy);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
@@ -165,63 +170,64 @@ typedef enum mcp__stage {
     MCP__GONE,        /* to be freed */
 } mcp__stage;
 
-/* One message of ours and what comes of it, or one GET for what the server says unasked. */
+/* A message of the client and its answer, or a GET for unsolicited messages of the server. */
 struct mcp__client_exchange {
-    mcp__link link; /* in the client's */
+    mcp__link link; /* in http->exchanges */
     mcp_http_client *http;
-    mcp_exchange number; /* the engine's; 0: nobody is told how it ends */
+    mcp_exchange number; /* number of the engine's exchange; 0: its end is not reported */
     mcp__asked asked;
     mcp__stage stage;
-    mcp__verdict verdict; /* once the head of an answer is there */
+    mcp__verdict verdict; /* valid once the head of the answer is complete */
     bool modern, handshake, initialized, once;
-    bool reply;     /* to a request of the server's */
-    bool resuming;  /* by GET what a POST began */
-    bool answered;  /* the stream may end */
-    bool opened;    /* there was a stream */
-    bool heard;     /* an event since the transfer began */
+    bool reply;     /* answers a request of the server */
+    bool resuming;  /* resumes with GET the stream of a POST */
+    bool answered;  /* the answer has arrived; the stream may end */
+    bool opened;    /* its stream was open at least once */
+    bool heard;     /* an event arrived since the transfer began */
     bool broke_off; /* its event stream ended before the answer */
     bool is_cut;    /* the answer is too long */
-    int64_t due;    /* when it goes on, or is enough (MCP__SENT); INT64_MAX: nothing is due */
+    int64_t due;    /* when to continue or (MCP__SENT) to stop; INT64_MAX: never */
     unsigned failures, refusals;
-    int status;       /* of the last refusal */
-    uint64_t session; /* which of the client's: http->n_sessions when it was sent; 0: none */
+    int status;       /* of the latest refusal */
+    uint64_t session; /* value of http->n_sessions when it was sent; 0: no session */
     mcp__transfer *transfer;
     mcp__buf message;
-    mcp__headers headers; /* the engine's */
+    mcp__headers headers; /* set by the engine */
     mcp__buf body;
     mcp__sse sse;
 };
 
-/* Waits to be started. NULL: no memory. */
+/* Creates an exchange that waits to be started. Returns NULL if out of memory. */
 mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked);
 void mcp__client_exchange_free(mcp__client_exchange *e);
 /* Sends it. */
 void mcp__client_exchange_start(mcp__client_exchange *e);
-/* Closes it; it is freed before the loop waits. */
+/* Closes it. It is freed before the loop waits. */
 void mcp__client_exchange_drop(mcp__client_exchange *e);
-/* It is over without an answer: tells the engine and drops it. */
+/* Ends it without an answer: reports that to the engine and drops it. */
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text);
-/* Its time has come while it was sent. */
+/* Stops its transfer, because its time is over. */
 void mcp__client_exchange_enough(mcp__client_exchange *e);
-/* The authorization that it waited for. */
+/* Continues it after authorization. */
 void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc);
 
 /* ---- events.c ---------------------------------------------------------------------------------- */
 
-/* Bytes of an event stream. False: nothing more of it is wanted. */
+/* Reads bytes of an event stream. Returns false if no more bytes are needed. */
 bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes);
-/* A stream ended, rc and text say how: goes on later, or ends the exchange. */
+/* Handles the end of a stream, described by rc and text: it is resumed later, or the exchange
+ * ends. */
 void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const char *text);
-/* The answer to a GET was no stream. */
+/* Handles an answer to a GET that is not a stream. */
 void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text);
-/* Opens the GET for what the server says unasked. */
+/* Opens the GET for unsolicited messages of the server. */
 void mcp__stream_open(mcp_http_client *http);
 
 /* ---- client.c ------------------------------------------------------------------------------------------ */
 
 typedef enum mcp__http_mode {
     MCP__STREAMABLE = 0,
-    MCP__HTTP_SSE_OPENING, /* 2024-11-05: what is sent waits for the endpoint */
+    MCP__HTTP_SSE_OPENING, /* 2024-11-05: messages wait for the endpoint */
     MCP__HTTP_SSE_OPEN,
     MCP__HTTP_OVER,
 } mcp__http_mode;
@@ -230,34 +236,34 @@ struct mcp_http_client {
     mcp__pump pump;
     mcp__multi *multi;
     const mcp_allocator *allocator;
-    mcp_http_client_options options; /* without its texts */
+    mcp_http_client_options options; /* its texts are cleared */
     mcp__target target;
     char *url, *unix_socket, *proxy, *ca_file;
     char *endpoint;       /* of HTTP+SSE */
-    mcp__headers headers; /* the program's */
+    mcp__headers headers; /* set by the program */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
     size_t n_sent[MCP__ASKED_KINDS], n_replies;
-    mcp__client_exchange *stream; /* the one that is open for what the server says unasked */
-    mcp__buf session;             /* empty: there is none */
+    mcp__client_exchange *stream; /* the open GET for unsolicited messages */
+    mcp__buf session;             /* empty: none */
     uint64_t n_sessions;
-    uv_timer_t timer; /* what is due */
+    uv_timer_t timer; /* for the earliest deadline */
     bool timer_open;
-    bool starved; /* a message was lost for want of memory */
+    bool starved; /* out of memory: a message was lost */
     bool closing;
 };
 
-/* Something changed: start, free, arm. */
+/* Schedules starting, freeing and arming before the loop waits. */
 void mcp__http_note(mcp_http_client *http);
 static inline int64_t mcp__http_now(const mcp_http_client *http)
 {
     return mcp__loop_now(http->pump.loop);
 }
-/* The connection is over. */
+/* Ends the connection. */
 void mcp__http_over(mcp_http_client *http, const char *why);
-/* There is no HTTP+SSE either. */
+/* Ends an attempt to use HTTP+SSE. */
 void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why);
-/* How long to wait after so many failures. */
+/* Returns how long to wait after so many failures. */
 uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned failures);
 
 #endif

@@ -1,8 +1,10 @@
-/* curl.c: libcurl's multi interface on a loop: its sockets are libuv polls, its timer a libuv timer.
+/* curl.c: libcurl's multi interface on a loop: its sockets are libuv polls, its timer is a libuv
+ * timer.
  *
- * What may surprise: libcurl is not linked but loaded with the first HTTP client, because it would cost
- * every start several milliseconds (base/library.h). And while libcurl is calling us its handles must not be
- * touched; so transfers are started and freed in one place, before the loop waits.
+ * What may surprise: libcurl is not linked, but loaded with the first HTTP client, because linking
+ * it would cost several milliseconds at every start (base/library.h). While libcurl is calling
+ * back, its handles must not be touched. Transfers are therefore started and freed in one place,
+ * before the loop waits.
  */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
@@ -36,7 +38,7 @@ static int load(mcp__curl *f, mcp_error *error)
 #endif
 }
 
-/* ---- what libcurl asks of the loop -------------------------------------------------------------------- */
+/* ---- calls from libcurl to the loop --------------------------------------------------------- */
 
 static void settle(mcp__multi *multi);
 
@@ -55,12 +57,12 @@ static void socket_closed(uv_handle_t *handle)
     handle_closed(multi);
 }
 
-/* Lets libcurl do what is to be done, then ends what it is through with. */
+/* Runs libcurl, then ends the transfers that it has finished. */
 static void act(mcp__multi *multi, curl_socket_t fd, int events)
 {
     int running = 0;
 
-    mcp__multi_flush(multi); /* what was abandoned may have lost the message that it sends */
+    mcp__multi_flush(multi); /* an abandoned transfer may have lost the memory of its message */
     multi->inside++;
     (void)multi->f.curl_multi_socket_action(multi->handle, fd, events, &running);
     multi->inside--;
@@ -104,7 +106,8 @@ static multi_socket *socket_new(mcp__multi *multi, curl_socket_t fd)
     return s;
 }
 
-/* An error here would make the whole multi handle useless: the transfers are ended by settle() instead. */
+/* Never returns an error, because that would make the whole multi handle useless: settle() ends the
+ * transfers instead. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
     mcp__multi *multi = user;
@@ -137,7 +140,7 @@ static int set_timer(CURLM *handle, long ms, void *user)
     return uv_timer_start(&multi->timer, on_timer, (uint64_t)ms, 0);
 }
 
-/* ---- transfers begin and end ---------------------------------------------------------------------------- */
+/* ---- starting and ending transfers ---------------------------------------------------------- */
 
 static mcp__transfer *first_of(const mcp__link *list)
 {
@@ -168,7 +171,7 @@ void mcp__multi_flush(mcp__multi *multi)
 {
     while (!mcp__list_empty(&multi->dead)) {
         mcp__transfer *t = first_of(&multi->dead);
-        multi->inside++; /* libcurl tells of sockets that it closes */
+        multi->inside++; /* libcurl reports the sockets that it closes */
         if (t->added)
             multi->f.curl_multi_remove_handle(multi->handle, t->easy);
         mcp__transfer_free(t);
@@ -183,7 +186,7 @@ static void end_finished(mcp__multi *multi)
 
     while ((message = multi->f.curl_multi_info_read(multi->handle, &left))) {
         char *t = NULL;
-        CURLcode code = message->data.result; /* gone when the handle is removed */
+        CURLcode code = message->data.result; /* invalid once the handle is removed */
         if (message->msg != CURLMSG_DONE)
             continue;
         multi->f.curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
@@ -191,7 +194,7 @@ static void end_finished(mcp__multi *multi)
     }
 }
 
-/* One of their sockets is not watched. */
+/* Fails all running transfers, because one of their sockets is not watched. */
 static void fail_running(mcp__multi *multi)
 {
     multi->starved = false;
@@ -233,7 +236,7 @@ static void timer_closed(uv_handle_t *handle)
     handle_closed(handle->data);
 }
 
-/* The loop is about to close what is on it. */
+/* Called before the loop closes its handles. */
 static void multi_stop(mcp__multi *multi)
 {
     while (!mcp__list_empty(&multi->waiting))

@@ -16,10 +16,10 @@
 #include "io/http_client/client.h"
 
 enum {
-    MOST_FAILURES = 5,           /* in a row, to resume what a POST began */
-    LEAST_DELAY_MS = 20,         /* whatever the server says: */
-    LEAST_STREAM_DELAY_MS = 100, /* nobody waits for this one, and it goes on for ever */
-    ANSWERED_MS = 500,           /* after the answer, for the server to end the stream */
+    MOST_FAILURES = 5,           /* in a row, when resuming the stream of a POST */
+    LEAST_DELAY_MS = 20,         /* minimum, whatever the server says */
+    LEAST_STREAM_DELAY_MS = 100, /* minimum for a stream that is reopened for ever */
+    ANSWERED_MS = 500,           /* time for the server to end the stream after the answer */
 };
 
 static bool is_session_stream(const mcp__client_exchange *e)
@@ -49,7 +49,8 @@ static void receive(mcp__client_exchange *e, const mcp__sse_event *event)
     mcp__http_note(http);
 }
 
-/* 2024-11-05: where messages are to be sent. To another origin would be to whomever. */
+/* Takes the endpoint for messages (2024-11-05). It has to be of the same origin, or messages could
+ * be sent to anyone. */
 static void take_endpoint(mcp__client_exchange *e, mcp_str reference)
 {
     mcp_http_client *http = e->http;
@@ -115,7 +116,7 @@ static const char *ending(int rc, const char *text, const char *otherwise)
     return rc < 0 && text ? text : otherwise;
 }
 
-/* What a POST began. */
+/* Handles the end of a stream that a POST began. */
 static void call_stream_ended(mcp__client_exchange *e, int rc, const char *text)
 {
     bool resumable = !e->modern && mcp__sse_last_id(&e->sse).len &&
@@ -163,14 +164,15 @@ void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const ch
 
 /* ---- no stream -------------------------------------------------------------------------------------------- */
 
-/* Whether it may be there later. */
+/* Whether a status is temporary. */
 static bool is_passing(int status)
 {
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
-/* 405: there is none. 404 from the beginning means the same with some servers; later, that the session is
- * gone, which nobody else may find out for a long time. Some servers answer 400 then. */
+/* 405 means that there is no stream. So does 404 at first, with some servers; later it means that
+ * the session has ended, which no other request may notice for a long time. Some servers answer 400
+ * then. */
 static void session_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;

@@ -1,8 +1,8 @@
-/* exchange.c: the life of one exchange: a message goes out, an answer comes back, whatever it is.
+/* exchange.c: the life of an exchange: a message is sent, and an answer of any form comes back.
  *
- * What may surprise: an exchange can be dropped while it is being handed its own answer, because who gets
- * the answer may want nothing more. So nothing is freed here, only marked, and freed before the loop
- * waits; and after every call of the channel the mark is looked at.
+ * What may surprise: an exchange can be dropped while it is passing on its own answer, because the
+ * receiver of the answer may close it. Exchanges are therefore only marked here, and freed before
+ * the loop waits. The mark is checked after every call of the channel.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 enum {
     MOST_BODY = 64 * 1024, /* of a refusal */
-    MOST_REFUSALS = 4,     /* of one message for want of authorization */
-    GRACE_MS = 5000,       /* for the end of a body that matters little */
+    MOST_REFUSALS = 4,     /* for lack of authorization, per message */
+    GRACE_MS = 5000,       /* for the end of a body that is not needed */
     OVERSIZED_HEAD = 4096,
 };
 
@@ -102,7 +102,7 @@ static uint64_t timeout_of(const mcp__client_exchange *e)
     switch (e->asked) {
     case MCP__ASKED_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
     case MCP__ASKED_END: return o->close_ms;
-    default: return 0; /* the engine keeps time, and streams last */
+    default: return 0; /* the engine has time-outs of its own, and streams stay open */
     }
 }
 
@@ -155,7 +155,7 @@ static void take_session(mcp__client_exchange *e, const mcp__answer *answer)
         http->n_sessions++;
 }
 
-/* A 2xx to a POST of HTTP+SSE brings nothing: the answer comes on the stream. */
+/* A 2xx to a POST of HTTP+SSE carries no answer: that comes on the stream. */
 static mcp__asked asked_now(const mcp__client_exchange *e)
 {
     if (is_get(e))
@@ -182,7 +182,7 @@ static bool on_head(void *arg, const mcp__answer *answer)
     return true;
 }
 
-/* False: it is full. */
+/* Returns false if the limit is reached. */
 static bool append(mcp__client_exchange *e, mcp_str bytes, size_t most)
 {
     size_t n = MCP__MIN(bytes.len, most - e->body.len);
@@ -223,13 +223,13 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
         (void)mcp_channel_receive_oversized(http->pump.channel, e->number, body, (mcp_str){0}, now);
     else
         (void)mcp_channel_receive(http->pump.channel, e->number, body, now);
-    /* The engine knows whether that was the answer. */
+    /* The engine ignores this if the body was the answer. */
     mcp__client_exchange_end(e, 200,
                              e->is_cut ? "the answer is longer than our limit"
                                        : "the body of the answer does not answer what was asked");
 }
 
-/* Asks the program. True: it is taken care of. */
+/* Asks the program for authorization. Returns true if the program handles it. */
 static bool challenged(mcp__client_exchange *e, const mcp__answer *answer)
 {
     const mcp_http_client_options *o = &e->http->options;

@@ -1,7 +1,7 @@
-/* fetch.c: plain GETs of URLs that may come from strangers.
+/* fetch.c: plain GETs of URLs that may be untrusted.
  *
- * Connections are not shared with those of servers: an address that nobody looked at must not be reached
- * through one that is open already.
+ * Connections are not shared with those to servers: an address that was not checked must not be
+ * reached through a connection that is open already.
  */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"

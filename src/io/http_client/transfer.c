@@ -1,8 +1,8 @@
-/* transfer.c: one HTTP request by libcurl, and what comes back.
+/* transfer.c: one HTTP request through libcurl, and its answer.
  *
- * Redirects are followed here and not by libcurl, because the rules are ours: a POST stays a POST, what is
- * sent goes to no other origin, and nothing goes from https back to http. What a transfer may cost in
- * memory is up to whoever takes its bytes; they are counted after decompression.
+ * Redirects are followed here and not by libcurl, because the rules differ: a POST stays a POST,
+ * its content goes to no other origin, and nothing goes from https back to http. The receiver of
+ * the bytes limits the memory of a transfer; bytes are counted after decompression.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,7 +33,8 @@ static bool is_in(const unsigned char *address, const network *n)
     return true;
 }
 
-/* What the registries of special purpose addresses (RFC 6890 and its successors) have as not global. */
+/* Excludes what the registries of special-purpose addresses (RFC 6890 and its successors) list as
+ * not global. */
 static bool is_public_4(const unsigned char *address)
 {
     static const network others[] = {
@@ -60,7 +61,7 @@ static bool is_public_4(const unsigned char *address)
     return true;
 }
 
-/* Those that hold an IPv4 address are as public as that. */
+/* Addresses that embed an IPv4 address are as public as that one. */
 static bool is_public_6(const unsigned char *address)
 {
     static const network global = {{0x20}, 3};
@@ -97,7 +98,8 @@ bool mcp__address_is_public(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && is_public_6(u.v6->sin6_addr.s6_addr);
 }
 
-/* Whatever may be one more spelling of an address or of this machine: "127.1", "0x7f.1", "localhost.". */
+/* Whether it may be another spelling of an address or of this machine: "127.1", "0x7f.1",
+ * "localhost.". */
 static bool is_private_spelling(char *host)
 {
     struct in_addr address;
@@ -130,7 +132,7 @@ bool mcp__url_is_private(mcp_str url, const char *proxy)
     return inet_pton(AF_INET, host, address) == 1 && !is_public_4(address);
 }
 
-/* Looks at the address that is really connected to: what a name meant before does not count. */
+/* Checks the address of the actual connection, because a name may resolve differently each time. */
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
     mcp__transfer *t = user;
@@ -143,8 +145,9 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* libcurl sends a request once more when a connection that was used before ends without an answer: as a rule it was idle for
- * too long, but the server may as well have ended over this request. */
+/* Prevents libcurl from repeating a request when a reused connection ends without an answer. Most
+ * often the connection was idle for too long, but the server may also have ended while handling
+ * this request. */
 static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
     mcp__transfer *t = user;
@@ -198,7 +201,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
     if (!is_told(t))
         return 0;
     if (!t->told_head)
-        return n; /* of a redirect */
+        return n; /* the body of a redirect */
     t->satisfied = !t->events->bytes(t->arg, (mcp_str){bytes, n});
     return is_told(t) ? n : 0;
 }
@@ -317,9 +320,9 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
     if (t->satisfied)
         code = CURLE_OK;
     if (t->begun && code == CURLE_COULDNT_CONNECT)
-        t->failed = MCP_ECLOSED; /* for on_request(), and in vain */
+        t->failed = MCP_ECLOSED; /* on_request() stopped a repetition that could not connect */
     if (code == CURLE_OK)
-        t->failed = MCP_OK; /* one of several addresses was not trusted, say */
+        t->failed = MCP_OK; /* for example, one of several addresses was refused */
     snprintf(text, sizeof(text), "%s", text_of(t, code));
     finish(t, t->failed ? t->failed : code_of(code), code == CURLE_OK ? NULL : text);
 }
@@ -357,7 +360,8 @@ void mcp__transfer_abandon(mcp__transfer *t)
 
 static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
 {
-    /* Not from libcurl: a wait for "100 Continue" would cost a second with many servers. */
+    /* Suppresses libcurl's own header: waiting for "100 Continue" would cost a second with many
+     * servers. */
     struct curl_slist *list = t->multi->f.curl_slist_append(NULL, "Expect:");
     size_t at = 0;
 
@@ -367,7 +371,7 @@ static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
     return list ? MCP_OK : MCP_ENOMEM;
 }
 
-/* libcurl's functions with a variable argument list take long and pointers only. */
+/* libcurl's functions with variable arguments take only long and pointers. */
 static bool set_long(mcp__transfer *t, CURLoption option, long value)
 {
     return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
@@ -392,7 +396,7 @@ static bool set_callbacks(mcp__transfer *t)
            f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
 }
 
-/* (libcurl 7.80 and newer.) */
+/* Requires libcurl 7.80. */
 static void set_once(mcp__transfer *t)
 {
     const mcp__curl *f = &t->multi->f;
@@ -401,7 +405,7 @@ static void set_once(mcp__transfer *t)
     (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
 }
 
-/* An address that was looked at must not be had again from a pool for which nobody looks. */
+/* A connection with address checks uses no pool, because connections in a pool were not checked. */
 static bool set_way(mcp__transfer *t)
 {
     const mcp__target *target = &t->target;
@@ -444,7 +448,7 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
 
     if (copy_headers(t, r->headers) < 0)
         return MCP_ENOMEM;
-    /* Nobody waits for a name server when it is closed. (libcurl 7.87 and newer.) */
+    /* Closing does not wait for a name server. Requires libcurl 7.87. */
     (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
     if (r->once)
         set_once(t);

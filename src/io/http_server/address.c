@@ -1,9 +1,12 @@
-/* address.c: "127.0.0.1:8642", "[::1]:0", "localhost:8642", "unix:/run/mcp.sock": what they mean, the
- * socket that listens there, and who is at the other end of a connection.
+/* address.c: addresses such as "127.0.0.1:8642", "[::1]:0", "localhost:8642" and
+ * "unix:/run/mcp.sock": parsing, listening, and the peers of connections.
  *
- * Names are not looked up but for localhost: an address is where one wants to be found, not what a name
- * server says. What may surprise: a Unix socket's file gets its mode before it exists, by the descriptor,
- * so there is no moment in which others could connect, and the process's umask is left alone.
+ * Names other than localhost are not resolved: a server should listen where its address says, not
+ * where a name server points.
+ *
+ * What may surprise: the file of a Unix socket gets its mode before it exists, through the
+ * descriptor. There is thus no moment in which others could connect, and the process's umask is
+ * unchanged.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -41,7 +44,7 @@ static bool parse_port(const char *text, uint16_t *ret)
     return value <= UINT16_MAX;
 }
 
-/* The host's numbers; the family, or 0. `host` is without brackets. */
+/* Parses a numeric host. Returns the family, or 0. `host` has no brackets. */
 static int numbers_of(const char *host, any_address *to)
 {
     memset(to, 0, sizeof(*to));
@@ -66,7 +69,8 @@ static void describe(mcp__address *a, const any_address *numbers)
     }
 }
 
-/* Cuts "[::1]:80", "127.0.0.1:80", ":80" in two; false: it has no port, or no end. */
+/* Splits "[::1]:80", "127.0.0.1:80" or ":80". Returns false if there is no port, or no closing
+ * bracket. */
 static bool split(const char *text, char *host, size_t room, const char **port)
 {
     const char *colon = strrchr(text, ':');
@@ -126,7 +130,7 @@ bad:
                      "'%.100s' is not an address: 127.0.0.1:8642, [::1]:8642 or unix:PATH", text);
 }
 
-/* ---- a socket that listens -------------------------------------------------------------------------- */
+/* ---- listening sockets ---------------------------------------------------------------------- */
 
 static int failed(mcp_error *error, const char *what)
 {
@@ -137,9 +141,9 @@ static int failed(mcp_error *error, const char *what)
     return mcp__fail(error, code, 0, "%s: %s", what, strerror(errno));
 }
 
-/* Accepted sockets inherit it. What the peer does not take is to wait in our memory, where it is counted, and not in the
- * system's, which would take megabytes of each answer. What is on its way to the peer has no limit by this, so it slows
- * nobody down. */
+/* Accepted sockets inherit these options. Output that the peer does not take should wait in this
+ * process's memory, where it is counted, and not in the kernel's, which would take megabytes per
+ * answer. Data in flight to the peer is not limited, so this slows down no peer. */
 static void set_options(int fd)
 {
     enum { UNSENT = 128 * 1024 };
@@ -161,7 +165,7 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
     snprintf(host, sizeof(host), "%.*s", (int)(strlen(a->host) - 2 * bracket), a->host + bracket);
     int family = numbers_of(host, &numbers);
     snprintf(text, sizeof(text), "%s:%u", a->host, a->port);
-    numbers.v4.sin_port = htons(a->port); /* at the same place in both */
+    numbers.v4.sin_port = htons(a->port); /* at the same offset in both */
     set_options(fd);
     if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
@@ -172,13 +176,13 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
     return MCP_OK;
 }
 
-/* A file that nobody listens at any more is removed; anything else in the way stays. */
+/* Removes the file of a socket without a listener. Any other file stays. */
 static int clear_the_way(const struct sockaddr_un *local, mcp_error *error)
 {
     struct stat st;
 
     if (lstat(local->sun_path, &st) < 0)
-        return MCP_OK; /* bind() tells what is wrong */
+        return MCP_OK; /* bind() reports the error */
     if (!S_ISSOCK(st.st_mode))
         return mcp__fail(error, MCP_EEXIST, 0, "%s is there and not a socket", local->sun_path);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -222,7 +226,7 @@ int mcp__address_listen(mcp__address *a, unsigned mode, int *ret, mcp_error *err
     return rc;
 }
 
-/* ---- the other end ---------------------------------------------------------------------------------- */
+/* ---- peers ---------------------------------------------------------------------------------- */
 
 static void describe_process(int fd, char *peer)
 {
@@ -234,7 +238,8 @@ static void describe_process(int fd, char *peer)
                  (unsigned long)who.uid);
 }
 
-/* Who counts as one. Whoever has one address of IPv6 has 2^64 of them: it goes by the network. */
+/* Writes the address that limits count by. For IPv6 this is the network, because a host typically
+ * has 2^64 addresses. */
 static void name_address(char *address, const char *host, const struct in6_addr *v6)
 {
     char network[INET6_ADDRSTRLEN];

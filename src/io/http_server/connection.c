@@ -1,9 +1,12 @@
-/* connection.c: one accepted socket: bytes to the endpoint, bytes from it, and its end.
+/* connection.c: one accepted socket: moves bytes between it and the endpoint, and closes it.
  *
- * What the endpoint says while it is handed input is collected and sent with one call; else it is sent
- * at once. Only what the socket does not take is kept, in a buffer that goes when it is empty. What may
- * surprise: callbacks only leave a note; a connection is told of what waits, shut and closed in settle(),
- * before the loop waits again, so nothing is freed beneath the endpoint's feet.
+ * Output of the endpoint during input is collected and sent with one call; other output is sent at
+ * once. Only bytes that the socket does not take are kept, in a buffer that is freed when it is
+ * empty.
+ *
+ * What may surprise: callbacks only set flags. Reporting pending bytes, shutting down and closing
+ * happen in settle(), before the loop waits again, so nothing is freed while the endpoint is using
+ * it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,11 +17,11 @@
 #include "io/http_server/net.h"
 
 enum {
-    READS = 4, /* of one socket, before others have their turn */
+    READS = 4, /* of one socket, before others get their turn */
     OUT_FIRST = 4 * 1024,
     LARGE = 64 * 1024,
-    TELLING = 16 * 1024, /* a write after which the endpoint is told what waits, be it nothing */
-    OUT_LIMIT = 256 * 1024 * 1024, /* the endpoint stops long before */
+    TELLING = 16 * 1024, /* writes of this size are followed by a report of pending bytes */
+    OUT_LIMIT = 256 * 1024 * 1024, /* a last resort: the endpoint stops much earlier */
 };
 
 static int64_t now_of(const mcp__connection *c)
@@ -26,7 +29,7 @@ static int64_t now_of(const mcp__connection *c)
     return mcp__loop_now(c->net->loop);
 }
 
-/* settle() is called before the loop waits. */
+/* Schedules settle() before the loop waits. */
 static void mark(mcp__connection *c)
 {
     mcp__net *net = c->net;
@@ -71,7 +74,7 @@ static bool make_room(mcp__connection *c, size_t n)
         c->start = 0;
         c->end = pending;
     }
-    /* What is large comes once: no more memory than it needs. */
+    /* A large message grows the buffer only to the size that is needed. */
     while (cap < pending + n)
         cap = n < LARGE ? cap * 2 : pending + n;
     char *out = cap == c->cap ? c->out : mcp__resize(&c->net->loop->allocator, c->out, cap);
@@ -93,7 +96,7 @@ static void keep(mcp__connection *c, mcp_str bytes)
     mark(c);
 }
 
-/* How many of the bytes the socket took. */
+/* Returns how many bytes the socket took. */
 static size_t try_send(mcp__connection *c, mcp_str bytes)
 {
     ssize_t n;
@@ -132,7 +135,8 @@ static void send_plain(mcp__connection *c, mcp_str bytes)
         send_raw(c, bytes);
         return;
     }
-    /* In pieces: what OpenSSL collects of it stays allocated as long as the connection. */
+    /* In pieces, because the buffer in which OpenSSL collects them stays allocated with the
+     * connection. */
     do {
         mcp_str piece = {bytes.ptr, MCP__MIN(bytes.len, (size_t)MCP__NET_BUFFER)};
         if (!c->failed && mcp__tls_write(c->tls, piece) < 0)
@@ -176,7 +180,7 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     net->output_len += bytes.len;
 }
 
-/* The buffer of a reader that is slow does not stay as large as the answer was. */
+/* Shrinks the buffer of a slow reader as it empties. */
 static void shrink(mcp__connection *c)
 {
     size_t pending = pending_of(c);
@@ -193,7 +197,7 @@ static void shrink(mcp__connection *c)
     c->cap = pending;
 }
 
-/* Sends what waited, now that the socket takes more. */
+/* Sends waiting bytes when the socket is writable. */
 static void flush(mcp__connection *c)
 {
     while (pending_of(c) && !c->failed) {
@@ -209,7 +213,7 @@ static void flush(mcp__connection *c)
     mark(c);
 }
 
-/* settle() looks whether it is to be read from. */
+/* Reading resumes in settle(). */
 static void on_resume(mcp_http_connection *http, void *user)
 {
     (void)http;
@@ -256,7 +260,7 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
     while (!c->failed && !c->closing && !c->eof &&
            (n = mcp__tls_read(c->tls, c->net->plain, MCP__NET_BUFFER)) > 0)
         hand_over(c, (mcp_str){c->net->plain, (size_t)n});
-    send_encrypted(c); /* a handshake, an alert */
+    send_encrypted(c); /* handshake messages or an alert */
     if (mcp__tls_ready(c->tls))
         mcp_http_handshake_done(c->http, now_of(c));
     if (n == MCP_ECLOSED && !c->eof)
@@ -265,7 +269,7 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
         fail(c);
 }
 
-/* Reads once; returns whether there may be more at once. */
+/* Reads once. Returns whether there may be more at once. */
 static bool read_some(mcp__connection *c)
 {
     ssize_t n;
@@ -309,14 +313,14 @@ static void on_ready(mcp__socket *socket, uint32_t events)
         flush(c);
     if (MCP__LIKELY(events & EPOLLIN) && reading(c))
         read_turn(c);
-    /* Both directions are closed, or it was reset: nobody is there any more. */
+    /* Both directions are closed, or the connection was reset. */
     if (MCP__UNLIKELY(events & (EPOLLHUP | EPOLLERR)))
         fail(c);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------- */
+/* ---- closing -------------------------------------------------------------------------------- */
 
-/* Its memory is kept until no event can name it. */
+/* Closes it, but keeps its memory until no event can refer to it. */
 static void bury(mcp__connection *c)
 {
     mcp__net_close(&c->socket);
@@ -332,7 +336,7 @@ void mcp__connections_bury(mcp__net *net)
     while (!mcp__list_empty(&net->dead)) {
         mcp__connection *c = mcp__container(net->dead.next, mcp__connection, link);
         if (c->is_dirty)
-            break; /* settle_all() has it next; what is behind it waits too */
+            break; /* settle_all() handles it next; those after it wait too */
         mcp__list_remove(&c->link);
         mcp__release(&net->loop->allocator, c);
     }
@@ -356,8 +360,8 @@ void mcp__connection_drop(mcp__connection *c)
     bury(c);
 }
 
-/* The peer may still be sending, and would lose our answer if its bytes met a closed socket: what comes
- * goes to the endpoint, which says when it is enough. */
+/* Ends only our direction. The peer may still be sending, and a reset would destroy the answer.
+ * Further input goes to the endpoint, which decides when to close. */
 static void shut_output(mcp__connection *c)
 {
     c->shutting = false;
@@ -378,7 +382,7 @@ static void finish(mcp__connection *c)
     mcp__connection_drop(c);
 }
 
-/* Tells the endpoint what waits, when that changed. */
+/* Reports pending bytes to the endpoint, if they have changed. */
 static void tell_pending(mcp__connection *c)
 {
     size_t pending = pending_of(c);
@@ -412,7 +416,7 @@ void mcp__connection_settle(mcp__connection *c)
         mcp__connection_drop(c);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static int accept_it(mcp__connection *c, const char *peer, const char *address, bool no_files)
 {

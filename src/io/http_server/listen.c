@@ -1,8 +1,10 @@
-/* listen.c: an endpoint (mcp/http.h) on a listening socket: accepting, time, draining, the end.
+/* listen.c: an endpoint (mcp/http.h) on a listening socket: accepting, time, draining, closing.
  *
- * The endpoint knows the protocol, connection.c moves the bytes; this file brings both together. What may
- * surprise: when descriptors run out, a spare one is given up to accept a connection and close it at
- * once, so that a peer is turned away instead of waiting in a queue that would wake us for ever.
+ * The endpoint knows the protocol, connection.c moves the bytes; this file connects the two.
+ *
+ * What may surprise: when descriptors run out, a reserved one is closed to accept a connection and
+ * close it at once. The peer is thus turned away, instead of waiting in a queue that would wake up
+ * the loop for ever.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,8 +21,8 @@
 
 enum {
     ACCEPTS = 64,   /* in one go */
-    PAUSE_MS = 100, /* when the system has no memory for another connection */
-    SHED = 8,       /* idle connections that are closed at once when descriptors run short */
+    PAUSE_MS = 100, /* when the system lacks memory for another connection */
+    SHED = 8,       /* idle connections that are closed together when descriptors run short */
     SHED_AGAIN_MS = 100,
     KEEP_FILES = 512,
     LOG_MS = 10000,
@@ -56,7 +58,7 @@ static void log_turned_away(mcp_listener *l)
     host->log("warning", line, host->user);
 }
 
-/* No descriptor is left: one peer is turned away. */
+/* Accepts a peer and closes its connection, because no descriptor is left. */
 static bool turn_away(mcp_listener *l)
 {
     mcp__net *net = l->net;
@@ -71,7 +73,8 @@ static bool turn_away(mcp_listener *l)
     return fd >= 0 && net->reserve >= 0;
 }
 
-/* The smallest number that is free is the next descriptor's: so many are open at least. */
+/* A new descriptor has the smallest free number, which therefore tells how many are open at
+ * least. */
 static bool runs_short(const mcp_listener *l, int fd)
 {
     struct rlimit limit;
@@ -82,8 +85,8 @@ static bool runs_short(const mcp_listener *l, int fd)
     return (rlim_t)fd + keep >= limit.rlim_cur;
 }
 
-/* Closes idle connections of any listener, first those of strangers. Their descriptors are free after this
- * turn. */
+/* Closes idle connections of any listener, first those that have not authenticated. Their
+ * descriptors are free after this turn. */
 static void shed(mcp__net *net)
 {
     int64_t now = mcp__loop_now(net->loop);
@@ -102,7 +105,7 @@ static void shed(mcp__net *net)
     net->shed_at = n ? now : now + SHED_AGAIN_MS;
 }
 
-/* Whether to go on at once. */
+/* Returns whether to accept again at once. */
 static bool accept_failed(mcp_listener *l, int sys)
 {
     switch (sys) {
@@ -129,7 +132,7 @@ static bool accept_one(mcp_listener *l)
     char peer[MCP__ADDRESS_TEXT], address[MCP__ADDRESS_TEXT];
 
     if (l->net->shedding)
-        return false; /* who waits comes in when there is room */
+        return false; /* peers wait until connections have been closed */
     int fd = accept4(l->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return accept_failed(l, errno);
@@ -175,7 +178,7 @@ int64_t mcp__listener_turn(mcp_listener *l, int64_t now)
     return MCP__MIN(due, l->resume_at);
 }
 
-/* ---- the beginning ---------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static int random_bytes(void *bytes, size_t len, void *user)
 {
@@ -215,7 +218,7 @@ static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_
     host->log("warning", text, host->user);
 }
 
-/* An address that was chosen by its numbers is a host name too: numbers cannot be rebound. */
+/* A numeric address is also allowed as a host name, because DNS rebinding needs a name. */
 static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_options *given,
                          mcp_error *error)
 {
@@ -287,7 +290,8 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
-/* The socket last: nobody connects in vain, and no file is left behind. */
+/* The socket is opened last, so that on a failure no peer connects in vain and no file is left
+ * behind. */
 static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
 {
     mcp__address a;
@@ -353,9 +357,9 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
     return rc;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- closing -------------------------------------------------------------------------------- */
 
-/* The file goes if it is still ours. */
+/* Removes the file of a Unix socket if it is still this listener's. */
 static void stop_accepting(mcp_listener *l)
 {
     struct stat st;
@@ -401,7 +405,7 @@ mcp_http *mcp_listener_http(mcp_listener *l)
     return l->http;
 }
 
-/* The last listener of the server on this loop takes it with it. */
+/* Closing the last listener of a server on this loop also takes the loop's host from the server. */
 static void take_host_back(mcp_listener *l)
 {
     const mcp__link *all = &l->net->listeners;

@@ -1,12 +1,11 @@
-/* net.c: what the sockets of a loop share: one epoll set of our own, which libuv sees as a single descriptor, and
- * the clocks.
+/* net.c: shared by the sockets of a loop: an epoll set, which libuv sees as a single descriptor,
+ * and the clocks.
  *
- * What may surprise: there is no libuv handle per connection. A socket costs its own struct and nothing
- * else, is gone as soon as it is closed, and a turn with many ready sockets is one call of epoll_wait
- * more than with libuv's own set. What the callbacks of a turn leave to do (a tick, a close, what the
- * endpoint must be told) is done in one place, turn(), before the loop waits again.
- *
- * The buffers are shared by all connections: an idle one has none.
+ * What may surprise: there is no libuv handle per connection. A socket costs only its own struct
+ * and is freed as soon as it is closed. With many ready sockets, a turn needs one more call of
+ * epoll_wait() than libuv's own set would. Work that the callbacks of a turn leave (a tick, a
+ * close, reports to the endpoint) is done in one place, turn(), before the loop waits again. All
+ * connections share the buffers: an idle one has none.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,13 +18,13 @@
 #include "io/http_server/net.h"
 
 enum {
-    BATCH = 256, /* ready sockets looked at in one go */
-    ROUNDS = 8,  /* before timers have their turn */
+    BATCH = 256, /* ready sockets handled together */
+    ROUNDS = 8,  /* before timers get their turn */
 };
 
 /* ---- turns --------------------------------------------------------------------------------------- */
 
-/* turn() looks at what is due. */
+/* turn() handles what is due. */
 static void on_timer(uv_timer_t *timer)
 {
     mcp__net *net = timer->data;
@@ -91,13 +90,13 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         n = epoll_wait(net->epoll, ready, BATCH, 0);
         for (int i = 0; i < n; i++) {
             mcp__socket *socket = ready[i].data.ptr;
-            if (socket->fd >= 0) /* it may have been closed by one before it */
+            if (socket->fd >= 0) /* an earlier one may have closed it */
                 socket->ready(socket, ready[i].events);
         }
     }
 }
 
-/* ---- the set --------------------------------------------------------------------------------------- */
+/* ---- the epoll set -------------------------------------------------------------------------- */
 
 int mcp__net_watch(mcp__net *net, mcp__socket *socket, uint32_t events)
 {

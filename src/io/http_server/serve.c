@@ -1,7 +1,8 @@
-/* serve.c: runs a loop with listeners until it is told to end, and then lets what is going on finish.
+/* serve.c: runs a loop with listeners until it is stopped, then lets requests in progress finish.
  *
- * SIGTERM, SIGINT and mcp_loop_stop() begin to drain; a second one, or drain_ms, ends it at once. What
- * may surprise: SIGHUP ends nothing here, unlike on stdio, where it says that the terminal is gone.
+ * SIGTERM, SIGINT and mcp_loop_stop() begin to drain; a second one of them, or drain_ms, ends it at
+ * once. What may surprise: SIGHUP has no effect here, unlike on stdio, where it means that the
+ * terminal is gone.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -17,7 +18,7 @@ typedef struct serving {
     uv_signal_t signals[MCP__COUNT(end_signals)];
     uv_timer_t timer;
     size_t handles;
-    int asked; /* how often we were asked to end */
+    int asked; /* number of requests to stop */
     bool late;
 } serving;
 
@@ -98,7 +99,8 @@ static void drain(serving *s, uint64_t ms)
         one_turn(s);
 }
 
-/* What is left gets an error, as far as it reads it at once. How many requests. */
+/* Answers all remaining requests with an error, and waits shortly for peers to read it. Returns the
+ * number of requests. */
 static size_t cut(serving *s)
 {
     mcp__net *net = s->loop->net;
@@ -158,7 +160,7 @@ int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_optio
     if (rc == MCP_OK)
         rc = mcp_loop_serve_http(loop, NULL, error);
     mcp_listener_close(listener);
-    if (mcp_loop_drain(loop, DRAIN_MS) == MCP_ETIMEOUT) /* the work needs the loop */
+    if (mcp_loop_drain(loop, DRAIN_MS) == MCP_ETIMEOUT) /* running work uses the loop */
         return mcp__fail(error, MCP_ETIMEOUT, 0, "work on a worker thread does not end");
     mcp_loop_free(loop);
     return rc;

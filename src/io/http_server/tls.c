@@ -56,7 +56,7 @@ struct mcp__tls {
 struct mcp__tls_session {
     const mcp__tls *tls;
     SSL *ssl;
-    BIO *in, *out; /* ssl's */
+    BIO *in, *out; /* owned by ssl */
 };
 
 /* ---- loading ---------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libssl.so.3", "TLS needs OpenSSL 3")
 static int openssl_failed(const mcp__tls *tls, const char *what, mcp_error *error)
 {
     unsigned long code = tls->f.ERR_peek_error();
-    /* OpenSSL has no words for what the system said. */
+    /* OpenSSL has no text for errors of the system. */
     const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
                                                 : tls->f.ERR_reason_error_string(code);
 
@@ -142,7 +142,8 @@ int mcp__tls_load(mcp__tls *tls, const char *cert, const char *key, mcp_error *e
 
     tls->context = NULL;
     int rc = set_up(tls, cert, key, error);
-    SSL_CTX *useless = rc < 0 ? tls->context : before; /* connections keep theirs */
+    SSL_CTX *useless =
+        rc < 0 ? tls->context : before; /* connections have references of their own */
     if (rc < 0)
         tls->context = before;
     if (useless)
@@ -178,7 +179,8 @@ mcp__tls_session *mcp__tls_session_new(mcp__tls *tls)
         mcp__tls_session_free(s);
         return NULL;
     }
-    f->BIO_ctrl(s->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL); /* empty is "not yet" */
+    /* An empty buffer means "not yet", not the end. */
+    f->BIO_ctrl(s->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
     f->SSL_set_bio(s->ssl, s->in, s->out);
     f->SSL_set_accept_state(s->ssl);
     return s;
@@ -200,7 +202,7 @@ int mcp__tls_feed(mcp__tls_session *s, mcp_str bytes)
     return s->tls->f.BIO_write(s->in, bytes.ptr, len) == len ? MCP_OK : MCP_ENOMEM;
 }
 
-/* What a result of SSL_read() or SSL_write() that is not positive means. */
+/* Interprets a result of SSL_read() or SSL_write() that is not positive. */
 static int outcome(mcp__tls_session *s, int result)
 {
     int why = s->tls->f.SSL_get_error(s->ssl, result);
@@ -223,7 +225,7 @@ bool mcp__tls_ready(const mcp__tls_session *s)
     return s->tls->f.SSL_is_init_finished(s->ssl) == 1;
 }
 
-/* Before the handshake is through nothing can be said: then it is lost. */
+/* Nothing can be written before the handshake is complete: the connection has failed then. */
 int mcp__tls_write(mcp__tls_session *s, mcp_str bytes)
 {
     while (bytes.len) {

@@ -1,13 +1,13 @@
-/* async.c: calls from other threads, run on the loop's own: one locked queue and one uv_async_t.
+/* async.c: calls from other threads, run on the loop's thread: one locked queue and one uv_async_t.
+ * All communication from other threads comes through here: mcp_host.post and finished work.
  *
- * Everything that another thread has to say comes through here: mcp_host.post and the end of work. What may
- * surprise: a turn runs only what was queued when it began, so that posts that post again let descriptors and
- * timers have their turn; and the queue alone keeps no loop running.
+ * What may surprise: a turn runs only what was queued when it began, so that functions which post
+ * again do not starve descriptors and timers. The queue alone does not keep the loop running.
  */
 #define _GNU_SOURCE
 #include "io/loop/loop.h"
 
-/* What mcp_host.post was given. */
+/* The arguments of mcp_host.post. */
 typedef struct call {
     mcp__posted posted; /* first */
     mcp_loop *loop;
@@ -100,7 +100,7 @@ void mcp__posts_free(mcp_loop *loop)
 {
     mcp__posted *next;
 
-    /* Nothing else is left in it: work was waited for. */
+    /* Only posted calls are left in it; all work has ended. */
     for (mcp__posted *at = take_all(&loop->posts); at; at = next) {
         next = at->next;
         mcp__release(&loop->allocator, at);

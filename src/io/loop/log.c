@@ -1,8 +1,8 @@
-/* log.c: lines for the operator on stderr, harmless on a terminal, never waiting for a reader.
+/* log.c: log lines on stderr, safe for a terminal. Never blocks.
  *
- * What may surprise: a line that stderr cannot take at once is lost and counted; the next one that gets
- * through says so. A pipe that is writable takes PIPE_BUF bytes without blocking, so a line is never
- * longer than that.
+ * What may surprise: a line that stderr cannot take at once is dropped and counted; the next line
+ * that succeeds reports the number. A writable pipe takes PIPE_BUF bytes without blocking, so a
+ * line is never longer than that.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@ int mcp_loop_set_log_level(mcp_loop *loop, const char *level)
     return MCP_OK;
 }
 
-/* How many bytes at the start of `text` (which is not empty) are one character that may be shown; 0:
+/* Returns the size of the character at the start of `text` (not empty) if it may be shown, or 0 if
  * its first byte must be escaped. */
 static size_t shown(mcp_str text)
 {

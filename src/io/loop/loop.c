@@ -1,8 +1,9 @@
-/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors; worker threads are workers.c.
+/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors; worker threads are in
+ * workers.c. A thin layer over uv_loop_t.
  *
- * A thin cover over uv_loop_t. What may surprise: a libuv handle's memory is free only in its close
- * callback, a turn of the loop later; so the host's timers and polls are small blocks of their own on a
- * list, and mcp_loop_free() runs the loop until all are gone and all work is done.
+ * What may surprise: the memory of a libuv handle may be freed only in its close callback, a turn
+ * of the loop later. The host's timers and polls are therefore small blocks in a list, and
+ * mcp_loop_free() runs the loop until all of them are closed and all work is done.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
 
-/* A timer or a poll of the host's. */
+/* A timer or a poll of the host. */
 typedef struct thing {
     mcp__link link;
     mcp_loop *loop;
@@ -60,7 +61,7 @@ static void thing_closed(uv_handle_t *handle)
     thing_free(handle->data);
 }
 
-/* Its memory stays on the list until libuv lets go of it. */
+/* Its memory stays in the list until libuv has closed it. */
 static void thing_stop(thing *t)
 {
     if (t && !uv_is_closing(&t->uv.handle))
@@ -94,7 +95,7 @@ static void host_timer_stop(mcp_host_timer *timer, void *user)
     thing_stop((thing *)(void *)timer);
 }
 
-/* A failure is told as "readable" too: the read shows what it is. */
+/* A failure is reported as "readable" too: the read then shows the error. */
 static void poll_ready(uv_poll_t *poll, int status, int events)
 {
     thing *t = poll->data;
@@ -154,7 +155,7 @@ const mcp_host *mcp_loop_host(mcp_loop *loop)
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
-/* Ends this turn; who runs the loop looks at `stop` afterwards. */
+/* Ends this turn; the function that runs the loop checks `stop` afterwards. */
 static void woken(uv_async_t *wakeup)
 {
     uv_stop(wakeup->loop);
@@ -179,7 +180,7 @@ static void close_all(mcp_loop *loop)
         uv_run(&loop->uv, UV_RUN_ONCE);
 }
 
-/* Each undoes its own when it fails. */
+/* Each step undoes itself if it fails. */
 static int init_threads(mcp_loop *loop)
 {
     int status = mcp__posts_init(loop);
@@ -207,7 +208,7 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
         return mcp__uv_fail(error, status, "the event loop cannot be made");
     }
     uv_timer_init(&loop->uv, &loop->pause);
-    /* Neither is something to wait for. */
+    /* Neither keeps the loop running. */
     uv_unref((uv_handle_t *)&loop->wakeup);
     return MCP_OK;
 }
@@ -243,7 +244,7 @@ static void stop_things(mcp_loop *loop)
         thing_stop(mcp__container(at, thing, link));
 }
 
-/* What `done` queues anew is cancelled in its turn. */
+/* Work that `done` functions queue is cancelled too. */
 int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
 {
     if (!loop || ms > INT32_MAX)
@@ -275,7 +276,7 @@ void mcp_loop_free(mcp_loop *loop)
     mcp__posts_run(loop);
     while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
-    stop_things(loop); /* what the last of the work began */
+    stop_things(loop); /* created by the last work */
     if (loop->services_stop)
         loop->services_stop(loop);
     if (loop->multi)
@@ -326,14 +327,14 @@ int mcp_loop_step(mcp_loop *loop, uint64_t ms)
         uv_timer_start(&loop->pause, pause_over, ms, 0);
     }
     if (!uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT))
-        mcp__posts_run(loop); /* libuv does not look when there is nothing to wait for */
+        mcp__posts_run(loop); /* libuv does not poll when the loop has nothing to wait for */
     uv_timer_stop(&loop->pause);
     return mcp__loop_stopped(loop) ? MCP_ECANCELLED : MCP_OK;
 }
 
 int64_t mcp_loop_now(const mcp_loop *loop)
 {
-    (void)loop; /* its own time is that of the turn's start */
+    (void)loop; /* libuv's cached time is that of the start of the turn */
     return (int64_t)(uv_hrtime() / 1000000);
 }
 

@@ -1,8 +1,9 @@
-/* pump.c: what moves messages between a loop and the channel of a client.
+/* pump.c: connects a loop with the channel of a client.
  *
- * What may surprise: nothing is done at once. What asks for a turn is noted, and done by one handle before
- * the loop waits, so that it happens once however many asked. That is an idle handle and no prepare one:
- * what is noted while such handles run would be slept over, but with an idle one the loop does not sleep.
+ * What may surprise: nothing is done at once. Work is only marked, and a single handle does it
+ * before the loop waits, once, however often it was marked. This is an idle handle and not a
+ * prepare handle: work that is marked while such handles run would be delayed by the wait, but with
+ * an active idle handle the loop does not wait.
  */
 #define _GNU_SOURCE
 #include <signal.h>

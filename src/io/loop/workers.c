@@ -1,12 +1,14 @@
-/* workers.c: threads for what blocks: the mcp_host's `work` and `work_long`.
+/* workers.c: threads for blocking work: the mcp_host's `work` and `work_long`. Each loop has a pool
+ * of its own.
  *
- * A pool of the loop's own. A few threads are started as work comes; more, up to the limit, when work has
- * waited for some milliseconds because all of them are busy: so short jobs run on few threads, and hundreds
- * that sleep each get one. Threads with nothing to do end. What is long never has all threads: some are kept
- * for the rest.
+ * A few threads are started as work arrives. More are started, up to the limit, when work has
+ * waited for some milliseconds because all of them are busy. Short jobs thus run on few threads,
+ * and hundreds of sleeping jobs get one each. Idle threads end. Long work never occupies all
+ * threads: some are reserved for short work.
  *
- * What may surprise: idle threads are a stack, so that the ones used last are used first and the others can
- * end; and a thread that ends joins the one that ended before it, so that nobody keeps a list.
+ * What may surprise: idle threads form a stack, so that the most recently used ones are used first
+ * and the others can end. A thread that ends joins the one that ended before it, so that no list of
+ * threads is needed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,16 +20,16 @@ enum {
     DEFAULT_THREADS = 256,
     MAX_THREADS = 4096,
     DEFAULT_WAITING = 4096,
-    EAGER = 4,           /* threads that are started without waiting */
-    GROW_MS = 5,         /* how long work waits before another thread is started for it */
-    STACK = 1024 * 1024, /* of address space: only what is used costs memory */
+    EAGER = 4,           /* threads that are started at once */
+    GROW_MS = 5,         /* how long work waits before another thread is started */
+    STACK = 1024 * 1024, /* address space; memory is used only as needed */
     IDLE_MS = 5000,
 };
 
 typedef struct job {
-    mcp__posted posted; /* first: how it comes back */
+    mcp__posted posted; /* must be first: brings the job back */
     mcp__link all;      /* in loop->works */
-    mcp__link queued;   /* in a lane; points at itself once it was taken */
+    mcp__link queued;   /* in a lane; points at itself once taken */
     mcp_loop *loop;
     uint64_t since;
     mcp__lane lane;
@@ -36,7 +38,7 @@ typedef struct job {
     void *arg;
 } job;
 
-/* A thread with nothing to do; lives on its stack. */
+/* An idle thread; lives on its stack. */
 typedef struct idle {
     mcp__link link;
     uv_cond_t wake;
@@ -45,7 +47,7 @@ typedef struct idle {
 
 /* ---- limits ---------------------------------------------------------------------------------------- */
 
-/* One in eight threads is kept for what is short, and one of two. */
+/* Reserves one in eight threads, and one of two, for short work. */
 static void set_limits(mcp__workers *w, size_t threads, size_t waiting)
 {
     w->max_threads = threads;
@@ -64,7 +66,7 @@ int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting)
     return MCP_OK;
 }
 
-/* ---- a thread; all of this but the work itself under the lock ----------------------------------------- */
+/* ---- threads; all but the work itself runs under the lock ----------------------------------- */
 
 static bool may_run(const mcp__workers *w, mcp__lane lane)
 {
@@ -76,7 +78,7 @@ static bool has_work(const mcp__workers *w, mcp__lane lane)
     return !mcp__list_empty(&w->lanes[lane]) && may_run(w, lane);
 }
 
-/* From this lane, or else from the other. */
+/* Takes a job from this lane, or else from the other one. */
 static job *take(mcp__workers *w, mcp__lane lane)
 {
     for (int i = 0; i < MCP__LANES; i++, lane = MCP__LANE_LONG - lane) {
@@ -92,8 +94,8 @@ static job *take(mcp__workers *w, mcp__lane lane)
     return NULL;
 }
 
-/* Returns the lane that has a thread less now, and first claim on this one: nobody else was called for
- * what is long while the limit was reached. */
+/* Returns the lane of the finished job, from which the thread then prefers its next one: while the
+ * limit for long work was reached, no thread was woken for that lane. */
 static mcp__lane run(mcp__workers *w, job *j)
 {
     mcp__lane lane = j->lane;
@@ -106,7 +108,7 @@ static mcp__lane run(mcp__workers *w, job *j)
     return lane;
 }
 
-/* False: nothing came for a while. */
+/* Returns false if no work arrived for a while. */
 static bool wait_for_work(mcp__workers *w, idle *self)
 {
     int status = 0;
@@ -120,7 +122,7 @@ static bool wait_for_work(mcp__workers *w, idle *self)
     return self->called;
 }
 
-/* Unlocks; the thread ends right after it. */
+/* Unlocks; the thread ends directly afterwards. */
 static void leave(mcp__workers *w)
 {
     uv_thread_t before = w->ended;
@@ -158,7 +160,8 @@ static void thread_main(void *arg)
     leave(w);
 }
 
-/* Signals are for the program's own threads, but for those that a crash raises. */
+/* Worker threads block signals, which are for the program's own threads, except those that a crash
+ * raises. */
 static bool start_thread(mcp__workers *w)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
@@ -177,9 +180,9 @@ static bool start_thread(mcp__workers *w)
     return status == 0;
 }
 
-/* ---- the loop's side ------------------------------------------------------------------------------------ */
+/* ---- calls from the loop's thread ----------------------------------------------------------- */
 
-/* How many jobs have waited for so long that each should have a thread. */
+/* Returns the number of jobs that have waited long enough for a thread each. */
 static size_t overdue(const mcp__workers *w, uint64_t now)
 {
     size_t n[MCP__LANES] = {0};
@@ -217,11 +220,11 @@ static void grow(uv_timer_t *timer)
         uv_timer_start(timer, grow, GROW_MS, 0);
 }
 
-/* Sees to it that somebody takes what was queued; false: there is no thread and none can be started. */
+/* Makes a thread take queued work. Returns false if there is no thread and none can be started. */
 static bool call_somebody(mcp__workers *w, mcp__lane lane)
 {
     if (!may_run(w, lane))
-        return true; /* who ends such work takes it */
+        return true; /* a thread that finishes long work takes it */
     if (!mcp__list_empty(&w->idle)) {
         idle *i = mcp__container(w->idle.prev, idle, link);
         mcp__list_remove(&i->link);
@@ -290,7 +293,7 @@ static int submit(mcp_loop *loop, mcp__lane lane, void (*fn)(void *arg), void (*
     mcp__list_append(&loop->works, &j->all);
     int rc = enqueue(&loop->workers, j);
     if (rc == MCP_OK) {
-        uv_ref((uv_handle_t *)&loop->posts.wakeup); /* there is something to wait for */
+        uv_ref((uv_handle_t *)&loop->posts.wakeup); /* the loop has to wait for the work */
     } else {
         mcp__list_remove(&j->all);
         mcp__release(&loop->allocator, j);
@@ -308,7 +311,7 @@ int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *ar
     return submit(user, MCP__LANE_LONG, fn, done, arg);
 }
 
-/* What runs already cannot be cancelled. */
+/* Running work cannot be cancelled. */
 void mcp__workers_cancel(mcp_loop *loop)
 {
     mcp__workers *w = &loop->workers;

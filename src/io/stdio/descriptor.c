@@ -1,9 +1,9 @@
-/* descriptor.c: the standard descriptors, taken over for a while and given back as they were.
+/* descriptor.c: takes over the standard descriptors for a while and restores them.
  *
- * Whether a descriptor blocks is a property of the open file, which other processes may share: a pipe's
- * or socket's flags are restored at the end; a terminal, which is always shared with a shell, is opened
- * once more instead. Descriptor 1 is not given back: what the program printed meanwhile may still be in
- * stdio's buffer, and must not reach the peer when that is flushed at exit.
+ * Whether a descriptor blocks is a property of the open file, which other processes may share. The
+ * flags of a pipe or socket are restored at the end. A terminal, which is always shared with a
+ * shell, is opened again instead. Descriptor 1 is not restored: output of the program may still be
+ * in stdio's buffer, and must not reach the peer when that buffer is flushed at exit.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,13 +19,13 @@ int mcp__descriptor_fill_standard(void)
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
             continue;
-        if (open("/dev/null", O_RDWR) != fd) /* the lowest that is free */
+        if (open("/dev/null", O_RDWR) != fd) /* the lowest free number */
             return -1;
     }
     return 0;
 }
 
-/* A description of the terminal of our own; the same descriptor where that cannot be had. */
+/* Opens a private description of the terminal. If that fails, uses the same descriptor. */
 static void open_again(mcp__descriptor *d, int mode)
 {
     char path[32];

@@ -17,13 +17,13 @@
 #include "io/stdio/stdio.h"
 
 enum {
-    CHUNK = 64 * 1024,     /* first size of a buffer, and what an idle one of input shrinks to */
-    MIN_ROOM = 16 * 1024,  /* less than this is not worth a read */
-    IN_KEPT = 1024 * 1024, /* an empty buffer above this is given back */
-    OUT_KEPT = 256 * 1024, /* the same of output */
-    LARGE = 64 * 1024,     /* a message that is not collected */
-    HEAD = 4096,           /* what is kept of a line that is too long, */
-    TAIL = 4096,           /* and of its end */
+    CHUNK = 64 * 1024,     /* initial size of a buffer, and the size that idle input shrinks to */
+    MIN_ROOM = 16 * 1024,  /* less room than this is not worth a read */
+    IN_KEPT = 1024 * 1024, /* an empty input buffer above this is freed */
+    OUT_KEPT = 256 * 1024, /* the same for output */
+    LARGE = 64 * 1024,     /* messages of this size are not collected */
+    HEAD = 4096,           /* kept from the start of an oversized line */
+    TAIL = 4096,           /* kept from its end */
 };
 
 /* ---- in ------------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ void mcp__lines_free(mcp__lines *l)
     l->cap = l->start = l->end = l->scanned = 0;
 }
 
-/* While discarding: keeps the last of what is behind the head. */
+/* While discarding: keeps the last bytes after the head. */
 static void keep_tail(mcp__lines *l)
 {
     size_t kept = MCP__MIN(l->end - l->scanned, (size_t)TAIL);
@@ -49,7 +49,8 @@ static void keep_tail(mcp__lines *l)
     l->end = l->scanned + kept;
 }
 
-/* Keeps the head at the buffer's start, and the tail behind it; the rest of the line goes over what follows. */
+/* Begins to discard: keeps the head at the start of the buffer and the tail behind it. Further
+ * bytes of the line overwrite what follows. */
 static void discard_rest(mcp__lines *l)
 {
     if (l->start)
@@ -114,7 +115,7 @@ static mcp_str without_cr(mcp_str line)
     return line;
 }
 
-/* A whole line that is too long. */
+/* Returns a complete line that is too long. */
 static int oversized(mcp__lines *l, mcp_str found, mcp_str *line)
 {
     size_t tail = MCP__MIN(found.len, (size_t)TAIL);
@@ -124,7 +125,7 @@ static int oversized(mcp__lines *l, mcp_str found, mcp_str *line)
     return MCP__LINE_OVERSIZED;
 }
 
-/* The end of the line whose rest is thrown away was found. */
+/* Handles the end of a discarded line. */
 static int take_discarded(mcp__lines *l, size_t end, size_t next, mcp_str *line)
 {
     size_t head = l->scanned, tail = MCP__MIN(end - head, (size_t)TAIL);
@@ -151,7 +152,7 @@ static int next_discarding(mcp__lines *l, mcp_str *line)
 static int no_newline(mcp__lines *l)
 {
     l->scanned = l->end;
-    if (l->end - l->start - 1 > l->max_line) /* one may be a \r */
+    if (l->end - l->start - 1 > l->max_line) /* one byte may be a \r */
         discard_rest(l);
     return MCP__LINE_NONE;
 }
@@ -190,7 +191,7 @@ int mcp__lines_rest(mcp__lines *l, mcp_str *line)
     return line->len ? MCP__LINE_WHOLE : MCP__LINE_NONE;
 }
 
-/* ---- out ----------------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 void mcp__output_init(mcp__output *o, const mcp_allocator *allocator, int fd, size_t limit)
 {
@@ -210,7 +211,7 @@ static void fail(mcp__output *o, int code, int sys)
         return;
     o->failed = code;
     o->sys = sys;
-    o->start = o->end = 0; /* nobody gets it any more */
+    o->start = o->end = 0; /* it can never be delivered */
 }
 
 static void write_failed(mcp__output *o, int sys)
@@ -223,7 +224,7 @@ static void write_failed(mcp__output *o, int sys)
         fail(o, MCP_EIO, sys);
 }
 
-/* How much was written; 0 also when nothing could be. */
+/* Returns how many bytes were written; 0 also if writing is not possible now. */
 static size_t write_parts(mcp__output *o, const struct iovec *parts, int n)
 {
     ssize_t written;
@@ -292,8 +293,8 @@ static void append(mcp__output *o, const char *bytes, size_t n)
     o->end += n;
 }
 
-/* What waits, the message and its newline in one call; returns how much of message and newline the
- * descriptor took. */
+/* Writes the waiting bytes, the message and its newline with one call. Returns how many bytes of
+ * the message and the newline were written. */
 static size_t write_large(mcp__output *o, mcp_str message)
 {
     size_t pending = mcp__output_pending(o);

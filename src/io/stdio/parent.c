@@ -1,8 +1,9 @@
-/* parent.c: the end of the process that started us.
+/* parent.c: detects the end of the parent process. A parent that is killed sends nothing, and its
+ * pipes to this process end only with the last process that holds them, often a child that
+ * inherited them by accident.
  *
- * Who is killed cannot say goodbye, and its pipes to us end only with the last process that has them: often a
- * child that inherited them unasked. What may surprise: neither prctl(PR_SET_PDEATHSIG), which tells of the
- * end of the thread that started us, nor getppid() from time to time, for which an idle server would wake up.
+ * What may surprise: this uses neither prctl(PR_SET_PDEATHSIG), which reports the end of the thread
+ * that started the process, nor regular calls of getppid(), which would wake up an idle server.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -26,12 +27,13 @@ int mcp__parent_open(void)
     struct sigaction hang_up;
     pid_t pid = getppid();
 
-    if (pid <= 1) /* outside of our namespace, or gone already */
+    if (pid <= 1) /* outside of our namespace, or has ended */
         return -1;
     if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler == SIG_IGN)
         return -1;
     int fd = open_process(pid);
-    if (fd >= 0 && getppid() != pid) { /* it ended meanwhile: who knows whose number that is now */
+    if (fd >= 0 &&
+        getppid() != pid) { /* the parent has ended meanwhile: its number may be reused */
         close(fd);
         return -1;
     }

@@ -1,6 +1,5 @@
-/* setup.c: how a server on a pair of descriptors begins and ends: options, descriptors, handles of the loop.
- *
- * All is given back as it was found: how the descriptors block, and what SIGPIPE does.
+/* setup.c: starts and ends a server on a pair of descriptors: options, descriptors, handles of the
+ * loop. Everything is restored at the end: the flags of the descriptors and the action of SIGPIPE.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,12 +12,12 @@
 enum {
     MAX_OUTPUT = 1024 * 1024,
     DRAIN_MS = 2000,
-    WAITING_LIMIT = 256 * 1024 * 1024, /* late answers to a peer who does not read */
+    WAITING_LIMIT = 256 * 1024 * 1024, /* late answers to a peer that does not read */
 };
 
 static const int end_signals[MCP__STDIO_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
-/* ---- the beginning ---------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 static int take_options(mcp__stdio *s, const mcp_stdio_options *options)
 {
@@ -49,7 +48,7 @@ static int open_descriptors(mcp__stdio *s)
     return MCP_OK;
 }
 
-/* UV_EPERM: a kind of file that is always ready. */
+/* UV_EPERM means a kind of file that is always ready. */
 static int poll_init(mcp__stdio *s, uv_poll_t *poll, int fd, bool *always)
 {
     int status = uv_poll_init(&s->loop->uv, poll, fd);
@@ -114,7 +113,7 @@ static int connect_channel(mcp__stdio *s, mcp_server *server)
                               &s->channel, s->error);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- ending --------------------------------------------------------------------------------- */
 
 static void handle_closed(uv_handle_t *handle)
 {
@@ -123,15 +122,16 @@ static void handle_closed(uv_handle_t *handle)
     s->handles--;
 }
 
-/* Handles that were never opened are all zero. */
+/* Handles that were never opened are zeroed. */
 static void close_handle(mcp__stdio *s, uv_handle_t *handle)
 {
     if (handle->data == s && handle->loop)
         uv_close(handle, handle_closed);
 }
 
-/* Nobody waits for it any more, but it holds on to the server. With listeners on the same loop others
- * may wait, and who closes those sees to it. */
+/* Waits for work in progress, which refers to the server although its result is not needed any
+ * more. With listeners on the same loop, other requests may need the loop; closing the listeners
+ * then handles this. */
 static void finish_work(mcp__stdio *s)
 {
     if (!s->channel || s->loop->net)
@@ -158,7 +158,7 @@ static void tear_down(mcp__stdio *s)
     if (s->parent >= 0)
         close(s->parent);
     finish_work(s);
-    /* The last one given back is the first one looked at, in case both are the same file. */
+    /* In reverse order, in case both are the same file. */
     mcp__descriptor_release(&s->out);
     mcp__descriptor_release(&s->in);
     if (s->pipe_ignored)
@@ -220,7 +220,7 @@ int mcp_serve_stdio(mcp_server *server, mcp_error *error)
         return rc;
     bool lent = server && !mcp_server_host(server);
     rc = mcp_loop_serve_stdio(loop, server, NULL, error);
-    if (rc == MCP_ETIMEOUT) /* the work needs all of it */
+    if (rc == MCP_ETIMEOUT) /* the loop cannot be freed while work uses it */
         return rc;
     if (lent)
         mcp_server_set_host(server, NULL);

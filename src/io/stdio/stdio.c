@@ -1,9 +1,11 @@
-/* stdio.c: one peer on a pair of descriptors, usually stdin and stdout; setup.c is how that begins and ends.
+/* stdio.c: one peer on a pair of descriptors, usually stdin and stdout. setup.c starts and ends it.
  *
- * Turns: wait; read what is there; hand over its lines; write all that was said meanwhile with one
- * call. What a turn leaves to do (a tick, a flush, the next phase) is done in one place, turn(), and the
- * channel's wake and everything else only leave a note. What may surprise: while more than max_output
- * bytes wait for the reader, lines that were read already are not looked at either.
+ * A turn: wait; read available input; handle its lines; write all output with one call. Work that
+ * remains (a tick, a flush, the next phase) is done in one place, turn(); the channel's wake and
+ * all other callbacks only set flags.
+ *
+ * What may surprise: while more than max_output bytes wait for the reader, lines that have been
+ * read are not handled either.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,12 +14,12 @@
 #include "io/stdio/server.h"
 
 enum {
-    TURN_BYTES = 256 * 1024, /* read in one turn, so that others get theirs */
-    FLUSH_AT = 8 * 1024,     /* the peer can work on these answers while we make the next */
-    CLOSING_MS = 200,        /* for the last words after a signal */
+    TURN_BYTES = 256 * 1024, /* per turn, so that other handles get their turn */
+    FLUSH_AT = 8 * 1024,     /* lets the peer work on these answers while further ones are made */
+    CLOSING_MS = 200,        /* for the last messages after a signal */
 };
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- ending --------------------------------------------------------------------------------- */
 
 static void finish(mcp__stdio *s, int code, int sys, const char *what)
 {
@@ -30,7 +32,7 @@ static void finish(mcp__stdio *s, int code, int sys, const char *what)
         mcp__fail(s->error, code, 0, "%s: %s", what, sys ? strerror(sys) : mcp_error_text(code));
 }
 
-/* The peer who is gone is told nothing, and is not our failure. */
+/* A peer that has closed its end is not an error. */
 static void check_output(mcp__stdio *s)
 {
     if (s->output.failed == MCP_ECLOSED)
@@ -55,7 +57,7 @@ static void begin_closing(mcp__stdio *s, int64_t until)
     flush(s);
 }
 
-/* ---- the channel's side --------------------------------------------------------------------------- */
+/* ---- calls from the channel ----------------------------------------------------------------- */
 
 void mcp__stdio_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
@@ -94,7 +96,7 @@ static void check_congestion(mcp__stdio *s)
         set_congested(s, false);
 }
 
-/* What cannot be answered for want of memory is lost; the channel can go on. */
+/* A message that cannot be answered for lack of memory is dropped; the channel continues. */
 static void hand_over(mcp__stdio *s, int kind, mcp_str line)
 {
     int64_t now = mcp__loop_now(s->loop);
@@ -112,7 +114,7 @@ static void hand_over(mcp__stdio *s, int kind, mcp_str line)
         check_congestion(s);
 }
 
-/* Hands over the lines that are here; at the end of input also the last one without a newline. */
+/* Handles the lines read so far and, at the end of input, the last one without a newline. */
 static void process(mcp__stdio *s)
 {
     mcp_str line;
@@ -135,7 +137,7 @@ static bool may_read(const mcp__stdio *s)
     return s->phase == MCP__STDIO_RUNNING && !s->eof && !s->congested;
 }
 
-/* From here on the peer's time runs. */
+/* Starts the peer's time to read its answers. */
 static void hang_up(mcp__stdio *s)
 {
     if (s->hung_up)
@@ -154,14 +156,14 @@ static void read_failed(mcp__stdio *s, int sys)
 {
     if (sys == EAGAIN || sys == EWOULDBLOCK)
         return;
-    /* A terminal that hung up, a socket whose peer crashed. */
+    /* The terminal hung up, or the peer of a socket crashed. */
     if (sys == EIO || sys == ECONNRESET)
         end_of_input(s);
     else
         finish(s, MCP_EIO, sys, "input failed");
 }
 
-/* Reads once and hands over; returns whether there may be more at once. */
+/* Reads once and handles the lines. Returns whether there may be more at once. */
 static bool read_some(mcp__stdio *s, size_t *budget)
 {
     size_t room;
@@ -197,14 +199,14 @@ static void read_turn(mcp__stdio *s)
         flush(s);
 }
 
-/* ---- the loop's side ------------------------------------------------------------------------------- */
+/* ---- callbacks of the loop ------------------------------------------------------------------ */
 
 static void on_input(uv_poll_t *poll, int status, int events)
 {
     mcp__stdio *s = poll->data;
 
     if (status < 0)
-        s->in_watched = 0; /* libuv stopped it; the read shows why */
+        s->in_watched = 0; /* libuv stopped watching; the read shows the reason */
     if (events & UV_DISCONNECT)
         hang_up(s);
     read_turn(s);
@@ -215,7 +217,7 @@ void mcp__stdio_on_output(uv_poll_t *poll, int status, int events)
     mcp__stdio *s = poll->data;
 
     (void)events;
-    if (status < 0) { /* EPOLLERR: nobody reads the pipe any more; libuv stopped watching */
+    if (status < 0) { /* EPOLLERR: the pipe has no reader; libuv stopped watching */
         finish(s, MCP_OK, 0, NULL);
         return;
     }
@@ -228,11 +230,11 @@ void mcp__stdio_on_signal(uv_signal_t *signal, int number)
 
     (void)number;
     if (s->phase == MCP__STDIO_CLOSING)
-        s->phase = MCP__STDIO_DONE; /* once more: no last words */
+        s->phase = MCP__STDIO_DONE; /* a second signal: skips the last messages */
     s->asked_to_end = true;
 }
 
-/* Whoever has the other ends of our pipes by now did not start us. */
+/* The parent has ended. Other processes that hold our pipes did not start this server. */
 void mcp__stdio_on_parent(uv_poll_t *poll, int status, int events)
 {
     mcp__stdio *s = poll->data;
@@ -258,7 +260,7 @@ static int wanted_input(const mcp__stdio *s)
     return s->phase == MCP__STDIO_RUNNING && !s->hung_up ? UV_DISCONNECT : 0;
 }
 
-/* Also while we do not read: the peer may be gone for good, and then does not read either. */
+/* Watches for a hang-up even while not reading: a peer that is gone does not read either. */
 static void watch_input(mcp__stdio *s)
 {
     int want = wanted_input(s);
@@ -272,8 +274,9 @@ static void watch_input(mcp__stdio *s)
         uv_poll_stop(&s->in_poll);
 }
 
-/* A pipe's broken end is told whatever is asked for: that is how we learn of a peer who is gone while
- * there is nothing to write. (A socket's would also tell that it was half closed, over and over.) */
+/* The end of a pipe's reader is reported whatever events are requested. This detects a peer that is
+ * gone while there is nothing to write. (A socket would also report, again and again, that it is
+ * half-closed.) */
 static void watch_output(mcp__stdio *s)
 {
     bool want = s->output.blocked;
@@ -296,7 +299,7 @@ static int64_t next_due(const mcp__stdio *s)
     return s->hung_up ? MCP__MIN(due, s->until) : due;
 }
 
-/* Sets the timer; returns whether something is due already. */
+/* Sets the timer. Returns whether something is due already. */
 static bool arm(mcp__stdio *s)
 {
     int64_t due = next_due(s);
@@ -328,7 +331,7 @@ static void next_phase(mcp__stdio *s)
         s->phase = MCP__STDIO_DONE;
 }
 
-/* Everything that the callbacks of a turn left to do. */
+/* Does the work that the callbacks of a turn have left. */
 static void turn(mcp__stdio *s)
 {
     int64_t now = mcp__loop_now(s->loop);
@@ -355,7 +358,8 @@ static void turn(mcp__stdio *s)
 void mcp__stdio_run(mcp__stdio *s)
 {
     for (turn(s); s->phase != MCP__STDIO_DONE; turn(s)) {
-        /* The last flush may have ended a congestion: then nobody would wake us for what was read. */
+        /* The last flush may have ended the congestion: then no event would wake up the loop for
+         * lines that have been read. */
         bool relieved = s->congested && !s->output.blocked;
         bool busy = arm(s) || relieved || s->woken || (s->in_always && may_read(s));
         watch_input(s);
