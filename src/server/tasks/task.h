@@ -1,7 +1,7 @@
 /* task.h: the internal side of mcp/task.h.
  *
- * task.c creates, changes and ends tasks, task_setup.c enables them, task_store.c keeps them in
- * memory, task_method.c answers tasks/…, task_write.c writes them, task_input.c sends input
+ * task_make.c creates tasks, task.c finds and ends them, task_time.c removes expired ones,
+ * task_setup.c enables them, task_store.c keeps them in memory, task_method.c answers tasks/…, task_write.c writes them, task_input.c sends input
  * requests to the client, task_notice.c sends notices.
  */
 #ifndef MCP_SRC_TASK_H
@@ -74,6 +74,9 @@ int mcp__task_changed(mcp__task *task, mcp_str detail);
 /* Ends a task as cancelled at once and cancels its handler. The task may be freed. `message` is not
  * copied. */
 void mcp__task_cancel(mcp__task *task, mcp_str message);
+/* Removes an expired task, cancelled if it still runs. */
+void mcp__task_expire(mcp_server *server, mcp_str id);
+void mcp__task_free(mcp_server *server, mcp__task *task);
 /* Cancels all tasks, because the server is being freed. */
 void mcp__tasks_end(mcp_server *server);
 /* Whether two callers are the same. An anonymous caller (NULL) differs from a principal with an
@@ -86,6 +89,18 @@ static inline bool mcp__task_is_final(mcp_task_status status)
 {
     return status >= MCP_TASK_COMPLETED;
 }
+
+/* ---- task_time.c -------------------------------------------------------------------------------------- */
+
+/* When a task expires, in ms since 1970. */
+static inline int64_t mcp__task_end_ms(const mcp_task *task)
+{
+    return task->created_ms + (int64_t)MCP__MIN(task->ttl_ms, (uint64_t)INT64_MAX / 4);
+}
+/* Schedules a search for expired tasks at `end`. Without timers, or memory for one, the channels'
+ * ticks do it. */
+void mcp__tasks_due_at(mcp_server *server, int64_t end);
+void mcp__tasks_stop_timer(mcp_server *server);
 
 /* ---- task_store.c ------------------------------------------------------------------------------------- */
 
