@@ -1,7 +1,7 @@
 /* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
  *
- * provider.c mounts and watches, list.c answers lists, read.c reads (cache.c what was just read),
- * search.c searches. `roots` and `mime` may be used from any thread; everything else belongs to the
+ * provider.c mounts and watches, template.c has the templates, list.c answers lists, read.c reads
+ * (cache.c what was just read), search.c searches. `roots` and `mime` may be used from any thread; everything else belongs to the
  * server's thread.
  */
 #ifndef FILES_PROVIDER_H
@@ -71,6 +71,10 @@ int files_read_resource(mcp_request *req, mcp_str uri, void *user);
 int files_read_cached(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
+/* ---- templates ------------------------------------------------------------------------------- */
+
+/* Adds the templates to the server, whose provider is mounted. */
+int files_add_templates(files *f, mcp_error *error);
 /* The variables of the templates, for code that parses a query itself. */
 bool files_is_part_name(mcp_str name);
 
