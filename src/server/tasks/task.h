@@ -1,8 +1,9 @@
 /* task.h: the internal side of mcp/task.h.
  *
  * task_make.c creates tasks, task.c finds and ends them, task_time.c removes expired ones,
- * task_setup.c enables them, task_store.c keeps them in memory, task_method.c answers tasks/…, task_write.c writes them, task_input.c sends input
- * requests to the client, task_notice.c sends notices.
+ * task_setup.c enables them, task_store.c keeps them in memory, task_method.c answers tasks/…,
+ * task_write.c writes them, task_input.c sends input requests to the client, task_notice.c sends
+ * notices.
  */
 #ifndef MCP_SRC_TASK_H
 #define MCP_SRC_TASK_H
