@@ -1,26 +1,8 @@
 #!/bin/sh
 # engine.sh SOURCE: the engine without libmcp-io, where pkg-config finds yyjson, uriparser and PCRE2 and none of the other
 # packages: it is configured, built, tested and used. Then as a part of another project, by add_subdirectory().
-set -eu
+. "${0%/*}/lib.sh"
 source=$1
-cc=${CC:-cc}
-cmake=${CMAKE:-cmake}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-
-number=0 failed=0
-step() { # name, command...
-    number=$((number + 1))
-    title=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        echo "ok $number - $title"
-    else
-        echo "not ok $number - $title"
-        tail -n 40 "$tmp/log" | sed 's/^/# /'
-        failed=1
-    fi
-}
 
 # Packages that are there and not found.
 mkdir "$tmp/pc"

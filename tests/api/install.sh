@@ -1,28 +1,10 @@
 #!/bin/sh
 # install.sh BUILD HERE: installs BUILD to a temporary prefix and builds the program in HERE/outside
 # against it as a stranger would: with pkg-config, shared and static, and with find_package.
-set -eu
+. "${0%/*}/lib.sh"
 build=$1
 outside=$2/outside
-cc=${CC:-cc}
-cmake=${CMAKE:-cmake}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 prefix=$tmp/installed
-
-number=0 failed=0
-step() { # name, command...
-    number=$((number + 1))
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        echo "ok $number - $name"
-    else
-        echo "not ok $number - $name"
-        sed 's/^/# /' "$tmp/log"
-        failed=1
-    fi
-}
 
 # Moved after it was installed: nothing in the tree may know where it was.
 step "cmake --install" "$cmake" --install "$build" --prefix "$tmp/elsewhere"

@@ -3,28 +3,11 @@
 # libmcp, by pkg-config, with nothing of the source tree. The example of docs/modules.md with its own command; then
 # the project's own modules, from a copy of their folder and of those that several share alone, which proves that they use
 # nothing private. At last what the build says without a module's library, and that it can be left out.
-set -eu
+. "${0%/*}/lib.sh"
 build=$1
 source=$2
-cc=${CC:-cc}
-cmake=${CMAKE:-cmake}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 prefix=$tmp/installed
 
-number=0 failed=0
-step() { # name, command...
-    number=$((number + 1))
-    title=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        echo "ok $number - $title"
-    else
-        echo "not ok $number - $title"
-        sed 's/^/# /' "$tmp/log"
-        failed=1
-    fi
-}
 not() { ! "$@"; }
 
 step "cmake --install" "$cmake" --install "$build" --prefix "$prefix"

@@ -1,27 +1,9 @@
 #!/bin/sh
 # pair.sh BUILD SOURCE: a libmcp and a libmcp-io of different versions do not work together by accident: with shared
 # libraries a program does not start, and with archives it is not linked.
-set -eu
+. "${0%/*}/lib.sh"
 build=$1
 source=$2
-cc=${CC:-cc}
-cmake=${CMAKE:-cmake}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-
-number=0 failed=0
-step() { # name, command...
-    number=$((number + 1))
-    name=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        echo "ok $number - $name"
-    else
-        echo "not ok $number - $name"
-        sed 's/^/# /' "$tmp/log"
-        failed=1
-    fi
-}
 
 # Another libmcp: the same sources with a higher last number, so that the soname is the same.
 version=$(sed -n 's/.*MCP_VERSION_STRING *"\(.*\)"/\1/p' "$source/include/mcp/base.h")

@@ -3,27 +3,10 @@
 # headers with one more member in every struct and against headers without the last member of every struct, does the same
 # with the libraries that we have. Structs that never grow are a list on that page; every other one begins with `size`,
 # and has no padding at its end, in which a member that is appended would lie.
-set -eu
+. "${0%/*}/lib.sh"
 source=$1
 shift
 here=$source/tests/api/outside
-cc=${CC:-cc}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-
-number=0 failed=0
-step() { # name, command...
-    number=$((number + 1))
-    title=$1
-    shift
-    if "$@" >"$tmp/log" 2>&1; then
-        echo "ok $number - $title"
-    else
-        echo "not ok $number - $title"
-        sed 's/^/# /' "$tmp/log" | cut -c1-300 | head -40
-        failed=1
-    fi
-}
 
 frozen=$(sed -n '/^## Structs that never change/,/^## /s/^- `\(mcp_[a-z_]*\)`.*/\1/p' "$source/docs/api-stability.md" |
     tr '\n' ' ')
