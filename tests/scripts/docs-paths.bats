@@ -1,0 +1,46 @@
+# What README.md, CHANGELOG.md and docs name of the tree is there: the targets of links, C files and headers, and paths
+# that begin with a folder at the top.
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    find . -path ./build -prune -o -path '*/.git' -prune -o -path '*/node_modules' -prune -o -print |
+        sed 's|^\.||' >"$BATS_FILE_TMPDIR/tree"
+}
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    pages=(README.md CHANGELOG.md docs/*.md)
+}
+
+# Names of files and folders that somebody quotes, as page:name.
+quoted() {
+    grep -oHE '`[A-Za-z0-9_./-]+`' "${pages[@]}" | tr -d '`' | sort -u
+}
+# In a tree where paths end with the name.
+in_tree() {
+    grep -qE "/${1//./\\.}/?\$" "$BATS_FILE_TMPDIR/tree"
+}
+
+@test "C files and headers are in the tree" {
+    missing=
+    while IFS=: read -r page name; do
+        in_tree "$name" || missing+="$page names $name"$'\n'
+    done < <(quoted | grep -E '\.[ch]$')
+    echo "$missing"
+    [ -z "$missing" ]
+}
+@test "paths that begin with a folder at the top are in the tree" {
+    missing=
+    while IFS=: read -r page name; do
+        [ -e "$name" ] || missing+="$page names $name"$'\n'
+    done < <(quoted | grep -E ':(abi|bench|cmake|docs|examples|fuzz|include|man|programs|providers|scripts|src|tests)/')
+    echo "$missing"
+    [ -z "$missing" ]
+}
+@test "links lead to files of the tree" {
+    missing=
+    while IFS=: read -r page target; do
+        [ -e "$(dirname "$page")/$target" ] || missing+="$page links to $target"$'\n'
+    done < <(grep -oHE '\]\([^)#: ]+[)#]' "${pages[@]}" | sed -E 's/\]\(//; s/[)#]$//' | sort -u)
+    echo "$missing"
+    [ -z "$missing" ]
+}
