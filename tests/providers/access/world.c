@@ -7,6 +7,7 @@
 #include "bridge.h"
 #include "files.h"
 #include "git.h"
+#include "git_environment.h"
 #include "prompts.h"
 #include "sqlite.h"
 #ifdef MCP_TEST_POSTGRES
@@ -70,19 +71,7 @@ bool has_database(void)
 
 void make_world(const world_options *options)
 {
-    static const char *const environment[][2] = {
-        {"GIT_CONFIG_NOSYSTEM", "1"},
-        {"GIT_CONFIG_GLOBAL", "/dev/null"},
-        {"GIT_AUTHOR_NAME", "Ada"},
-        {"GIT_AUTHOR_EMAIL", "ada@example.org"},
-        {"GIT_COMMITTER_NAME", "Bob"},
-        {"GIT_COMMITTER_EMAIL", "bob@example.org"},
-        {"GIT_AUTHOR_DATE", "1700000000 +0100"},
-        {"GIT_COMMITTER_DATE", "1700000000 +0000"},
-        {"ASAN_OPTIONS", ""},
-    };
-    for (size_t i = 0; i < COUNT(environment); i++)
-        setenv(environment[i][0], environment[i][1], 1);
+    use_git_environment();
     strcpy(top, "/tmp/mcp-access-XXXXXX");
     assert_non_null(mkdtemp(top));
     assert_int_equal(chmod(top, 0755), 0); /* PostgreSQL may run as another user */

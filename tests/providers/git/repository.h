@@ -6,6 +6,7 @@
 #include "peer.h"
 
 #include "git.h"
+#include "git_environment.h"
 
 static char top[64];
 
@@ -19,22 +20,10 @@ static inline void sh(const char *script)
         fail_msg("%s", script);
 }
 
-/* A folder for repositories; git sees nobody's configuration, and its clock stands. */
+/* A folder for repositories. */
 static inline void make_top(void)
 {
-    static const char *const environment[][2] = {
-        {"GIT_CONFIG_NOSYSTEM", "1"},
-        {"GIT_CONFIG_GLOBAL", "/dev/null"},
-        {"GIT_AUTHOR_NAME", "Ada"},
-        {"GIT_AUTHOR_EMAIL", "ada@example.org"},
-        {"GIT_COMMITTER_NAME", "Bob"},
-        {"GIT_COMMITTER_EMAIL", "bob@example.org"},
-        {"GIT_AUTHOR_DATE", "1700000000 +0100"},
-        {"GIT_COMMITTER_DATE", "1700000000 +0000"},
-        {"ASAN_OPTIONS", ""},
-    };
-    for (size_t i = 0; i < sizeof(environment) / sizeof(*environment); i++)
-        setenv(environment[i][0], environment[i][1], 1);
+    use_git_environment();
     strcpy(top, "/tmp/mcp-git-XXXXXX");
     assert_non_null(mkdtemp(top));
 }
