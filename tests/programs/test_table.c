@@ -28,84 +28,84 @@ static char *view_of(mcp_str json, size_t width)
     return NULL;
 }
 
+static const struct {
+    const char *json;
+    size_t width;
+    const char *shown; /* NULL: as it came */
+} forms_cases[] = {
+    {"{\"columns\":[\"id\",\"name\"],\"rows\":[[1,\"one\"],[20,null],[-3.5,\"\"]]}", 40,
+     "  id  name\n   1  one\n  20  NULL\n-3.5  \n"},
+    /* numbers among texts are on the right, their column's name is not */
+    {"{\"columns\":[\"any\"],\"rows\":[[1],[\"text\"],[null],[true]]}", 40,
+     "any\n   1\ntext\nNULL\ntrue\n"},
+    {"{\"columns\":[\"n\"],\"rows\":[[1],[null]],\"next\":\"db:t?o=2\",\"whole\":false}", 40,
+     "   n\n   1\nNULL\nnext: db:t?o=2\nwhole: false\n"},
+    {"{\"columns\":[\"a\",\"b\"],\"rows\":[]}", 40, "a  b\n"},
+    {"{\"columns\":[\"b\"],\"rows\":[[{\"base64\":\"AAE=\"}],[[1,2]]]}", 40,
+     "b\n{\"base64\":\"AAE=\"}\n[1,2]\n"},
+    {"{\"columns\":[\"n\"],\"rows\":[[123456789012345678901234567890],[18446744073709551615]]}", 40,
+     "                             n\n123456789012345678901234567890\n"
+     "          18446744073709551615\n"},
+    /* what is wider than the terminal gives way, the widest first */
+    {"{\"columns\":[\"id\",\"text\"],\"rows\":[[1,\"one two three four five\"]]}", 20,
+     "id  text\n 1  one two three f…\n"},
+    {"{\"columns\":[\"t\",\"u\"],\"rows\":[[\"漢字漢字漢字漢字\",\"e\xcc\x81...........\"]]}", 20,
+     "t          u\n漢字漢字…  e\xcc\x81.......…\n"},
+    {" [{\"a\":1,\"b\":\"x\"},{\"b\":\"y\",\"c\":null}]\n", 40, "a  b  c\n1  x  \n   y  NULL\n"},
+    /* too many columns: in lines of their own */
+    {"{\"columns\":[\"first\",\"b\",\"c\"],\"rows\":[[\"one two three "
+     "four\",2,\"cccccccccc\"],[null,2,3]]}",
+     17,
+     "first  one two\n       three four\nb      2\nc      cccccccccc\n\n"
+     "first  NULL\nb      2\nc      3\n"},
+    /* what a server writes does nothing to the terminal */
+    {"{\"columns\":[\"a\\u001b[2J\"],\"rows\":[[\"x\\ny\\u202e\"]],\"n\\n\":\"\\u0007\"}", 40,
+     "a\\x1b[2J\nx\\x0ay\\u202e\nn\\x0a: \\x07\n"},
+    {"{\"commits\":[{\"id\":\"0123456789abcdef\",\"subject\":\"What was "
+     "done\",\"author\":{\"name\":\"A B\","
+     "\"email\":\"a@b\",\"time\":\"2026-07-28T10:00:00Z\"},\"uri\":\"git:x\"},"
+     "{\"id\":\"fedcba9876543210\",\"subject\":\"Before\",\"decorations\":[\"main\",{\"name\":"
+     "\"v1\\n\"}]}],"
+     "\"next\":\"git:y\"}",
+     60,
+     "01234567  2026-07-28  A B  What was done\n"
+     "fedcba98                   (main, v1\\x0a) Before\nnext: git:y\n"},
+    {"{\"commits\":[{\"id\":\"01234567\",\"subject\":\"A long line of a "
+     "commit\",\"author\":{\"name\":\"N\","
+     "\"time\":\"2026\"}}]}",
+     30, "01234567  2026  N  A long lin…\n"},
+    /* almost, or nothing of the kind */
+    {"", 40, NULL},
+    {"{", 40, NULL},
+    {"[]", 40, NULL},
+    {"{}", 40, NULL},
+    {"[1]", 40, NULL},
+    {"[{}]", 40, NULL},
+    {"[{\"a\":1},2]", 40, NULL},
+    {"[{\"a\":[]}]", 40, NULL},
+    {"[{\"a\":1,\"a\":2}]", 40, NULL},
+    {"{\"a\":1}", 40, NULL},
+    {"{\"columns\":[],\"rows\":[]}", 40, NULL},
+    {"{\"columns\":[1],\"rows\":[[1]]}", 40, NULL},
+    {"{\"columns\":[\"a\"],\"rows\":[[1,2]]}", 40, NULL},
+    {"{\"columns\":[\"a\"],\"rows\":[1]}", 40, NULL},
+    {"{\"columns\":[\"a\"],\"rows\":{}}", 40, NULL},
+    {"{\"columns\":[\"a\"],\"rows\":[[1]],\"more\":[1]}", 40, NULL},
+    {"{\"commits\":[]}", 40, NULL},
+    {"{\"commits\":[{\"id\":\"xyz\",\"subject\":\"s\"}]}", 40, NULL},
+    {"{\"commits\":[{\"id\":\"01234567\",\"subject\":1}]}", 40, NULL},
+    {"{\"commits\":[{\"id\":\"01234567\",\"subject\":\"s\"}],\"x\":{}}", 40, NULL},
+};
+
 static void forms(void **state)
 {
-    static const struct {
-        const char *json;
-        size_t width;
-        const char *shown; /* NULL: as it came */
-    } cases[] = {
-        {"{\"columns\":[\"id\",\"name\"],\"rows\":[[1,\"one\"],[20,null],[-3.5,\"\"]]}", 40,
-         "  id  name\n   1  one\n  20  NULL\n-3.5  \n"},
-        /* numbers among texts are on the right, their column's name is not */
-        {"{\"columns\":[\"any\"],\"rows\":[[1],[\"text\"],[null],[true]]}", 40,
-         "any\n   1\ntext\nNULL\ntrue\n"},
-        {"{\"columns\":[\"n\"],\"rows\":[[1],[null]],\"next\":\"db:t?o=2\",\"whole\":false}", 40,
-         "   n\n   1\nNULL\nnext: db:t?o=2\nwhole: false\n"},
-        {"{\"columns\":[\"a\",\"b\"],\"rows\":[]}", 40, "a  b\n"},
-        {"{\"columns\":[\"b\"],\"rows\":[[{\"base64\":\"AAE=\"}],[[1,2]]]}", 40,
-         "b\n{\"base64\":\"AAE=\"}\n[1,2]\n"},
-        {"{\"columns\":[\"n\"],\"rows\":[[123456789012345678901234567890],[18446744073709551615]]}",
-         40,
-         "                             n\n123456789012345678901234567890\n"
-         "          18446744073709551615\n"},
-        /* what is wider than the terminal gives way, the widest first */
-        {"{\"columns\":[\"id\",\"text\"],\"rows\":[[1,\"one two three four five\"]]}", 20,
-         "id  text\n 1  one two three f…\n"},
-        {"{\"columns\":[\"t\",\"u\"],\"rows\":[[\"漢字漢字漢字漢字\",\"e\xcc\x81...........\"]]}",
-         20, "t          u\n漢字漢字…  e\xcc\x81.......…\n"},
-        {" [{\"a\":1,\"b\":\"x\"},{\"b\":\"y\",\"c\":null}]\n", 40,
-         "a  b  c\n1  x  \n   y  NULL\n"},
-        /* too many columns: in lines of their own */
-        {"{\"columns\":[\"first\",\"b\",\"c\"],\"rows\":[[\"one two three "
-         "four\",2,\"cccccccccc\"],[null,2,3]]}",
-         17,
-         "first  one two\n       three four\nb      2\nc      cccccccccc\n\n"
-         "first  NULL\nb      2\nc      3\n"},
-        /* what a server writes does nothing to the terminal */
-        {"{\"columns\":[\"a\\u001b[2J\"],\"rows\":[[\"x\\ny\\u202e\"]],\"n\\n\":\"\\u0007\"}", 40,
-         "a\\x1b[2J\nx\\x0ay\\u202e\nn\\x0a: \\x07\n"},
-        {"{\"commits\":[{\"id\":\"0123456789abcdef\",\"subject\":\"What was "
-         "done\",\"author\":{\"name\":\"A B\","
-         "\"email\":\"a@b\",\"time\":\"2026-07-28T10:00:00Z\"},\"uri\":\"git:x\"},"
-         "{\"id\":\"fedcba9876543210\",\"subject\":\"Before\",\"decorations\":[\"main\",{\"name\":"
-         "\"v1\\n\"}]}],"
-         "\"next\":\"git:y\"}",
-         60,
-         "01234567  2026-07-28  A B  What was done\n"
-         "fedcba98                   (main, v1\\x0a) Before\nnext: git:y\n"},
-        {"{\"commits\":[{\"id\":\"01234567\",\"subject\":\"A long line of a "
-         "commit\",\"author\":{\"name\":\"N\","
-         "\"time\":\"2026\"}}]}",
-         30, "01234567  2026  N  A long lin…\n"},
-        /* almost, or nothing of the kind */
-        {"", 40, NULL},
-        {"{", 40, NULL},
-        {"[]", 40, NULL},
-        {"{}", 40, NULL},
-        {"[1]", 40, NULL},
-        {"[{}]", 40, NULL},
-        {"[{\"a\":1},2]", 40, NULL},
-        {"[{\"a\":[]}]", 40, NULL},
-        {"[{\"a\":1,\"a\":2}]", 40, NULL},
-        {"{\"a\":1}", 40, NULL},
-        {"{\"columns\":[],\"rows\":[]}", 40, NULL},
-        {"{\"columns\":[1],\"rows\":[[1]]}", 40, NULL},
-        {"{\"columns\":[\"a\"],\"rows\":[[1,2]]}", 40, NULL},
-        {"{\"columns\":[\"a\"],\"rows\":[1]}", 40, NULL},
-        {"{\"columns\":[\"a\"],\"rows\":{}}", 40, NULL},
-        {"{\"columns\":[\"a\"],\"rows\":[[1]],\"more\":[1]}", 40, NULL},
-        {"{\"commits\":[]}", 40, NULL},
-        {"{\"commits\":[{\"id\":\"xyz\",\"subject\":\"s\"}]}", 40, NULL},
-        {"{\"commits\":[{\"id\":\"01234567\",\"subject\":1}]}", 40, NULL},
-        {"{\"commits\":[{\"id\":\"01234567\",\"subject\":\"s\"}],\"x\":{}}", 40, NULL},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        char *shown = view_of(mcp_str_from(cases[i].json), cases[i].width);
-        bool same = shown ? cases[i].shown && strcmp(shown, cases[i].shown) == 0 : !cases[i].shown;
+    for (size_t i = 0; i < sizeof(forms_cases) / sizeof(*forms_cases); i++) {
+        char *shown = view_of(mcp_str_from(forms_cases[i].json), forms_cases[i].width);
+        bool same = shown ? forms_cases[i].shown && strcmp(shown, forms_cases[i].shown) == 0
+                          : !forms_cases[i].shown;
         if (!same)
-            fail_msg("%s is shown as\n%s", cases[i].json, shown ? shown : "it came");
+            fail_msg("%s is shown as\n%s", forms_cases[i].json, shown ? shown : "it came");
         free(shown);
     }
 }

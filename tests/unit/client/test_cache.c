@@ -31,66 +31,67 @@ static void read_uri(fake *f, const char *uri, bool no_cache)
     assert_int_equal(f->done, 1);
 }
 
+static const struct {
+    const char *method, *result, *notice;
+    int64_t passes;
+    bool asks;
+} freshness_cases[] = {
+    {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NULL, 999, false},
+    {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NULL, 1000, true},
+    {"prompts/list", "{\"prompts\":[]," KEEP("1000", "public") "}", NULL, 1, false},
+    {"resources/list", "{\"resources\":[]," KEEP("1", "private") "}", NULL, 0, false},
+    {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("9", "x") "}", NULL, 1, false},
+    {"resources/list", "{\"resources\":[]," KEEP("0", "private") "}", NULL, 0, true},
+    {"resources/list", "{\"resources\":[]," KEEP("-5", "private") "}", NULL, 0, true},
+    {"resources/list", "{\"resources\":[]," KEEP("\"9\"", "private") "}", NULL, 0, true},
+    {"resources/list", "{\"resources\":[]}", NULL, 0, true},
+    {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL, 86399999,
+     false},
+    {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL, 86400000,
+     true},
+    {"completion/complete", "{" KEEP("1000", "private") "}", NULL, 0, true},
+    {"tools/call", "{" KEEP("1000", "private") "}", NULL, 0, true},
+    {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NOTICE("tools/list_changed", "{}"),
+     0, true},
+    {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}",
+     NOTICE("prompts/list_changed", "{}"), 0, false},
+    {"prompts/list", "{\"prompts\":[]," KEEP("1000", "private") "}",
+     NOTICE("prompts/list_changed", "{}"), 0, true},
+    {"resources/list", "{\"resources\":[]," KEEP("1000", "private") "}",
+     NOTICE("resources/list_changed", "{}"), 0, true},
+    {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("1000", "private") "}",
+     NOTICE("resources/list_changed", "{}"), 0, true},
+    {"resources/list", "{\"resources\":[]," KEEP("1000", "private") "}",
+     NOTICE("resources/updated", "{\"uri\":\"a:1\"}"), 0, false},
+};
+
 /* What happens between two calls, and whether the second one asks the server. */
 static void test_freshness(void **state)
 {
     (void)state;
-    static const struct {
-        const char *method, *result, *notice;
-        int64_t passes;
-        bool asks;
-    } lines[] = {
-        {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NULL, 999, false},
-        {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NULL, 1000, true},
-        {"prompts/list", "{\"prompts\":[]," KEEP("1000", "public") "}", NULL, 1, false},
-        {"resources/list", "{\"resources\":[]," KEEP("1", "private") "}", NULL, 0, false},
-        {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("9", "x") "}", NULL, 1,
-         false},
-        {"resources/list", "{\"resources\":[]," KEEP("0", "private") "}", NULL, 0, true},
-        {"resources/list", "{\"resources\":[]," KEEP("-5", "private") "}", NULL, 0, true},
-        {"resources/list", "{\"resources\":[]," KEEP("\"9\"", "private") "}", NULL, 0, true},
-        {"resources/list", "{\"resources\":[]}", NULL, 0, true},
-        {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL,
-         86399999, false},
-        {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL,
-         86400000, true},
-        {"completion/complete", "{" KEEP("1000", "private") "}", NULL, 0, true},
-        {"tools/call", "{" KEEP("1000", "private") "}", NULL, 0, true},
-        {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}",
-         NOTICE("tools/list_changed", "{}"), 0, true},
-        {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}",
-         NOTICE("prompts/list_changed", "{}"), 0, false},
-        {"prompts/list", "{\"prompts\":[]," KEEP("1000", "private") "}",
-         NOTICE("prompts/list_changed", "{}"), 0, true},
-        {"resources/list", "{\"resources\":[]," KEEP("1000", "private") "}",
-         NOTICE("resources/list_changed", "{}"), 0, true},
-        {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("1000", "private") "}",
-         NOTICE("resources/list_changed", "{}"), 0, true},
-        {"resources/list", "{\"resources\":[]," KEEP("1000", "private") "}",
-         NOTICE("resources/updated", "{\"uri\":\"a:1\"}"), 0, false},
-    };
-    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+    for (size_t i = 0; i < MCP__COUNT(freshness_cases); i++) {
         char answer[512];
         snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":%s}",
-                 lines[i].result);
-        fake_reply replies[FAKE_REPLIES] = {MODERN, {lines[i].method, answer}};
+                 freshness_cases[i].result);
+        fake_reply replies[FAKE_REPLIES] = {MODERN, {freshness_cases[i].method, answer}};
         fake f;
         fake_ready(&f, replies, &plain, false);
         f.until = f.now;
-        mcp_client_call(f.client, lines[i].method, "{\"x\":1}", fake_done, &f);
+        mcp_client_call(f.client, freshness_cases[i].method, "{\"x\":1}", fake_done, &f);
         fake_run(&f);
         assert_int_equal(f.rc, MCP_OK);
-        assert_string_equal(f.result, lines[i].result);
-        if (lines[i].notice)
-            fake_deliver(&f, lines[i].notice, "", 0);
-        f.until = f.now += lines[i].passes;
+        assert_string_equal(f.result, freshness_cases[i].result);
+        if (freshness_cases[i].notice)
+            fake_deliver(&f, freshness_cases[i].notice, "", 0);
+        f.until = f.now += freshness_cases[i].passes;
         size_t before = f.n_sent;
-        mcp_client_call(f.client, lines[i].method, "{ \"x\" : 1 }", fake_done, &f);
+        mcp_client_call(f.client, freshness_cases[i].method, "{ \"x\" : 1 }", fake_done, &f);
         fake_run(&f);
         assert_int_equal(f.done, 2);
-        assert_string_equal(f.result, lines[i].result);
-        assert_int_equal(f.n_sent - before, lines[i].asks);
-        mcp_client_call(f.client, lines[i].method, "{\"x\":2}", fake_done, &f); /* another key */
+        assert_string_equal(f.result, freshness_cases[i].result);
+        assert_int_equal(f.n_sent - before, freshness_cases[i].asks);
+        mcp_client_call(f.client, freshness_cases[i].method, "{\"x\":2}", fake_done,
+                        &f); /* another key */
         before = f.n_sent;
         fake_run(&f);
         assert_int_equal(f.n_sent - before, 1);

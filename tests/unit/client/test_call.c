@@ -77,58 +77,59 @@ static void test_params(void **state)
     }
 }
 
+static const struct {
+    const char *answer;
+    int rc;
+    const char *text; /* of the error; or the whole result */
+    int legacy_rc;
+} answers_cases[] = {
+    {RESULT("{\"resultType\":\"complete\",\"x\":1}"), MCP_OK, NULL, MCP_OK},
+    {RESULT("{\"x\":1}"), MCP_OK, NULL, MCP_OK},
+    {RESULT("{\"resultType\":\"input_required\"}"), MCP_EPROTOCOL, "input_required", MCP_OK},
+    {RESULT("{\"resultType\":\"odd\"}"), MCP_EPROTOCOL, "\"odd\"", MCP_OK},
+    {RESULT("{\"resultType\":null}"), MCP_EPROTOCOL, "null", MCP_OK},
+    {RESULT("7"), MCP_EPROTOCOL, "integer instead of an object", MCP_EPROTOCOL},
+    {RESULT("null"), MCP_EPROTOCOL, "null instead of an object", MCP_EPROTOCOL},
+    {ERROR("-32602", ",\"message\":\"no such thing\",\"data\":{\"uri\":\"u\"}"), MCP_EREMOTE,
+     "no such thing", MCP_EREMOTE},
+    {ERROR("-32602", ""), MCP_EREMOTE, "error -32602 without a message", MCP_EREMOTE},
+    {ERROR("\"x\"", ",\"message\":{}"), MCP_EREMOTE, "without a message", MCP_EREMOTE},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$}", MCP_EPROTOCOL, "malformed", MCP_EPROTOCOL},
+    {"{\"jsonrpc\":\"1.0\",\"id\":$,\"result\":{}}", MCP_EPROTOCOL, "malformed", MCP_EPROTOCOL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$,\"error\":\"x\"}", MCP_EPROTOCOL, "must be an object",
+     MCP_EPROTOCOL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{},\"error\":{}}", MCP_EPROTOCOL, "malformed",
+     MCP_EPROTOCOL},
+    /* to no request of ours: as if nothing had come */
+    {"{\"jsonrpc\":\"2.0\",\"id\":\"$\",\"result\":{}}", MCP_ETIMEOUT, "within 2.500 s",
+     MCP_ETIMEOUT},
+    {"{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
+    {"{\"jsonrpc\":\"2.0\",\"id\":-$}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1000000000000000000000$}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
+    {"Listening on port 8080", MCP_ETIMEOUT,
+     "within 2.500 s; what came could not be read: ", MCP_ETIMEOUT},
+    {"{\"jsonrpc\":", MCP_ETIMEOUT, "could not be read: ", MCP_ETIMEOUT},
+    {"", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
+    {NULL, MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
+};
+
 static void test_answers(void **state)
 {
     (void)state;
-    static const struct {
-        const char *answer;
-        int rc;
-        const char *text; /* of the error; or the whole result */
-        int legacy_rc;
-    } lines[] = {
-        {RESULT("{\"resultType\":\"complete\",\"x\":1}"), MCP_OK, NULL, MCP_OK},
-        {RESULT("{\"x\":1}"), MCP_OK, NULL, MCP_OK},
-        {RESULT("{\"resultType\":\"input_required\"}"), MCP_EPROTOCOL, "input_required", MCP_OK},
-        {RESULT("{\"resultType\":\"odd\"}"), MCP_EPROTOCOL, "\"odd\"", MCP_OK},
-        {RESULT("{\"resultType\":null}"), MCP_EPROTOCOL, "null", MCP_OK},
-        {RESULT("7"), MCP_EPROTOCOL, "integer instead of an object", MCP_EPROTOCOL},
-        {RESULT("null"), MCP_EPROTOCOL, "null instead of an object", MCP_EPROTOCOL},
-        {ERROR("-32602", ",\"message\":\"no such thing\",\"data\":{\"uri\":\"u\"}"), MCP_EREMOTE,
-         "no such thing", MCP_EREMOTE},
-        {ERROR("-32602", ""), MCP_EREMOTE, "error -32602 without a message", MCP_EREMOTE},
-        {ERROR("\"x\"", ",\"message\":{}"), MCP_EREMOTE, "without a message", MCP_EREMOTE},
-        {"{\"jsonrpc\":\"2.0\",\"id\":$}", MCP_EPROTOCOL, "malformed", MCP_EPROTOCOL},
-        {"{\"jsonrpc\":\"1.0\",\"id\":$,\"result\":{}}", MCP_EPROTOCOL, "malformed", MCP_EPROTOCOL},
-        {"{\"jsonrpc\":\"2.0\",\"id\":$,\"error\":\"x\"}", MCP_EPROTOCOL, "must be an object",
-         MCP_EPROTOCOL},
-        {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{},\"error\":{}}", MCP_EPROTOCOL, "malformed",
-         MCP_EPROTOCOL},
-        /* to no request of ours: as if nothing had come */
-        {"{\"jsonrpc\":\"2.0\",\"id\":\"$\",\"result\":{}}", MCP_ETIMEOUT, "within 2.500 s",
-         MCP_ETIMEOUT},
-        {"{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
-        {"{\"jsonrpc\":\"2.0\",\"id\":-$}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1000000000000000000000$}", MCP_ETIMEOUT, "within",
-         MCP_ETIMEOUT},
-        {"Listening on port 8080", MCP_ETIMEOUT,
-         "within 2.500 s; what came could not be read: ", MCP_ETIMEOUT},
-        {"{\"jsonrpc\":", MCP_ETIMEOUT, "could not be read: ", MCP_ETIMEOUT},
-        {"", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
-        {NULL, MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
-    };
     for (int era = 0; era < 2; era++) {
-        for (size_t i = 0; i < MCP__COUNT(lines); i++) {
-            fake_reply modern[FAKE_REPLIES] = {MODERN, {"m", lines[i].answer}};
-            fake_reply legacy[FAKE_REPLIES] = {LEGACY("2025-11-25"), {"m", lines[i].answer}};
+        for (size_t i = 0; i < MCP__COUNT(answers_cases); i++) {
+            fake_reply modern[FAKE_REPLIES] = {MODERN, {"m", answers_cases[i].answer}};
+            fake_reply legacy[FAKE_REPLIES] = {LEGACY("2025-11-25"),
+                                               {"m", answers_cases[i].answer}};
             fake f;
             open_ready(&f, era ? legacy : modern,
                        MCP_OPTIONS(mcp_client_options, .timeout_ms = 2500));
             assert_int_equal(mcp_client_call(f.client, "m", NULL, fake_done, &f), MCP_OK);
             fake_run(&f);
             assert_int_equal(f.done, 1);
-            assert_int_equal(f.rc, era ? lines[i].legacy_rc : lines[i].rc);
+            assert_int_equal(f.rc, era ? answers_cases[i].legacy_rc : answers_cases[i].rc);
             if (f.rc != MCP_OK)
-                assert_contains(f.text, lines[i].text);
+                assert_contains(f.text, answers_cases[i].text);
             /* Nothing but the cancellation is said: an answer is not answered. */
             assert_string_equal(f.methods,
                                 f.rc == MCP_ETIMEOUT ? "m notifications/cancelled " : "m ");

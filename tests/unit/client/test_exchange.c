@@ -283,150 +283,152 @@ static void test_relist(void **state)
 
 /* ---- eras ------------------------------------------------------------------------------------ */
 
+#define UNSUPPORTED(list) ERROR("-32022", ",\"message\":\"x\",\"data\":{\"supported\":" list "}")
+static const char both[] = "server/discover initialize notifications/initialized ";
+
+static const struct {
+    fake_reply replies[FAKE_REPLIES];
+    int rc;
+    const char *methods, *text;
+    size_t fall_backs;
+    const char *revision; /* asked for */
+    bool falls_back;
+} eras_cases[] = {
+    {{MODERN}, MCP_OK, "server/discover ", .text = NULL},
+    {{{"server/discover", "!400 " UNSUPPORTED("[\"2026-07-28\"]")}, MODERN},
+     MCP_OK,
+     "server/discover server/discover ",
+     .text = NULL},
+    {{{"server/discover", "!400 " UNSUPPORTED("[\"2099-01-01\"]")}},
+     MCP_EPROTOCOL,
+     "server/discover ",
+     .text = "2099-01-01"},
+    {{{"server/discover", "!400 " UNSUPPORTED("[\"2025-06-18\"]")},
+      {"initialize", INITIALIZED("2025-06-18")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", "!400 " ERROR("-32020", ",\"message\":\"headers\"")}},
+     MCP_EREMOTE,
+     "server/discover ",
+     .text = "headers"},
+    /* what no modern server says */
+    {{LEGACY("2025-11-25")}, MCP_OK, both, .text = NULL},
+    {{{"server/discover", "!400 " ERROR("-32000", ",\"message\":\"No session\"")},
+      {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", "!404 <html>"}, {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", "!500"}, {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", "!200"}, {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", NULL}, {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    {{{"server/discover", ERROR("-32601", "")}, {"initialize", INITIALIZED("2025-11-25")}},
+     MCP_OK,
+     both,
+     .text = NULL},
+    /* what says nothing about the era */
+    {{{"server/discover", "!401"}}, MCP_EACCESS, "server/discover ", .text = "status 401"},
+    {{{"server/discover", "!403"}}, MCP_EACCESS, "server/discover ", .text = "status 403"},
+    {{{"server/discover", "!429"}}, MCP_EIO, "server/discover ", .text = "status 429"},
+    {{{"server/discover", "!503"}}, MCP_EIO, "server/discover ", .text = "status 503"},
+    {{{"server/discover", "!000"}}, MCP_EIO, "server/discover ", .text = "cannot be reached"},
+    {{{"server/discover", "!400"}},
+     MCP_EIO,
+     "server/discover ",
+     .text = "status 400",
+     .revision = "2026-07-28"},
+    /* and further back */
+    {{{"server/discover", "!405"}, {"initialize", "!405"}},
+     MCP_EIO,
+     "server/discover initialize ",
+     .text = "status 405",
+     .fall_backs = 1},
+    {{{"server/discover", "!404"},
+      {"initialize", "!404"},
+      {"initialize", INITIALIZED("2024-11-05")}},
+     MCP_OK,
+     "server/discover initialize initialize notifications/initialized ",
+     .text = NULL,
+     .fall_backs = 1,
+     .falls_back = true},
+    {{{"server/discover", "!404"}, {"initialize", "!404"}},
+     MCP_EIO,
+     "server/discover initialize initialize ",
+     .text = "status 404",
+     .fall_backs = 1,
+     .falls_back = true},
+    {{{"initialize", "!400"}, {"initialize", INITIALIZED("2024-11-05")}},
+     MCP_OK,
+     "initialize initialize notifications/initialized ",
+     .text = NULL,
+     .fall_backs = 1,
+     .revision = "2024-11-05",
+     .falls_back = true},
+    {{{"server/discover", "!404"}, {"initialize", "!400 " ERROR("-32600", ",\"message\":\"bad\"")}},
+     MCP_EREMOTE,
+     "server/discover initialize initialize ",
+     .text = "bad",
+     .fall_backs = 1,
+     .falls_back = true},
+    {{{"server/discover", "!404"},
+      {"initialize", "!405 " ERROR("-32000", ",\"message\":\"no\"")},
+      {"initialize", INITIALIZED("2024-11-05")}},
+     MCP_OK,
+     "server/discover initialize initialize notifications/initialized ",
+     .text = NULL,
+     .fall_backs = 1,
+     .falls_back = true},
+    {{{"server/discover", "!404"},
+      {"initialize", "!400 " ERROR("-32020", ",\"message\":\"headers\"")}},
+     MCP_EREMOTE,
+     "server/discover initialize ",
+     .text = "headers",
+     .falls_back = true},
+    {{{"server/discover", "!404"},
+      {"initialize", "!500 " ERROR("-32603", ",\"message\":\"broken\"")}},
+     MCP_EREMOTE,
+     "server/discover initialize ",
+     .text = "broken",
+     .falls_back = true},
+    {{{"server/discover", "!404"}, {"initialize", "!401"}},
+     MCP_EACCESS,
+     "server/discover initialize ",
+     .text = "401",
+     .falls_back = true},
+};
+
 static void test_eras(void **state)
 {
     (void)state;
-#define UNSUPPORTED(list) ERROR("-32022", ",\"message\":\"x\",\"data\":{\"supported\":" list "}")
-    static const char both[] = "server/discover initialize notifications/initialized ";
-    static const struct {
-        fake_reply replies[FAKE_REPLIES];
-        int rc;
-        const char *methods, *text;
-        size_t fall_backs;
-        const char *revision; /* asked for */
-        bool falls_back;
-    } lines[] = {
-        {{MODERN}, MCP_OK, "server/discover ", .text = NULL},
-        {{{"server/discover", "!400 " UNSUPPORTED("[\"2026-07-28\"]")}, MODERN},
-         MCP_OK,
-         "server/discover server/discover ",
-         .text = NULL},
-        {{{"server/discover", "!400 " UNSUPPORTED("[\"2099-01-01\"]")}},
-         MCP_EPROTOCOL,
-         "server/discover ",
-         .text = "2099-01-01"},
-        {{{"server/discover", "!400 " UNSUPPORTED("[\"2025-06-18\"]")},
-          {"initialize", INITIALIZED("2025-06-18")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", "!400 " ERROR("-32020", ",\"message\":\"headers\"")}},
-         MCP_EREMOTE,
-         "server/discover ",
-         .text = "headers"},
-        /* what no modern server says */
-        {{LEGACY("2025-11-25")}, MCP_OK, both, .text = NULL},
-        {{{"server/discover", "!400 " ERROR("-32000", ",\"message\":\"No session\"")},
-          {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", "!404 <html>"}, {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", "!500"}, {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", "!200"}, {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", NULL}, {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        {{{"server/discover", ERROR("-32601", "")}, {"initialize", INITIALIZED("2025-11-25")}},
-         MCP_OK,
-         both,
-         .text = NULL},
-        /* what says nothing about the era */
-        {{{"server/discover", "!401"}}, MCP_EACCESS, "server/discover ", .text = "status 401"},
-        {{{"server/discover", "!403"}}, MCP_EACCESS, "server/discover ", .text = "status 403"},
-        {{{"server/discover", "!429"}}, MCP_EIO, "server/discover ", .text = "status 429"},
-        {{{"server/discover", "!503"}}, MCP_EIO, "server/discover ", .text = "status 503"},
-        {{{"server/discover", "!000"}}, MCP_EIO, "server/discover ", .text = "cannot be reached"},
-        {{{"server/discover", "!400"}},
-         MCP_EIO,
-         "server/discover ",
-         .text = "status 400",
-         .revision = "2026-07-28"},
-        /* and further back */
-        {{{"server/discover", "!405"}, {"initialize", "!405"}},
-         MCP_EIO,
-         "server/discover initialize ",
-         .text = "status 405",
-         .fall_backs = 1},
-        {{{"server/discover", "!404"},
-          {"initialize", "!404"},
-          {"initialize", INITIALIZED("2024-11-05")}},
-         MCP_OK,
-         "server/discover initialize initialize notifications/initialized ",
-         .text = NULL,
-         .fall_backs = 1,
-         .falls_back = true},
-        {{{"server/discover", "!404"}, {"initialize", "!404"}},
-         MCP_EIO,
-         "server/discover initialize initialize ",
-         .text = "status 404",
-         .fall_backs = 1,
-         .falls_back = true},
-        {{{"initialize", "!400"}, {"initialize", INITIALIZED("2024-11-05")}},
-         MCP_OK,
-         "initialize initialize notifications/initialized ",
-         .text = NULL,
-         .fall_backs = 1,
-         .revision = "2024-11-05",
-         .falls_back = true},
-        {{{"server/discover", "!404"},
-          {"initialize", "!400 " ERROR("-32600", ",\"message\":\"bad\"")}},
-         MCP_EREMOTE,
-         "server/discover initialize initialize ",
-         .text = "bad",
-         .fall_backs = 1,
-         .falls_back = true},
-        {{{"server/discover", "!404"},
-          {"initialize", "!405 " ERROR("-32000", ",\"message\":\"no\"")},
-          {"initialize", INITIALIZED("2024-11-05")}},
-         MCP_OK,
-         "server/discover initialize initialize notifications/initialized ",
-         .text = NULL,
-         .fall_backs = 1,
-         .falls_back = true},
-        {{{"server/discover", "!404"},
-          {"initialize", "!400 " ERROR("-32020", ",\"message\":\"headers\"")}},
-         MCP_EREMOTE,
-         "server/discover initialize ",
-         .text = "headers",
-         .falls_back = true},
-        {{{"server/discover", "!404"},
-          {"initialize", "!500 " ERROR("-32603", ",\"message\":\"broken\"")}},
-         MCP_EREMOTE,
-         "server/discover initialize ",
-         .text = "broken",
-         .falls_back = true},
-        {{{"server/discover", "!404"}, {"initialize", "!401"}},
-         MCP_EACCESS,
-         "server/discover initialize ",
-         .text = "401",
-         .falls_back = true},
-    };
-    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+    for (size_t i = 0; i < MCP__COUNT(eras_cases); i++) {
         fake f;
-        fake_open_http(&f, lines[i].replies,
-                       MCP_OPTIONS(mcp_client_options, .revision = lines[i].revision));
-        f.falls_back = lines[i].falls_back;
+        fake_open_http(&f, eras_cases[i].replies,
+                       MCP_OPTIONS(mcp_client_options, .revision = eras_cases[i].revision));
+        f.falls_back = eras_cases[i].falls_back;
         mcp_client_start(f.client, fake_done, &f);
         fake_run(&f);
         assert_int_equal(f.done, 1);
-        assert_int_equal(f.rc, lines[i].rc);
-        assert_string_equal(f.methods, lines[i].methods);
-        assert_int_equal(f.fall_backs, lines[i].fall_backs);
-        if (lines[i].text)
-            assert_contains(f.text, lines[i].text);
-        assert_string_equal(
-            f.abandoned, strcmp(f.methods, both) == 0 && !lines[i].replies[0].message ? "1 " : "");
+        assert_int_equal(f.rc, eras_cases[i].rc);
+        assert_string_equal(f.methods, eras_cases[i].methods);
+        assert_int_equal(f.fall_backs, eras_cases[i].fall_backs);
+        if (eras_cases[i].text)
+            assert_contains(f.text, eras_cases[i].text);
+        assert_string_equal(f.abandoned,
+                            strcmp(f.methods, both) == 0 && !eras_cases[i].replies[0].message ? "1 "
+                                                                                              : "");
         fake_close(&f);
     }
 }

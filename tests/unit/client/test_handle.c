@@ -315,6 +315,23 @@ static void test_wait_is_not_possible(void **state)
 
 /* ---- typed forms ----------------------------------------------------------------------------- */
 
+/* What is wrong is refused, and nothing is sent. */
+static void refused(mcp_client *c)
+{
+    static const mcp_completion_query both = {
+        .size = sizeof(both), .prompt = "p", .uri_template = "t", .argument = "a"};
+    assert_int_equal(mcp_client_read(c, NULL, NULL, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_client_read(c, "\xff", NULL, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_client_call_tool(c, "t", "[1]", NULL, NULL), MCP_EPARSE);
+    assert_int_equal(mcp_client_call_tool(c, "t", "{", NULL, NULL), MCP_EPARSE);
+    assert_int_equal(mcp_client_complete(c, &both, NULL, NULL), MCP_EINVAL);
+    assert_int_equal(
+        mcp_client_complete(c, MCP_OPTIONS(mcp_completion_query, .prompt = "p"), NULL, NULL),
+        MCP_EINVAL);
+    assert_int_equal(mcp_client_notify(c, "", NULL), MCP_EINVAL);
+    assert_int_equal(mcp_client_notify(c, "n", "7"), MCP_EINVAL);
+}
+
 static void test_typed(void **state)
 {
     (void)state;
@@ -322,8 +339,6 @@ static void test_typed(void **state)
     fake f;
     fake_ready(&f, replies, &plain, false);
     mcp_client *c = f.client;
-    static const mcp_completion_query both = {
-        .size = sizeof(both), .prompt = "p", .uri_template = "t", .argument = "a"};
     assert_int_equal(mcp_client_read(c, "a:\"b\"", NULL, NULL), MCP_OK);
     assert_int_equal(mcp_client_call_tool(c, "t", "{\"x\":[1]}", NULL, NULL), MCP_OK);
     assert_int_equal(mcp_client_call_tool(c, "t", NULL, NULL, NULL), MCP_OK);
@@ -343,17 +358,7 @@ static void test_typed(void **state)
     assert_int_equal(mcp_client_notify(c, "notifications/mine", "{\"a\":1,\"_meta\":{\"b\":2}}"),
                      MCP_OK);
     assert_int_equal(mcp_client_notify(c, "notifications/mine", NULL), MCP_OK);
-
-    assert_int_equal(mcp_client_read(c, NULL, NULL, NULL), MCP_EINVAL);
-    assert_int_equal(mcp_client_read(c, "\xff", NULL, NULL), MCP_EINVAL);
-    assert_int_equal(mcp_client_call_tool(c, "t", "[1]", NULL, NULL), MCP_EPARSE);
-    assert_int_equal(mcp_client_call_tool(c, "t", "{", NULL, NULL), MCP_EPARSE);
-    assert_int_equal(mcp_client_complete(c, &both, NULL, NULL), MCP_EINVAL);
-    assert_int_equal(
-        mcp_client_complete(c, MCP_OPTIONS(mcp_completion_query, .prompt = "p"), NULL, NULL),
-        MCP_EINVAL);
-    assert_int_equal(mcp_client_notify(c, "", NULL), MCP_EINVAL);
-    assert_int_equal(mcp_client_notify(c, "n", "7"), MCP_EINVAL);
+    refused(c);
 
     static const char *const expected[] = {
         "\"method\":\"resources/read\",\"params\":{\"uri\":\"a:\\\"b\\\"\"}}",

@@ -179,47 +179,48 @@ static void test_declared_texts(void **state)
 
 /* ---- legacy: requests ------------------------------------------------------------------------ */
 
+static const struct {
+    act act;
+    const char *ask, *answer;
+} requests_cases[] = {
+    {ACCEPT, ASK("\"x\"", "elicitation/create", FORM),
+     "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"action\":\"accept\",\"content\":{"
+     "\"name\":"
+     "\"n\",\"age\":7}}}"},
+    {DECLINE, ASK("-5", "elicitation/create", FORM),
+     "{\"jsonrpc\":\"2.0\",\"id\":-5,\"result\":{\"action\":\"decline\"}}"},
+    {CANCEL, ASK("12345678901234567890123", "elicitation/create", URL),
+     "{\"jsonrpc\":\"2.0\",\"id\":12345678901234567890123,\"result\":{\"action\":\"cancel\"}}"},
+    {ACCEPT, ASK("0", "elicitation/create", URL),
+     "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"action\":\"accept\"}}"},
+    {SAMPLED_IT, ASK("1", "sampling/createMessage", SAMPLE),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
+    {ROOTS, ASK("1", "roots/list", "{}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[{\"uri\":\"file:///a\",\"name\":"
+     "\"A\"},{\"uri\":\"file:///b\"}]}}"},
+    {FAIL, ASK("1", "sampling/createMessage", SAMPLE),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"rejected by the "
+     "user\"}}"},
+    /* what is refused without asking anybody */
+    {LATER, ASK("1", "elicitation/create", "{\"mode\":\"mind\",\"message\":\"\"}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+    {LATER, ASK("1", "elicitation/create", "{\"message\":\"\"}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+    {LATER, ASK("1", "elicitation/create", "{\"mode\":\"url\",\"message\":\"\"}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+    {LATER, ASK("1", "sampling/createMessage", "{\"messages\":{}}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+    {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[],\"tools\":[]}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
+    {LATER, ASK("1", "tasks/list", "{}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"},
+};
+
 static void test_requests(void **state)
 {
     (void)state;
-    static const struct {
-        act act;
-        const char *ask, *answer;
-    } lines[] = {
-        {ACCEPT, ASK("\"x\"", "elicitation/create", FORM),
-         "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"action\":\"accept\",\"content\":{"
-         "\"name\":"
-         "\"n\",\"age\":7}}}"},
-        {DECLINE, ASK("-5", "elicitation/create", FORM),
-         "{\"jsonrpc\":\"2.0\",\"id\":-5,\"result\":{\"action\":\"decline\"}}"},
-        {CANCEL, ASK("12345678901234567890123", "elicitation/create", URL),
-         "{\"jsonrpc\":\"2.0\",\"id\":12345678901234567890123,\"result\":{\"action\":\"cancel\"}}"},
-        {ACCEPT, ASK("0", "elicitation/create", URL),
-         "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"action\":\"accept\"}}"},
-        {SAMPLED_IT, ASK("1", "sampling/createMessage", SAMPLE),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
-        {ROOTS, ASK("1", "roots/list", "{}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[{\"uri\":\"file:///a\",\"name\":"
-         "\"A\"},{\"uri\":\"file:///b\"}]}}"},
-        {FAIL, ASK("1", "sampling/createMessage", SAMPLE),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"rejected by the "
-         "user\"}}"},
-        /* what is refused without asking anybody */
-        {LATER, ASK("1", "elicitation/create", "{\"mode\":\"mind\",\"message\":\"\"}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-        {LATER, ASK("1", "elicitation/create", "{\"message\":\"\"}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-        {LATER, ASK("1", "elicitation/create", "{\"mode\":\"url\",\"message\":\"\"}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-        {LATER, ASK("1", "sampling/createMessage", "{\"messages\":{}}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-        {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[],\"tools\":[]}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-        {LATER, ASK("1", "tasks/list", "{}"),
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"},
-    };
     static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
-    for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+    for (size_t i = 0; i < MCP__COUNT(requests_cases); i++) {
         for (int later = 0; later < 2; later++) {
             program p;
             mcp_client_options o = options_of(&p);
@@ -227,19 +228,20 @@ static void test_requests(void **state)
             assert_int_equal(fake_open(f, replies, &o), MCP_OK);
             mcp_client_start(f->client, NULL, NULL);
             fake_run(f);
-            p.act = later ? LATER : lines[i].act;
+            p.act = later ? LATER : requests_cases[i].act;
             size_t before = f->n_sent;
-            fake_deliver(f, lines[i].ask, "", 0);
+            fake_deliver(f, requests_cases[i].ask, "", 0);
             fake_run(f);
-            if (later && lines[i].act != LATER) {
+            if (later && requests_cases[i].act != LATER) {
                 assert_int_equal(f->n_sent, before);
                 assert_int_equal(p.asked, 1);
-                assert_int_equal(answer(p.open[0], lines[i].act), MCP_OK);
+                assert_int_equal(answer(p.open[0], requests_cases[i].act), MCP_OK);
                 fake_run(f);
             }
             assert_int_equal(f->n_sent, before + 1);
-            assert_memory_equal(fake_last(f), lines[i].answer, strlen(lines[i].answer));
-            assert_int_equal(p.asked, lines[i].act != LATER);
+            assert_memory_equal(fake_last(f), requests_cases[i].answer,
+                                strlen(requests_cases[i].answer));
+            assert_int_equal(p.asked, requests_cases[i].act != LATER);
             assert_int_equal(p.withdrawn, 0);
             fake_close(f);
         }

@@ -252,45 +252,46 @@ static void test_whose(void **state)
     rig_end(&r);
 }
 
+static const struct {
+    const char *request, *expected;
+} refused_cases[] = {
+    {"GET /sse HTTP/1.1\nHost: localhost\nAccept: application/json\n\n", "HTTP/1.1 406 ~"},
+    {"GET /sse HTTP/1.1\nHost: evil.example\n\n", "HTTP/1.1 403 ~"},
+    {"GET /sse HTTP/1.1\nHost: localhost\nOrigin: http://evil.example\n\n", "HTTP/1.1 403 ~"},
+    {"PUT /sse HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 405 ~Allow: GET, POST\n~"},
+    {"DELETE /sse HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 405 ~Allow: GET, POST\n~"},
+    {"POST /sse HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" PING,
+     /* no answer to the message: a client that gets one does not try HTTP+SSE */
+     "HTTP/1.1 405 ~Allow: GET\n~\n\nthis is HTTP+SSE ~GET opens a stream~"},
+    {"POST /sse?sessionId HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" PING, "HTTP/1.1 405 ~"},
+    {"POST /sse?sessionId={{session}} HTTP/1.1\nHost: evil.example\nContent-Type: "
+     "application/json\nContent-Length: {{len}}\n\n" PING,
+     "HTTP/1.1 403 ~"},
+    {"POST /sse?sessionId={{session}} HTTP/1.1\nHost: localhost\nContent-Type: "
+     "text/plain\nContent-Length: {{len}}\n\n" PING,
+     "HTTP/1.1 415 ~"},
+    {"POST /sse?a=b&sessionId={{session}} HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n{",
+     "HTTP/1.1 400 ~\"code\":-32700,~"},
+    {"POST /sse?sessionId={{session}}&a HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n{}",
+     "HTTP/1.1 400 ~\"code\":-32600,~"},
+    {"POST /sse?sessionId={{session}} HTTP/1.1\n{{modern ping}}Content-Length: {{len}}\n\n"
+     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{ {{meta}} } }",
+     "HTTP/1.1 400 ~\"id\":7,~MCP endpoint~"},
+    {"GET /mcp HTTP/1.1\nHost: localhost\nAccept: text/event-stream\n\n", "HTTP/1.1 405 ~"},
+};
+
 static void test_refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *request, *expected;
-    } cases[] = {
-        {"GET /sse HTTP/1.1\nHost: localhost\nAccept: application/json\n\n", "HTTP/1.1 406 ~"},
-        {"GET /sse HTTP/1.1\nHost: evil.example\n\n", "HTTP/1.1 403 ~"},
-        {"GET /sse HTTP/1.1\nHost: localhost\nOrigin: http://evil.example\n\n", "HTTP/1.1 403 ~"},
-        {"PUT /sse HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 405 ~Allow: GET, POST\n~"},
-        {"DELETE /sse HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 405 ~Allow: GET, POST\n~"},
-        {"POST /sse HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" PING,
-         /* no answer to the message: a client that gets one does not try HTTP+SSE */
-         "HTTP/1.1 405 ~Allow: GET\n~\n\nthis is HTTP+SSE ~GET opens a stream~"},
-        {"POST /sse?sessionId HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" PING, "HTTP/1.1 405 ~"},
-        {"POST /sse?sessionId={{session}} HTTP/1.1\nHost: evil.example\nContent-Type: "
-         "application/json\nContent-Length: {{len}}\n\n" PING,
-         "HTTP/1.1 403 ~"},
-        {"POST /sse?sessionId={{session}} HTTP/1.1\nHost: localhost\nContent-Type: "
-         "text/plain\nContent-Length: {{len}}\n\n" PING,
-         "HTTP/1.1 415 ~"},
-        {"POST /sse?a=b&sessionId={{session}} HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n{",
-         "HTTP/1.1 400 ~\"code\":-32700,~"},
-        {"POST /sse?sessionId={{session}}&a HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n{}",
-         "HTTP/1.1 400 ~\"code\":-32600,~"},
-        {"POST /sse?sessionId={{session}} HTTP/1.1\n{{modern ping}}Content-Length: {{len}}\n\n"
-         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{ {{meta}} } }",
-         "HTTP/1.1 400 ~\"id\":7,~MCP endpoint~"},
-        {"GET /mcp HTTP/1.1\nHost: localhost\nAccept: text/event-stream\n\n", "HTTP/1.1 405 ~"},
-    };
     rig r;
     wire stream;
     rig_begin(&r, &served);
     open_as(&stream, &r, "");
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(refused_cases); i++) {
         wire w;
         wire_open(&w, &r);
-        wire_send(&w, cases[i].request);
-        wire_expect(&w, cases[i].expected);
+        wire_send(&w, refused_cases[i].request);
+        wire_expect(&w, refused_cases[i].expected);
         wire_end(&w);
     }
     wire_expect(&stream, "");

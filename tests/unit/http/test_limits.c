@@ -342,63 +342,66 @@ static void test_trickle(void **state)
 
 /* ---- browsers -------------------------------------------------------------------------------- */
 
+static const struct {
+    const char *host, *origin;
+    bool listed, everything;
+    int status;
+} origins_cases[] = {
+    {"localhost", "", false, false, 200},
+    {"LocalHost:1", "", false, false, 200},
+    {"127.0.0.1:65535", "", false, false, 200},
+    {"[::1]:80", "", false, false, 200},
+    {"localhost.", "", false, false, 403},
+    {"localhost:80x", "", false, false, 403},
+    {"localhost:80:80", "", false, false, 403},
+    {"[::1", "", false, false, 403},
+    {"[::1]x", "", false, false, 403},
+    {"127.0.0.2", "", false, false, 403},
+    {"localhost.evil.example", "", false, false, 403},
+    {"evil.example#localhost", "", false, false, 403},
+    {"mcp.example", "", false, false, 403},
+    {"mcp.example:8642", "", true, false, 200},
+    {"xmcp.example", "", true, false, 403},
+    {"evil.example", "", false, true, 200},
+    {"localhost", "http://localhost", false, false, 200},
+    {"localhost", "https://[::1]:1", false, false, 200},
+    {"localhost", "null", false, false, 403},
+    {"localhost", "http://localhost.evil.example", false, false, 403},
+    {"localhost", "http://evil.example", false, false, 403},
+    {"localhost", "ftp://localhost", false, false, 403},
+    {"localhost", "http://", false, false, 403},
+    {"localhost", "https://app.example", false, false, 403},
+    {"localhost", "https://app.example", true, false, 200},
+    {"localhost", "http://app.example", true, false, 403},
+    {"localhost", "https://app.example:8443", true, false, 403},
+    {"localhost", "null", false, true, 200},
+};
+
 static void test_origins(void **state)
 {
     (void)state;
     static const char *const hosts[] = {"mcp.example"}, *const any[] = {"*"};
     static const char *const origins[] = {"https://app.example"};
-    static const struct {
-        const char *host, *origin;
-        bool listed, everything;
-        int status;
-    } rows[] = {
-        {"localhost", "", false, false, 200},
-        {"LocalHost:1", "", false, false, 200},
-        {"127.0.0.1:65535", "", false, false, 200},
-        {"[::1]:80", "", false, false, 200},
-        {"localhost.", "", false, false, 403},
-        {"localhost:80x", "", false, false, 403},
-        {"localhost:80:80", "", false, false, 403},
-        {"[::1", "", false, false, 403},
-        {"[::1]x", "", false, false, 403},
-        {"127.0.0.2", "", false, false, 403},
-        {"localhost.evil.example", "", false, false, 403},
-        {"evil.example#localhost", "", false, false, 403},
-        {"mcp.example", "", false, false, 403},
-        {"mcp.example:8642", "", true, false, 200},
-        {"xmcp.example", "", true, false, 403},
-        {"evil.example", "", false, true, 200},
-        {"localhost", "http://localhost", false, false, 200},
-        {"localhost", "https://[::1]:1", false, false, 200},
-        {"localhost", "null", false, false, 403},
-        {"localhost", "http://localhost.evil.example", false, false, 403},
-        {"localhost", "http://evil.example", false, false, 403},
-        {"localhost", "ftp://localhost", false, false, 403},
-        {"localhost", "http://", false, false, 403},
-        {"localhost", "https://app.example", false, false, 403},
-        {"localhost", "https://app.example", true, false, 200},
-        {"localhost", "http://app.example", true, false, 403},
-        {"localhost", "https://app.example:8443", true, false, 403},
-        {"localhost", "null", false, true, 200},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(origins_cases); i++) {
         rig r;
         wire w;
         mcp_http_options o = {0};
-        if (rows[i].listed || rows[i].everything) {
-            o.allow_hosts = rows[i].everything ? any : hosts;
-            o.allow_origins = rows[i].everything ? any : origins;
+        if (origins_cases[i].listed || origins_cases[i].everything) {
+            o.allow_hosts = origins_cases[i].everything ? any : hosts;
+            o.allow_origins = origins_cases[i].everything ? any : origins;
             o.n_allow_hosts = o.n_allow_origins = 1;
         }
         rig_begin(&r, &o);
         wire_open(&w, &r);
         char request[256], expected[64];
         snprintf(request, sizeof(request), "GET /metrics HTTP/1.1\nHost: %s\n%s%s\n\n",
-                 rows[i].host, rows[i].origin[0] ? "Origin: " : "X: ", rows[i].origin);
-        snprintf(expected, sizeof(expected), "HTTP/1.1 %d ~", rows[i].status);
+                 origins_cases[i].host,
+                 origins_cases[i].origin[0] ? "Origin: " : "X: ", origins_cases[i].origin);
+        snprintf(expected, sizeof(expected), "HTTP/1.1 %d ~", origins_cases[i].status);
         wire_send(&w, request);
         if (!rig_matches(wire_text(&w), expected))
-            fail_msg("%s from %s: %s", rows[i].host, rows[i].origin, wire_text(&w));
+            fail_msg("%s from %s: %s", origins_cases[i].host, origins_cases[i].origin,
+                     wire_text(&w));
         assert_null(strstr(wire_text(&w), "Access-Control"));
         wire_end(&w);
         rig_end(&r);

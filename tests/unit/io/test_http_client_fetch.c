@@ -373,70 +373,71 @@ static void test_private(void **state)
     close_fixture(&f);
 }
 
+static const struct {
+    const char *address;
+    bool is_public;
+} addresses_cases[] = {
+    {"8.8.8.8", true},
+    {"1.1.1.1", true},
+    {"9.255.255.255", true},
+    {"11.0.0.0", true},
+    {"100.63.255.255", true},
+    {"100.64.0.0", false},
+    {"100.127.255.255", false},
+    {"100.128.0.0", true},
+    {"0.0.0.0", false},
+    {"0.1.2.3", false},
+    {"10.0.0.1", false},
+    {"127.0.0.1", false},
+    {"127.255.255.255", false},
+    {"169.254.169.254", false},
+    {"172.15.255.255", true},
+    {"172.16.0.0", false},
+    {"172.31.255.255", false},
+    {"172.32.0.0", true},
+    {"192.168.0.1", false},
+    {"192.167.255.255", true},
+    {"198.18.0.1", false},
+    {"198.20.0.1", true},
+    {"223.255.255.255", true},
+    {"224.0.0.1", false},
+    {"240.0.0.1", false},
+    {"255.255.255.255", false},
+    {"192.0.2.1", false},
+    {"2606:4700::1111", true},
+    {"::", false},
+    {"::1", false},
+    {"fe80::1", false},
+    {"fc00::1", false},
+    {"fd12::1", false},
+    {"ff02::1", false},
+    {"2001:db8::1", false},
+    {"2001::1", false},
+    {"2001:4860::8888", true},
+    {"::ffff:8.8.8.8", true},
+    {"::ffff:127.0.0.1", false},
+    {"::ffff:10.0.0.1", false},
+    {"64:ff9b::7f00:1", false},
+    {"64:ff9b::808:808", true},
+    {"2002:7f00:1::", false},
+    {"2002:808:808::", true},
+    {"::127.0.0.1", false},
+};
+
 static void test_addresses(void **state)
 {
-    static const struct {
-        const char *address;
-        bool is_public;
-    } cases[] = {
-        {"8.8.8.8", true},
-        {"1.1.1.1", true},
-        {"9.255.255.255", true},
-        {"11.0.0.0", true},
-        {"100.63.255.255", true},
-        {"100.64.0.0", false},
-        {"100.127.255.255", false},
-        {"100.128.0.0", true},
-        {"0.0.0.0", false},
-        {"0.1.2.3", false},
-        {"10.0.0.1", false},
-        {"127.0.0.1", false},
-        {"127.255.255.255", false},
-        {"169.254.169.254", false},
-        {"172.15.255.255", true},
-        {"172.16.0.0", false},
-        {"172.31.255.255", false},
-        {"172.32.0.0", true},
-        {"192.168.0.1", false},
-        {"192.167.255.255", true},
-        {"198.18.0.1", false},
-        {"198.20.0.1", true},
-        {"223.255.255.255", true},
-        {"224.0.0.1", false},
-        {"240.0.0.1", false},
-        {"255.255.255.255", false},
-        {"192.0.2.1", false},
-        {"2606:4700::1111", true},
-        {"::", false},
-        {"::1", false},
-        {"fe80::1", false},
-        {"fc00::1", false},
-        {"fd12::1", false},
-        {"ff02::1", false},
-        {"2001:db8::1", false},
-        {"2001::1", false},
-        {"2001:4860::8888", true},
-        {"::ffff:8.8.8.8", true},
-        {"::ffff:127.0.0.1", false},
-        {"::ffff:10.0.0.1", false},
-        {"64:ff9b::7f00:1", false},
-        {"64:ff9b::808:808", true},
-        {"2002:7f00:1::", false},
-        {"2002:808:808::", true},
-        {"::127.0.0.1", false},
-    };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(addresses_cases); i++) {
         struct sockaddr_in v4 = {.sin_family = AF_INET};
         struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-        bool is_4 = inet_pton(AF_INET, cases[i].address, &v4.sin_addr) == 1;
+        bool is_4 = inet_pton(AF_INET, addresses_cases[i].address, &v4.sin_addr) == 1;
         if (!is_4)
-            assert_int_equal(inet_pton(AF_INET6, cases[i].address, &v6.sin6_addr), 1);
+            assert_int_equal(inet_pton(AF_INET6, addresses_cases[i].address, &v6.sin6_addr), 1);
         const struct sockaddr *a =
             is_4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6;
-        if (mcp__address_is_public(a) != cases[i].is_public)
-            fail_msg("%s", cases[i].address);
+        if (mcp__address_is_public(a) != addresses_cases[i].is_public)
+            fail_msg("%s", addresses_cases[i].address);
     }
     assert_false(mcp__address_is_public(&(struct sockaddr){.sa_family = AF_UNIX}));
 }

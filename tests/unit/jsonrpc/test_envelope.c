@@ -10,77 +10,76 @@
 #include "jsonrpc/envelope.h"
 #include "support/failalloc.h"
 
+static const struct {
+    const char *text;
+    mcp__message_kind kind;
+    const char *method; /* NULL: none */
+    bool id, params, result;
+    int code;
+} kinds_cases[] = {
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}", MCP__REQUEST, "m", true, false, false, 0},
+    {"{\"params\":{},\"method\":\"m\",\"id\":\"\",\"jsonrpc\":\"2.0\",\"more\":[]}", MCP__REQUEST,
+     "m", true, true, false, 0},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"id\":1}}", MCP__NOTIFICATION, "m", false,
+     true, false, 0},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", MCP__RESULT, NULL, true, false, true, 0},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[1]}", MCP__RESULT, NULL, true, false, true, 0},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", MCP__ERROR, NULL, true, false, true, 0},
+    {"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}", MCP__ERROR, NULL, false, false, true, 0},
+    {"{\"jsonrpc\":\"2.0\",\"error\":{}}", MCP__ERROR, NULL, false, false, true, 0},
+    /* none */
+    {"7", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
+    {"[]", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
+    {"{}", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
+    {"{\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false, MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.00\",\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"JSONRPC\":\"2.0\",\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"m\"}", MCP__INVALID, NULL, false, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", MCP__INVALID, NULL, false, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}", MCP__INVALID, NULL, true, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1}", MCP__INVALID, NULL, true, false, false,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":null}", MCP__INVALID, "m", true,
+     true, false, MCP__INVALID_PARAMS},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[]}", MCP__INVALID, "m", false, true, false,
+     MCP__INVALID_PARAMS},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"result\":1}", MCP__INVALID, "m", true, false,
+     true, MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"error\":{}}", MCP__INVALID, "m", true, false,
+     true, MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", MCP__INVALID, NULL, true, false,
+     true, MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"e\"}", MCP__INVALID, NULL, true, false, true,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"result\":{}}", MCP__INVALID, NULL, false, false, true,
+     MCP__INVALID_REQUEST},
+    {"{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}", MCP__INVALID, NULL, false, false, true,
+     MCP__INVALID_REQUEST},
+};
+
 static void test_kinds(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        mcp__message_kind kind;
-        const char *method; /* NULL: none */
-        bool id, params, result;
-        int code;
-    } cases[] = {
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}", MCP__REQUEST, "m", true, false, false,
-         0},
-        {"{\"params\":{},\"method\":\"m\",\"id\":\"\",\"jsonrpc\":\"2.0\",\"more\":[]}",
-         MCP__REQUEST, "m", true, true, false, 0},
-        {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"id\":1}}", MCP__NOTIFICATION, "m",
-         false, true, false, 0},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", MCP__RESULT, NULL, true, false, true, 0},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[1]}", MCP__RESULT, NULL, true, false, true, 0},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", MCP__ERROR, NULL, true, false, true, 0},
-        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}", MCP__ERROR, NULL, false, false, true, 0},
-        {"{\"jsonrpc\":\"2.0\",\"error\":{}}", MCP__ERROR, NULL, false, false, true, 0},
-        /* none */
-        {"7", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
-        {"[]", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
-        {"{}", MCP__INVALID, NULL, false, false, false, MCP__INVALID_REQUEST},
-        {"{\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.00\",\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":2.0,\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"JSONRPC\":\"2.0\",\"id\":1,\"method\":\"m\"}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"m\"}", MCP__INVALID, NULL, false, false,
-         false, MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", MCP__INVALID, NULL, false, false,
-         false, MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1}", MCP__INVALID, NULL, true, false, false,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":null}", MCP__INVALID, "m", true,
-         true, false, MCP__INVALID_PARAMS},
-        {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[]}", MCP__INVALID, "m", false, true,
-         false, MCP__INVALID_PARAMS},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"result\":1}", MCP__INVALID, "m", true,
-         false, true, MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"error\":{}}", MCP__INVALID, "m", true,
-         false, true, MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}", MCP__INVALID, NULL, true,
-         false, true, MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"e\"}", MCP__INVALID, NULL, true, false, true,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"result\":{}}", MCP__INVALID, NULL, false, false, true,
-         MCP__INVALID_REQUEST},
-        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}", MCP__INVALID, NULL, false, false, true,
-         MCP__INVALID_REQUEST},
-    };
-    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+    for (size_t i = 0; i < MCP__COUNT(kinds_cases); i++) {
         mcp_json_doc *doc;
         mcp__message m;
-        assert_int_equal(mcp_json_parse(mcp_str_from(cases[i].text), NULL, NULL, &doc, NULL),
+        assert_int_equal(mcp_json_parse(mcp_str_from(kinds_cases[i].text), NULL, NULL, &doc, NULL),
                          MCP_OK);
         mcp__message_read(mcp_json_root(doc), &m);
-        if (m.kind != cases[i].kind || m.code != cases[i].code)
-            fail_msg("%s: kind %d, code %d", cases[i].text, m.kind, m.code);
-        assert_int_equal(m.id != NULL, cases[i].id);
-        assert_int_equal(m.params != NULL, cases[i].params);
-        assert_int_equal(m.result != NULL, cases[i].result);
+        if (m.kind != kinds_cases[i].kind || m.code != kinds_cases[i].code)
+            fail_msg("%s: kind %d, code %d", kinds_cases[i].text, m.kind, m.code);
+        assert_int_equal(m.id != NULL, kinds_cases[i].id);
+        assert_int_equal(m.params != NULL, kinds_cases[i].params);
+        assert_int_equal(m.result != NULL, kinds_cases[i].result);
         if (m.kind != MCP__INVALID)
-            assert_true(mcp_str_eq(m.method, mcp_str_from(cases[i].method)));
+            assert_true(mcp_str_eq(m.method, mcp_str_from(kinds_cases[i].method)));
         assert_int_equal(m.problem != NULL, m.kind == MCP__INVALID);
         mcp_json_free(doc);
     }
