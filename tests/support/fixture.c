@@ -1,29 +1,8 @@
 /* fixture.c: see fixture.h. Tables of descriptors, and a small handler for each. */
-#include "fixture.h"
+#include "fixture_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { MAX_PENDING = 64, MAX_URI = 256 };
-
-typedef struct waiting {
-    mcp_request *req;
-    int (*answer)(fixture *f, struct waiting *w); /* the outcome */
-    int (*speak)(mcp_request *req, const char *text);
-    char text[MAX_URI];
-    size_t max;
-} waiting;
-
-struct fixture {
-    mcp_server *server;
-    bool deferred_list;
-    waiting waiting[MAX_PENDING];
-    size_t n_waiting;
-    size_t n_cancelled;
-    size_t n_watched, n_list_watched;
-    int64_t now;
-    unsigned drawn; /* how often something random was asked for */
-};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,8 +15,8 @@ static void count_cancel(mcp_request *req, void *user)
     f->n_cancelled++;
 }
 
-static int wait_for(fixture *f, mcp_request *req, mcp_str text, size_t max,
-                    int (*answer)(fixture *, waiting *))
+int fixture_wait_for(fixture *f, mcp_request *req, mcp_str text, size_t max,
+                     int (*answer)(fixture *, waiting *))
 {
     if (f->n_waiting == MAX_PENDING || text.len >= MAX_URI)
         return MCP_ELIMIT;
@@ -58,7 +37,7 @@ static int speak(fixture *f, waiting *w)
 int fixture_wait(fixture *f, mcp_request *req, mcp_str text,
                  int (*answer)(mcp_request *req, const char *text))
 {
-    int rc = wait_for(f, req, text, 0, speak);
+    int rc = fixture_wait_for(f, req, text, 0, speak);
     if (rc == MCP_PENDING)
         f->waiting[f->n_waiting - 1].speak = answer;
     return rc;
@@ -332,7 +311,7 @@ static int finish_call(fixture *f, waiting *w)
 static int call_pending(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
-    return wait_for(user, req, MCP_STR(""), 0, finish_call);
+    return fixture_wait_for(user, req, MCP_STR(""), 0, finish_call);
 }
 
 static void work_nothing(void *user)
@@ -473,133 +452,6 @@ static const mcp_prompt prompts[] = {
     {.size = sizeof(mcp_prompt), .name = "every", .get = get_every},
 };
 
-/* ---- the provider: mem:a … mem:f ------------------------------------------------------------- */
-
-static int list_now(mcp_request *req, const char *cursor, size_t max)
-{
-    char first = *cursor ? (char)(*cursor + 1) : 'a';
-    if (first < 'a' || first > 'g')
-        return MCP_EINVAL;
-    size_t room = max;
-    for (char c = first; c <= 'f'; c++) {
-        char uri[] = "mem:?", name[] = "?", position[] = "?";
-        uri[4] = name[0] = c;
-        position[0] = (char)(c - 1);
-        if (room-- == 0)
-            return mcp_reply_next(req, (mcp_str){position, 1});
-        int rc = mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name));
-        if (rc != MCP_OK)
-            return rc;
-    }
-    return MCP_OK;
-}
-
-static int finish_list(fixture *f, waiting *w)
-{
-    (void)f;
-    return list_now(w->req, w->text, w->max);
-}
-
-static int mem_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
-{
-    fixture *f = user;
-    char text[2] = {cursor.len ? *cursor.ptr : 0, 0};
-    if (cursor.len > 1)
-        return MCP_EINVAL;
-    return f->deferred_list ? wait_for(f, req, mcp_str_from(text), max, finish_list)
-                            : list_now(req, text, max);
-}
-
-/* One letter from a to f, upper case too; `ret` is the lower one. */
-static bool mem_letter(mcp_str uri, char *ret)
-{
-    if (uri.len != 5)
-        return false;
-    char c = uri.ptr[4];
-    *ret = c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
-    return *ret >= 'a' && *ret <= 'f';
-}
-
-static int read_now(mcp_request *req, char letter)
-{
-    return mcp_reply_textf(req, "This is %c", letter);
-}
-
-static int finish_read(fixture *f, waiting *w)
-{
-    (void)f;
-    return read_now(w->req, w->text[0]);
-}
-
-static int mem_read(mcp_request *req, mcp_str uri, void *user)
-{
-    char letter;
-    if (mcp_str_eq(uri, MCP_STR("mem:later")))
-        return wait_for(user, req, MCP_STR("z"), 0, finish_read);
-    return mem_letter(uri, &letter) ? read_now(req, letter) : MCP_ENOTFOUND;
-}
-
-static int mem_resolve(mcp_str uri, char *canonical, size_t room, void *user)
-{
-    char letter;
-    (void)user;
-    if (!mem_letter(uri, &letter))
-        return MCP_ENOTFOUND;
-    int len = snprintf(canonical, room, "mem:%c", letter);
-    return (size_t)len < room ? MCP_OK : MCP_ELIMIT;
-}
-
-static int mem_watch(const char *canonical, void *user)
-{
-    fixture *f = user;
-    if (strcmp(canonical, "mem:f") == 0)
-        return MCP_EUNSUPPORTED;
-    f->n_watched++;
-    return MCP_OK;
-}
-
-static void mem_unwatch(const char *canonical, void *user)
-{
-    fixture *f = user;
-    (void)canonical;
-    f->n_watched--;
-}
-
-static int mem_watch_list(void *user)
-{
-    fixture *f = user;
-    f->n_list_watched++;
-    return MCP_OK;
-}
-
-static void mem_unwatch_list(void *user)
-{
-    fixture *f = user;
-    f->n_list_watched--;
-}
-
-static const mcp_provider mem = {
-    .size = sizeof(mcp_provider),
-    .name = "mem",
-    .list = mem_list,
-    .read = mem_read,
-    .resolve = mem_resolve,
-    .watch = mem_watch,
-    .unwatch = mem_unwatch,
-    .watch_list = mem_watch_list,
-    .unwatch_list = mem_unwatch_list,
-};
-
-size_t fixture_watched(const fixture *f)
-{
-    return f->n_watched;
-}
-
-size_t fixture_list_watched(const fixture *f)
-{
-    return f->n_list_watched;
-}
-
 /* ---- registration ---------------------------------------------------------------------------- */
 
 #define PROMISE \
@@ -648,7 +500,7 @@ static int register_all(fixture *f, bool no_provider, mcp_error *error)
     for (size_t i = 0; i < COUNT(prompts) && rc == MCP_OK; i++)
         rc = mcp_server_add_prompt(f->server, &prompts[i], f, error);
     if (rc == MCP_OK && !no_provider)
-        rc = mcp_server_mount(f->server, "mem:", &mem, f, error);
+        rc = mcp_server_mount(f->server, "mem:", &fixture_mem, f, error);
     return rc;
 }
 
