@@ -1,40 +1,9 @@
 /* The SQLite provider as a peer sees it: a request and what its reply has to contain. Without a
  * host, so that everything happens at once; workers are in test_workers.c. */
 #define _GNU_SOURCE
-#include "database.h"
+#include "shop.h"
 
 #include "failalloc.h"
-
-static const char schema[] =
-    "CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE);"
-    "CREATE TABLE \"order\"(id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id) ON "
-    "DELETE CASCADE, status TEXT DEFAULT 'open', total REAL);"
-    "CREATE INDEX order_status ON \"order\"(status) WHERE total > 0;"
-    "CREATE TABLE part(a TEXT, b INTEGER, photo BLOB, note, PRIMARY KEY(a, b)) WITHOUT ROWID;"
-    "CREATE TABLE \"odd name/%é?#\"\"q\"(x, \"limit\" INTEGER, rowid TEXT);"
-    "CREATE TABLE \"$query\"(x);"
-    "CREATE TABLE loose(v);"
-    "CREATE TABLE named(name TEXT PRIMARY KEY, half REAL);"
-    "CREATE TABLE made(a INTEGER PRIMARY KEY, b AS (a * 2), c AS (a * 3) STORED);"
-    "CREATE TABLE pair(x INTEGER, y INTEGER, FOREIGN KEY(x, y) REFERENCES part(a, b));"
-    "CREATE VIEW open_orders AS SELECT o.id, c.name FROM \"order\" o JOIN customer c ON c.id = "
-    "o.customer WHERE status = 'open';"
-    "CREATE VIRTUAL TABLE docs USING fts5(body);"
-    "CREATE VIRTUAL TABLE box USING rtree(id, x1, x2);"
-    "INSERT INTO customer VALUES (1, 'Ada', 'ada@example.org'), (2, 'Bob', NULL), (20, 'Cy', 'c'), "
-    "(21, 'Di', 'd'), (-3, 'Eve', 'e');"
-    "INSERT INTO \"order\" VALUES (1, 1, 'open', 9.5), (2, 1, 'done', 1e999), (3, 2, 'open', NULL);"
-    "INSERT INTO part VALUES ('a/b', 1, x'89504e470d0a1a0a00', 'n'), ('', 2, NULL, 5);"
-    "INSERT INTO \"odd name/%é?#\"\"q\" VALUES ('v', 3, 'r'), (x'00ff', 4, 's');"
-    "INSERT INTO loose VALUES (5), ('5'), (x'35'), (NULL), (CAST(x'6261ff' AS TEXT)), "
-    "(9007199254740993), ('a' || char(0) || 'b');"
-    "INSERT INTO named VALUES ('a', 0.5), ('x''00''', 1), ('héllo wörld/%', 2), (x'0102', 3);"
-    "INSERT INTO made(a) VALUES (1);"
-    "CREATE TABLE formats(id INTEGER PRIMARY KEY, format); INSERT INTO formats VALUES (1, 'x'), "
-    "(2, "
-    "'y');"
-    "INSERT INTO docs VALUES ('hello world');"
-    "INSERT INTO box VALUES (1, 2, 3);";
 
 static const exchange exchanges[] = {
     /* the list: the database, tables and views in order, their rows; nothing of SQLite's own */
@@ -472,115 +441,6 @@ static void test_pages(void **state)
     }
 }
 
-/* ---- saved queries --------------------------------------------------------------------------- */
-
-static const char queries[] =
-    "{\"queries\":[{\"name\":\"top\",\"title\":\"Top\",\"description\":\"Best "
-    "orders\",\"sql\":\"SELECT id FROM \\\"order\\\" WHERE status = :status AND id >= :from ORDER "
-    "BY id\",\"parameters\":[{\"name\":"
-    "\"status\",\"description\":\"Which\",\"values\":[\"open\",\"done\"],\"default\":\"open\"},{"
-    "\"name\":"
-    "\"from\",\"type\":\"integer\",\"default\":1}]},"
-    "{\"name\":\"all/of them\",\"sql\":\"SELECT count(*) AS n FROM customer\"},"
-    "{\"name\":\"one\",\"sql\":\"SELECT name FROM customer WHERE id = "
-    ":id\",\"parameters\":[{\"name\":\"id\","
-    "\"type\":\"number\",\"required\":true}]}],\"tool\":\"ask\",\"max_rows\":2}";
-
-static int open_json(peer *p, const char *json)
-{
-    mcp_json_doc *doc = NULL;
-    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1"),
-                                    &p->server, &p->error),
-                     MCP_OK);
-    assert_int_equal(mcp_json_parse(mcp_str_from(json), NULL, NULL, &doc, &p->error), MCP_OK);
-    int rc = mcp_sqlite_mount_json(p->server, path, mcp_json_root(doc), "my shop", NULL, &p->error);
-    mcp_json_free(doc);
-    if (rc == MCP_OK)
-        rc =
-            mcp_server_connect(p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
-                               &p->channel, &p->error);
-    return rc;
-}
-
-static void test_saved(void **state)
-{
-    static peer p;
-    static const exchange saved[] = {
-        {LIST,
-         "",
-         {"sqlite://my%20shop/$query/top\",\"name\":\"top\",\"title\":\"Top\"",
-          "$query/all%2Fof%20them\"", "!query/one"}},
-        {"resources/templates/list",
-         "",
-         {"sqlite://my%20shop/$query/top{?status,from,format}", "Which (default open)",
-          "$query/one{?id,format}"}},
-        {READ,
-         "\"uri\":\"sqlite://my%20shop/$query/top\"",
-         {"\\\"columns\\\":[\\\"id\\\"],\\\"rows\\\":[[1],[3]],\\\"truncated\\\":false"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/top?status=done\"", {"[[2]]"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/top?from=2&status=open\"", {"[[3]]"}},
-        {READ,
-         "\"uri\":\"sqlite://my%20shop/$query/top?from=x\"",
-         {"-32602", "from must be an integer"}},
-        {READ,
-         "\"uri\":\"sqlite://my%20shop/$query/top?other=x\"",
-         {"-32602", "no parameter other"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/all%2Fof%20them\"", {"[[5]]"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/one\"", {"-32602", "id is missing"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/one?id=2\"", {"Bob"}},
-        {READ, "\"uri\":\"sqlite://my%20shop/$query/one?id=2.5\"", {"\\\"rows\\\":[]"}},
-        {"tools/list", "", {"\"name\":\"ask\"", "!\"query\""}},
-        {CALL,
-         "\"name\":\"ask\",\"arguments\":{\"sql\":\"SELECT id FROM customer\",\"limit\":100}",
-         {"\"truncated\":true"}},
-        {"completion/complete",
-         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"sqlite://my%20shop/$query/"
-         "top{?status,from,format}\"},"
-         "\"argument\":{\"name\":\"status\",\"value\":\"d\"}",
-         {"[\"done\"]"}},
-    };
-    (void)state;
-    assert_int_equal(open_json(&p, queries), MCP_OK);
-    for (size_t i = 0; i < sizeof(saved) / sizeof(*saved); i++)
-        check_exchange(&p, &saved[i]);
-    run_sql("ALTER TABLE customer RENAME TO guest");
-    check_exchange(&p, &(exchange){READ,
-                                   "\"uri\":\"sqlite://my%20shop/$query/one?id=2\"",
-                                   {"-32603", "The saved query one cannot be run: no such table"}});
-    run_sql("ALTER TABLE guest RENAME TO customer");
-    peer_close(&p);
-}
-
-static void test_wrong_queries(void **state)
-{
-    static peer p;
-    static const struct {
-        const char *json, *why;
-    } wrong[] = {
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"DELETE FROM customer\"}]}", "q: only SELECT"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT 1; SELECT 2\"}]}", "only one statement"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT colour\"}]}", "no such column"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT :a\"}]}", ":a is not among"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT ?\"}]}", "? is not among"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT 1\",\"parameters\":[{\"name\":\"a\"}]}]}",
-         "a is not used"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT :a\",\"parameters\":[{\"name\":\"a "
-         "b\"}]}]}",
-         "letters"},
-        {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT 1\"},{\"name\":\"q\",\"sql\":\"SELECT "
-         "2\"}]}",
-         "comes twice"},
-        {"{\"queries\":[{\"sql\":\"SELECT 1\"}]}", "required"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        assert_int_equal(open_json(&p, wrong[i].json), MCP_EINVAL);
-        if (!strstr(p.error.text, wrong[i].why))
-            fail_msg("%s: %s", wrong[i].json, p.error.text);
-        peer_close(&p);
-    }
-}
-
 /* ---- sources --------------------------------------------------------------------------------- */
 
 static void test_sources(void **state)
@@ -722,13 +582,6 @@ static void test_schema_changes(void **state)
     peer_close(&p);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    make_database(schema);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,8 +589,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_attacks, setup, teardown_database),
         cmocka_unit_test_setup_teardown(test_large, setup, teardown_database),
         cmocka_unit_test_setup_teardown(test_pages, setup, teardown_database),
-        cmocka_unit_test_setup_teardown(test_saved, setup, teardown_database),
-        cmocka_unit_test_setup_teardown(test_wrong_queries, setup, teardown_database),
         cmocka_unit_test_setup_teardown(test_sources, setup, teardown_database),
         cmocka_unit_test_setup_teardown(test_two_databases, setup, teardown_database),
         cmocka_unit_test_setup_teardown(test_tool_names, setup, teardown_database),
