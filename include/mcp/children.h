@@ -131,6 +131,53 @@ MCP_API void mcp_service_get_state(const mcp_service *service, mcp_service_state
 /* The word for a cause in metrics: "idle", "stopped", "exited", …; NULL past the end. */
 MCP_API const char *mcp_service_cause_name(size_t cause);
 
+/* ---- the sandbox ------------------------------------------------------------------------------- */
+
+/* What a process can give up. Each kind alone is worth something, because a kernel or a container
+ * may not have the others. */
+typedef enum mcp_sandbox_kind {
+    MCP_SANDBOX_FILES = 1 << 0,    /* it opens files below the given paths only (Landlock) */
+    MCP_SANDBOX_TRUNCATE = 1 << 1, /* and empties no others (Linux 6.2) */
+    MCP_SANDBOX_NETWORK = 1 << 2,  /* no TCP (Linux 6.7) */
+    MCP_SANDBOX_DEVICES = 1 << 3,  /* no commands to devices (Linux 6.10) */
+    MCP_SANDBOX_SIGNALS =
+        1 << 4, /* no signals to, and no abstract sockets of, others (Linux 6.12) */
+    /* Only system calls of a list: no sockets, no programs, no processes, no tracing, no signals
+     * (seccomp by libseccomp 2, x86-64 and arm64). */
+    MCP_SANDBOX_CALLS = 1 << 5,
+} mcp_sandbox_kind;
+
+typedef struct mcp_sandbox_options {
+    size_t size;
+    /* Files, and folders with all that is in them, that may be read, and those that may be read and
+     * written; NULL-terminated; NULL: none. What does not exist is skipped. Shared libraries,
+     * /etc/localtime, /dev/null and /dev/urandom may always be read. Whether a path exists, and its
+     * size and times, is not kept from the process. */
+    const char *const *read, *const *write;
+    size_t required; /* kinds; without one of them the call fails */
+} mcp_sandbox_options;
+
+/* Enters the sandbox, for good: the calling thread and those that it starts. Call it while there is
+ * no other thread, after loading modules and before foreign data is parsed. Descriptors that are
+ * open stay open. The process also gives up new privileges by exec (no_new_privs) and cannot be
+ * traced or dumped (PR_SET_DUMPABLE).
+ *
+ * Gives up each kind that is available here, and writes those to ret, which may be NULL. MCP_EIO,
+ * MCP_ENOMEM, MCP_EUNSUPPORTED (a required kind is missing): the process should end. */
+MCP_API int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_error *error);
+
+typedef struct mcp_sandbox_part {
+    size_t size;
+    const char *name;    /* "files" */
+    const char *without; /* what a process can do where it is not given; static texts */
+    mcp_sandbox_kind kind;
+    int given; /* 1: the kernel or the container gives it; 0 */
+} mcp_sandbox_part;
+
+/* Describes the part with this index, from 0, and whether it is available, without entering. Set
+ * `size` before the call. MCP_OK, MCP_ENOTFOUND (there are no more), MCP_EINVAL. */
+MCP_API int mcp_sandbox_probe(size_t index, mcp_sandbox_part *ret);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,276 @@
+/* filter.c: the list of the system calls that a process in the sandbox may make, by libseccomp.
+ *
+ * What is not on the list fails with EPERM, and clone3() with ENOSYS, so that the C library uses clone(), whose
+ * flags the filter can see: threads are allowed, processes are not. Numbers are looked up by name, so that the
+ * list is the same on x86-64 and arm64. What may surprise: sendmsg() is not on it, so no descriptor leaves.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/library.h"
+#include "io/children/filter.h"
+
+/* seccomp.h, of which only this is used; the same in all of 2.x. */
+typedef void *scmp_filter_ctx;
+struct scmp_arg_cmp {
+    unsigned arg;
+    int op;
+    uint64_t a, b;
+};
+scmp_filter_ctx seccomp_init(uint32_t action);
+void seccomp_release(scmp_filter_ctx ctx);
+int seccomp_load(scmp_filter_ctx ctx);
+int seccomp_attr_set(scmp_filter_ctx ctx, int attr, uint32_t value);
+int seccomp_syscall_resolve_name(const char *name);
+int seccomp_rule_add_array(scmp_filter_ctx ctx, uint32_t action, int number, unsigned n,
+                           const struct scmp_arg_cmp *args);
+enum {
+    EQUAL = 4,         /* SCMP_CMP_EQ */
+    MASKED_EQUAL = 7,  /* SCMP_CMP_MASKED_EQ */
+    ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE; */
+    OPTIMIZE_TREE = 2, /* not in 2.4, where the filter is only slower */
+};
+#define ALLOW       0x7fff0000U
+#define REFUSE(why) (0x00050000U | (unsigned)(why))
+
+#define FUNCTIONS(X)                \
+    X(seccomp_init)                 \
+    X(seccomp_release)              \
+    X(seccomp_load)                 \
+    X(seccomp_attr_set)             \
+    X(seccomp_syscall_resolve_name) \
+    X(seccomp_rule_add_array)
+
+typedef struct functions {
+    FUNCTIONS(MCP__LIBRARY_MEMBER)
+} functions;
+
+static const char *const reading[] = {
+    /* memory, threads, signals, the end */
+    "brk",
+    "mmap",
+    "munmap",
+    "mremap",
+    "mprotect",
+    "madvise",
+    "msync",
+    "futex",
+    "futex_waitv",
+    "set_robust_list",
+    "get_robust_list",
+    "rseq",
+    "set_tid_address",
+    "membarrier",
+    "sched_yield",
+    "sched_getaffinity",
+    "gettid",
+    "getpid",
+    "getppid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getpgid",
+    "getsid",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "sigaltstack",
+    "restart_syscall",
+    "exit",
+    "exit_group",
+    /* time and the machine */
+    "clock_gettime",
+    "clock_getres",
+    "clock_nanosleep",
+    "nanosleep",
+    "gettimeofday",
+    "time",
+    "times",
+    "getrandom",
+    "getrusage",
+    "getrlimit",
+    "sysinfo",
+    "uname",
+    /* files */
+    "open",
+    "openat",
+    "openat2",
+    "close",
+    "close_range",
+    "read",
+    "readv",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "lseek",
+    "stat",
+    "lstat",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "statfs",
+    "fstatfs",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "getdents",
+    "getdents64",
+    "getcwd",
+    "fadvise64",
+    "readahead",
+    "flock",
+    "dup",
+    "dup2",
+    "dup3",
+    "umask",
+    /* what it was given, and its loop */
+    "write",
+    "writev",
+    "pwrite64",
+    "pwritev",
+    "shutdown",
+    "getsockopt",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "eventfd2",
+    "pipe",
+    "pipe2",
+    "timerfd_create",
+    "timerfd_settime",
+    "inotify_init1",
+    "inotify_add_watch",
+    "inotify_rm_watch",
+    /* a socket that is read by recv(); and what is written by send() without an address is sendto() */
+    "recvfrom",
+    "recvmsg",
+};
+
+/* What Landlock limits to the paths that may be changed. */
+static const char *const writing[] = {
+    "ftruncate", "fallocate", "fsync", "fdatasync", "unlink", "unlinkat",  "rename",
+    "renameat",  "renameat2", "mkdir", "mkdirat",   "fchmod", "utimensat",
+};
+
+static int load(functions *f, mcp_error *error)
+{
+    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
+    static const mcp__library library = {{"libseccomp.so.2"},
+                                         "a filter of system calls needs libseccomp 2",
+                                         names,
+                                         MCP__COUNT(names)};
+
+    return mcp__library_load(&library, f, error);
+}
+
+bool mcp__filter_available(void)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    functions f;
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+    return false; /* nobody tried it */
+#endif
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 &&
+           load(&f, NULL) == MCP_OK;
+}
+
+typedef struct filter {
+    functions f;
+    scmp_filter_ctx ctx;
+    int failed; /* errno */
+} filter;
+
+/* Numbers below zero are calls that this machine does not have. */
+static void add(filter *p, uint32_t action, const char *name, const struct scmp_arg_cmp *arg)
+{
+    int number = p->f.seccomp_syscall_resolve_name(name);
+
+    if (number < 0 || p->failed)
+        return;
+    int rc = p->f.seccomp_rule_add_array(p->ctx, action, number, arg != NULL, arg);
+    if (rc < 0)
+        p->failed = -rc;
+}
+
+/* Calls of many commands, which are the second argument. */
+static const struct {
+    const char *name;
+    unsigned command;
+} commands[] = {
+    {"ioctl", 0x5421 /* FIONBIO */},
+    {"ioctl", 0x5451 /* FIOCLEX */},
+    {"ioctl", 0x541b /* FIONREAD */},
+    {"fcntl", F_DUPFD},
+    {"fcntl", F_DUPFD_CLOEXEC},
+    {"fcntl", F_GETFD},
+    {"fcntl", F_SETFD},
+    {"fcntl", F_GETFL},
+    {"fcntl", F_SETFL},
+    {"fcntl", F_GETLK},
+    {"fcntl", F_SETLK},
+    {"fcntl", F_SETLKW},
+    {"fcntl", F_OFD_GETLK},
+    {"fcntl", F_OFD_SETLK},
+    {"fcntl", F_OFD_SETLKW},
+    {"fcntl", F_GETPIPE_SZ},
+    {"fcntl", F_GET_SEALS},
+};
+
+static void add_rules(filter *p, bool writes)
+{
+    const struct scmp_arg_cmp thread = {0, MASKED_EQUAL, CLONE_THREAD, CLONE_THREAD};
+    const struct scmp_arg_cmp self = {0, EQUAL, (uint64_t)getpid(), 0};
+    const struct scmp_arg_cmp own = {0, EQUAL, 0, 0};
+    const struct scmp_arg_cmp name = {0, EQUAL, PR_SET_NAME, 0};
+
+    for (size_t i = 0; i < MCP__COUNT(reading); i++)
+        add(p, ALLOW, reading[i], NULL);
+    for (size_t i = 0; writes && i < MCP__COUNT(writing); i++)
+        add(p, ALLOW, writing[i], NULL);
+    for (size_t i = 0; i < MCP__COUNT(commands); i++)
+        add(p, ALLOW, commands[i].name, &(struct scmp_arg_cmp){1, EQUAL, commands[i].command, 0});
+    add(p, ALLOW, "clone", &thread);
+    add(p, ALLOW, "tgkill", &self); /* abort() */
+    add(p, ALLOW, "prlimit64", &own);
+    add(p, ALLOW, "prctl", &name);
+    add(p, REFUSE(ENOSYS), "clone3", NULL);
+    add(p, REFUSE(ENOSYS), "io_uring_setup", NULL);
+}
+
+int mcp__filter_enter(bool writes, mcp_error *error)
+{
+    filter p = {.failed = 0};
+    int rc = load(&p.f, error);
+
+    if (rc != MCP_OK)
+        return rc;
+    p.ctx = p.f.seccomp_init(REFUSE(EPERM));
+    if (!p.ctx)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a filter of system calls");
+    (void)p.f.seccomp_attr_set(p.ctx, ATTR_OPTIMIZE, OPTIMIZE_TREE);
+    add_rules(&p, writes);
+    if (!p.failed) {
+        rc = p.f.seccomp_load(p.ctx);
+        p.failed = rc < 0 ? -rc : 0;
+    }
+    p.f.seccomp_release(p.ctx);
+    if (p.failed)
+        return mcp__fail(error, MCP_EIO, 0, "the filter of system calls: %s", strerror(p.failed));
+    return MCP_OK;
+}

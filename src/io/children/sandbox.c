@@ -1,0 +1,211 @@
+/* sandbox.c: a process gives up what it does not need: files by Landlock, system calls by seccomp.
+ *
+ * Both stand alone, because either may be missing: Landlock is the kernel's choice, seccomp a container's, and a
+ * kernel knows only some of Landlock's rights. What may surprise: libseccomp's and the newer Landlock's names are
+ * declared here, since Debian 12's headers do not have the latter, and the former is loaded, not linked.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <mcp/children.h>
+
+#include "base/base.h"
+#include "io/children/filter.h"
+
+/* ---- Landlock -------------------------------------------------------------------------------------- */
+
+enum {
+    CREATE_RULESET = 444, /* the same numbers on all machines */
+    ADD_RULE = 445,
+    RESTRICT_SELF = 446,
+    VERSION = 1 << 0, /* flag of CREATE_RULESET */
+    PATH_BENEATH = 1, /* type of ADD_RULE */
+
+    READ_FILE = 1 << 2,
+    READ_DIR = 1 << 3,
+    WRITE = 0x7ff2, /* write, remove, make, refer, truncate: all but device files' ioctl */
+    OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15, /* rights that a file can have */
+};
+
+/* linux/landlock.h; the kernel takes a shorter one where it knows less. */
+typedef struct ruleset {
+    uint64_t files, network, scopes;
+} ruleset;
+
+typedef struct beneath {
+    uint64_t allowed;
+    int32_t parent;
+} __attribute__((packed)) beneath;
+
+/* What each version of Landlock can forbid. */
+static const struct {
+    size_t size;
+    ruleset set;
+} versions[] = {
+    {sizeof(uint64_t), {0x1fff, 0, 0}},     {sizeof(uint64_t), {0x3fff, 0, 0}},
+    {sizeof(uint64_t), {0x7fff, 0, 0}},     {2 * sizeof(uint64_t), {0x7fff, 3, 0}},
+    {2 * sizeof(uint64_t), {0xffff, 3, 0}}, {sizeof(ruleset), {0xffff, 3, 3}},
+};
+
+/* What every program may read: what the linker and the C library open late. */
+static const char *const libraries[] = {
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/usr/share/zoneinfo",
+    "/dev/null",
+    "/dev/urandom",
+    NULL,
+};
+
+static int landlock_version(void)
+{
+    long version = syscall(CREATE_RULESET, NULL, 0, (unsigned)VERSION);
+
+    return version < 1 ? 0 : version > INT32_MAX ? INT32_MAX : (int)version;
+}
+
+/* A path that is not there needs no rule. */
+static int allow(int set, const char *path, uint64_t rights)
+{
+    struct stat st;
+    int fd = open(path, O_PATH | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
+    beneath rule = {.allowed = rights, .parent = fd};
+    int rc = fstat(fd, &st);
+    if (rc == 0 && !S_ISDIR(st.st_mode))
+        rule.allowed &= OF_FILES;
+    if (rc == 0)
+        rc = (int)syscall(ADD_RULE, set, (unsigned)PATH_BENEATH, &rule, 0U);
+    int why = errno;
+    close(fd);
+    errno = why;
+    return rc;
+}
+
+static int allow_all(int set, const char *const *paths, uint64_t rights)
+{
+    for (; paths && *paths; paths++) {
+        if (allow(set, *paths, rights) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int restrict_files(const mcp_sandbox_options *o, int version)
+{
+    size_t row = MCP__MIN((size_t)version, MCP__COUNT(versions)) - 1;
+    ruleset r = versions[row].set;
+    uint64_t reading = READ_FILE | READ_DIR;
+    int set = (int)syscall(CREATE_RULESET, &r, versions[row].size, 0U);
+
+    if (set < 0)
+        return -1;
+    int rc = allow_all(set, libraries, reading);
+    if (rc == 0)
+        rc = allow_all(set, o->read, reading);
+    if (rc == 0)
+        rc = allow_all(set, o->write, (reading | WRITE) & r.files);
+    if (rc == 0)
+        rc = (int)syscall(RESTRICT_SELF, set, 0U);
+    int why = errno;
+    close(set);
+    errno = why;
+    return rc;
+}
+
+/* ---- what there is --------------------------------------------------------------------------------- */
+
+static const struct {
+    mcp_sandbox_kind kind;
+    int version; /* of Landlock; 0: seccomp */
+    const char *name, *without;
+} parts[] = {
+    {MCP_SANDBOX_FILES, 1, "files", "a child can open every file that this user can open"},
+    {MCP_SANDBOX_TRUNCATE, 3, "truncation", "a child can empty files that this user can write"},
+    {MCP_SANDBOX_NETWORK, 4, "network", "only the filter of system calls keeps a child off it"},
+    {MCP_SANDBOX_DEVICES, 5, "devices", "only the filter of system calls keeps a child off them"},
+    {MCP_SANDBOX_SIGNALS, 6, "signals", "only the filter of system calls keeps a child from them"},
+    {MCP_SANDBOX_CALLS, 0, "system calls",
+     "a child can use the network, start programs and trace processes of this user"},
+};
+
+static bool is_given(size_t i)
+{
+    return parts[i].version ? landlock_version() >= parts[i].version : mcp__filter_available();
+}
+
+int mcp_sandbox_probe(size_t i, mcp_sandbox_part *ret)
+{
+    if (i >= MCP__COUNT(parts) || !ret)
+        return i >= MCP__COUNT(parts) ? MCP_ENOTFOUND : MCP_EINVAL;
+    mcp_sandbox_part part = {.size = sizeof(part),
+                             .name = parts[i].name,
+                             .without = parts[i].without,
+                             .kind = parts[i].kind,
+                             .given = is_given(i)};
+    size_t size = MCP__MIN(ret->size, sizeof(part));
+    memcpy(ret, &part, size);
+    ret->size = size;
+    return MCP_OK;
+}
+
+/* ---- entering ---------------------------------------------------------------------------------------- */
+
+static int give_up_rights(mcp_error *error)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return mcp__fail(error, MCP_EIO, 0, "rights cannot be given up: %s", strerror(errno));
+    return MCP_OK;
+}
+
+static unsigned kinds_of(int version)
+{
+    unsigned kinds = 0;
+
+    for (size_t i = 0; i < MCP__COUNT(parts); i++) {
+        if (parts[i].version && parts[i].version <= version)
+            kinds |= parts[i].kind;
+    }
+    return kinds;
+}
+
+int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_sandbox_options o;
+    unsigned kinds = 0;
+    int rc = MCP__TAKE(&o, options, mcp_sandbox_options, error);
+    if (rc == MCP_OK)
+        rc = give_up_rights(error);
+    if (rc != MCP_OK)
+        return rc;
+    int version = landlock_version();
+    if (version && restrict_files(&o, version) < 0)
+        return mcp__fail(error, MCP_EIO, 0, "Landlock: %s", strerror(errno));
+    kinds = kinds_of(version);
+    if (mcp__filter_available()) {
+        rc = mcp__filter_enter(o.write && o.write[0], error);
+        if (rc != MCP_OK)
+            return rc;
+        kinds |= MCP_SANDBOX_CALLS;
+    }
+    if (o.required & ~kinds)
+        return mcp__fail(error, MCP_EUNSUPPORTED, 0,
+                         "a part of the sandbox that is required is not available here");
+    if (ret)
+        *ret = kinds;
+    return MCP_OK;
+}
