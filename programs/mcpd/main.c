@@ -28,6 +28,7 @@
 #include "log.h"
 #include "offer.h"
 #include "reload.h"
+#include "source_child.h"
 
 /* What is wrong with the configuration, to a person. */
 static void tell(const char *line)
@@ -328,6 +329,8 @@ static int run(program *p)
 int main(int argc, char **argv)
 {
     program p = {0};
+    if (argc == 2 && strcmp(argv[1], SOURCE_CHILD) == 0)
+        return source_child_run();
     int rc = options_parse(argc, argv, &p.line);
     if (rc == 0)
         rc = run(&p);

@@ -1,0 +1,197 @@
+/* source_child.c: one source in a process of its own.
+ *
+ * The order is what matters: the module is loaded while everything may still be opened, then the sandbox is
+ * entered, and only then something foreign is looked at. Nothing of the environment is used: the process that
+ * starts this one gives it none.
+ */
+#define _GNU_SOURCE
+#include "source_child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mcp/children.h>
+
+#include "modules.h"
+
+enum {
+    PEER = 3,          /* the descriptor of the process that started this one */
+    MOST = 256 * 1024, /* bytes of the first line */
+    PATHS = 64,
+};
+
+typedef struct child {
+    modules *modules;
+    mcp_json_doc *line;
+    const mcp_module *module;
+    const char *source, *name;
+    const char *read[PATHS], *write[PATHS];
+    char *kept[2 * PATHS + 8]; /* all these texts */
+    size_t n_kept;
+    mcp_loop *loop;
+    mcp_server *server;
+} child;
+
+/* Byte by byte: what follows belongs to the server. */
+static int read_line(char *to, size_t room, size_t *len)
+{
+    for (*len = 0; *len < room; ++*len) {
+        ssize_t n;
+        do
+            n = read(PEER, to + *len, 1);
+        while (n < 0 && errno == EINTR);
+        if (n != 1)
+            return MCP_ECLOSED;
+        if (to[*len] == '\n')
+            return MCP_OK;
+    }
+    return MCP_ELIMIT;
+}
+
+static int read_description(child *c, mcp_error *error)
+{
+    char *text = malloc(MOST);
+    size_t len = 0;
+    int rc = text ? read_line(text, MOST, &len) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse((mcp_str){text, len}, NULL, NULL, &c->line, error);
+    else
+        modules_explain(error, rc, "descriptor %d has no line that describes a source", PEER);
+    free(text);
+    return rc;
+}
+
+static const mcp_json *member(const child *c, const char *name)
+{
+    return mcp_json_get(mcp_json_root(c->line), name);
+}
+
+/* A copy with its NUL at the end; NULL: no text, or one that has a NUL within. */
+static const char *keep(child *c, mcp_str text)
+{
+    bool fits = text.ptr && !memchr(text.ptr, 0, text.len) &&
+                c->n_kept < sizeof(c->kept) / sizeof(*c->kept);
+    char *copy = fits ? strndup(text.ptr, text.len) : NULL;
+    if (copy)
+        c->kept[c->n_kept++] = copy;
+    return copy;
+}
+
+static const char *text_of(child *c, const char *name)
+{
+    return keep(c, mcp_json_string(member(c, name)));
+}
+
+static int load(child *c, mcp_error *error)
+{
+    const char *name = text_of(c, "module"), *file = text_of(c, "file");
+    c->source = text_of(c, "source");
+    c->name = text_of(c, "name");
+    if (!name || !c->source)
+        return MODULES_FAIL(error, MCP_EINVAL, "the source has no module or no text");
+    c->modules = modules_new();
+    if (!c->modules)
+        return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
+    int rc = file ? modules_load(c->modules, file, error) : MCP_OK;
+    return rc == MCP_OK ? modules_find(c->modules, mcp_str_from(name), &c->module, error) : rc;
+}
+
+static int read_paths(child *c, const mcp_json *list, const char *to[PATHS], mcp_error *error)
+{
+    size_t n = list ? mcp_json_count(list) : 0;
+    if (n >= PATHS)
+        return MODULES_FAIL(error, MCP_ELIMIT, "a source may name %d paths", PATHS - 1);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = keep(c, mcp_json_string(mcp_json_at(list, i)));
+        if (!to[i])
+            return MODULES_FAIL(error, MCP_EINVAL, "a path of the source is no text");
+    }
+    return MCP_OK;
+}
+
+/* The source itself, and the files that SQLite keeps beside one. */
+static bool default_paths(child *c)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+    if (!c->module->source_is_path)
+        return true;
+    c->read[0] = c->source;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof(path), "%s%s", c->source, suffixes[i]);
+        c->read[i + 1] = n > 0 && (size_t)n < sizeof(path) ? keep(c, mcp_str_from(path)) : NULL;
+        if (!c->read[i + 1])
+            return false;
+    }
+    return true;
+}
+
+static int enter_sandbox(child *c, mcp_error *error)
+{
+    const mcp_json *read = member(c, "read");
+    if (!mcp_json_bool(member(c, "sandbox"), true))
+        return MCP_OK;
+    int rc = read_paths(c, read, c->read, error);
+    if (rc == MCP_OK)
+        rc = read_paths(c, member(c, "write"), c->write, error);
+    if (rc == MCP_OK && !read && !default_paths(c))
+        rc = MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
+    if (rc != MCP_OK)
+        return rc;
+    return mcp_sandbox_enter(MCP_OPTIONS(mcp_sandbox_options, .read = c->read, .write = c->write),
+                             NULL, error);
+}
+
+static size_t number_of(const child *c, const char *name)
+{
+    int64_t value = mcp_json_int(member(c, name), 0);
+    return value > 0 ? (size_t)value : 0;
+}
+
+static int serve(child *c, mcp_error *error)
+{
+    int rc = mcp_loop_new(NULL, &c->loop, error);
+    if (rc == MCP_OK)
+        rc = mcp_server_new(
+            MCP_OPTIONS(mcp_server_options, .name = c->module->name, .version = MCP_VERSION_STRING,
+                        .page_size = number_of(c, "page_size"), .host = mcp_loop_host(c->loop),
+                        .no_rate_limits = true, .declare_resources = true),
+            &c->server, error);
+    if (rc == MCP_OK)
+        rc = modules_mount(c->module, c->server, c->source, member(c, "options"), c->name, error);
+    if (rc == MCP_OK)
+        rc = mcp_loop_serve_stdio(c->loop, c->server,
+                                  MCP_OPTIONS(mcp_stdio_options, .input = PEER, .output = PEER,
+                                              .keep_stdout = true, .no_signals = true,
+                                              .max_message = number_of(c, "max_message")),
+                                  error);
+    if (rc == MCP_ETIMEOUT)
+        _exit(1); /* its thread needs everything */
+    mcp_server_free(c->server);
+    mcp_loop_free(c->loop);
+    return rc;
+}
+
+int source_child_run(void)
+{
+    child c = {0};
+    mcp_error error = {0};
+    int rc = read_description(&c, &error);
+    if (rc == MCP_OK)
+        rc = load(&c, &error);
+    if (rc == MCP_OK)
+        rc = enter_sandbox(&c, &error);
+    if (rc == MCP_OK)
+        rc = serve(&c, &error);
+    if (rc < 0)
+        fprintf(stderr, "%s\n", error.text[0] ? error.text : mcp_error_text(rc));
+    while (c.n_kept)
+        free(c.kept[--c.n_kept]);
+    modules_free(c.modules);
+    mcp_json_free(c.line);
+    return rc < 0;
+}
