@@ -247,6 +247,11 @@ MCP_API int mcp_client_request(mcp_client *client, const char *method, const cha
 MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *params,
                             mcp_result_fn *fn, void *user);
 
+/* Within `done` of a call, with MCP_OK or MCP_EREMOTE: the text of `result` as the server sent it,
+ * with all the digits of its numbers. It may contain newlines. ptr is NULL if there is none: the
+ * result was cached or collected from several pages. Borrowed until `done` returns. */
+MCP_API mcp_str mcp_client_result_text(const mcp_client *client);
+
 /* Reads all pages of a list method ("resources/list", "resources/templates/list", "prompts/list",
  * "tools/list", or one of an extension), until there is no nextCursor, a cursor comes twice
  * (MCP_EPROTOCOL) or max_pages were read (MCP_ELIMIT).

@@ -90,6 +90,21 @@ MCP_API int mcp_json_parse(mcp_str text, const mcp_json_limits *limits,
 MCP_API void mcp_json_free(mcp_json_doc *doc);
 MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* Iterates over the members or elements of a JSON text that was parsed before, and returns their
+ * texts: to pass values on unchanged, because a parsed number has no more digits than a double.
+ * Zero-initialize the iterator. The order is that of mcp_json_next(), so that a value and its text
+ * can be visited together. *key, if key is not NULL, gets the key with its quotes, as it is
+ * escaped; in an array the empty string. False: the end, or the text is not that of an object or
+ * array. */
+typedef struct mcp_json_text_iter {
+    size_t at;
+    bool object;
+} mcp_json_text_iter;
+MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,
+                                mcp_str *value);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes one JSON text into a growing buffer. The writer adds commas and colons. After the first
@@ -127,6 +142,8 @@ MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
 /* Copies JSON text without checking it: the caller must ensure that it is valid. A newline in it is
  * MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
+/* The same for the text of a value that was parsed: each newline becomes a space. */
+MCP_API void mcp_json_add_text(mcp_json_writer *w, mcp_str json);
 
 /* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used
  * again or freed; or the first failure: MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE

@@ -299,6 +299,7 @@ static void read_envelope(mcp__incoming *in, const mcp_json *root)
 static void receive_element(mcp__batch *batch, const mcp_json *element)
 {
     char *text;
+    batch->channel->element++;
     mcp__incoming *in = incoming_new(batch->channel, batch->exchange, 0, &text);
     if (!in) {
         batch->lost = true;
@@ -419,6 +420,7 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
         return MCP_ECLOSED;
     channel->now = now;
     channel->in_use = true;
+    channel->text = message;
     if (channel->role->heard)
         channel->role->heard(channel, exchange, message);
     int rc;
@@ -429,6 +431,7 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
     else
         rc = receive_single(channel, exchange, message);
     channel->in_use = false;
+    mcp__channel_forget_text(channel);
     return rc;
 }
 
@@ -440,6 +443,7 @@ int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
     mcp__incoming *in = NULL;
     channel->now = now;
     channel->in_use = true;
+    channel->text = received->text;
     if (rc == MCP_OK && received->batch) {
         rc = run_batch(channel, exchange, received->doc);
     } else if (rc == MCP_OK && (in = incoming_new(channel, exchange, 0, &text)) != NULL) {
@@ -454,6 +458,7 @@ int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
         rc = rc == MCP_OK ? MCP_ENOMEM : rc;
     }
     channel->in_use = false;
+    mcp__channel_forget_text(channel);
     return rc;
 }
 

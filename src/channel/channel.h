@@ -92,6 +92,9 @@ struct mcp_channel {
     int64_t next_id;
     uint64_t stray_answers; /* dropped answers that match no outgoing request */
 
+    mcp_str text;   /* what is being received, as it came; ptr NULL: not known, or nothing is */
+    size_t element; /* of the batch that is being received, counted from 1; 0: no batch */
+
     mcp__buf spare;         /* kept between messages so that building one needs no allocation */
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* time of the last call */
@@ -112,6 +115,7 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
 
 /* A message that the transport has parsed itself, to know where to route it. */
 typedef struct mcp__received {
+    mcp_str text;         /* as it came; ptr NULL: not known */
     mcp_json_doc *doc;    /* parsed within the channel's limits with the channel's allocator */
     mcp__message message; /* of a single message */
     bool batch;
@@ -212,6 +216,17 @@ static inline const mcp__incoming *mcp__channel_request_of(const mcp_channel *ch
     while (in && in->exchange != exchange)
         in = mcp__channel_next_request(channel, in);
     return in;
+}
+
+/* ---- text.c: the message that is being received, as it came ---- */
+
+/* The text of a member of it, by the key with its quotes. ptr NULL: there is none, or it is not
+ * known. Borrowed until the channel's function that received it returns. */
+mcp_str mcp__channel_text_of(const mcp_channel *channel, mcp_str quoted_key);
+static inline void mcp__channel_forget_text(mcp_channel *channel)
+{
+    channel->text = (mcp_str){NULL, 0};
+    channel->element = 0;
 }
 
 /* ---- outgoing.c --------------------------------------------------------------------------------- */

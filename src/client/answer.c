@@ -63,10 +63,12 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
 /* Passes a result on: to the pages of a list, or as the outcome. */
 static void deliver(mcp__call *call, const mcp_json *result)
 {
-    if (call->pages && !call->cancelled)
+    if (call->pages && !call->cancelled) {
+        mcp__channel_forget_text(call->client->channel);
         mcp__pages_take(call, result);
-    else
+    } else {
         mcp__call_finish(call, MCP_OK, result, NULL);
+    }
 }
 
 void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
@@ -75,6 +77,8 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
         (mcp__client_mirrors(call->client) || mcp__tasks_are_asked(call->client))) {
         mcp_json_doc *rest = NULL;
         int rc = mcp__tools_learn(call->client, result, &rest);
+        if (rest)
+            mcp__channel_forget_text(call->client->channel); /* has those that are refused, too */
         if (rc != MCP_OK)
             mcp__call_fail(call, rc);
         else

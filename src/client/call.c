@@ -157,6 +157,7 @@ static void run(mcp__call *call)
     mcp_error error = {0};
     mcp_json_doc *known = mcp__cache_get(call);
     if (known) {
+        mcp__channel_forget_text(call->client->channel); /* is of another answer */
         mcp__call_succeeded(call, mcp_json_root(known));
         mcp_json_free(known);
         return;

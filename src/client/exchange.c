@@ -121,6 +121,14 @@ bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str 
     return true;
 }
 
+mcp_str mcp_client_result_text(const mcp_client *client)
+{
+    if (!client || !client->channel)
+        return (mcp_str){NULL, 0};
+    mcp_str text = mcp__channel_text_of(client->channel, MCP_STR("\"result\""));
+    return text.ptr ? text : mcp__channel_text_of(client->channel, MCP_STR("\"error\""));
+}
+
 /* ---- exchanges that ended -------------------------------------------------------------------- */
 
 bool mcp__end_is_foreign(const mcp_exchange_end *end)

@@ -23,21 +23,37 @@ static bool is_meta(mcp_str key)
     return mcp_str_eq(key, MCP_STR("_meta"));
 }
 
-/* Appends the members of an object, except those that left_out() names. */
-static void put_members(mcp__buf *b, const mcp_json *object, bool (*left_out)(mcp_str key))
+/* Appends the members of an object, except those that left_out() names. `text` is the text of the
+ * object: values are sent as the caller wrote them, with all their digits. */
+static void put_members(mcp__buf *b, const mcp_json *object, mcp_str text,
+                        bool (*left_out)(mcp_str key))
 {
     size_t start = b->len;
     mcp_json_iter it = {0};
-    mcp_str key;
-    for (const mcp_json *v; (v = mcp_json_next(object, &it, &key)) != NULL;) {
+    mcp_json_text_iter texts = {0};
+    mcp_str key, value;
+    while (mcp_json_next(object, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
         if (left_out(key))
             continue;
         if (b->len != start)
             mcp__buf_char(b, ',');
         mcp__json_put_str(b, key);
         mcp__buf_char(b, ':');
-        mcp__json_put_value(b, v);
+        mcp__json_put_text(b, value);
     }
+}
+
+/* The text of the member `_meta`, whatever its key looks like. */
+static mcp_str meta_text(const mcp_json *object, mcp_str text)
+{
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    mcp_str key, value;
+    while (mcp_json_next(object, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
+        if (is_meta(key))
+            return value;
+    }
+    return (mcp_str){NULL, 0};
 }
 
 static int parse_params(mcp_str params, const mcp_allocator *a, mcp_json_doc **ret)
@@ -99,12 +115,13 @@ static int read_options(mcp__call *call, const mcp_call_options *given)
     return MCP_OK;
 }
 
-static void read_params(mcp__call *call, const mcp_json *root)
+static void read_params(mcp__call *call, const mcp_json *root, mcp_str text)
 {
-    put_members(&call->params, root, is_meta);
+    put_members(&call->params, root, text, is_meta);
     call->members = call->params.len;
     const mcp_json *meta = mcp_json_get(root, "_meta");
-    put_members(&call->params, meta, call->options.progress ? is_ours_or_token : is_ours);
+    put_members(&call->params, meta, meta_text(root, text),
+                call->options.progress ? is_ours_or_token : is_ours);
     call->own_task = mcp_json_get(root, "task") != NULL;
     call->has_level = mcp_json_get(meta, MCP__META_LOG_LEVEL) != NULL;
     call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
@@ -122,7 +139,7 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
     mcp__call *call = allocate(client, method, name);
     rc = call ? read_options(call, options) : MCP_ENOMEM;
     if (rc == MCP_OK && doc)
-        read_params(call, mcp_json_root(doc));
+        read_params(call, mcp_json_root(doc), params);
     if (rc == MCP_OK)
         rc = call->params.failed;
     mcp_json_free(doc);

@@ -57,6 +57,19 @@ mcp_str mcp__json_bigint_text(const mcp_json *value);
  * as text. */
 int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
 
+/* ---- text.c: the parts of a JSON text as they came ------------------------------------------- */
+
+/* The first byte behind the string whose opening quote is in front of text[i]. */
+size_t mcp__json_skip_string(const char *text, size_t len, size_t i);
+/* The text of a member, by its key with quotes and without escapes; of an element. ptr NULL: there
+ * is none. */
+mcp_str mcp__json_text_get(mcp_str object, mcp_str quoted_key);
+mcp_str mcp__json_text_at(mcp_str array, size_t index);
+/* Appends the text of a value, on one line. */
+void mcp__json_put_text(mcp__buf *b, mcp_str json);
+/* The buffer, behind what separates the next value; NULL: the writer failed. */
+mcp__buf *mcp__json_writer_place(mcp_json_writer *w);
+
 /* ---- fields.c: see mcp/fields.h --------------------------------------------------------------------- */
 
 /* Writes the schema of a table. `closed`: other properties are refused, which not every kind of

@@ -75,23 +75,6 @@ static size_t count_openers(const char *text, size_t len, size_t enough)
     return count;
 }
 
-/* The first byte behind the string that starts at text[i] (behind its quote). */
-static size_t skip_string(const char *text, size_t len, size_t i)
-{
-    while (i < len) {
-        const char *quote = memchr(text + i, '"', len - i);
-        if (!quote)
-            return len;
-        size_t end = (size_t)(quote - text), slashes = 0;
-        while (slashes < end - i && text[end - slashes - 1] == '\\')
-            slashes++;
-        i = end + 1;
-        if (slashes % 2 == 0)
-            break;
-    }
-    return i;
-}
-
 /* Returns the offset of the bracket that exceeds the depth, or len. Exact as long as the text up to
  * there is valid JSON; the parser reports anything else. */
 static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
@@ -99,7 +82,7 @@ static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
     size_t depth = 0, i = 0;
     while (i < len) {
         switch (text[i++]) {
-        case '"': i = skip_string(text, len, i); break;
+        case '"': i = mcp__json_skip_string(text, len, i); break;
         case '{':
         case '[':
             if (++depth > max_depth)

@@ -203,6 +203,11 @@ void mcp_json_add_raw(mcp_json_writer *w, mcp_str json)
         mcp__buf_str(&w->buf, json);
 }
 
+mcp__buf *mcp__json_writer_place(mcp_json_writer *w)
+{
+    return place_value(w) ? &w->buf : NULL;
+}
+
 int mcp_json_writer_finish(mcp_json_writer *w, mcp_str *ret)
 {
     if (!w)

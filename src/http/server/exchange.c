@@ -161,6 +161,7 @@ bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
         mcp__http_refuse(c, why);
         return false;
     }
+    m->in.text = mcp__http_body(c);
     read_envelope(c, m);
     c->method = (uint8_t)m->method;
     if (http->options.log) {

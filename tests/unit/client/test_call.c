@@ -41,7 +41,9 @@ static void test_params(void **state)
     } lines[] = {
         {NULL, MCP_OK, "{\"_meta\":{" META "}}", "{}"},
         {"{}", MCP_OK, "{\"_meta\":{" META "}}", "{}"},
-        {" { \"a\" : [1, 2] } ", MCP_OK, "{\"a\":[1,2],\"_meta\":{" META "}}", "{\"a\":[1,2]}"},
+        {" { \"a\" : [1, 2.50,\n1.00000000000000000001] } ", MCP_OK,
+         "{\"a\":[1, 2.50, 1.00000000000000000001],\"_meta\":{" META "}}",
+         "{\"a\":[1, 2.50, 1.00000000000000000001]}"},
         {"{\"_meta\":{\"progressToken\":7},\"a\":1}", MCP_OK,
          "{\"a\":1,\"_meta\":{" META ",\"progressToken\":7}}",
          "{\"a\":1,\"_meta\":{\"progressToken\":7}}"},

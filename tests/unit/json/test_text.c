@@ -1,0 +1,91 @@
+/* The parts of a JSON text, as they came. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/json.h"
+
+static const struct {
+    const char *text, *parts;
+} cases[] = {
+    {"{}", ""},
+    {" [ ] ", ""},
+    {"{\"a\":1,\"b\":[1,{\"c\":\"]\"}],\"d\":\"\\\"}\"}",
+     "\"a\"=1|\"b\"=[1,{\"c\":\"]\"}]|\"d\"=\"\\\"}\"|"},
+    {" { \"a\" :\n1.10000000000000000000001 , \"\\u0062\" : null } ",
+     "\"a\"=1.10000000000000000000001|\"\\u0062\"=null|"},
+    {"[1e400,-0.0,true,[],\"\"]", "=1e400|=-0.0|=true|=[]|=\"\"|"},
+    {"12", ""},
+    {"\"{\"", ""},
+    {"", ""},
+    /* not JSON: whatever comes, nothing beyond the end is read */
+    {"{\"a\"", ""},
+    {"{\"a\":", ""},
+    {"[1,", "=1|"},
+    {"[[[[", "=[[[|"},
+    {"[\"", "=\"|"},
+    {"{:}", ""},
+};
+
+static void test_parts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        char parts[256] = "";
+        size_t len = strlen(cases[i].text);
+        char *exact = malloc(len + 1); /* so that reading beyond is seen */
+        memcpy(exact, cases[i].text, len);
+        char *text = realloc(exact, len ? len : 1);
+        mcp_json_text_iter it = {0};
+        mcp_str key, value;
+        while (mcp_json_text_next((mcp_str){text, len}, &it, &key, &value))
+            snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%.*s=%.*s|",
+                     (int)key.len, key.ptr ? key.ptr : "", (int)value.len, value.ptr);
+        assert_string_equal(parts, cases[i].parts);
+        free(text);
+    }
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    mcp_str text = MCP_STR("{\"id\":1,\"result\" : {\"id\":[7, 8.50]},\"x\":\"result\"}");
+    mcp_str result = mcp__json_text_get(text, MCP_STR("\"result\""));
+    assert_true(mcp_str_eq(result, MCP_STR("{\"id\":[7, 8.50]}")));
+    mcp_str array = mcp__json_text_get(result, MCP_STR("\"id\""));
+    assert_true(mcp_str_eq(mcp__json_text_at(array, 1), MCP_STR("8.50")));
+    assert_null(mcp__json_text_at(array, 2).ptr);
+    assert_null(mcp__json_text_get(text, MCP_STR("\"y\"")).ptr);
+}
+
+static void test_one_line(void **state)
+{
+    (void)state;
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_array(w);
+    mcp_json_add_text(w, MCP_STR("{\n\"a\\n\":\r\n1.0}"));
+    mcp_json_add_text(w, MCP_STR("2"));
+    mcp_json_end(w);
+    assert_int_equal(mcp_json_writer_finish(w, &text), MCP_OK);
+    assert_true(mcp_str_eq(text, MCP_STR("[{ \"a\\n\":  1.0},2]")));
+    mcp_json_writer_reset(w);
+    mcp_json_add_text(w, MCP_STR(""));
+    assert_int_equal(mcp_json_writer_finish(w, &text), MCP_EINVAL);
+    mcp_json_writer_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_one_line),
+    };
+    return cmocka_run_group_tests_name("json: texts", tests, NULL, NULL);
+}
