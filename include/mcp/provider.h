@@ -11,6 +11,7 @@
 #ifndef MCP_PROVIDER_H
 #define MCP_PROVIDER_H
 
+#include <mcp/access.h>
 #include <mcp/server.h>
 
 #ifdef __cplusplus
@@ -62,6 +63,34 @@ typedef struct mcp_provider {
     /* The provider is no longer needed: the server is being freed, a rebuild replaced the mount, or
      * mcp_server_mount() failed. */
     void (*release)(void *user);
+
+    /* ---- a provider that has more than resources, such as another server ---- */
+
+    /* What it offers besides resources: 1u << MCP_ITEM_TOOL and so on, ORed; templates too if it
+     * lists them itself. It is declared as long as the provider is mounted. */
+    unsigned items;
+    /* What the names of its tools and prompts begin with; copied. NULL: "", all names that are not
+     * registered. The longest one that fits decides who is asked. */
+    const char *names;
+    /* The URIs below its prefix are opaque: read as they are, without being parsed, and no template
+     * is matched with them. */
+    bool opaque;
+    /* As `list`, for the items of these lists. Only mcp_reply_raw_page() adds to them. */
+    int (*list_items)(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user);
+    /* Answers tools/call and prompts/get: the name is one that begins with `names`. MCP_ENOTFOUND:
+     * there is none with this name. The engine does not know the arguments' schema. */
+    int (*run)(mcp_request *req, mcp_item item, mcp_str name, void *user);
+    /* Answers completion/complete for a prompt by its name, or for a template or resource below the
+     * prefix. */
+    int (*complete)(mcp_request *req, mcp_item item, mcp_str name, void *user);
+    /* Answers a method that the engine does not know (mcp_request_method()). Providers are asked in
+     * the order of mounting. MCP_ENOTFOUND: not one of its own. */
+    int (*other)(mcp_request *req, void *user);
+    /* As watch and unwatch, which are then not called: for a provider where each caller has a
+     * session of its own. The first subscriber of a principal (NULL: anonymous) to a canonical URI
+     * arrived; the last one left. See mcp_server_updated_for(). */
+    int (*watch_for)(const char *canonical, const char *principal, void *user);
+    void (*unwatch_for)(const char *canonical, const char *principal, void *user);
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;
@@ -82,6 +111,55 @@ MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
  * to 16 KiB (MCP_ELIMIT); the engine encloses it, with a checksum, in the cursor that the peer
  * gets. */
 MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
+
+/* ---- passing on what another server says ----------------------------------------------------- */
+
+/* Room for a name of a tool or prompt, with the NUL. */
+#define MCP_NAME_ROOM 1024
+
+/* A JSON object of another server, for the calls below. What the specification defines for it is
+ * put into the form of the peer's revision; members that nobody knows are passed on, and all digits
+ * of numbers. The protocol's own members (resultType, ttlMs, cacheScope, nextCursor, serverInfo in
+ * _meta) are made anew. With access rules, what the caller may not see is left out: an entry, a
+ * link, an embedded resource. */
+typedef struct mcp_raw {
+    size_t size;
+    mcp_str json; /* its text; required */
+    /* What the text was parsed to, if the caller has it (mcp_client_result_text()); NULL: it is
+     * parsed now. An object with a key that occurs twice is refused. */
+    const mcp_json *value;
+    /* What is put in front of every URI and URI template; NULL: nothing. */
+    const char *uri_prefix;
+    /* Writes the name by which the peer knows a tool or prompt. MCP_OK; MCP_ENOTFOUND: it is left
+     * out. NULL: the same name. */
+    int (*name)(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user);
+    void *user;
+} mcp_raw;
+
+/* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be
+ * added. In resources/list and the other lists use mcp_reply_raw_page(). MCP_OK, or the first
+ * failure of this reply: MCP_EINVAL, MCP_EPARSE, MCP_EPROTOCOL (not an object), MCP_ENOTFOUND (the
+ * caller may not see it), MCP_ELIMIT (max_reply), MCP_ENOMEM, MCP_ESTATE. */
+MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
+/* For `list` and `list_items`: adds the entries of a whole page, even more than `max`, and its
+ * nextCursor as if by mcp_reply_next(). The same codes. */
+MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
+/* Makes the reply an error of another server: `error` is a JSON-RPC error object. An unknown
+ * resource gets the code of the peer's revision, and errors that concern the hop to the other
+ * server become internal ones. Returns a negative code; the handler must return it. */
+MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
+
+/* The text of the request's params as the peer sent it: numbers with all their digits, members that
+ * the engine does not know. It may contain newlines. Call it before the handler returns for the
+ * first time; the text is borrowed until then. ptr NULL: there are none, or out of memory. */
+MCP_API mcp_str mcp_request_params_text(mcp_request *req);
+
+/* Announces a change of the list of resources (or of templates), prompts or tools. */
+MCP_API void mcp_server_list_changed(mcp_server *server, mcp_item item);
+/* The same to one principal only (NULL: anonymous). */
+MCP_API void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal);
+/* As mcp_server_resource_updated(), for what watch_for() watches for this principal. */
+MCP_API void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal);
 
 /* ---- the host: what the program provides for the server -------------------------------------- */
 

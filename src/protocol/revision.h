@@ -114,6 +114,7 @@ void mcp__put_modern_revisions(mcp__buf *b);
 #define MCP__META_LOG_LEVEL    "io.modelcontextprotocol/logLevel"
 #define MCP__META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 #define MCP__META_SERVER_INFO  "io.modelcontextprotocol/serverInfo"
+#define MCP__META_RELATED_TASK "io.modelcontextprotocol/related-task"
 
 /* Codes that MCP adds to JSON-RPC's (2026-07-28, basic, "Error Codes"). */
 enum {

@@ -123,7 +123,7 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
 /* ---- completion -------------------------------------------------------------------------------------------- */
 
 /* Expands the template with the variables known so far and the proposed value. */
-static char *expand(const mcp_request *req, mcp_str value)
+static char *expand(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value)
 {
     const mcp_json *params = req->in.message.params;
     const mcp_json *known = mcp_json_get(mcp_json_get(params, "context"), "arguments");
@@ -141,20 +141,20 @@ static char *expand(const mcp_request *req, mcp_str value)
         if (mcp_json_is(v, MCP_JSON_STRING))
             pairs[n++] = (mcp_uri_pair){.name = key, .value = mcp_json_string(v)};
     }
-    if (mcp_uri_template_expand_strings(req->target.entry->tmpl, pairs, n, allocator, &uri, NULL) !=
-        MCP_OK)
+    if (mcp_uri_template_expand_strings(tmpl, pairs, n, allocator, &uri, NULL) != MCP_OK)
         uri = NULL;
     mcp__release(allocator, pairs);
     return uri;
 }
 
-bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri)
+bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value,
+                       mcp_str uri)
 {
     char spelled[SPELLED];
     const mcp_server *server = req->server;
-    if (!server->access.may || !req->target.entry || req->target.entry->kind != MCP__TEMPLATES)
+    if (!server->access.may || !tmpl)
         return true;
-    char *expanded = expand(req, value);
+    char *expanded = expand(req, tmpl, value);
     bool known = expanded && spell(server, mcp_str_from(expanded), spelled, sizeof(spelled));
     mcp__release(&server->allocator, expanded);
     if (expanded && !known && uri.ptr)

@@ -12,8 +12,9 @@ static inline bool mcp__may_read(const mcp_server *server, const char *principal
     return !server->access.may || mcp__access_read(server, principal, uri);
 }
 /* For a value proposed for a variable of a template. `uri` is checked if the template does not yet
- * expand to a resource. */
-bool mcp__may_complete(const mcp_request *req, mcp_str value, mcp_str uri);
+ * expand to a resource. tmpl NULL: it is for something else, and may be shown. */
+bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value,
+                       mcp_str uri);
 void mcp__access_free(mcp_server *server);
 
 #endif

@@ -174,14 +174,12 @@ static void give_up(mcp_server *server, offer *o, mcp__build *last)
 
 static void watch_lists(mcp_server *server, const offer *before)
 {
-    if (!server->n_list_streams)
-        return;
     for (size_t i = 0; i < server->n_mounts; i++)
-        if (server->mounts[i]->built)
+        if (server->mounts[i]->built && mcp__mount_is_listened(server, server->mounts[i]))
             mcp__mount_watch_list(server, server->mounts[i]);
     for (size_t i = 0; i < before->n_mounts; i++) {
         const mcp__mount *m = before->mounts[i];
-        if (m->built && m->provider.unwatch_list)
+        if (m->built && m->provider.unwatch_list && mcp__mount_is_listened(server, m))
             m->provider.unwatch_list(m->user);
     }
 }

@@ -7,14 +7,8 @@
  */
 #include "server/core/access.h"
 #include "server/core/hub.h"
+#include "server/core/topic.h"
 #include "server/tasks/tasks.h"
-
-typedef struct mcp__topic {
-    mcp_str key; /* canonical URI, NUL-terminated, in the same block */
-    mcp__link subscriptions;
-    void *watch_user;
-    void (*unwatch)(const char *canonical, void *user);
-} mcp__topic;
 
 typedef struct mcp__subscription {
     mcp__link in_topic, in_stream, in_dirty;
@@ -31,114 +25,6 @@ static const struct {
     {MCP__PROMPTS, {"notifications/prompts/list_changed", 34}},
     {MCP__TOOLS, {"notifications/tools/list_changed", 32}},
 };
-
-/* ---- topics ------------------------------------------------------------------------------------------ */
-
-static mcp__topic *topic_new(mcp_server *server, mcp_str key)
-{
-    mcp__topic *t = mcp__zalloc(&server->allocator, sizeof(*t) + key.len + 1);
-    if (!t)
-        return NULL;
-    char *text = (char *)(t + 1);
-    memcpy(text, key.ptr, key.len);
-    t->key = (mcp_str){text, key.len};
-    mcp__list_init(&t->subscriptions);
-    if (mcp__map_add(&server->topics, t->key, t) != MCP_OK) {
-        mcp__release(&server->allocator, t);
-        return NULL;
-    }
-    return t;
-}
-
-static void topic_free(mcp_server *server, mcp__topic *t)
-{
-    mcp__map_remove(&server->topics, t->key);
-    if (t->unwatch)
-        t->unwatch(t->key.ptr, t->watch_user);
-    mcp__release(&server->allocator, t);
-}
-
-/* Finds what serves the URI: its canonical spelling, and the mount that watches it (NULL: none). */
-static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room,
-                   const mcp__mount **mount)
-{
-    *mount = NULL;
-    if (uri.len >= room)
-        return MCP_ENOTFOUND;
-    mcp_uri parsed;
-    mcp__mount *m = mcp__mount_find(server, uri);
-    bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-    if (!registered && m && m->provider.resolve) {
-        *mount = m;
-        return m->provider.resolve(uri, canonical, room, m->user);
-    }
-    if (!registered) {
-        mcp__entry *entry;
-        mcp_uri_match *match = NULL;
-        if (mcp_uri_parse(uri, &parsed, NULL) != MCP_OK)
-            return MCP_ENOTFOUND;
-        int rc = mcp__registry_match(server, uri, &entry, &match);
-        mcp_uri_match_free(match);
-        if (rc != MCP_OK)
-            return rc;
-    }
-    memcpy(canonical, uri.ptr, uri.len);
-    canonical[uri.len] = 0;
-    return MCP_OK;
-}
-
-/* Returns the topic of a URI. A new topic is created and watched. */
-static int topic_of(mcp_server *server, mcp_str uri, mcp__topic **ret)
-{
-    char canonical[MCP_URI_MAX_LENGTH + 1];
-    const mcp__mount *mount;
-    int rc = resolve(server, uri, canonical, sizeof(canonical), &mount);
-    if (rc != MCP_OK)
-        return rc;
-    mcp_str key = mcp_str_from(canonical);
-    *ret = mcp__map_get(&server->topics, key);
-    if (*ret)
-        return MCP_OK;
-    mcp__topic *t = topic_new(server, key);
-    if (!t)
-        return MCP_ENOMEM;
-    if (mount && mount->provider.watch) {
-        rc = mount->provider.watch(t->key.ptr, mount->user);
-        if (rc == MCP_OK) {
-            t->unwatch = mount->provider.unwatch;
-            t->watch_user = mount->user;
-        }
-    } else if (mount) {
-        rc = MCP_EUNSUPPORTED;
-    }
-    if (rc != MCP_OK) {
-        topic_free(server, t);
-        return rc;
-    }
-    *ret = t;
-    return MCP_OK;
-}
-
-/* Watches all topics again after the mounts have changed. A topic that cannot be watched any more
- * stays, without notices. */
-void mcp__hub_watch_anew(mcp_server *server)
-{
-    size_t at = 0;
-    mcp__topic *t;
-    while ((t = mcp__map_next(&server->topics, &at)) != NULL) {
-        const mcp__mount *m = mcp__mount_find(server, t->key);
-        bool registered = mcp__registry_find(server, MCP__RESOURCES, t->key) != NULL;
-        mcp__topic before = *t;
-        t->unwatch = NULL;
-        if (!registered && m && m->provider.watch &&
-            m->provider.watch(t->key.ptr, m->user) == MCP_OK) {
-            t->unwatch = m->provider.unwatch;
-            t->watch_user = m->user;
-        }
-        if (before.unwatch)
-            before.unwatch(t->key.ptr, before.watch_user);
-    }
-}
 
 void mcp__hub_free(mcp_server *server)
 {
@@ -168,7 +54,7 @@ static void subscription_free(mcp__subscription *s)
     mcp__list_remove(&s->in_dirty);
     mcp__release(&server->allocator, s);
     if (mcp__list_empty(&topic->subscriptions))
-        topic_free(server, topic);
+        mcp__topic_free(server, topic);
 }
 
 static mcp__subscription *subscription_new(mcp__stream *stream, mcp__topic *topic, mcp_str uri)
@@ -206,13 +92,13 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
     mcp__topic *topic;
-    int rc = topic_of(server, uri, &topic);
+    int rc = mcp__topic_of(server, uri, session->channel->options.principal, &topic);
     if (rc != MCP_OK)
         return rc;
     mcp__subscription *s = subscription_new(stream, topic, uri);
     if (!s) {
         if (mcp__list_empty(&topic->subscriptions))
-            topic_free(server, topic);
+            mcp__topic_free(server, topic);
         return MCP_ENOMEM;
     }
     mcp__list_append(&topic->subscriptions, &s->in_topic);
@@ -247,27 +133,47 @@ void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount)
                         mcp_error_text(rc));
 }
 
-static void watch_lists(mcp_server *server, bool watch)
+/* The lists that somebody listens to. */
+static unsigned listened(const mcp_server *server)
 {
-    for (size_t i = 0; i < server->n_mounts; i++) {
-        const mcp__mount *m = server->mounts[i];
-        if (watch)
-            mcp__mount_watch_list(server, m);
-        else if (!watch && m->provider.unwatch_list)
-            m->provider.unwatch_list(m->user);
-    }
+    unsigned lists = 0;
+    for (unsigned k = 0; k < MCP__KINDS; k++)
+        lists |= server->list_streams[k] ? 1u << k : 0;
+    return lists;
+}
+
+/* The lists that a mount is part of. */
+static unsigned lists_of(const mcp__mount *mount)
+{
+    unsigned lists = 1u << MCP__RESOURCES;
+    for (unsigned k = 0; k < MCP__KINDS; k++)
+        lists |= mcp__mount_has(mount, (mcp__kind)k) ? 1u << k : 0;
+    return lists;
+}
+
+bool mcp__mount_is_listened(const mcp_server *server, const mcp__mount *mount)
+{
+    return lists_of(mount) & listened(server);
 }
 
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists)
 {
     mcp_server *server = stream->session->server;
-    const unsigned resources = 1u << MCP__RESOURCES;
-    bool before = stream->lists & resources, after = lists & resources;
+    unsigned before = listened(server), had = stream->lists;
     stream->lists = lists;
-    if (after && !before && server->n_list_streams++ == 0)
-        watch_lists(server, true);
-    if (before && !after && --server->n_list_streams == 0)
-        watch_lists(server, false);
+    for (unsigned k = 0; k < MCP__KINDS; k++) {
+        server->list_streams[k] += lists >> k & 1;
+        server->list_streams[k] -= had >> k & 1;
+    }
+    unsigned after = listened(server);
+    for (size_t i = 0; i < server->n_mounts && before != after; i++) {
+        const mcp__mount *m = server->mounts[i];
+        bool was = lists_of(m) & before, is = lists_of(m) & after;
+        if (is && !was)
+            mcp__mount_watch_list(server, m);
+        else if (was && !is && m->provider.unwatch_list)
+            m->provider.unwatch_list(m->user);
+    }
 }
 
 void mcp__stream_clear(mcp__stream *stream)
@@ -290,9 +196,9 @@ void mcp__hub_arm(mcp__session *session)
     mcp__channel_wake(session->channel);
 }
 
-void mcp_server_resource_updated(mcp_server *server, const char *uri)
+static void updated(mcp_server *server, mcp_str key)
 {
-    mcp__topic *topic = mcp__map_get(&server->topics, mcp_str_from(uri));
+    mcp__topic *topic = mcp__map_get(&server->topics, key);
     if (!topic)
         return;
     for (mcp__link *l = topic->subscriptions.next; l != &topic->subscriptions; l = l->next) {
@@ -301,6 +207,21 @@ void mcp_server_resource_updated(mcp_server *server, const char *uri)
             mcp__list_append(&s->stream->session->dirty, &s->in_dirty);
         mcp__hub_arm(s->stream->session);
     }
+}
+
+void mcp_server_resource_updated(mcp_server *server, const char *uri)
+{
+    updated(server, mcp_str_from(uri));
+}
+
+void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal)
+{
+    mcp__buf key;
+    mcp__buf_init(&key, &server->allocator, SIZE_MAX);
+    mcp__topic_put_key(&key, uri, principal);
+    if (!key.failed)
+        updated(server, mcp__buf_view(&key));
+    mcp__buf_free(&key);
 }
 
 static void mark_list(mcp__stream *stream, unsigned list)
@@ -329,6 +250,33 @@ void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry 
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (!entry || mcp__may_see(server, session->channel->options.principal, entry))
             mark_lists(session, kind);
+    }
+}
+
+static mcp__kind kind_of(mcp_item item)
+{
+    return item == MCP_ITEM_TOOL     ? MCP__TOOLS
+           : item == MCP_ITEM_PROMPT ? MCP__PROMPTS
+                                     : MCP__RESOURCES;
+}
+
+void mcp_server_list_changed(mcp_server *server, mcp_item item)
+{
+    mcp__hub_list_changed(server, kind_of(item), NULL);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal)
+{
+    for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
+         l = l->next) {
+        mcp__session *session = mcp__container(l, mcp__session, link);
+        if (is_same(principal, session->channel->options.principal))
+            mark_lists(session, kind_of(item));
     }
 }
 

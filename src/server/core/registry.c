@@ -169,6 +169,10 @@ int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key)
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
 {
     const mcp_server_options *o = &server->options;
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (mcp__mount_has(server->mounts[i], kind))
+            return true;
+    }
     switch (kind) {
     case MCP__RESOURCES:
     case MCP__TEMPLATES:
@@ -192,6 +196,10 @@ static bool completes(const mcp__registry *registry)
 
 bool mcp__server_completes(const mcp_server *server)
 {
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (server->mounts[i]->provider.complete)
+            return true;
+    }
     return completes(&server->registry[MCP__TEMPLATES]) ||
            completes(&server->registry[MCP__PROMPTS]);
 }
@@ -212,6 +220,26 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
     for (size_t i = 0; i < server->n_mounts; i++) {
         mcp__mount *m = server->mounts[i];
         if (under(m, uri) && (!best || strlen(m->prefix) > strlen(best->prefix)))
+            best = m;
+    }
+    return best;
+}
+
+bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind)
+{
+    static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE,
+                                               MCP_ITEM_PROMPT, MCP_ITEM_TOOL};
+    return mount->provider.items & 1u << items[kind];
+}
+
+mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name)
+{
+    mcp__mount *best = NULL;
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        mcp__mount *m = server->mounts[i];
+        size_t len = strlen(m->names);
+        if (mcp__mount_has(m, kind) && name.len >= len && memcmp(name.ptr, m->names, len) == 0 &&
+            (!best || len > strlen(best->names)))
             best = m;
     }
     return best;
@@ -242,6 +270,7 @@ static void drop_mount(mcp_server *server, mcp__mount *mount)
 {
     mcp__meter_give(mount->meter);
     mcp__release(&server->allocator, mount->prefix);
+    mcp__release(&server->allocator, mount->names);
     mcp__release(&server->allocator, mount);
 }
 
@@ -271,13 +300,15 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
     if (!m)
         return MCP_ENOMEM;
     m->prefix = mcp__strdup(a, mcp_str_from(prefix));
+    m->names = mcp__strdup(a, mcp_str_from(provider->names));
     m->meter = mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(prefix));
-    if (!m->prefix || !m->meter) {
+    if (!m->prefix || !m->names || !m->meter) {
         drop_mount(server, m);
         return MCP_ENOMEM;
     }
     m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
     m->provider = *provider;
+    m->provider.names = m->names;
     m->user = user;
     m->built = server->building;
     int rc = mcp__mount_keep(server, m);
@@ -303,8 +334,12 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
             p.release(user);
         return rc;
     }
-    if (server->n_list_streams && !server->building)
-        mcp__mount_watch_list(server, server->mounts[server->n_mounts - 1]);
-    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
+    const mcp__mount *mount = server->mounts[server->n_mounts - 1];
+    if (!server->building && mcp__mount_is_listened(server, mount))
+        mcp__mount_watch_list(server, mount);
+    for (int k = 0; k < MCP__KINDS; k++) {
+        if (k == MCP__RESOURCES || mcp__mount_has(mount, (mcp__kind)k))
+            mcp__hub_list_changed(server, (mcp__kind)k, NULL);
+    }
     return MCP_OK;
 }

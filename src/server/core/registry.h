@@ -90,6 +90,7 @@ bool mcp__server_completes(const mcp_server *server);
 
 typedef struct mcp__mount {
     char *prefix;
+    char *names;       /* what the names of its tools and prompts begin with; "": everything */
     size_t scheme_len; /* of the prefix, with the colon */
     mcp_provider provider;
     void *user;
@@ -100,8 +101,15 @@ typedef struct mcp__mount {
 /* Makes the provider watch its list. If it cannot, that is logged, and changes of its list cause no
  * notices. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
+/* Whether a stream is subscribed to a list that the mount is part of. */
+bool mcp__mount_is_listened(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
+
+/* The mount that has things of this kind besides resources, of which the name may be. NULL: none. */
+mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name);
+/* Whether a mount has such things. */
+bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind);
 
 void mcp__mount_free(mcp_server *server, mcp__mount *mount);
 int mcp__mount_keep(mcp_server *server, mcp__mount *mount);

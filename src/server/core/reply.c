@@ -39,7 +39,9 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
         b->failed = MCP_ECLOSED;
         return b;
     }
-    if (req->method->array) {
+    if (req->reply.raw) {
+        mcp__buf_char(b, '{');
+    } else if (req->method->array) {
         mcp__buf_str(b, mcp_str_from(req->method->within ? req->method->within : "{"));
         mcp__buf_char(b, '"');
         mcp__buf_str(b, mcp_str_from(req->method->array));
@@ -247,21 +249,38 @@ static int add_member(mcp_request *req, mcp_str key)
     return req->reply.failed;
 }
 
-int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
+/* Begins a member of _meta: its value follows. */
+static int begin_meta(mcp_request *req, mcp_str key)
 {
     if (closed(req) != MCP_OK)
         return closed(req);
-    if (has_member(req, mcp_str_from(key)))
+    if (has_member(req, key))
         return MCP_EEXIST;
-    if (add_member(req, mcp_str_from(key)) != MCP_OK)
+    if (add_member(req, key) != MCP_OK)
         return req->reply.failed;
     if (!req->reply.meta.allocator)
         mcp__buf_init(&req->reply.meta, &req->server->allocator,
                       req->in.channel ? req->in.channel->options.max_reply : 0);
     mcp__buf_char(&req->reply.meta, ',');
-    mcp__json_put_str(&req->reply.meta, mcp_str_from(key));
+    mcp__json_put_str(&req->reply.meta, key);
     mcp__buf_char(&req->reply.meta, ':');
-    int rc = mcp__json_put_checked(&req->reply.meta, json, MCP_JSON_NONE, NULL);
+    return MCP_OK;
+}
+
+void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json)
+{
+    if (begin_meta(req, key) != MCP_OK)
+        return;
+    mcp__json_put_text(&req->reply.meta, json);
+    remember(req, req->reply.meta.failed);
+}
+
+int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
+{
+    int rc = begin_meta(req, mcp_str_from(key));
+    if (rc != MCP_OK)
+        return rc;
+    rc = mcp__json_put_checked(&req->reply.meta, json, MCP_JSON_NONE, NULL);
     return remember(req, rc == MCP_OK ? req->reply.meta.failed : rc);
 }
 
@@ -367,13 +386,15 @@ static void close_result(mcp_request *req)
     mcp__buf *b = mcp__reply_begin(req);
     add_structured_text(req);
     size_t brace = SIZE_MAX;
-    if (req->method->array) {
+    if (req->reply.raw) {
+        brace = b->len && b->ptr[b->len - 1] == '{' ? b->len - 1 : SIZE_MAX;
+    } else if (req->method->array) {
         mcp__buf_char(b, ']');
     } else {
         brace = b->len;
         mcp__buf_char(b, '{');
     }
-    if (req->method->tail)
+    if (req->method->tail && !req->reply.raw)
         req->method->tail(req, b);
     if (req->revision->caching && req->method->cacheable)
         put_caching(req, b);

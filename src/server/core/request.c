@@ -185,7 +185,7 @@ static void run_method(mcp_request *req)
             outcome = mcp__input_open(req);
         if (outcome == MCP_OK)
             outcome = method->run(req);
-    } else {
+    } else if (method || (outcome = mcp__run_other(req)) == MCP_ENOTFOUND) {
         outcome =
             mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
                            "Method not found: %.*s is not offered by this server in revision %s",
@@ -333,6 +333,8 @@ const char *mcp_request_revision(const mcp_request *req)
 
 const char *mcp_request_method(const mcp_request *req)
 {
+    if (req->method == &mcp__method_other)
+        return req->in.message.method.ptr;
     return req->method ? req->method->name : "";
 }
 

@@ -39,6 +39,7 @@ typedef struct mcp__target {
 typedef struct mcp__reply {
     mcp__buf out;
     bool begun;
+    bool raw;             /* the result of another server: mcp_reply_raw() */
     int failed;           /* code of the first failure of a builder */
     size_t count;         /* number of entries in the method's array */
     mcp_str description;  /* prompts/get, in the arena */
@@ -159,6 +160,8 @@ void mcp__reply_send_result(mcp_request *req);
 void mcp__reply_send_error(mcp_request *req, int rc);
 /* mcp_reply_meta() for the library's own names. */
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
+/* The same for the text of a value that was parsed; nothing happens if the member exists. */
+void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json);
 
 /* For "%.*s" in a message: the length up to which a peer's text is repeated, cut between
  * characters. */

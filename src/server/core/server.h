@@ -51,9 +51,9 @@ struct mcp_server {
     void *resource_hook_user;
 
     mcp__link sessions;
-    mcp__map topics;          /* canonical URI to mcp__topic */
-    size_t n_list_streams;    /* streams that are subscribed to the list of resources */
-    struct mcp__tasks *tasks; /* NULL: not offered */
+    mcp__map topics;                 /* canonical URI to mcp__topic */
+    size_t list_streams[MCP__KINDS]; /* streams that are subscribed to the list of a kind */
+    struct mcp__tasks *tasks;        /* NULL: not offered */
     mcp__meters meters[MCP_USAGE_KINDS];
     size_t no_files;      /* answers that failed for lack of a descriptor, not yet logged */
     int64_t files_logged; /* time of the last such log line; 0: never */

@@ -20,9 +20,16 @@ static bool has_argument(const mcp__entry *entry, mcp_str name)
     return false;
 }
 
-/* Finds what `ref` refers to. *entry stays NULL for a plain resource, which has nothing to
- * complete. */
-static int find_ref(mcp_request *req, mcp__entry **entry)
+/* What `ref` refers to: an entry, or something of a mount; neither for a plain resource, which has
+ * nothing to complete. */
+typedef struct referred {
+    mcp__entry *entry;
+    const mcp__mount *mount;
+    mcp_item item;
+    mcp_str name;
+} referred;
+
+static int find_ref(mcp_request *req, referred *to)
 {
     const mcp_json *ref = mcp_json_get(req->in.message.params, "ref");
     mcp_str type = mcp_json_string(mcp_json_get(ref, "type"));
@@ -41,9 +48,14 @@ static int find_ref(mcp_request *req, mcp__entry **entry)
     if (plain)
         found = mcp__registry_find(req->server, MCP__RESOURCES, key);
     if (found && mcp__may_see(req->server, principal, found)) {
-        *entry = plain ? NULL : found;
+        to->entry = plain ? NULL : found;
         return MCP_OK;
     }
+    to->mount = found ? NULL : mcp__mount_completes(req, prompt, key);
+    to->item = prompt ? MCP_ITEM_PROMPT : MCP_ITEM_TEMPLATE;
+    to->name = key;
+    if (to->mount)
+        return MCP_OK;
     return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: unknown %s: %.*s",
                           prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
 }
@@ -61,8 +73,8 @@ static bool are_strings(const mcp_json *object)
 
 int mcp__run_complete(mcp_request *req)
 {
-    mcp__entry *entry = NULL;
-    int rc = find_ref(req, &entry);
+    referred to = {0};
+    int rc = find_ref(req, &to);
     if (rc != MCP_OK)
         return rc;
     const mcp_json *argument = mcp_json_get(req->in.message.params, "argument");
@@ -77,6 +89,9 @@ int mcp__run_complete(mcp_request *req)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"context.arguments\" must be an object whose "
                               "values are strings");
+    mcp__entry *entry = to.entry;
+    if (to.mount)
+        return to.mount->provider.complete(req, to.item, to.name, to.mount->user);
     if (!entry)
         return MCP_OK;
     mcp_str which = mcp_json_string(name);
@@ -96,7 +111,8 @@ static int put_value(mcp_request *req, mcp_str value, mcp_str uri)
         return req->reply.failed ? req->reply.failed : MCP_ESTATE;
     if (!req->method || req->method->form != MCP__FORM_VALUES)
         return req->reply.failed = MCP_ESTATE;
-    if (req->cancelled || !mcp__may_complete(req, value, uri))
+    const mcp_uri_template *tmpl = req->target.entry ? req->target.entry->tmpl : NULL;
+    if (req->cancelled || !mcp__may_complete(req, tmpl, value, uri))
         return MCP_OK;
     mcp__reply_begin(req);
     if (req->reply.count++ >= MAX_VALUES)

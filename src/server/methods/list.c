@@ -70,8 +70,7 @@ static int read_cursor(mcp_request *req)
         !mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
                           &cursor))
         return req->reply.failed ? req->reply.failed : bad_cursor(req);
-    if (cursor.part > req->server->n_mounts ||
-        (cursor.part && req->method->lists != MCP__RESOURCES))
+    if (cursor.part > req->server->n_mounts)
         return bad_cursor(req);
     req->page.part = cursor.part;
     req->page.position = cursor.position;
@@ -116,6 +115,8 @@ static int add_registered(mcp_request *req)
 static bool lists(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_channel *channel = req->in.channel;
+    if (req->method->lists != MCP__RESOURCES)
+        return mount->provider.list_items && mcp__mount_has(mount, req->method->lists);
     if (!mount->provider.list)
         return false;
     return !channel || !channel->options.list_mount ||
@@ -124,9 +125,16 @@ static bool lists(const mcp_request *req, const mcp__mount *mount)
 
 static int add_mounted(mcp_request *req, const mcp__mount *mount)
 {
+    static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE,
+                                               MCP_ITEM_PROMPT, MCP_ITEM_TOOL};
+    const mcp__page *page = &req->page;
+    mcp__kind kind = req->method->lists;
     if (!lists(req, mount))
         return MCP_OK;
-    int rc = mount->provider.list(req, req->page.position, req->page.room, mount->user);
+    int rc =
+        kind == MCP__RESOURCES
+            ? mount->provider.list(req, page->position, page->room, mount->user)
+            : mount->provider.list_items(req, items[kind], page->position, page->room, mount->user);
     return rc == MCP_EINVAL && !req->error.code ? bad_cursor(req) : rc;
 }
 
@@ -149,7 +157,7 @@ static bool more_parts(const mcp_request *req, size_t parts)
 /* Fills the page with the parts from req->page.part on. */
 static int add_parts(mcp_request *req)
 {
-    size_t parts = req->method->lists == MCP__RESOURCES ? 1 + req->server->n_mounts : 1;
+    size_t parts = 1 + req->server->n_mounts;
     while (more_parts(req, parts)) {
         if (req->page.room == 0) {
             req->page.has_next = true; /* the next part has not been read yet */
@@ -209,7 +217,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 {
     if (req->reply.failed || req->error.code)
         return req->reply.failed ? req->reply.failed : MCP_ESTATE;
-    if (req->method->form != MCP__FORM_ENTRIES || !req->method->resume)
+    if (req->method->form != MCP__FORM_ENTRIES || req->method->lists != MCP__RESOURCES)
         return req->reply.failed = MCP_ESTATE;
     if (req->cancelled || !req->in.channel)
         return MCP_OK;

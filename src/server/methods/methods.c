@@ -43,6 +43,7 @@ const mcp__method mcp__methods[] = {
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
+     .resume = mcp__resume_list,
      .tail = mcp__list_tail},
     {.name = "tools/list",
      .revisions = MCP__IN_ALL,
@@ -53,6 +54,7 @@ const mcp__method mcp__methods[] = {
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
+     .resume = mcp__resume_list,
      .tail = mcp__list_tail},
     {.name = "prompts/list",
      .revisions = MCP__IN_ALL,
@@ -63,6 +65,7 @@ const mcp__method mcp__methods[] = {
      .cacheable = true,
      .is_list = true,
      .run = mcp__run_list,
+     .resume = mcp__resume_list,
      .tail = mcp__list_tail},
     {.name = "prompts/get",
      .revisions = MCP__IN_ALL,
@@ -146,5 +149,9 @@ const mcp__method mcp__methods[] = {
      .needs = MCP__NEEDS_SUBSCRIBE,
      .run = mcp__run_unsubscribe},
 };
+
+/* Its name is that of the message. */
+const mcp__method mcp__method_other = {
+    .name = "", .revisions = MCP__IN_ALL, .needs = MCP__NEEDS_NOTHING, .slow = true};
 
 const size_t mcp__methods_count = MCP__COUNT(mcp__methods);

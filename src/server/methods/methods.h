@@ -51,6 +51,8 @@ enum {
 
 extern const mcp__method mcp__methods[];
 extern const size_t mcp__methods_count;
+/* The row of what a provider answers and the engine does not know. */
+extern const mcp__method mcp__method_other;
 
 /* ---- the functions of the table ------------------------------------------------------------- */
 
@@ -87,6 +89,12 @@ int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
 int mcp__tool_check_output(mcp_request *req, const mcp_json *value);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
+/* raw.c: has a provider answer for its tool or prompt. */
+int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name);
+/* raw.c: the provider that completes the arguments of a prompt or template; NULL: none. */
+const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_str name);
+/* raw.c: asks the providers for a method that is in no row. MCP_ENOTFOUND: none has it. */
+int mcp__run_other(mcp_request *req);
 void mcp__complete_tail(mcp_request *req, mcp__buf *b);
 
 /* ---- an open subscriptions/listen -------------------------------------------------------------------- */

@@ -30,6 +30,9 @@ int mcp__run_prompt(mcp_request *req)
     if (!name.ptr)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__PROMPTS, name);
+    const mcp__mount *mount = entry ? NULL : mcp__mount_named(req->server, MCP__PROMPTS, name);
+    if (mount)
+        return mcp__run_mounted(req, mount, MCP_ITEM_PROMPT, name);
     if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s", mcp__shown(name),
                               name.ptr);
@@ -41,6 +44,8 @@ int mcp__run_prompt(mcp_request *req)
 
 int mcp__again_prompt(mcp_request *req)
 {
+    if (!req->target.entry)
+        return mcp__run_prompt(req);
     return req->target.entry->get(req, mcp_json_get(req->in.message.params, "arguments"),
                                   req->target.entry->user);
 }

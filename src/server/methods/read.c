@@ -44,6 +44,8 @@ int mcp__run_read(mcp_request *req)
             return rc;
     }
 
+    if (mount && mount->provider.opaque)
+        return mount->provider.read ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
     mcp_uri parsed;
     mcp_error why = {0};
     int rc = mcp_uri_parse(uri, &parsed, &why);

@@ -92,6 +92,9 @@ int mcp__run_tool(mcp_request *req)
     if (!name.ptr)
         return MCP_EINVAL;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__TOOLS, name);
+    const mcp__mount *mount = entry ? NULL : mcp__mount_named(req->server, MCP__TOOLS, name);
+    if (mount)
+        return mcp__run_mounted(req, mount, MCP_ITEM_TOOL, name);
     if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
                               name.ptr);
@@ -111,6 +114,8 @@ int mcp__run_tool(mcp_request *req)
 
 int mcp__again_tool(mcp_request *req)
 {
+    if (!req->target.entry)
+        return mcp__run_tool(req);
     return req->target.entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
                                    req->target.entry->user);
 }

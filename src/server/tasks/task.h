@@ -12,8 +12,7 @@
 
 #include "server/tasks/tasks.h"
 
-#define MCP__META_RELATED_TASK "io.modelcontextprotocol/related-task"
-#define MCP__TASKS_CAPABILITY  "extensions." MCP__EXTENSION_TASKS
+#define MCP__TASKS_CAPABILITY "extensions." MCP__EXTENSION_TASKS
 
 enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url */
 

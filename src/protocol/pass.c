@@ -1,0 +1,389 @@
+/* pass.c: results of another server in the form of a peer's revision, as text.
+ *
+ * The table says what differs between the two servers: what only some revisions have, what is made
+ * anew on each hop, and where URIs and names are. Everything else is copied as it came, so that
+ * numbers keep their digits and members that nobody knows here stay. Conversion goes one way only:
+ * a member that an older server does not send is not missing.
+ *
+ * An element of an array that has a name which does not exist for the peer is left out as a whole.
+ */
+#include "protocol/pass.h"
+
+#include <stddef.h>
+
+typedef enum action {
+    KEEP = 0,     /* a value of the shape `inner` */
+    DROP_OR_KEEP, /* the same; without it the object still stands */
+    EACH,         /* an array of them */
+    HOP,          /* made anew here */
+    NAME,         /* a text that is known by another name: `inner` is its mcp__pass_name */
+    VALUES,       /* of a completion */
+    COUNT,        /* of all of them: left out where not all may be seen */
+    RESULT_META,
+    OUTPUT_SCHEMA,
+    STRUCTURED,
+} action;
+
+typedef struct row {
+    mcp__pass_shape shape;
+    const char *member;
+    action action;
+    unsigned inner;
+    size_t column; /* of mcp__revision, a bool: left out where it is false; 0: in all revisions */
+} row;
+
+#define COL(name) offsetof(mcp__revision, name)
+
+static const row rows[] = {
+    {MCP__PASS_READ, "contents", EACH, MCP__PASS_CONTENTS, 0},
+    {MCP__PASS_CALL, "content", EACH, MCP__PASS_BLOCK, 0},
+    {MCP__PASS_CALL, "structuredContent", STRUCTURED, 0, 0},
+    {MCP__PASS_GET, "messages", EACH, MCP__PASS_MESSAGE, 0},
+    {MCP__PASS_COMPLETE, "completion", KEEP, MCP__PASS_COMPLETION, 0},
+    {MCP__PASS_COMPLETION, "values", VALUES, 0, 0},
+    {MCP__PASS_COMPLETION, "total", COUNT, 0, 0},
+    {MCP__PASS_MESSAGE, "content", KEEP, MCP__PASS_BLOCK, 0},
+    {MCP__PASS_BLOCK, "resource", KEEP, MCP__PASS_CONTENTS, 0},
+    {MCP__PASS_BLOCK, "uri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_BLOCK, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_BLOCK, "icons", KEEP, 0, COL(icons)},
+    {MCP__PASS_BLOCK, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
+    {MCP__PASS_BLOCK, "_meta", KEEP, 0, COL(object_meta)},
+    {MCP__PASS_CONTENTS, "uri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_CONTENTS, "_meta", KEEP, 0, COL(object_meta)},
+    {MCP__PASS_ANNOTATIONS, "lastModified", KEEP, 0, COL(last_modified)},
+
+    {MCP__PASS_RESOURCE, "uri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_RESOURCE, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_RESOURCE, "icons", KEEP, 0, COL(icons)},
+    {MCP__PASS_RESOURCE, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
+    {MCP__PASS_RESOURCE, "_meta", KEEP, 0, COL(object_meta)},
+    {MCP__PASS_TEMPLATE, "uriTemplate", NAME, MCP__PASS_NAME_TEMPLATE, 0},
+    {MCP__PASS_TEMPLATE, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_TEMPLATE, "icons", KEEP, 0, COL(icons)},
+    {MCP__PASS_TEMPLATE, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
+    {MCP__PASS_TEMPLATE, "_meta", KEEP, 0, COL(object_meta)},
+    {MCP__PASS_PROMPT, "name", NAME, MCP__PASS_NAME_PROMPT, 0},
+    {MCP__PASS_PROMPT, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_PROMPT, "icons", KEEP, 0, COL(icons)},
+    {MCP__PASS_PROMPT, "arguments", EACH, MCP__PASS_ARGUMENT, 0},
+    {MCP__PASS_PROMPT, "_meta", KEEP, 0, COL(object_meta)},
+    {MCP__PASS_ARGUMENT, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_TOOL, "name", NAME, MCP__PASS_NAME_TOOL, 0},
+    {MCP__PASS_TOOL, "title", KEEP, 0, COL(title)},
+    {MCP__PASS_TOOL, "icons", KEEP, 0, COL(icons)},
+    {MCP__PASS_TOOL, "annotations", KEEP, 0, COL(tool_annotations)},
+    {MCP__PASS_TOOL, "outputSchema", OUTPUT_SCHEMA, 0, COL(output_schema)},
+    {MCP__PASS_TOOL, "execution", HOP, 0, 0}, /* of tasks, which do not pass */
+    {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, COL(object_meta)},
+    {MCP__PASS_TOOL_META, "ui", DROP_OR_KEEP, MCP__PASS_UI, 0},
+    {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_UI, "resourceUri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
+};
+
+/* Members of every result. */
+static const row result_rows[] = {
+    {0, "resultType", HOP, 0, 0}, {0, "ttlMs", HOP, 0, 0},         {0, "cacheScope", HOP, 0, 0},
+    {0, "nextCursor", HOP, 0, 0}, {0, "_meta", RESULT_META, 0, 0},
+};
+
+static bool is_result(mcp__pass_shape shape)
+{
+    return shape >= MCP__PASS_READ && shape <= MCP__PASS_OTHER;
+}
+
+static const row *find_row(mcp__pass_shape shape, mcp_str member)
+{
+    for (size_t i = 0; is_result(shape) && i < MCP__COUNT(result_rows); i++) {
+        if (mcp_str_eq(member, mcp_str_from(result_rows[i].member)))
+            return &result_rows[i];
+    }
+    for (size_t i = 0; shape != MCP__PASS_ANY && i < MCP__COUNT(rows); i++) {
+        if (rows[i].shape == shape && mcp_str_eq(member, mcp_str_from(rows[i].member)))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static bool has(const mcp__revision *r, size_t column)
+{
+    bool value;
+    memcpy(&value, (const char *)r + column, sizeof(value));
+    return !column || value;
+}
+
+static bool is_object_schema(const mcp_json *schema)
+{
+    return mcp_str_eq(mcp_json_string(mcp_json_get(schema, "type")), MCP_STR("object"));
+}
+
+/* Whether the revision has structuredContent for this value. */
+static bool carries(const mcp__revision *r, const mcp_json *structured)
+{
+    return r->structured && (r->structured_any || mcp_json_is(structured, MCP_JSON_OBJECT));
+}
+
+static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
+{
+    switch (r->action) {
+    case HOP: return true;
+    case COUNT: return p->value != NULL;
+    case STRUCTURED: return !carries(p->to, value);
+    case OUTPUT_SCHEMA:
+        return !has(p->to, r->column) || (!p->to->output_schema_any && !is_object_schema(value));
+    default: return !has(p->to, r->column);
+    }
+}
+
+/* ---- contents that some revisions do not have ------------------------------------------------ */
+
+/* The bytes of a Base64 text. */
+static size_t decoded_size(mcp_str text)
+{
+    size_t padding = 0;
+    while (padding < 2 && padding < text.len && text.ptr[text.len - 1 - padding] == '=')
+        padding++;
+    return text.len / 4 * 3 - (text.len >= 4 ? padding : 0);
+}
+
+/* A text that stands for it; false: none has to. */
+static bool is_unknown(const mcp__revision *r, const mcp_json *block, mcp_content *c)
+{
+    mcp_str type = mcp_json_string(mcp_json_get(block, "type"));
+    *c = (mcp_content){.size = sizeof(*c),
+                       .mime_type = mcp_json_string(mcp_json_get(block, "mimeType")).ptr};
+    if (!r->audio && mcp_str_eq(type, MCP_STR("audio"))) {
+        c->kind = MCP_CONTENT_AUDIO;
+        c->bytes = "";
+        c->bytes_len = decoded_size(mcp_json_string(mcp_json_get(block, "data")));
+        return true;
+    }
+    c->kind = MCP_CONTENT_LINK;
+    return !r->resource_link && mcp_str_eq(type, MCP_STR("resource_link"));
+}
+
+static bool put_stand_in(const mcp__pass *p, mcp__buf *b, const mcp_json *block, mcp_content *c)
+{
+    mcp__buf uri;
+    mcp__buf_init(&uri, b->allocator, 0);
+    mcp_str given = mcp_json_string(mcp_json_get(block, "uri"));
+    bool there = !given.ptr || p->name(p->user, MCP__PASS_NAME_URI, given, &uri);
+    mcp__buf_char(&uri, 0);
+    if (uri.failed && !b->failed)
+        b->failed = uri.failed;
+    c->uri = given.ptr && !uri.failed ? uri.ptr : NULL;
+    if (there)
+        mcp__put_content_block(b, p->to, c);
+    mcp__buf_free(&uri);
+    return there;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool put_name(const mcp__pass *p, mcp__buf *b, mcp__pass_name kind, const mcp_json *value,
+                     mcp_str text)
+{
+    mcp__buf name;
+    if (!mcp_json_is(value, MCP_JSON_STRING)) {
+        mcp__json_put_text(b, text);
+        return true;
+    }
+    mcp__buf_init(&name, b->allocator, 0);
+    bool there = p->name(p->user, kind, mcp_json_string(value), &name);
+    if (name.failed && !b->failed)
+        b->failed = name.failed;
+    else if (there)
+        mcp__json_put_str(b, mcp__buf_view(&name));
+    mcp__buf_free(&name);
+    return there;
+}
+
+static void put_each(const mcp__pass *p, mcp__buf *b, mcp__pass_shape shape, const mcp_json *array,
+                     mcp_str text)
+{
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    const mcp_json *v;
+    mcp_str element;
+    mcp__json_list list = mcp__json_begin_array(b);
+    while ((v = mcp_json_next(array, &it, NULL)) != NULL &&
+           mcp_json_text_next(text, &texts, NULL, &element)) {
+        mcp__json_list before = list;
+        size_t mark = b->len;
+        mcp__json_next(&list);
+        if (mcp__pass_object(p, b, shape, v, element) || b->failed)
+            continue;
+        b->len = mark;
+        list = before;
+    }
+    mcp__json_end(&list);
+}
+
+static void put_values(const mcp__pass *p, mcp__buf *b, const mcp_json *array, mcp_str text)
+{
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    const mcp_json *v;
+    mcp_str element;
+    mcp__json_list list = mcp__json_begin_array(b);
+    while ((v = mcp_json_next(array, &it, NULL)) != NULL &&
+           mcp_json_text_next(text, &texts, NULL, &element)) {
+        if (p->value && !p->value(p->user, mcp_json_string(v)))
+            continue;
+        mcp__json_next(&list);
+        mcp__json_put_text(b, element);
+    }
+    mcp__json_end(&list);
+}
+
+/* What is said in structuredContent and nowhere else is text for a peer without it (2026-07-28,
+ * server/tools, "Structured Content"). */
+static bool is_said_as_text(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *result)
+{
+    const mcp_json *structured = mcp_json_get(result, "structuredContent");
+    return shape == MCP__PASS_CALL && structured && !carries(p->to, structured) &&
+           mcp_json_count(mcp_json_get(result, "content")) == 0;
+}
+
+static void put_as_text(const mcp__pass *p, mcp__buf *b, const mcp_json *structured)
+{
+    mcp__buf text;
+    mcp__buf_init(&text, b->allocator, 0);
+    mcp__json_put_value(&text, structured);
+    const mcp_content c = {.size = sizeof(c), .text = mcp__buf_view(&text)};
+    if (text.failed && !b->failed)
+        b->failed = text.failed;
+    mcp__buf_char(b, '[');
+    mcp__put_content_block(b, p->to, &c);
+    mcp__buf_char(b, ']');
+    mcp__buf_free(&text);
+}
+
+static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
+{
+    static const char *const ours[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
+                                       MCP__META_RELATED_TASK};
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    mcp_str key, value;
+    while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
+        bool hop = false;
+        for (size_t i = 0; i < MCP__COUNT(ours); i++)
+            hop = hop || mcp_str_eq(key, mcp_str_from(ours[i]));
+        if (!hop)
+            p->meta(p->user, key, value);
+    }
+}
+
+static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_json *value,
+                      mcp_str text)
+{
+    bool array = mcp_json_is(value, MCP_JSON_ARRAY);
+    switch (r->action) {
+    case NAME: return put_name(p, b, (mcp__pass_name)r->inner, value, text);
+    case KEEP:
+    case DROP_OR_KEEP:
+        if (r->inner)
+            return mcp__pass_object(p, b, (mcp__pass_shape)r->inner, value, text);
+        break;
+    case EACH:
+        if (array) {
+            put_each(p, b, (mcp__pass_shape)r->inner, value, text);
+            return true;
+        }
+        break;
+    case VALUES:
+        if (array) {
+            put_values(p, b, value, text);
+            return true;
+        }
+        break;
+    default: break;
+    }
+    mcp__json_put_text(b, text);
+    return true;
+}
+
+/* A member with its comma. False: the object does not exist without it. */
+static bool put_member(const mcp__pass *p, mcp__json_list *list, const row *r, mcp_str key,
+                       const mcp_json *value, mcp_str text)
+{
+    mcp__json_list before = *list;
+    mcp__buf *b = list->buf;
+    size_t mark = b->len;
+    mcp__json_key(list, key);
+    if (!r)
+        mcp__json_put_text(b, text);
+    else if (!put_value(p, b, r, value, text)) {
+        if (r->action != DROP_OR_KEEP)
+            return false;
+        b->len = mark;
+        *list = before;
+    }
+    return true;
+}
+
+static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shape shape,
+                        const mcp_json *value, mcp_str text)
+{
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    const mcp_json *v;
+    mcp_str key, member;
+    bool as_text = is_said_as_text(p, shape, value);
+    while ((v = mcp_json_next(value, &it, &key)) != NULL &&
+           mcp_json_text_next(text, &texts, NULL, &member)) {
+        const row *r = find_row(shape, key);
+        if (r && r->action == RESULT_META) {
+            take_meta(p, v, member);
+        } else if (as_text && mcp_str_eq(key, MCP_STR("content"))) {
+            mcp__json_key(list, key);
+            put_as_text(p, list->buf, mcp_json_get(value, "structuredContent"));
+        } else if (!r || !is_left_out(p, r, v)) {
+            if (!put_member(p, list, r, key, v, member))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
+                       const mcp_json *value, mcp_str text)
+{
+    mcp__json_list list = {.buf = b};
+    return put_members(pass, &list, shape, value, text);
+}
+
+bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
+                      const mcp_json *value, mcp_str text)
+{
+    mcp_content c;
+    if (!mcp_json_is(value, MCP_JSON_OBJECT)) {
+        mcp__json_put_text(b, text);
+        return true;
+    }
+    if (shape == MCP__PASS_BLOCK && is_unknown(pass->to, value, &c))
+        return put_stand_in(pass, b, value, &c);
+    mcp__json_list list = mcp__json_begin_object(b);
+    if (!put_members(pass, &list, shape, value, text))
+        return false;
+    mcp__json_end(&list);
+    return true;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
+{
+    /* These are about the hop to the other server, not about what the peer asked. */
+    static const int of_the_hop[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
+                                     MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
+    if (unknown_resource || code == MCP__LEGACY_NOT_FOUND)
+        return to->not_found;
+    for (size_t i = 0; i < MCP__COUNT(of_the_hop); i++) {
+        if (code == of_the_hop[i])
+            return MCP__INTERNAL_ERROR;
+    }
+    return code && code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__INTERNAL_ERROR;
+}

@@ -1,0 +1,397 @@
+/* raw.c: results of another server, passed on as text (protocol/pass.c), and the text of what was
+ * asked. What is made anew on each hop is the reply's own: see reply.c.
+ */
+#include "protocol/pass.h"
+#include "server/core/access.h"
+#include "server/core/build.h"
+#include "server/methods/methods.h"
+
+_Static_assert((int)MCP_ITEM_RESOURCE == MCP__PASS_NAME_URI &&
+                   (int)MCP_ITEM_TEMPLATE == MCP__PASS_NAME_TEMPLATE &&
+                   (int)MCP_ITEM_PROMPT == MCP__PASS_NAME_PROMPT &&
+                   (int)MCP_ITEM_TOOL == MCP__PASS_NAME_TOOL,
+               "the kinds of names are the items of access rules");
+
+enum { MAX_ERROR = 64 * 1024 }; /* of the text of an error */
+
+/* One call of mcp_reply_raw() or its like. */
+typedef struct passing {
+    mcp_request *req;
+    mcp_raw raw;
+    mcp_json_doc *doc;      /* NULL: the caller has parsed it */
+    mcp_uri_template *tmpl; /* of a completion, with access rules */
+} passing;
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+mcp_str mcp_request_params_text(mcp_request *req)
+{
+    const mcp_json *params = req->in.message.params;
+    if (!params)
+        return (mcp_str){NULL, 0};
+    if (req->in.channel && req->state == MCP__REQUEST_RUNNING) {
+        mcp_str text = mcp__channel_text_of(req->in.channel, MCP_STR("\"params\""));
+        if (text.ptr)
+            return text;
+    }
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    mcp__json_put_value(&b, params);
+    mcp_str copy = {0};
+    if (!b.failed)
+        copy = (mcp_str){mcp_request_strdup(req, mcp__buf_view(&b)), b.len};
+    mcp__buf_free(&b);
+    return copy.ptr ? copy : (mcp_str){NULL, 0};
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool may(const mcp_request *req, mcp__pass_name kind, mcp_str name)
+{
+    return !mcp_request_restricted(req) || mcp_request_may(req, (mcp_item)kind, name);
+}
+
+static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
+{
+    const passing *p = user;
+    bool uri = kind == MCP__PASS_NAME_URI || kind == MCP__PASS_NAME_TEMPLATE;
+    char made[MCP_NAME_ROOM];
+    if (uri && p->raw.uri_prefix)
+        mcp__buf_str(b, mcp_str_from(p->raw.uri_prefix));
+    if (!uri && p->raw.name) {
+        if (p->raw.name((mcp_item)kind, name, made, p->raw.user) != MCP_OK)
+            return false;
+        mcp__buf_str(b, mcp_str_from(made));
+    } else {
+        mcp__buf_str(b, name);
+    }
+    return b->failed || may(p->req, kind, mcp__buf_view(b));
+}
+
+static bool show_value(void *user, mcp_str value)
+{
+    const passing *p = user;
+    return mcp__may_complete(p->req, p->tmpl, value, (mcp_str){NULL, 0});
+}
+
+static void take_meta(void *user, mcp_str key, mcp_str text)
+{
+    passing *p = user;
+    mcp__reply_meta_text(p->req, key, text);
+}
+
+static mcp__pass pass_of(passing *p)
+{
+    return (mcp__pass){.to = p->req->revision,
+                       .name = put_name,
+                       .value = p->tmpl ? show_value : NULL,
+                       .meta = take_meta,
+                       .user = p};
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+static int begin(passing *p, mcp_request *req, const mcp_raw *raw)
+{
+    *p = (passing){.req = req};
+    int rc = MCP__TAKE(&p->raw, raw, mcp_raw, NULL);
+    if (rc == MCP_OK && !p->raw.json.ptr)
+        rc = MCP_EINVAL;
+    if (rc != MCP_OK || p->raw.value)
+        return rc;
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    rc = mcp_json_parse(p->raw.json, &limits, &req->server->allocator, &p->doc, NULL);
+    p->raw.value = mcp_json_root(p->doc);
+    return rc;
+}
+
+static void end(passing *p)
+{
+    mcp_json_free(p->doc);
+    mcp_uri_template_free(p->tmpl);
+}
+
+static int remember(mcp_request *req, int rc)
+{
+    if (rc < 0 && !req->reply.failed)
+        req->reply.failed = rc;
+    return rc;
+}
+
+/* How long the other server lets its result be kept; one that says nothing does not know. */
+static void merge_caching(mcp_request *req, const mcp_json *result)
+{
+    int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
+    bool is_public =
+        mcp_str_eq(mcp_json_string(mcp_json_get(result, "cacheScope")), MCP_STR("public"));
+    uint64_t ms = ttl > 0 ? (uint64_t)ttl : 0;
+    if (req->reply.cache.set) {
+        ms = MCP__MIN(ms, req->reply.cache.ttl_ms);
+        is_public = is_public && req->reply.cache.is_public;
+    }
+    mcp_reply_cache(req, ms, is_public);
+}
+
+/* ---- a whole result -------------------------------------------------------------------------- */
+
+static mcp__pass_shape shape_of(const mcp_request *req)
+{
+    switch (req->method->form) {
+    case MCP__FORM_CONTENTS: return MCP__PASS_READ;
+    case MCP__FORM_BLOCKS: return MCP__PASS_CALL;
+    case MCP__FORM_MESSAGES: return MCP__PASS_GET;
+    case MCP__FORM_VALUES: return MCP__PASS_COMPLETE;
+    default: return MCP__PASS_OTHER;
+    }
+}
+
+/* With access rules the values of a template are checked by what it expands to. */
+static int take_template(passing *p)
+{
+    const mcp_json *ref = mcp_json_get(p->req->in.message.params, "ref");
+    mcp_str uri = mcp_json_string(mcp_json_get(ref, "uri"));
+    if (p->req->method->form != MCP__FORM_VALUES || !mcp_request_restricted(p->req) || !uri.ptr)
+        return MCP_OK;
+    return mcp_uri_template_parse(uri, &p->req->server->allocator, &p->tmpl, NULL);
+}
+
+static int put_result(passing *p)
+{
+    mcp_request *req = p->req;
+    if (!mcp_json_is(p->raw.value, MCP_JSON_OBJECT))
+        return MCP_EPROTOCOL;
+    int rc = take_template(p);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp__pass pass = pass_of(p);
+    req->reply.raw = true;
+    mcp__buf *b = mcp__reply_begin(req);
+    if (!mcp__pass_members(&pass, b, shape_of(req), p->raw.value, p->raw.json))
+        return MCP_ENOTFOUND;
+    if (req->revision->caching && req->method->cacheable)
+        merge_caching(req, p->raw.value);
+    req->tool.is_error = mcp_json_bool(mcp_json_get(p->raw.value, "isError"), false);
+    req->tool.has_structured = true; /* what its schema promises is the other server's business */
+    return b->failed;
+}
+
+static int may_reply(const mcp_request *req)
+{
+    if (req->reply.failed)
+        return req->reply.failed;
+    return req->error.code || req->reply.begun ? MCP_ESTATE : MCP_OK;
+}
+
+int mcp_reply_raw(mcp_request *req, const mcp_raw *result)
+{
+    passing p;
+    int rc = may_reply(req);
+    if (rc != MCP_OK)
+        return remember(req, rc);
+    if (req->cancelled || !req->in.channel)
+        return MCP_OK;
+    if (req->method->form == MCP__FORM_ENTRIES)
+        return remember(req, MCP_ESTATE);
+    rc = begin(&p, req, result);
+    if (rc == MCP_OK)
+        rc = put_result(&p);
+    end(&p);
+    return remember(req, rc);
+}
+
+/* ---- a page of a list ------------------------------------------------------------------------ */
+
+static mcp__pass_shape entry_of(const mcp_request *req)
+{
+    static const mcp__pass_shape shapes[MCP__KINDS] = {[MCP__RESOURCES] = MCP__PASS_RESOURCE,
+                                                       [MCP__TEMPLATES] = MCP__PASS_TEMPLATE,
+                                                       [MCP__PROMPTS] = MCP__PASS_PROMPT,
+                                                       [MCP__TOOLS] = MCP__PASS_TOOL};
+    return shapes[req->method->lists];
+}
+
+/* A name that is registered here leads to what is registered. */
+static bool is_hidden(const passing *p, const mcp_json *entry)
+{
+    mcp__kind kind = p->req->method->lists;
+    const char *member = kind == MCP__RESOURCES   ? "uri"
+                         : kind == MCP__TEMPLATES ? "uriTemplate"
+                                                  : "name";
+    mcp_str name = mcp_json_string(mcp_json_get(entry, member));
+    mcp__buf b;
+    if (!name.ptr)
+        return true;
+    mcp__buf_init(&b, &p->req->server->allocator, SIZE_MAX);
+    static const mcp__pass_name names[MCP__KINDS] = {MCP__PASS_NAME_URI, MCP__PASS_NAME_TEMPLATE,
+                                                     MCP__PASS_NAME_PROMPT, MCP__PASS_NAME_TOOL};
+    bool there = put_name((void *)(uintptr_t)p, names[kind], name, &b) && !b.failed;
+    bool hidden = !there || mcp__registry_find(p->req->server, kind, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return hidden;
+}
+
+static int put_entry(passing *p, mcp__buf *b, const mcp_json *entry, mcp_str text)
+{
+    mcp_request *req = p->req;
+    const mcp__pass pass = pass_of(p);
+    size_t mark = b->len;
+    if (!mcp_json_is(entry, MCP_JSON_OBJECT) || is_hidden(p, entry))
+        return b->failed;
+    if (req->reply.count)
+        mcp__buf_char(b, ',');
+    if (mcp__pass_object(&pass, b, entry_of(req), entry, text)) {
+        req->reply.count++;
+        req->page.room -= req->page.room > 0;
+    } else if (!b->failed) {
+        b->len = mark;
+    }
+    return b->failed;
+}
+
+static int put_page(passing *p, const mcp_json *array, mcp_str text)
+{
+    mcp__buf *b = mcp__reply_begin(p->req);
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    const mcp_json *entry;
+    mcp_str one;
+    while ((entry = mcp_json_next(array, &it, NULL)) != NULL &&
+           mcp_json_text_next(text, &texts, NULL, &one)) {
+        int rc = put_entry(p, b, entry, one);
+        if (rc != MCP_OK)
+            return rc;
+    }
+    return b->failed;
+}
+
+static int put_entries(passing *p)
+{
+    mcp_request *req = p->req;
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    const mcp_json *v;
+    mcp_str key, text;
+    int rc = MCP_OK;
+    if (!mcp_json_is(p->raw.value, MCP_JSON_OBJECT))
+        return MCP_EPROTOCOL;
+    if (req->revision->caching)
+        merge_caching(req, p->raw.value);
+    while (rc == MCP_OK && (v = mcp_json_next(p->raw.value, &it, &key)) != NULL &&
+           mcp_json_text_next(p->raw.json, &texts, NULL, &text)) {
+        if (mcp_str_eq(key, mcp_str_from(req->method->array)) && mcp_json_is(v, MCP_JSON_ARRAY))
+            rc = put_page(p, v, text);
+    }
+    mcp_str next = mcp_json_string(mcp_json_get(p->raw.value, "nextCursor"));
+    return rc == MCP_OK && next.ptr ? mcp_reply_next(req, next) : rc;
+}
+
+int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page)
+{
+    passing p;
+    if (req->reply.failed || req->error.code)
+        return req->reply.failed ? req->reply.failed : MCP_ESTATE;
+    if (req->method->form != MCP__FORM_ENTRIES)
+        return remember(req, MCP_ESTATE);
+    if (req->cancelled || !req->in.channel)
+        return MCP_OK;
+    int rc = begin(&p, req, page);
+    if (rc == MCP_OK)
+        rc = put_entries(&p);
+    end(&p);
+    return remember(req, rc);
+}
+
+/* ---- whom it is asked ------------------------------------------------------------------------ */
+
+int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name)
+{
+    const char *what = item == MCP_ITEM_TOOL ? "tool" : "prompt";
+    const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
+    int rc = MCP_ENOTFOUND;
+    if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
+        return mcp_reply_fail(req, MCP__INVALID_PARAMS,
+                              "Invalid params: \"arguments\" must be an object");
+    mcp__usage_begin(req, mount->meter);
+    if (mount->provider.run && may(req, (mcp__pass_name)item, name))
+        rc = mount->provider.run(req, item, name, mount->user);
+    if (rc == MCP_ENOTFOUND)
+        rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown %s: %.*s", what, mcp__shown(name),
+                            name.ptr);
+    return rc;
+}
+
+const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_str name)
+{
+    const mcp__mount *mount = prompt ? mcp__mount_named(req->server, MCP__PROMPTS, name)
+                                     : mcp__mount_find(req->server, name);
+    mcp__pass_name kind = prompt ? MCP__PASS_NAME_PROMPT : MCP__PASS_NAME_TEMPLATE;
+    return mount && mount->provider.complete && may(req, kind, name) ? mount : NULL;
+}
+
+int mcp__run_other(mcp_request *req)
+{
+    for (size_t i = 0; i < req->server->n_mounts; i++) {
+        const mcp__mount *mount = req->server->mounts[i];
+        if (!mount->provider.other)
+            continue;
+        req->method = &mcp__method_other;
+        mcp__build_take(req);
+        int rc = mount->provider.other(req, mount->user);
+        if (rc != MCP_ENOTFOUND)
+            return rc;
+    }
+    req->method = NULL;
+    return MCP_ENOTFOUND;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static bool is_unknown_resource(const mcp_request *req, const mcp_json *error)
+{
+    bool reads = req->method->form == MCP__FORM_CONTENTS || req->target.uri.ptr;
+    return reads && mcp_json_int(mcp_json_get(error, "code"), 0) == MCP__INVALID_PARAMS &&
+           mcp_json_get(mcp_json_get(error, "data"), "uri");
+}
+
+static mcp_str data_text(mcp_str json, const mcp_json *error)
+{
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    mcp_str key, text;
+    while (mcp_json_next(error, &it, &key) && mcp_json_text_next(json, &texts, NULL, &text)) {
+        if (mcp_str_eq(key, MCP_STR("data")))
+            return text;
+    }
+    return (mcp_str){NULL, 0};
+}
+
+static int put_error(passing *p)
+{
+    mcp_request *req = p->req;
+    const mcp__pass pass = pass_of(p);
+    const mcp_json *error = p->raw.value, *data = mcp_json_get(error, "data");
+    mcp_str message = mcp_json_string(mcp_json_get(error, "message"));
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
+    bool there = data && mcp__pass_object(&pass, &b, MCP__PASS_ERROR_DATA, data,
+                                          data_text(p->raw.json, error));
+    int rc =
+        mcp_reply_fail(req,
+                       mcp__pass_code(req->revision, mcp_json_int(mcp_json_get(error, "code"), 0),
+                                      is_unknown_resource(req, error)),
+                       "%.*s", (int)MCP__MIN(message.len, (size_t)MAX_ERROR), message.ptr);
+    if (there && !b.failed)
+        req->error.data = mcp__request_copy(req, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return rc;
+}
+
+int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error)
+{
+    passing p;
+    int rc = begin(&p, req, error);
+    if (rc == MCP_OK && !req->error.code)
+        rc = put_error(&p);
+    end(&p);
+    return rc == MCP_OK ? MCP_EREMOTE : rc;
+}
