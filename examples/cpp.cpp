@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -31,12 +32,18 @@ std::string_view view(mcp_str s)
     return {s.ptr ? s.ptr : "", s.len};
 }
 
+struct question {
+    double of;
+};
+constexpr mcp_field asked[] = {MCP_NUMBER_FIELD(question, of, .title("Of").required())};
+
 int square_root(mcp_request *req, const mcp_json *arguments, void *)
 {
-    double of = mcp_json_number(mcp_json_get(arguments, "of"), 0);
-    if (of < 0)
+    question q = {};
+    mcp_fields_read(asked, std::size(asked), arguments, &q);
+    if (q.of < 0)
         throw std::invalid_argument("A negative number has no square root: give one from 0 on");
-    return mcp_reply_textf(req, "%.6g", std::sqrt(of));
+    return mcp_reply_textf(req, "%.6g", std::sqrt(q.of));
 }
 
 int read_length(mcp_request *req, mcp_str, const mcp_uri_match *match, void *)
@@ -59,8 +66,8 @@ int serve(mcp_error *error)
     mcp::sized<mcp_tool> tool;
     tool.name = "sqrt";
     tool.description = "The square root of a number";
-    tool.input_schema =
-        R"({"type":"object","required":["of"],"properties":{"of":{"type":"number"}}})";
+    tool.fields = asked;
+    tool.n_fields = std::size(asked);
     tool.call = safely<square_root>;
     if (rc == MCP_OK)
         rc = mcp_server_add_tool(server.get(), &tool, nullptr, error);

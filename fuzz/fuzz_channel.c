@@ -7,7 +7,7 @@
 
 #include "../tests/support/failalloc.h"
 #include "../tests/support/fixture.c" /* the fuzzers are linked to the library alone */
-/* fixture_asks.c, fixture_provider.c and fixture_tasks.c are compiled beside it. */
+/* fixture_asks.c, fixture_fields.c, fixture_provider.c and fixture_tasks.c are compiled beside it. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

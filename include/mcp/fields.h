@@ -1,24 +1,33 @@
-/* mcp/fields.h: a table of fields that is a schema and a C struct in one.
+/* mcp/fields.h: one table that is both a JSON Schema and the description of a C struct.
  *
- *     typedef struct trip { mcp_str to; int64_t days; } trip;
+ *     typedef struct trip {
+ *         mcp_str to;
+ *         int64_t days;
+ *         mcp_str tags[4];
+ *         size_t n_tags;
+ *     } trip;
  *     static const mcp_field trip_fields[] = {
- *         MCP_STRING_FIELD(trip, to, .description = "Where to", .required = true),
- *         MCP_INT_FIELD(trip, days, .minimum = 1, .maximum = 30),
+ *         MCP_STRING_FIELD(trip, to, .description = "Destination", .required = true),
+ *         MCP_INT_FIELD(trip, days, .minimum = 1, .maximum = MCP_NO_MAXIMUM),
+ *         MCP_STRINGS_FIELD(trip, tags, n_tags, .max_length = 20),
  *     };
- *     static const mcp_tool plan_tool = {… .fields = trip_fields, .n_fields = 2, .call = plan};
+ *     static const mcp_tool plan_tool = {… .fields = trip_fields, .n_fields = 3, .call = plan};
  *
  *     static int plan(mcp_request *req, const mcp_json *arguments, void *user)
  *     {
- *         trip t = {.days = 7};                // what holds where nothing is said
- *         mcp_fields_read(trip_fields, 2, arguments, &t);
+ *         trip t = {.days = 7};                // the default values
+ *         mcp_fields_read(trip_fields, 3, arguments, &t);
  *
- * The schema (an object without other properties) is made from the table, arguments are checked against it before the
- * handler runs, and the handler reads them into the struct. The other way round a struct becomes the structured
- * result of a tool (mcp_reply_fields()). What needs more than flat objects of strings and numbers is written as a schema
- * (mcp_tool.input_schema).
+ * The library generates the input schema of the tool from the table (an object without additional
+ * properties) and validates the arguments against it before it calls the handler. The handler reads
+ * them into the struct. In the other direction, mcp_reply_fields() sends a struct as the structured
+ * result of a tool. A table describes a flat object of strings, numbers, booleans and arrays of
+ * strings; for anything else, write the schema by hand (mcp_tool.input_schema).
  */
 #ifndef MCP_FIELDS_H
 #define MCP_FIELDS_H
+
+#include <math.h>
 
 #include <mcp/base.h>
 #include <mcp/json.h>
@@ -27,61 +36,196 @@
 extern "C" {
 #endif
 
+/* The JSON type of a field, and the C type of its member. */
 typedef enum mcp_field_type {
     MCP_FIELD_STRING = 0, /* mcp_str */
     MCP_FIELD_INT,        /* int64_t */
     MCP_FIELD_NUMBER,     /* double */
     MCP_FIELD_BOOL,       /* bool */
+    MCP_FIELD_STRINGS,    /* an array of mcp_str, and a size_t for the number of elements in use */
 } mcp_field_type;
 
+/* One property of the object. Everything that it points to is borrowed. */
 typedef struct mcp_field {
     size_t size;
-    const char *name; /* of the property; required */
+    const char *name; /* of the property; UTF-8; required */
     mcp_field_type type;
     bool required;
-    size_t offset; /* of the member in the struct */
-    const char *title;
-    const char *description;
-    const char *one_of; /* of a string, the values that there are, separated by "|": "km|mile" */
-    size_t max_length;  /* of a string, in characters; 0: any */
-    double minimum, maximum; /* of a number; where maximum is larger */
+    size_t offset;           /* of the member in the struct */
+    const char *title;       /* UTF-8; NULL: none */
+    const char *description; /* UTF-8; NULL: none */
+    /* STRING and STRINGS: the permitted values, separated by "|": "km|mile". NULL: any. */
+    const char *one_of;
+    size_t max_length; /* STRING and STRINGS: of each string, in Unicode characters; 0: any */
+    /* INT and NUMBER: the permitted range, both ends included. It applies only if maximum is larger
+     * than minimum. For a range with one end, set the other to MCP_NO_MINIMUM or MCP_NO_MAXIMUM. An
+     * end is a whole number if the field is an INT, and lies between -2^63 and 2^63. Without a
+     * range, an INT is limited to int64_t. */
+    double minimum, maximum;
+    size_t max_items;    /* STRINGS: the length of the array; required */
+    size_t min_items;    /* STRINGS */
+    size_t count_offset; /* STRINGS: of the size_t in the struct */
 } mcp_field;
 
-/* A table is refused with MCP_EINVAL and an error that names the field when a name is missing or comes
- * twice, two fields are the same member, a text is not UTF-8, or limits do not go with the type or
- * with each other (a minimum alone has a maximum of 0). */
+#define MCP_NO_MINIMUM (-HUGE_VAL)
+#define MCP_NO_MAXIMUM HUGE_VAL
 
-/* One element of a table: the struct, its member, which has to be of the right type and gives the property its name, and
- * members of mcp_field, at least one. */
+/* A call that gets a malformed table fails with MCP_EINVAL, and its error text names the field: a
+ * name is missing or used twice, two fields overlap in the struct, a text is not UTF-8, an offset is
+ * not aligned for the type, or a limit does not suit the type or contradicts another one (a minimum
+ * alone is above the maximum of 0). A form (mcp_elicit) allows STRINGS only with one_of: 2025-11-25,
+ * client/elicitation. */
+
+/* Each of these macros is one element of a table. It takes the struct type, the name of the member,
+ * which is also the name of the property, and initializers of other members of mcp_field, at least
+ * one. MCP_STRINGS_FIELD() takes the array and the size_t. A member of the wrong type is a
+ * compile-time diagnostic.
+ *
+ * In C++ the initializers are calls, joined by dots:
+ *     MCP_STRING_FIELD(trip, to, .description("Destination").required())
+ *     MCP_INT_FIELD(trip, days, .minimum(1).maximum(MCP_NO_MAXIMUM))
+ * The table is a constant there too: static constexpr mcp_field trip_fields[] = {…}. */
+#ifndef __cplusplus
 #define MCP_STRING_FIELD(type, member, ...) \
-    MCP_FIELD_OF(type, member, mcp_str, MCP_FIELD_STRING, __VA_ARGS__)
+    MCP_FIELD_OF(type, member, mcp_str *, MCP_FIELD_STRING, __VA_ARGS__)
 #define MCP_INT_FIELD(type, member, ...) \
-    MCP_FIELD_OF(type, member, int64_t, MCP_FIELD_INT, __VA_ARGS__)
+    MCP_FIELD_OF(type, member, int64_t *, MCP_FIELD_INT, __VA_ARGS__)
 #define MCP_NUMBER_FIELD(type, member, ...) \
-    MCP_FIELD_OF(type, member, double, MCP_FIELD_NUMBER, __VA_ARGS__)
+    MCP_FIELD_OF(type, member, double *, MCP_FIELD_NUMBER, __VA_ARGS__)
 #define MCP_BOOL_FIELD(type, member, ...) \
-    MCP_FIELD_OF(type, member, bool, MCP_FIELD_BOOL, __VA_ARGS__)
-/* The comparison of pointers is never made: it does not compile when the member is of another type. */
-#define MCP_FIELD_OF(struct_type, member, member_type, kind, ...)              \
-    {                                                                          \
-        .size = sizeof(mcp_field), .name = #member, .type = (kind),            \
-        .offset = offsetof(struct_type, member) +                              \
-                  0 * sizeof(&((struct_type *)0)->member == (member_type *)0), \
-        __VA_ARGS__                                                            \
-    }
+    MCP_FIELD_OF(type, member, bool *, MCP_FIELD_BOOL, __VA_ARGS__)
+#define MCP_STRINGS_FIELD(type, member, count, ...)                                           \
+    MCP_FIELD_OF(type, member, mcp_str(*)[MCP_STRINGS_ROOM(type, member)], MCP_FIELD_STRINGS, \
+                 .max_items = MCP_STRINGS_ROOM(type, member),                                 \
+                 .count_offset = MCP_OFFSET_OF(type, count, size_t *), __VA_ARGS__)
 
-/* Reads the members of an object, which conforms to the schema of the table, into a struct. What is missing, or of another
- * type, stays as it was: initialize the struct. Strings are borrowed from the object. NULL: an empty object. */
+/* Parts of the macros above. The comparison of pointers is never evaluated; it is invalid if the
+ * member has another type. */
+#define MCP_STRINGS_ROOM(type, member) (sizeof(((type *)0)->member) / sizeof(mcp_str))
+#define MCP_OFFSET_OF(struct_type, member, pointer) \
+    (offsetof(struct_type, member) + 0 * sizeof(&((struct_type *)0)->member == (pointer)0))
+#define MCP_FIELD_OF(struct_type, member, pointer, kind, ...)              \
+    {                                                                      \
+        .size = sizeof(mcp_field), .name = #member, .type = (kind),        \
+        .offset = MCP_OFFSET_OF(struct_type, member, pointer), __VA_ARGS__ \
+    }
+#endif
+
+/* Reads the members of an object that conforms to the schema of the table into the struct at `to`.
+ * A member that is missing from the object, or does not have the type of its field, leaves the
+ * struct unchanged there, so initialize the struct first. An array with more elements than there is
+ * room for, or with an element that is not a string, counts as one of another type. Strings point
+ * into the document of the object and live as long as it does; they are not NUL-terminated. NULL
+ * for the object: an empty object. The table has to be well-formed; if a `size` is not set, nothing
+ * is read or written. */
 MCP_API void mcp_fields_read(const mcp_field *fields, size_t n, const mcp_json *object, void *to);
 
-/* Writes the struct as an object; a string whose ptr is NULL is left out. */
+/* Writes the struct at `from` as an object. A string whose ptr is NULL is left out; every other
+ * field is written. Of a STRINGS array the elements in use are written; a count above max_items
+ * makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_fields_write(const mcp_field *fields, size_t n, const void *from,
                               mcp_json_writer *w);
 
-/* Writes the schema of the table. */
+/* Writes the JSON Schema of the table, an object. */
 MCP_API void mcp_fields_schema(const mcp_field *fields, size_t n, mcp_json_writer *w);
 
 #ifdef __cplusplus
 }
+
+namespace mcp
+{
+/* What the macros make in C++: a mcp_field, and a call for each member that a program may set. */
+class field_builder
+{
+    mcp_field made = {};
+
+  public:
+    constexpr field_builder(mcp_field_type type, const char *name, size_t offset)
+    {
+        made.size = sizeof(mcp_field);
+        made.type = type;
+        made.name = name;
+        made.offset = offset;
+    }
+    constexpr field_builder required(bool value = true)
+    {
+        made.required = value;
+        return *this;
+    }
+    constexpr field_builder title(const char *value)
+    {
+        made.title = value;
+        return *this;
+    }
+    constexpr field_builder description(const char *value)
+    {
+        made.description = value;
+        return *this;
+    }
+    constexpr field_builder one_of(const char *value)
+    {
+        made.one_of = value;
+        return *this;
+    }
+    constexpr field_builder max_length(size_t value)
+    {
+        made.max_length = value;
+        return *this;
+    }
+    constexpr field_builder minimum(double value)
+    {
+        made.minimum = value;
+        return *this;
+    }
+    constexpr field_builder maximum(double value)
+    {
+        made.maximum = value;
+        return *this;
+    }
+    constexpr field_builder min_items(size_t value)
+    {
+        made.min_items = value;
+        return *this;
+    }
+    constexpr field_builder items(size_t max, size_t count_offset)
+    {
+        made.max_items = max;
+        made.count_offset = count_offset;
+        return *this;
+    }
+    constexpr operator mcp_field() const
+    {
+        return made;
+    }
+};
+
+/* The last parameters do not convert from a pointer to a member of another type. */
+template <class Struct, class Member>
+constexpr field_builder field_of(mcp_field_type type, const char *name, size_t offset,
+                                 Member Struct::*)
+{
+    return field_builder(type, name, offset);
+}
+template <class Struct, size_t room>
+constexpr field_builder strings_of(const char *name, size_t offset, mcp_str (Struct::*)[room],
+                                   size_t count_offset, size_t Struct::*)
+{
+    return field_builder(MCP_FIELD_STRINGS, name, offset).items(room, count_offset);
+}
+} // namespace mcp
+
+#define MCP_STRING_FIELD(type, member, ...) \
+    MCP_FIELD_OF(type, member, mcp_str, MCP_FIELD_STRING) __VA_ARGS__
+#define MCP_INT_FIELD(type, member, ...) \
+    MCP_FIELD_OF(type, member, int64_t, MCP_FIELD_INT) __VA_ARGS__
+#define MCP_NUMBER_FIELD(type, member, ...) \
+    MCP_FIELD_OF(type, member, double, MCP_FIELD_NUMBER) __VA_ARGS__
+#define MCP_BOOL_FIELD(type, member, ...) \
+    MCP_FIELD_OF(type, member, bool, MCP_FIELD_BOOL) __VA_ARGS__
+#define MCP_STRINGS_FIELD(type, member, count, ...)                                              \
+    mcp::strings_of<type>(#member, offsetof(type, member), &type::member, offsetof(type, count), \
+                          &type::count) __VA_ARGS__
+#define MCP_FIELD_OF(type, member, member_type, kind) \
+    mcp::field_of<type, member_type>(kind, #member, offsetof(type, member), &type::member)
 #endif
 #endif

@@ -66,14 +66,17 @@ typedef struct mcp_module {
 /* The symbol that a loader looks up, a `const mcp_module`. */
 #define MCP_MODULE_SYMBOL "mcp_module_v1"
 
-/* Defines that symbol: takes the scheme and then the members that the module sets. A module that is
- * linked into a program is compiled with MCP_MODULE_STATIC; the name of its symbol then ends with
- * the scheme: mcp_module_v1_notes. */
+/* Defines that symbol: takes the scheme and then initializers of the members that the module sets,
+ * at least one. In C++ they are calls, joined by dots:
+ *     MCP_MODULE(notes, .about("Notes as resources").mount(mount));
+ * A module that is linked into a program is compiled with MCP_MODULE_STATIC; the name of its symbol
+ * then ends with the scheme: mcp_module_v1_notes. */
 #ifdef MCP_MODULE_STATIC
 #define MCP_MODULE_SYMBOL_OF(scheme) mcp_module_v1_##scheme
 #else
 #define MCP_MODULE_SYMBOL_OF(scheme) mcp_module_v1
 #endif
+#ifndef __cplusplus
 #define MCP_MODULE(scheme, ...)                                   \
     MCP_API extern const mcp_module MCP_MODULE_SYMBOL_OF(scheme); \
     const mcp_module MCP_MODULE_SYMBOL_OF(scheme) = {             \
@@ -83,8 +86,60 @@ typedef struct mcp_module {
         .name = #scheme,                                          \
         __VA_ARGS__,                                              \
     }
+#else
+#define MCP_MODULE(scheme, ...)                                       \
+    extern "C" MCP_API const mcp_module MCP_MODULE_SYMBOL_OF(scheme); \
+    const mcp_module MCP_MODULE_SYMBOL_OF(scheme) = mcp::module_builder(#scheme) __VA_ARGS__
+#endif
 
 #ifdef __cplusplus
 }
+
+namespace mcp
+{
+/* What MCP_MODULE() makes in C++: a mcp_module, and a call for each member that a module may set. */
+class module_builder
+{
+    mcp_module made = {};
+
+  public:
+    explicit constexpr module_builder(const char *name)
+    {
+        made.size = sizeof(mcp_module);
+        made.abi = MCP_MODULE_ABI;
+        made.version = MCP_VERSION_STRING;
+        made.name = name;
+    }
+    constexpr module_builder about(const char *value)
+    {
+        made.about = value;
+        return *this;
+    }
+    constexpr module_builder options_schema(const char *value)
+    {
+        made.options_schema = value;
+        return *this;
+    }
+    constexpr module_builder source_is_path(bool value = true)
+    {
+        made.source_is_path = value;
+        return *this;
+    }
+    constexpr module_builder mount(decltype(mcp_module::mount) value)
+    {
+        made.mount = value;
+        return *this;
+    }
+    constexpr module_builder check(decltype(mcp_module::check) value)
+    {
+        made.check = value;
+        return *this;
+    }
+    constexpr operator mcp_module() const
+    {
+        return made;
+    }
+};
+} // namespace mcp
 #endif
 #endif

@@ -1,15 +1,28 @@
 /* fields.c: tables of fields: their schema, and conversion between a struct and JSON. */
 #include "json/json.h"
 
-static void *member_of(const mcp_field *f, void *base)
+/* The properties of each field type. */
+static const struct kind {
+    const char *schema; /* the name of the JSON type; for STRINGS, of an element */
+    size_t width;       /* of the member; for STRINGS, of one element */
+    size_t align;
+    bool text, number, list;
+} kinds[] = {
+    [MCP_FIELD_STRING] = {"string", sizeof(mcp_str), _Alignof(mcp_str), .text = true},
+    [MCP_FIELD_INT] = {"integer", sizeof(int64_t), _Alignof(int64_t), .number = true},
+    [MCP_FIELD_NUMBER] = {"number", sizeof(double), _Alignof(double), .number = true},
+    [MCP_FIELD_BOOL] = {"boolean", sizeof(bool), _Alignof(bool)},
+    [MCP_FIELD_STRINGS] = {"string", sizeof(mcp_str), _Alignof(mcp_str), .text = true,
+                           .list = true},
+};
+
+/* Returns NULL if the type is unknown. */
+static const struct kind *kind_of(const mcp_field *f)
 {
-    return (char *)base + f->offset;
+    return (size_t)f->type < MCP__COUNT(kinds) ? &kinds[f->type] : NULL;
 }
 
-static const void *const_member_of(const mcp_field *f, const void *base)
-{
-    return (const char *)base + f->offset;
-}
+/* ---- reading ---------------------------------------------------------------------------------------- */
 
 /* Accepts 1e17 too, which is an integer in JSON Schema. */
 static void read_int(const mcp_json *value, int64_t *to)
@@ -21,8 +34,26 @@ static void read_int(const mcp_json *value, int64_t *to)
         *to = mcp_json_int(value, *to);
 }
 
-static void read_one(const mcp_field *f, const mcp_json *value, void *to)
+/* Reads either all elements or none. */
+static void read_strings(const mcp_json *value, size_t room, mcp_str *to, size_t *count)
 {
+    size_t n = mcp_json_count(value), i = 0;
+    const mcp_json *element;
+    mcp_json_iter it = {0};
+    if (!mcp_json_is(value, MCP_JSON_ARRAY) || n > room)
+        return;
+    while ((element = mcp_json_next(value, &it, NULL)) != NULL)
+        if (!mcp_json_is(element, MCP_JSON_STRING))
+            return;
+    it = (mcp_json_iter){0};
+    while ((element = mcp_json_next(value, &it, NULL)) != NULL)
+        to[i++] = mcp_json_string(element);
+    *count = n;
+}
+
+static void read_one(const mcp_field *f, const mcp_json *value, char *base)
+{
+    void *to = base + f->offset;
     switch (f->type) {
     case MCP_FIELD_STRING:
         if (mcp_json_is(value, MCP_JSON_STRING))
@@ -31,6 +62,9 @@ static void read_one(const mcp_field *f, const mcp_json *value, void *to)
     case MCP_FIELD_INT: read_int(value, to); break;
     case MCP_FIELD_NUMBER: *(double *)to = mcp_json_number(value, *(double *)to); break;
     case MCP_FIELD_BOOL: *(bool *)to = mcp_json_bool(value, *(bool *)to); break;
+    case MCP_FIELD_STRINGS:
+        read_strings(value, f->max_items, to, (size_t *)(void *)(base + f->count_offset));
+        break;
     }
 }
 
@@ -41,13 +75,26 @@ void mcp_fields_read(const mcp_field *fields, size_t n, const mcp_json *object, 
     for (size_t i = 0; i < n; i++) {
         mcp_field f;
         mcp__take_element(&f, sizeof(f), fields, i);
-        read_one(&f, mcp_json_get(object, f.name), member_of(&f, to));
+        read_one(&f, mcp_json_get(object, f.name), to);
     }
 }
 
-static void write_one(const mcp_field *f, const void *from, mcp_json_writer *w)
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+static void write_strings(const mcp_str *from, size_t count, size_t room, mcp_json_writer *w)
 {
-    if (f->type == MCP_FIELD_STRING && !((const mcp_str *)from)->ptr)
+    if (count > room)
+        mcp__json_writer_fail(w, MCP_EINVAL);
+    mcp_json_begin_array(w);
+    for (size_t i = 0; i < count && count <= room; i++)
+        mcp_json_add_str(w, from[i]);
+    mcp_json_end(w);
+}
+
+static void write_one(const mcp_field *f, const char *base, mcp_json_writer *w)
+{
+    const void *from = base + f->offset;
+    if (!kind_of(f) || (f->type == MCP_FIELD_STRING && !((const mcp_str *)from)->ptr))
         return;
     mcp_json_key(w, f->name);
     switch (f->type) {
@@ -55,6 +102,10 @@ static void write_one(const mcp_field *f, const void *from, mcp_json_writer *w)
     case MCP_FIELD_INT: mcp_json_add_int(w, *(const int64_t *)from); break;
     case MCP_FIELD_NUMBER: mcp_json_add_real(w, *(const double *)from); break;
     case MCP_FIELD_BOOL: mcp_json_add_bool(w, *(const bool *)from); break;
+    case MCP_FIELD_STRINGS:
+        write_strings(from, *(const size_t *)(const void *)(base + f->count_offset), f->max_items,
+                      w);
+        break;
     }
 }
 
@@ -65,7 +116,7 @@ void mcp_fields_write(const mcp_field *fields, size_t n, const void *from, mcp_j
         for (size_t i = 0; i < n; i++) {
             mcp_field f;
             mcp__take_element(&f, sizeof(f), fields, i);
-            write_one(&f, const_member_of(&f, from), w);
+            write_one(&f, from, w);
         }
     }
     mcp_json_end(w);
@@ -79,45 +130,101 @@ static bool is_text(const char *s)
     return mcp__utf8_valid(s, len) == len;
 }
 
-static const char *wrong_with(const mcp_field *f)
+/* For a number in the range of int64_t. */
+static bool is_whole(double d)
 {
-    static const size_t widths[] = {[MCP_FIELD_STRING] = sizeof(void *),
-                                    [MCP_FIELD_INT] = sizeof(int64_t),
-                                    [MCP_FIELD_NUMBER] = sizeof(double),
-                                    [MCP_FIELD_BOOL] = sizeof(bool)};
-    bool number = f->type == MCP_FIELD_INT || f->type == MCP_FIELD_NUMBER;
-    if ((size_t)f->type >= MCP__COUNT(widths))
-        return "has an unknown type";
-    if (f->offset % widths[f->type])
-        return "has an offset that its type cannot have";
-    if (!is_text(f->title) || !is_text(f->description) || !is_text(f->one_of))
-        return "has a text that is not UTF-8";
-    if (f->type != MCP_FIELD_STRING && (f->one_of || f->max_length))
-        return "has one_of or max_length, but is not a string";
-    if (!number && (f->minimum != 0 || f->maximum != 0))
-        return "has a minimum or a maximum, but is not a number";
-    if (!(f->minimum >= -0x1p63 && f->minimum < 0x1p63 && f->maximum >= -0x1p63 &&
-          f->maximum < 0x1p63))
+    return (double)(int64_t)d == d;
+}
+
+static const char *wrong_range(const mcp_field *f, bool whole)
+{
+    bool low = f->minimum == MCP_NO_MINIMUM, high = f->maximum == MCP_NO_MAXIMUM;
+    if (!(low || (f->minimum >= -0x1p63 && f->minimum < 0x1p63)) ||
+        !(high || (f->maximum >= -0x1p63 && f->maximum < 0x1p63)))
         return "has a minimum or a maximum that is out of range";
+    if (whole && ((!low && !is_whole(f->minimum)) || (!high && !is_whole(f->maximum))))
+        return "is an integer, but its minimum or maximum is not";
     return f->minimum > f->maximum ? "has a minimum above its maximum" : NULL;
 }
 
-int mcp__fields_check(const mcp_field *fields, size_t n, mcp_error *error)
+static const char *wrong_list(const mcp_field *f)
+{
+    if (f->max_items == 0 || f->max_items > PTRDIFF_MAX / sizeof(mcp_str))
+        return "has no array: max_items is its length";
+    if (f->min_items > f->max_items)
+        return "has min_items above max_items";
+    return f->count_offset % _Alignof(size_t) ? "has a count_offset that is not aligned" : NULL;
+}
+
+static const char *wrong_with(const mcp_field *f, bool form)
+{
+    const struct kind *k = kind_of(f);
+    if (!k)
+        return "has an unknown type";
+    if (f->offset % k->align)
+        return "has an offset that its type cannot have";
+    if (!is_text(f->title) || !is_text(f->description) || !is_text(f->one_of))
+        return "has a text that is not UTF-8";
+    if (!k->text && (f->one_of || f->max_length))
+        return "has one_of or max_length, but is not a string";
+    if (!k->number && (f->minimum != 0 || f->maximum != 0))
+        return "has a minimum or a maximum, but is not a number";
+    if (!k->list && (f->max_items || f->min_items || f->count_offset))
+        return "has max_items, min_items or count_offset, but is not an array";
+    if (form && k->list && !f->one_of)
+        return "is an array without one_of, which a form cannot have";
+    return k->list ? wrong_list(f) : wrong_range(f, f->type == MCP_FIELD_INT);
+}
+
+/* A part of the struct, in bytes. */
+typedef struct span {
+    size_t begin, len;
+} span;
+
+static bool overlap(span a, span b)
+{
+    return a.len && b.len && (a.begin - b.begin < b.len || b.begin - a.begin < a.len);
+}
+
+/* The parts that a field occupies; the field itself is valid. */
+static void spans_of(const mcp_field *f, span ret[2])
+{
+    const struct kind *k = kind_of(f);
+    ret[0] = (span){f->offset, k->width * (k->list ? f->max_items : 1)};
+    ret[1] = (span){f->count_offset, k->list ? sizeof(size_t) : 0};
+}
+
+static bool share_memory(const mcp_field *f, const mcp_field *g)
+{
+    span a[2], b[2];
+    spans_of(f, a);
+    spans_of(g, b);
+    return overlap(a[0], b[0]) || overlap(a[0], b[1]) || overlap(a[1], b[0]) || overlap(a[1], b[1]);
+}
+
+static const char *wrong_beside(const mcp_field *f, const mcp_field *before)
+{
+    if (strcmp(f->name, before->name) == 0)
+        return "is there twice";
+    return share_memory(f, before) ? "is the same member of the struct as another field" : NULL;
+}
+
+int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *error)
 {
     int rc = mcp__check_array(fields, n, "mcp_field", error);
     for (size_t i = 0; rc == MCP_OK && i < n; i++) {
         mcp_field f, before;
+        span own[2];
         mcp__take_element(&f, sizeof(f), fields, i);
         if (!f.name || !*f.name || !is_text(f.name))
             return mcp__fail(error, MCP_EINVAL, 0, "field %zu has no name in UTF-8", i);
-        const char *why = wrong_with(&f);
+        const char *why = wrong_with(&f, form);
         for (size_t k = 0; k < i && !why; k++) {
             mcp__take_element(&before, sizeof(before), fields, k);
-            if (strcmp(f.name, before.name) == 0)
-                why = "is there twice";
-            else if (f.offset == before.offset)
-                why = "is the same member of the struct as another field";
+            why = wrong_beside(&f, &before);
         }
+        if (!why && (spans_of(&f, own), overlap(own[0], own[1])))
+            why = "has its count inside of its array";
         if (why)
             rc = mcp__fail(error, MCP_EINVAL, 0, "field \"%s\" %s", f.name, why);
     }
@@ -134,6 +241,12 @@ static void add_text(mcp_json_writer *w, const char *key, const char *text)
     mcp_json_add_string(w, text);
 }
 
+static void add_count(mcp_json_writer *w, const char *key, size_t count)
+{
+    mcp_json_key(w, key);
+    mcp_json_add_uint(w, count);
+}
+
 static void add_choices(mcp_json_writer *w, const char *one_of)
 {
     mcp_json_key(w, "enum");
@@ -148,38 +261,60 @@ static void add_choices(mcp_json_writer *w, const char *one_of)
     mcp_json_end(w);
 }
 
-static void add_limit(mcp_json_writer *w, const mcp_field *f, const char *key, double limit)
+static void add_string_limits(mcp_json_writer *w, const mcp_field *f)
 {
+    if (f->one_of)
+        add_choices(w, f->one_of);
+    if (f->max_length)
+        add_count(w, "maxLength", f->max_length);
+}
+
+static void add_items(mcp_json_writer *w, const mcp_field *f)
+{
+    mcp_json_key(w, "items");
+    mcp_json_begin_object(w);
+    add_text(w, "type", kind_of(f)->schema);
+    add_string_limits(w, f);
+    mcp_json_end(w);
+    if (f->min_items)
+        add_count(w, "minItems", f->min_items);
+    add_count(w, "maxItems", f->max_items);
+}
+
+/* `none`: the table sets no limit. An integer then has `last`, the limit of int64_t. */
+static void add_limit(mcp_json_writer *w, const mcp_field *f, const char *key, double limit,
+                      bool none, int64_t last)
+{
+    if (none && f->type != MCP_FIELD_INT)
+        return;
     mcp_json_key(w, key);
     if (f->type == MCP_FIELD_INT)
-        mcp_json_add_int(w, (int64_t)limit);
+        mcp_json_add_int(w, none ? last : (int64_t)limit);
     else
         mcp_json_add_real(w, limit);
 }
 
+static void add_range(mcp_json_writer *w, const mcp_field *f)
+{
+    bool none = !(f->maximum > f->minimum);
+    add_limit(w, f, "minimum", f->minimum, none || f->minimum == MCP_NO_MINIMUM, INT64_MIN);
+    add_limit(w, f, "maximum", f->maximum, none || f->maximum == MCP_NO_MAXIMUM, INT64_MAX);
+}
+
 static void add_property(mcp_json_writer *w, const mcp_field *f)
 {
-    static const char *const types[] = {[MCP_FIELD_STRING] = "string",
-                                        [MCP_FIELD_INT] = "integer",
-                                        [MCP_FIELD_NUMBER] = "number",
-                                        [MCP_FIELD_BOOL] = "boolean"};
-    bool number = f->type == MCP_FIELD_INT || f->type == MCP_FIELD_NUMBER;
+    const struct kind *k = kind_of(f);
     mcp_json_key(w, f->name);
     mcp_json_begin_object(w);
-    add_text(w, "type", (size_t)f->type < MCP__COUNT(types) ? types[f->type] : "unknown");
+    add_text(w, "type", !k ? "unknown" : k->list ? "array" : k->schema);
     add_text(w, "title", f->title);
     add_text(w, "description", f->description);
-    if (f->one_of && f->type == MCP_FIELD_STRING)
-        add_choices(w, f->one_of);
-    if (f->max_length && f->type == MCP_FIELD_STRING)
-        mcp_json_key(w, "maxLength"), mcp_json_add_uint(w, f->max_length);
-    if (number && f->maximum > f->minimum) {
-        add_limit(w, f, "minimum", f->minimum);
-        add_limit(w, f, "maximum", f->maximum);
-    } else if (f->type == MCP_FIELD_INT) { /* a value that conforms fits into int64_t */
-        mcp_json_key(w, "minimum"), mcp_json_add_int(w, INT64_MIN);
-        mcp_json_key(w, "maximum"), mcp_json_add_int(w, INT64_MAX);
-    }
+    if (k && k->list)
+        add_items(w, f);
+    else if (k && k->text)
+        add_string_limits(w, f);
+    else if (k && k->number)
+        add_range(w, f);
     mcp_json_end(w);
 }
 

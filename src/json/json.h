@@ -75,8 +75,14 @@ mcp__buf *mcp__json_writer_place(mcp_json_writer *w);
 /* Writes the schema of a table. `closed`: other properties are refused, which not every kind of
  * schema can express. */
 void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json_writer *w);
-/* Returns MCP_OK, or MCP_EINVAL if the table is not well-formed; error then names the field. */
-int mcp__fields_check(const mcp_field *fields, size_t n, mcp_error *error);
+/* Returns MCP_OK, or MCP_EINVAL if the table is not well-formed; error then names the field. `form`:
+ * the table describes a form, which cannot have free arrays. */
+int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *error);
+
+/* ---- writer.c --------------------------------------------------------------------------------------- */
+
+/* Makes a writer fail with `code`, unless it has failed before. */
+void mcp__json_writer_fail(mcp_json_writer *w, int code);
 
 /* ---- list.c: arrays and objects that place their own commas ---------------------------------- */
 

@@ -72,6 +72,12 @@ void mcp_json_writer_free(mcp_json_writer *w)
     mcp__release(&a, w);
 }
 
+void mcp__json_writer_fail(mcp_json_writer *w, int code)
+{
+    if (usable(w))
+        w->buf.failed = code;
+}
+
 void mcp_json_writer_reset(mcp_json_writer *w)
 {
     if (!w)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# headers.sh INCLUDE: each public header compiles alone, with nothing before it, as C11 and as C++17.
+# headers.sh INCLUDE: each public header compiles alone, with nothing before it, as C11 and as C++17. What there is for
+# C++ alone, macros above all, is tried with every C++ compiler that is there.
 set -eu
 include=$1
 cc=${CC:-cc}
@@ -29,19 +30,21 @@ for path in "$include"/mcp/*.h; do
         echo "ok $number - $header as C++17 # skip there is no C++ compiler"
     fi
 done
-# What there is for C++ alone.
 header=outside/cpp.cpp
 here=$(dirname "$0")
-for std in 17 20; do
-    number=$((number + 1))
-    if [ -z "$cxx" ]; then
-        echo "ok $number - $header as C++$std # skip there is no C++ compiler"
-    elif "$cxx" -std=c++$std $flags -I"$include" "$here/$header"; then
-        echo "ok $number - $header as C++$std"
-    else
-        echo "not ok $number - $header as C++$std"
-        failed=1
-    fi
+for compiler in "${cxx:-c++}" g++ clang++; do
+    for std in 17 20; do
+        number=$((number + 1))
+        what="$header as C++$std, ${compiler##*/}"
+        if ! command -v "$compiler" >/dev/null; then
+            echo "ok $number - $what # skip there is no such compiler"
+        elif "$compiler" -std=c++$std $flags -I"$include" "$here/$header"; then
+            echo "ok $number - $what"
+        else
+            echo "not ok $number - $what"
+            failed=1
+        fi
+    done
 done
 echo "1..$number"
 exit $failed

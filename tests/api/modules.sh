@@ -35,6 +35,39 @@ step "installed, it is found by its name" sh -c "mkdir -p '$folder' && cp notes.
 step "and loaded" lists notes://shopping/2 'notes:milk,bread?name=shopping'
 step "--list-modules knows it" sh -c "mcpd --list-modules | grep -q '^  notes:WHAT '"
 
+# ---- in C++ ----------------------------------------------------------------------------------------------------
+
+cxx=$(command -v "${CXX:-c++}" || true)
+cat >words.cpp <<'END'
+#include <mcp/module.h>
+
+namespace
+{
+int read(mcp_request *req, mcp_str, const mcp_uri_match *, void *)
+{
+    return mcp_reply_text(req, "a word");
+}
+int mount(mcp_server *server, const char *source, const mcp_json *, const char *, mcp_error *error)
+{
+    mcp::sized<mcp_resource> word;
+    word.uri = source;
+    word.name = "word";
+    word.read = read;
+    return mcp_server_add_resource(server, &word, nullptr, error);
+}
+} // namespace
+MCP_MODULE(words, .about("Words").mount(mount));
+END
+# shellcheck disable=SC2046
+in_cxx() {
+    "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -shared -fPIC -fvisibility=hidden words.cpp \
+        $(pkg-config --cflags mcp) -o words.so
+}
+if [ -n "$cxx" ]; then
+    step "a module in C++ is built" in_cxx
+    step "and loaded" lists word:one --module ./words.so words:word:one
+fi
+
 # ---- the project's own ---------------------------------------------------------------------------------------
 
 outside() { # name, packages and folders beside common, each separated by commas; "-": none

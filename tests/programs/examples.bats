@@ -51,6 +51,8 @@ complete() {
     roots() {
         call sqrt '{"of":2}'
         text 1.41421
+        call sqrt '{"of":"two"}'
+        text 'Invalid arguments for tool sqrt: /of: expected number, got string (type)'
         call sqrt '{"of":-1}'
         is '["A negative number has no square root: give one from 0 on",true]' '[.content[0].text, .isError]'
     }

@@ -563,6 +563,8 @@ int fixture_new(const fixture_options *o, fixture **ret, mcp_error *error)
         rc = register_strict(f, error);
     else if (rc == MCP_OK && o->tasks)
         rc = fixture_add_tasks(f, o, error);
+    else if (rc == MCP_OK && o->fields)
+        rc = fixture_add_fields(f->server, error);
     else if (rc == MCP_OK && o->asks)
         rc = fixture_add_asks(f->server, error);
     else if (rc == MCP_OK && !o->empty)

@@ -20,6 +20,7 @@ typedef struct fixture_options {
     bool no_provider;   /* nothing is mounted */
     bool deferred_list; /* the provider lists later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
+    bool fields;      /* only a tool made of a table of fields is registered */
     bool asks;        /* what asks the client is registered too */
     bool tasks;       /* what may be called as a task is registered too */
     size_t page_size; /* 4 */
@@ -37,6 +38,9 @@ mcp_server *fixture_server(fixture *f);
 /* fixture_asks.c; how often what is done once was done since. */
 int fixture_add_asks(mcp_server *server, mcp_error *error);
 int fixture_once_count(void);
+
+/* fixture_fields.c: a tool made of a table of fields. */
+int fixture_add_fields(mcp_server *server, mcp_error *error);
 
 /* fixture_tasks.c: tools that may be called as tasks. */
 int fixture_add_tasks(fixture *f, const fixture_options *o, mcp_error *error);

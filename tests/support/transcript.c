@@ -487,6 +487,7 @@ static bool read_settings(char *words, settings *ret)
             {"public", &ret->server.cache_public, NULL},
             {"logging", &ret->server.logging, NULL},
             {"strict", &ret->server.strict, NULL},
+            {"fields", &ret->server.fields, NULL},
             {"asks", &ret->server.asks, NULL},
             {"tasks", &ret->server.tasks, NULL},
             {"max_tasks", NULL, &ret->server.max_tasks},

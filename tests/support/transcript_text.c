@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mcp/mcp.h>
+
 void text_add(text *t, const char *bytes, size_t len)
 {
     if (t->cap - t->len <= len) {
@@ -38,7 +40,8 @@ static void add(text *t, const char *s)
 
 /* ---- eras ------------------------------------------------------------------------------------ */
 
-#define NEWEST "2026-07-28" /* as transcripts write it */
+#define NEWEST       "2026-07-28" /* as transcripts write it */
+#define FIRST_MODERN "2026-07-28"
 const char *revisions[] = {NEWEST, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 size_t read_era(char *words, const char **ret)
@@ -117,6 +120,24 @@ static bool expand_named(const scene *at, const char *name, size_t len, text *re
     return false;
 }
 
+/* What the library's table of revisions says: {{revisions}} as words, {{served}} the modern ones as JSON. */
+static bool expand_list(const char *name, size_t len, text *ret)
+{
+    bool words = len == 9 && memcmp(name, "revisions", 9) == 0;
+    if (!words && !(len == 6 && memcmp(name, "served", 6) == 0))
+        return false;
+    const char *quote = words ? "" : "\"";
+    add(ret, words ? "" : "[");
+    for (size_t i = 0; mcp_revision(i); i++) {
+        if (!words && strcmp(mcp_revision(i), FIRST_MODERN) < 0)
+            continue;
+        add(ret, i == 0 ? "" : words ? ", " : ",");
+        add(ret, quote), add(ret, mcp_revision(i)), add(ret, quote);
+    }
+    add(ret, words ? "" : "]");
+    return true;
+}
+
 /* {{8*ab}} */
 static bool expand_repeat(const char *body, size_t len, text *ret)
 {
@@ -144,18 +165,19 @@ static bool expand_choice(const scene *at, const char *body, size_t len, text *r
     return true;
 }
 
-/* Writes the newest revision's own name for the one that transcripts use. */
-static void rename_newest(text *line)
+/* Writes the newest revision's own name for the one that transcripts use, from `begin` on. */
+static void rename_newest(text *line, size_t begin)
 {
     size_t len = strlen(NEWEST);
-    if (strlen(revisions[0]) != len)
+    if (strlen(revisions[0]) != len || !line->ptr)
         return;
-    for (char *at = line->ptr; (at = strstr(at, NEWEST)) != NULL; at += len)
+    for (char *at = line->ptr + begin; (at = strstr(at, NEWEST)) != NULL; at += len)
         memcpy(at, revisions[0], len);
 }
 
 bool expand(const scene *at, const char *line, text *ret, const char **problem)
 {
+    size_t named = 0; /* up to here the names are those of the table */
     text_set(ret, "", 0);
     while (*line) {
         if (line[0] != '{' || line[1] != '{' || line[2] == '{') {
@@ -164,13 +186,17 @@ bool expand(const scene *at, const char *line, text *ret, const char **problem)
         }
         const char *body = line + 2, *end = strstr(body, "}}");
         size_t len = end ? (size_t)(end - body) : 0;
-        if (!end || !(expand_named(at, body, len, ret) || expand_repeat(body, len, ret) ||
-                      expand_choice(at, body, len, ret))) {
+        rename_newest(ret, named);
+        named = ret->len;
+        if (end && expand_list(body, len, ret)) {
+            named = ret->len;
+        } else if (!end || !(expand_named(at, body, len, ret) || expand_repeat(body, len, ret) ||
+                             expand_choice(at, body, len, ret))) {
             *problem = "unknown {{macro}}";
             return false;
         }
         line = end + 2;
     }
-    rename_newest(ret);
+    rename_newest(ret, named);
     return true;
 }

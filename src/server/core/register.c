@@ -402,7 +402,7 @@ static int make_schema(const mcp_server *server, const mcp_field *fields, size_t
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a tool has a schema or a table of fields, not both");
     mcp_error why = {0};
-    int rc = mcp__fields_check(fields, n, &why);
+    int rc = mcp__fields_check(fields, n, false, &why);
     if (rc != MCP_OK)
         return mcp__fail(error, rc, 0, "a tool's table of fields: %s", why.text);
     mcp_str text;

@@ -333,7 +333,7 @@ static int make_form(mcp_request *req, mcp_elicit *e)
     mcp_error why = {0};
     if (e->schema)
         return MCP_EINVAL;
-    if (mcp__fields_check(e->fields, e->n_fields, &why) != MCP_OK)
+    if (mcp__fields_check(e->fields, e->n_fields, true, &why) != MCP_OK)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "Internal error: a form: %s", why.text);
     mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);
     mcp__fields_schema(e->fields, e->n_fields, false, w);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "json/json.h"
 
@@ -143,16 +144,114 @@ static void test_refused(void **state)
         WRONG("but is not a number", .offset = 8, .maximum = 1),
         WRONG("out of range", .offset = 8, .type = MCP_FIELD_INT, .maximum = 1e19),
         WRONG("above its maximum", .offset = 8, .type = MCP_FIELD_NUMBER, .minimum = 1),
+        WRONG("out of range", .offset = 16, .type = MCP_FIELD_NUMBER, .minimum = MCP_NO_MAXIMUM),
+        WRONG("out of range", .offset = 16, .type = MCP_FIELD_NUMBER, .maximum = MCP_NO_MINIMUM),
+        WRONG("out of range", .offset = 16, .type = MCP_FIELD_NUMBER, .maximum = NAN),
+        WRONG("\"f\" is an integer, but", .offset = 16, .type = MCP_FIELD_INT, .maximum = 0.5),
+        WRONG("\"f\" is an integer, but", .offset = 16, .type = MCP_FIELD_INT, .minimum = -0.5,
+              .maximum = MCP_NO_MAXIMUM),
+        WRONG("\"f\" has no array", .offset = 16, .type = MCP_FIELD_STRINGS),
+        WRONG("\"f\" has no array", .offset = 16, .type = MCP_FIELD_STRINGS, .max_items = SIZE_MAX),
+        WRONG("\"f\" has min_items above", .offset = 16, .type = MCP_FIELD_STRINGS, .max_items = 1,
+              .min_items = 2),
+        WRONG("\"f\" has a count_offset that is not aligned", .offset = 16,
+              .type = MCP_FIELD_STRINGS, .max_items = 1, .count_offset = 33),
+        WRONG("\"f\" has its count inside", .offset = 16, .type = MCP_FIELD_STRINGS, .max_items = 2,
+              .count_offset = 40),
+        WRONG("\"f\" is the same member", .offset = 16, .type = MCP_FIELD_STRINGS, .max_items = 2,
+              .count_offset = 8),
+        WRONG("\"f\" has max_items, min_items", .offset = 16, .max_items = 1),
     };
     (void)state;
-    assert_int_equal(mcp__fields_check(fields, 4, NULL), MCP_OK);
+    assert_int_equal(mcp__fields_check(fields, 4, false, NULL), MCP_OK);
     for (size_t i = 0; i < MCP__COUNT(rows); i++) {
         const mcp_field table[] = {{.size = sizeof(mcp_field), .name = "first"}, rows[i].field};
         mcp_error why = {0};
-        assert_int_equal(mcp__fields_check(table, 2, &why), MCP_EINVAL);
+        assert_int_equal(mcp__fields_check(table, 2, false, &why), MCP_EINVAL);
         if (!strstr(why.text, rows[i].why))
             fail_msg("\"%s\" is not in: %s", rows[i].why, why.text);
     }
+}
+
+/* Where the parts of a struct begin does not have to be the order of the table. */
+static void test_overlap(void **state)
+{
+    const struct {
+        size_t offset, items, count_offset;
+        bool fits;
+    } rows[] = {{16, 2, 8, true},   {16, 2, 48, true}, {16, 2, 0, false}, {0, 2, 24, false},
+                {16, 3, 48, false}, {0, 1, 56, false}, {0, 1, 16, true}};
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(rows); i++) {
+        const mcp_field table[] = {
+            {.size = sizeof(mcp_field), .name = "n", .type = MCP_FIELD_INT, .offset = 0},
+            {.size = sizeof(mcp_field), .name = "s", .offset = 56},
+            {.size = sizeof(mcp_field),
+             .name = "list",
+             .type = MCP_FIELD_STRINGS,
+             .offset = rows[i].offset,
+             .max_items = rows[i].items,
+             .count_offset = rows[i].count_offset}};
+        bool first = rows[i].offset == 0; /* then it stands where "n" would */
+        assert_int_equal(mcp__fields_check(table + first, 3 - first, false, NULL),
+                         rows[i].fits ? MCP_OK : MCP_EINVAL);
+    }
+}
+
+typedef struct list {
+    mcp_str words[2];
+    size_t n_words;
+    int64_t low, high, any;
+    double positive;
+} list;
+
+static const mcp_field list_fields[] = {
+    MCP_STRINGS_FIELD(list, words, n_words, .one_of = "a|b", .max_length = 3, .min_items = 1),
+    MCP_INT_FIELD(list, low, .minimum = 1, .maximum = MCP_NO_MAXIMUM),
+    MCP_INT_FIELD(list, high, .minimum = MCP_NO_MINIMUM, .maximum = -1),
+    MCP_INT_FIELD(list, any, .minimum = MCP_NO_MINIMUM, .maximum = MCP_NO_MAXIMUM),
+    MCP_NUMBER_FIELD(list, positive, .minimum = 0, .maximum = MCP_NO_MAXIMUM),
+};
+
+static void test_lists_and_open_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(mcp__fields_check(list_fields, 5, false, NULL), MCP_OK);
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp__fields_schema(list_fields, 5, false, w);
+    expect(w, "{\"type\":\"object\",\"properties\":{\"words\":{\"type\":\"array\",\"items\":{"
+              "\"type\":\"string\",\"enum\":[\"a\",\"b\"],\"maxLength\":3},\"minItems\":1,"
+              "\"maxItems\":2},"
+              "\"low\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9223372036854775807},"
+              "\"high\":{\"type\":\"integer\",\"minimum\":-9223372036854775808,\"maximum\":-1},"
+              "\"any\":{\"type\":\"integer\",\"minimum\":-9223372036854775808,"
+              "\"maximum\":9223372036854775807},"
+              "\"positive\":{\"type\":\"number\",\"minimum\":0}},\"required\":[]}");
+    /* More than there is room for is not written, and the writer says so. */
+    list l = {.words = {MCP_STR("a"), MCP_STR("b")}, .n_words = 3};
+    w = mcp_json_writer_new(NULL, 0);
+    mcp_fields_write(list_fields, 5, &l, w);
+    mcp_str text;
+    assert_int_equal(mcp_json_writer_finish(w, &text), MCP_EINVAL);
+    mcp_json_writer_free(w);
+    mcp_fields_write(list_fields, 5, &l, NULL);
+    l.n_words = 2;
+    w = mcp_json_writer_new(NULL, 0);
+    mcp_fields_write(list_fields, 1, &l, w);
+    expect(w, "{\"words\":[\"a\",\"b\"]}");
+}
+
+/* A form has arrays of choices alone. */
+static void test_forms(void **state)
+{
+    const mcp_field free_words[] = {MCP_STRINGS_FIELD(list, words, n_words, .required = true)};
+    mcp_error why = {0};
+    (void)state;
+    assert_int_equal(mcp__fields_check(free_words, 1, false, NULL), MCP_OK);
+    assert_int_equal(mcp__fields_check(list_fields, 5, true, NULL), MCP_OK);
+    assert_int_equal(mcp__fields_check(free_words, 1, true, &why), MCP_EINVAL);
+    assert_string_equal(why.text,
+                        "field \"words\" is an array without one_of, which a form cannot have");
 }
 
 static void test_write(void **state)
@@ -172,9 +271,14 @@ static void test_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schema),   cmocka_unit_test(test_read),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_write),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_lists_and_open_ranges),
+        cmocka_unit_test(test_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
