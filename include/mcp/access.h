@@ -1,9 +1,9 @@
-/* mcp/access.h: access rules, or who may see what.
+/* mcp/access.h: access rules, which decide what each caller can see.
  *
- * A function of the program decides for each principal and each item. An item that it denies does
- * not exist for that principal: it is not listed, read, called, completed, subscribed to or
- * announced, and a request for it gets the same error as one for an item that does not exist. With
- * access rules set, no result is cached as "public".
+ * A function of the program is asked for each principal and each item. For a principal that is
+ * denied an item, the item does not exist: it is not listed, read, called, completed, subscribed to
+ * or announced, and a request for it gets the same error as one for an item that does not exist.
+ * While access rules are set, no result is marked as "public" for caches.
  */
 #ifndef MCP_ACCESS_H
 #define MCP_ACCESS_H
@@ -25,7 +25,9 @@ typedef enum mcp_item {
 
 typedef struct mcp_access {
     size_t size;
-    /* Returns whether the principal (NULL: anonymous) may see the item. Required.
+    /* Returns whether the principal (NULL: anonymous) may see the item. Required. `name` is a URI,
+     * a URI template or a name, according to `item`. It is valid until the function returns and is
+     * not NUL-terminated.
      *
      * A URI is passed in one canonical spelling without parameters, so that no other spelling of it
      * gives access:
@@ -36,17 +38,18 @@ typedef struct mcp_access {
      *   necessary, and without {?...}, {&...} and {;...}.
      *
      * A URI that resolve refuses does not exist, and `may` is not called for it. The function is
-     * called very often, so it should be fast. It must give the same answer to the same question
-     * until mcp_server_set_access() is called again. */
+     * called on the server's thread, several times per request, so it must be fast and must not
+     * block. It must return the same result for the same arguments until mcp_server_set_access() is
+     * called again. */
     bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
     void *user;
     /* Called when the server no longer needs `user`. May be NULL. */
     void (*release)(void *user);
 } mcp_access;
 
-/* Replaces the access rules. NULL removes them: everybody may see everything, which is the default.
- * The struct is copied. A subscriber gets no more notifications about a resource that it may no
- * longer see. MCP_EINVAL (no `may`). */
+/* Replaces the access rules. NULL removes them: every caller may see everything, which is the
+ * default. The struct is copied. A subscriber gets no more notifications about a resource that it
+ * may no longer see. MCP_EINVAL (no `may`). */
 MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
 
 /* Returns whether the caller of this request may see the item. For handlers that show more than the

@@ -119,10 +119,11 @@ typedef enum mcp_outcome {
 MCP_API const char *mcp_error_name(int code);
 MCP_API const char *mcp_error_text(int code);
 
-/* Describes why a call failed, in words for a person. It belongs to the caller, who may pass NULL
- * if it is not needed. `offset` is the byte offset of the error in the input where that makes
- * sense, else 0. `text` is one sentence without a full stop, NUL-terminated; a text that is too
- * long is cut at a UTF-8 boundary. After a successful call `code` is MCP_OK and `text` is empty. */
+/* The reason for which a call failed. The caller provides the struct and may pass NULL instead.
+ * `code` is the MCP_E* code that the call returns. `offset` is the byte offset of the error in the
+ * input, or 0 if the error has no position. `text` is a message for people: one sentence in UTF-8
+ * without a full stop, NUL-terminated, truncated at a character boundary if it is too long. After a
+ * successful call `code` is MCP_OK and `text` is empty. */
 typedef struct mcp_error {
     int code;
     size_t offset;

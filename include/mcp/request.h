@@ -32,8 +32,7 @@ extern "C" {
 
 typedef struct mcp_request mcp_request;
 
-/* ---- reading the request
- * ---------------------------------------------------------------------- */
+/* ---- reading the request --------------------------------------------------------------------- */
 
 /* The protocol revision that this request is answered in, "2026-07-28"; static storage. */
 MCP_API const char *mcp_request_revision(const mcp_request *req);
@@ -155,8 +154,11 @@ MCP_API int mcp_reply_description(mcp_request *req, const char *description);
  * that name exists, or the library writes it itself; it is unchanged. Else as
  * mcp_reply_structured(). */
 MCP_API int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json);
-/* Sets how long and for whom this result may be cached (2026-07-28, server/utilities/caching),
- * instead of the server's default. */
+/* Sets the cache hints of this result (ttlMs and cacheScope: 2026-07-28, server/utilities/caching)
+ * instead of the server's defaults. `ttl_ms`: for how many milliseconds a client may reuse the
+ * result. `is_public`: whether a shared cache may serve it to other users; ignored while access
+ * rules are set, and for a result that depends on the client. Has no effect on results and
+ * revisions without cache hints. */
 MCP_API void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public);
 
 /* completion/complete: adds one value. The first 100 are sent; the others are only counted. */
