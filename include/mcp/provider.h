@@ -173,7 +173,7 @@ typedef struct mcp_host_poll mcp_host_poll;
 typedef struct mcp_host {
     size_t size;
     void *user;
-    /* Returns the milliseconds of a monotonic clock. */
+    /* Returns the milliseconds of a monotonic clock, the one whose time channels get. */
     int64_t (*now)(void *user);
     /* Calls fn(arg) once after ms milliseconds. The host owns the timer; timer_stop must be called
      * even after it fired. NULL: out of memory. */

@@ -57,6 +57,7 @@ struct mcp_server {
     mcp__meters meters[MCP_USAGE_KINDS];
     size_t no_files;      /* answers that failed for lack of a descriptor, not yet logged */
     int64_t files_logged; /* time of the last such log line; 0: never */
+    int64_t usage_clock;  /* the host's time when a request was last counted; 0: never */
 };
 
 /* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */

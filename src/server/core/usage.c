@@ -102,21 +102,34 @@ void mcp__meter_give(mcp__meter *meter)
 
 /* ---- requests ----------------------------------------------------------------------------------------- */
 
-/* Returns the host's time, which advances while a handler runs; without a host clock, the time of
- * the channel's last call. 0: unknown. */
-static int64_t clock_of(const mcp_request *req)
+/* Returns the time of the channel's last call. 0: unknown. */
+static int64_t channel_time(const mcp_request *req)
 {
-    const mcp_server *server = req->server;
-    if (server->has_host && server->host.now)
-        return server->host.now(server->host.user);
     return req->in.channel ? MCP__MAX(req->in.channel->now, 0) : 0;
+}
+
+/* Returns the host's time, which advances while a handler runs; without a host clock, the time of
+ * the channel's last call. */
+static int64_t end_of(const mcp_request *req)
+{
+    mcp_server *server = req->server;
+    if (!server->has_host || !server->host.now)
+        return channel_time(req);
+    return server->usage_clock = server->host.now(server->host.user);
+}
+
+/* Returns the time that came with the message, so that the clock is read once per request. For the
+ * later messages of one batch, the end of the request before is nearer. */
+static int64_t start_of(const mcp_request *req)
+{
+    return MCP__MAX(channel_time(req), req->server->usage_clock);
 }
 
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
 {
     mcp__used *used = &req->used;
     if (!used->meter)
-        used->since = clock_of(req);
+        used->since = start_of(req);
     meter->refs++;
     meter->usage.in_flight++;
     if (used->meter) {
@@ -136,7 +149,7 @@ void mcp__usage_end(mcp_request *req)
 {
     mcp__used *used = &req->used;
     mcp_usage *usage = &used->meter->usage;
-    int64_t elapsed = clock_of(req) - used->since;
+    int64_t elapsed = end_of(req) - used->since;
     uint64_t ms = elapsed > 0 ? (uint64_t)elapsed : 0;
     size_t bucket = 0;
     while (bucket < MCP_USAGE_BUCKETS && ms > bounds_ms[bucket])

@@ -315,6 +315,47 @@ static void test_sources(void **state)
     end();
 }
 
+/* ---- the clock -------------------------------------------------------------------------------- */
+
+static size_t readings;
+
+static int64_t read_clock(void *user)
+{
+    readings++;
+    return ((rig *)user)->now;
+}
+
+static int slow(rig *its, mcp_request *req)
+{
+    its->now += 30;
+    return mcp_reply_text(req, "slow");
+}
+
+/* The host's clock is read once per request; a request that waited for another one of its batch
+ * does not count that time. */
+static void test_clock(void **state)
+{
+    (void)state;
+    mcp_server_options o = {0};
+    begin(&o, slow);
+    mcp_server_set_host(r.server,
+                        &(mcp_host){.size = sizeof(mcp_host), .user = &r, .now = read_clock});
+    readings = 0;
+    for (int64_t batch = r.now, i = 0; i < 2; i++)
+        mcp_channel_receive(peer, 0,
+                            MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+                                    "\"params\":{\"name\":\"t\"," RIG_META "}}"),
+                            batch);
+    TOOLS("t ok=2 ms=60");
+    assert_int_equal(readings, 2);
+    r.now += 500;
+    rig_call_tool(&r, peer, 2, "t");
+    TOOLS("t ok=3 ms=90");
+    assert_int_equal(readings, 3);
+    mcp_server_set_host(r.server, NULL);
+    end();
+}
+
 /* ---- who may know ---------------------------------------------------------------------------- */
 
 static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
@@ -372,10 +413,11 @@ static void test_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_later),
-        cmocka_unit_test(test_invented), cmocka_unit_test(test_come_and_go),
-        cmocka_unit_test(test_rebuilt),  cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_access),   cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_outcomes),    cmocka_unit_test(test_later),
+        cmocka_unit_test(test_invented),    cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(test_rebuilt),     cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_clock),       cmocka_unit_test(test_access),
+        cmocka_unit_test(test_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
