@@ -52,7 +52,7 @@ bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target)
 
 int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
 {
-    int rc = sqlite_table_load(c, j->target.table, &j->s->alloc, ret);
+    int rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, ret);
     if (rc == SQLITE_OK && *ret && sqlite_table_key_count(*ret) != j->target.n_key) {
         sqlite_table_free(*ret);
         *ret = NULL;
@@ -95,7 +95,7 @@ void sqlite_put_column(sqlite3_str *sql, const sqlite_column *c, bool probed)
 static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_column *c)
 {
     const sqlite_target *target = &r->job->target;
-    sqlite3_str_appendall(to, r->job->s->prefix);
+    sqlite3_str_appendall(to, r->job->s->base.prefix);
     sqlite_uri_put_text(to, mcp_str_from(r->table->name));
     sqlite3_str_appendall(to, "/cell/");
     sqlite_uri_put_text(to, mcp_str_from(c->name));

@@ -149,7 +149,7 @@ static int complete_use(sqlite_conn *conn, void *user)
     c->count = 0;
     if (mcp_str_eq(c->name, MCP_STR("table")))
         return complete_tables(conn, c);
-    int rc = sqlite_table_load(conn, c->table, &c->s->alloc, &t);
+    int rc = sqlite_table_load(conn, c->table, &c->s->base.alloc, &t);
     if (rc == SQLITE_OK && t && mcp_str_eq(c->name, MCP_STR("key")))
         rc = complete_keys(conn, c, t);
     else if (rc == SQLITE_OK && t)
@@ -170,7 +170,7 @@ static int put(const completion *c, const char *value)
     t.key[0] = mcp_str_from(value);
     t.table = mcp_str_eq(c->name, MCP_STR("table")) ? mcp_str_from(value) : c->table;
     sqlite3_str *uri = sqlite3_str_new(NULL);
-    sqlite_uri_put(uri, c->s->prefix, &t);
+    sqlite_uri_put(uri, c->s->base.prefix, &t);
     char *text = sqlite3_str_finish(uri);
     int rc = text ? mcp_reply_completion_for(c->req, mcp_str_from(value), mcp_str_from(text))
                   : MCP_ENOMEM;

@@ -188,7 +188,7 @@ static int put_uri(const sqlite_conn *c, const sqlite_job *j, const char *key, c
                    const char *rest)
 {
     sqlite3_str *uri = sqlite3_str_new(c->db);
-    sqlite3_str_appendall(uri, j->s->prefix);
+    sqlite3_str_appendall(uri, j->s->base.prefix);
     sqlite_uri_put_text(uri, j->target.table);
     sqlite3_str_appendf(uri, format, rest);
     char *text = sqlite3_str_finish(uri);
@@ -263,7 +263,7 @@ static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
 {
     mcp_json_writer *w = j->json;
     mcp_json_begin_object(w);
-    put_text(w, "database", j->s->name);
+    put_text(w, "database", j->s->base.name);
     put_text(w, "name", t->name);
     put_text(w, "type", sqlite_table_kind_name(t));
     mcp_json_key(w, "columns");
@@ -292,7 +292,7 @@ static int run_table_json(sqlite_conn *c, sqlite_job *j)
     sqlite_names names = {0};
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite_table_load(c, j->target.table, &j->s->alloc, &t);
+        rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, &t);
     if (rc == SQLITE_OK && t) {
         j->found = true;
         rc = sqlite_names_load(&names, c, j);
@@ -347,7 +347,7 @@ static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
     mcp_json_key(w, "name"), sqlite_put_words(w, name);
     mcp_json_key(w, "type"), sqlite_put_words(w, sqlite_text(row, 1));
     sqlite3_str *uri = sqlite3_str_new(c->db);
-    sqlite3_str_appendall(uri, j->s->prefix);
+    sqlite3_str_appendall(uri, j->s->base.prefix);
     sqlite_uri_put_text(uri, name);
     char *text = sqlite3_str_finish(uri);
     put_text(w, "uri", text);
@@ -376,7 +376,7 @@ static int run_database_json(sqlite_conn *c, sqlite_job *j)
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(stmt, 2, -1);
     mcp_json_begin_object(w);
-    put_text(w, "database", j->s->name);
+    put_text(w, "database", j->s->base.name);
     mcp_json_key(w, "tables");
     mcp_json_begin_array(w);
     while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)

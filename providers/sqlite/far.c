@@ -8,7 +8,7 @@ enum { LATE_MS = 100 }; /* how often it is looked whether the time is over */
 static void on_time(void *user)
 {
     sqlite_far *f = user;
-    const mcp_host *host = mcp_server_host(f->s->server);
+    const mcp_host *host = mcp_server_host(f->s->base.server);
     sqlite_interrupt_late(&f->s->file, &f->running);
     f->timer = host->timer_start(LATE_MS, on_time, f, host->user);
 }
@@ -16,7 +16,7 @@ static void on_time(void *user)
 /* From when on the time counts is not known here: there may be a queue. */
 static void set_timer(sqlite_far *f)
 {
-    const mcp_host *host = mcp_server_host(f->s->server);
+    const mcp_host *host = mcp_server_host(f->s->base.server);
     if (host && host->timer_start)
         f->timer = host->timer_start(f->s->timeout_ms + LATE_MS, on_time, f, host->user);
 }
@@ -31,7 +31,7 @@ static void work(void *user)
 
 static void leave(sqlite_far *f)
 {
-    const mcp_host *host = mcp_server_host(f->s->server);
+    const mcp_host *host = mcp_server_host(f->s->base.server);
     mcp_request_on_cancel(f->req, NULL, NULL);
     if (f->timer)
         host->timer_stop(f->timer, host->user);

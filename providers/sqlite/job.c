@@ -20,7 +20,7 @@ static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
 sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
 {
     mcp_str rest = {"", 0};
-    *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    *rc = uri.len && !common_pieces_behind(uri, s->base.prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
     sqlite_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + SQLITE_URI_ROOM);
@@ -33,7 +33,7 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     j->limit = s->max_rows;
     j->target.kind = SQLITE_KIND_DATABASE;
     j->uri = uri;
-    common_asking_init(&j->asking, req, &s->alloc);
+    common_asking_init(&j->asking, req, &s->base.alloc);
     if (!uri.len) /* the tool's */
         return j;
     *rc = sqlite_uri_parse(rest, j->room, &j->target);
@@ -88,30 +88,25 @@ bool sqlite_job_only(sqlite_job *j, const char *const *names)
 
 static int fail(const sqlite_job *j, int code, const char *text)
 {
-    return common_reply_fail(j->req, &j->s->alloc, j->as_tool, j->uri, code, text);
+    return common_reply_fail(j->req, &j->s->base.alloc, j->as_tool, j->uri, code, text);
 }
 
 static void log_failure(const sqlite_job *j)
 {
-    char line[600];
-    const mcp_host *host = mcp_server_host(j->s->server);
-    if (!host || !host->log)
-        return;
-    snprintf(line, sizeof(line), "%.250s: %.250s", j->s->file.path,
-             j->far.text[0] ? j->far.text : mcp_error_text(j->far.rc));
-    host->log("warning", line, host->user);
+    common_source_log(&j->s->base, j->s->file.path,
+                      j->far.text[0] ? j->far.text : mcp_error_text(j->far.rc));
 }
 
 static int too_large(const sqlite_job *j)
 {
     return common_reply_too_large(
-        j->req, &j->s->alloc, j->as_tool,
+        j->req, &j->s->base.alloc, j->as_tool,
         &(common_too_large){.uri = j->uri,
                             .what = "A value",
                             .where = " of the cell",
                             .size = (uint64_t)j->size,
                             .limit = j->s->max_read,
-                            .prefix = j->s->prefix,
+                            .prefix = j->s->base.prefix,
                             .rest = "{table}/cell/{column}{/key*}{?offset,length}"});
 }
 
@@ -125,7 +120,7 @@ static int failed_in_sqlite(const sqlite_job *j)
     log_failure(j);
     if (j->as_tool)
         return mcp_reply_tool_error(j->req, "%s", j->far.text);
-    snprintf(text, sizeof(text), "The database %.100s cannot be read now: %.200s", j->s->name,
+    snprintf(text, sizeof(text), "The database %.100s cannot be read now: %.200s", j->s->base.name,
              sqlite_words(j->req, j->far.text));
     return fail(j, MCP_CODE_INTERNAL, text);
 }
@@ -153,7 +148,7 @@ static int reply_json(const sqlite_job *j)
     if (rc != MCP_OK)
         return rc;
     return j->as_tool ? mcp_reply_structured(j->req, text)
-                      : common_reply_table(j->req, &j->s->alloc, text, j->as_text, j->is_row);
+                      : common_reply_table(j->req, &j->s->base.alloc, text, j->as_text, j->is_row);
 }
 
 static int reply(const sqlite_job *j)
@@ -200,7 +195,7 @@ bool sqlite_job_may(sqlite_job *j, mcp_str table)
     if (!j->asking.needed)
         return true;
     sqlite3_str *uri = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(uri, j->s->prefix);
+    sqlite3_str_appendall(uri, j->s->base.prefix);
     sqlite_uri_put_text(uri, table);
     char *text = sqlite3_str_finish(uri);
     if (!text)
@@ -216,7 +211,7 @@ static int run(sqlite_conn *conn, void *user)
     j->asking.here = conn->near;
     reset(j);
     if (!j->json)
-        j->json = mcp_json_writer_new(&j->s->alloc, 4 * j->s->max_read);
+        j->json = mcp_json_writer_new(&j->s->base.alloc, 4 * j->s->max_read);
     return j->json ? j->run(conn, j) : SQLITE_NOMEM;
 }
 

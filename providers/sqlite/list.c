@@ -59,7 +59,7 @@ static int read_position(listing *l, mcp_str cursor)
     for (size_t i = 0; i < l->after.len; i++)
         query = query * 10 + (uint64_t)(l->after.ptr[i] - '0');
     l->query = (size_t)query;
-    return query <= l->s->queries.n ? MCP_OK : MCP_EINVAL;
+    return query <= l->s->base.queries.n ? MCP_OK : MCP_EINVAL;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static int put_table(listing *l, const char *name, sqlite3_str *encoded)
 {
     sqlite3_str_reset(encoded);
     sqlite_uri_put_text(encoded, (mcp_str){name, strlen(name)});
-    const char *segment = sqlite3_str_value(encoded), *prefix = l->s->prefix;
+    const char *segment = sqlite3_str_value(encoded), *prefix = l->s->base.prefix;
     if (!segment)
         return SQLITE_NOMEM;
     if (put(&l->texts, prefix, segment, "") != MCP_OK || put(&l->texts, name, "", "") != MCP_OK ||
@@ -165,10 +165,10 @@ static int collect(sqlite_conn *c, void *user)
 static int reply_database(const listing *l)
 {
     char title[160];
-    snprintf(title, sizeof(title), "Schema of %.100s", l->s->name);
+    snprintf(title, sizeof(title), "Schema of %.100s", l->s->base.name);
     return mcp_reply_resource(
-        l->req, MCP_OPTIONS(mcp_resource, .uri = l->s->prefix, .name = l->s->name, .title = title,
-                            .mime_type = "application/json",
+        l->req, MCP_OPTIONS(mcp_resource, .uri = l->s->base.prefix, .name = l->s->base.name,
+                            .title = title, .mime_type = "application/json",
                             .annotations = MCP_OPTIONS(mcp_annotations, .has_priority = true,
                                                        .priority = 0.9)));
 }
@@ -214,12 +214,12 @@ static int reply_tables(listing *l)
 static int reply_queries(listing *l)
 {
     int rc = MCP_OK;
-    for (; rc == MCP_OK && !l->full && l->query < l->s->queries.n; l->query++) {
+    for (; rc == MCP_OK && !l->full && l->query < l->s->base.queries.n; l->query++) {
         if (l->max == 0) {
             l->full = true;
             return next_query(l, l->query);
         }
-        rc = common_query_reply(l->req, &l->s->queries.query[l->query]);
+        rc = common_query_reply(l->req, &l->s->base.queries.query[l->query]);
         l->max--;
     }
     return rc;
@@ -238,9 +238,10 @@ static int reply(listing *l)
     if (rc == MCP_OK)
         rc = reply_queries(l);
     if (rc == MCP_EREMOTE || rc == MCP_ETIMEOUT || rc == MCP_ENOTFOUND)
-        return mcp_reply_fail(
-            l->req, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.200s", l->s->name,
-            rc == MCP_EREMOTE ? sqlite_words(l->req, l->far.text) : mcp_error_text(rc));
+        return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
+                              "The database %.100s cannot be read now: %.200s", l->s->base.name,
+                              rc == MCP_EREMOTE ? sqlite_words(l->req, l->far.text)
+                                                : mcp_error_text(rc));
     return rc;
 }
 
@@ -272,7 +273,7 @@ int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     int rc = read_position(l, cursor);
     if (rc != MCP_OK)
         return rc;
-    common_buffer_init(&l->texts, &s->alloc);
+    common_buffer_init(&l->texts, &s->base.alloc);
     if (l->at == AT_QUERY)
         return end(l);
     l->far = (sqlite_far){.s = s, .req = req, .use = collect, .end = end, .drop = drop, .user = l};

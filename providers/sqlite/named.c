@@ -18,8 +18,8 @@ int sqlite_names_load(sqlite_names *names, sqlite_conn *c, const sqlite_job *j)
 {
     sqlite3_stmt *stmt = NULL;
     *names = (sqlite_names){0};
-    common_buffer_init(&names->text, &j->s->alloc);
-    common_buffer_init(&names->at, &j->s->alloc);
+    common_buffer_init(&names->text, &j->s->base.alloc);
+    common_buffer_init(&names->at, &j->s->base.alloc);
     if (!j->asking.needed)
         return SQLITE_OK;
     int rc = sqlite_prepare(c, names_sql, &stmt);

@@ -3,8 +3,6 @@
 
 #include <limits.h>
 
-#include "mounting.h"
-
 /* ---- templates ------------------------------------------------------------------------------- */
 
 static const common_template templates[] = {
@@ -25,19 +23,55 @@ static const common_template templates[] = {
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static void release(void *user)
+static void clear(common_source *base)
 {
-    sqlite *s = user;
-    mcp_allocator alloc = s->alloc;
-    sqlite_watch_free(s);
-    common_queries_free(&s->queries, &alloc);
+    sqlite *s = (sqlite *)base;
     sqlite_conn_free(s->near);
     common_buffer_free(&s->kept.texts);
     sqlite_file_clear(&s->file);
-    common_release(&alloc, s->name);
-    common_release(&alloc, s->prefix);
-    common_release(&alloc, s);
 }
+
+/* One spelling for each. */
+static int canonical(common_source *base, mcp_str rest, char *texts, common_buffer *to)
+{
+    sqlite_target target;
+    int rc = sqlite_uri_parse(rest, texts, &target);
+    if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY &&
+        !common_queries_find(&base->queries, target.table))
+        rc = MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        return rc;
+    target.n_param = 0;
+    sqlite3_str *made = sqlite3_str_new(NULL);
+    sqlite_uri_put(made, "", &target);
+    char *text = sqlite3_str_finish(made);
+    rc = text && common_put(to, text) ? MCP_OK : MCP_ENOMEM;
+    sqlite3_free(text);
+    return rc;
+}
+
+static const common_source_kind kind = {
+    .provider = {.size = sizeof(mcp_provider),
+                 .name = "sqlite",
+                 .list = sqlite_list,
+                 .read = sqlite_read,
+                 .resolve = common_source_resolve,
+                 .watch = common_source_watch,
+                 .unwatch = common_source_unwatch,
+                 .watch_list = common_source_watch_list,
+                 .unwatch_list = common_source_unwatch_list,
+                 .release = common_source_free},
+    .noun = "database",
+    .templates = {templates, sizeof(templates) / sizeof(*templates), sqlite_read_template,
+                  sqlite_complete},
+    .tool = &sqlite_tool,
+    .canonical = canonical,
+    .texts_room = SQLITE_URI_ROOM,
+    .begin = sqlite_watch_begin,
+    .look = sqlite_watch_look,
+    .concerns = sqlite_watch_concerns,
+    .clear = clear,
+};
 
 /* The file's name without the ending that says what it is. */
 static mcp_str default_name(const char *path)
@@ -73,26 +107,23 @@ static int check_database(sqlite *s, const char *path, mcp_error *error)
 
 static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
 {
-    mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "sqlite",
                              "the database is missing: write sqlite:FILE");
-    sqlite *s = common_alloc(&alloc, sizeof(*s));
+    sqlite *s = (sqlite *)common_source_new(&kind, sizeof(*s), server, o->allocator);
     if (!s)
         return MCP_ENOMEM;
-    *s = (sqlite){.alloc = alloc,
-                  .server = server,
-                  .max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS),
-                  .max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES),
-                  .max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ),
-                  .timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS)};
-    common_buffer_init(&s->kept.texts, &alloc);
-    int rc = sqlite_file_init(&s->file, o->path, &s->alloc, error);
+    s->max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS);
+    s->max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES);
+    s->max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ);
+    s->timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS);
+    common_buffer_init(&s->kept.texts, &s->base.alloc);
+    int rc = sqlite_file_init(&s->file, o->path, &s->base.alloc, error);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
     if (rc == MCP_OK)
-        rc = common_set_name(&alloc, "sqlite",
+        rc = common_set_name(&s->base.alloc, "sqlite",
                              o->name ? mcp_str_from(o->name) : default_name(s->file.path), o->path,
-                             &s->name, &s->prefix, error);
+                             &s->base.name, &s->base.prefix, error);
     if (rc == MCP_OK)
         rc = check_database(s, o->path, error);
     if (rc == MCP_OK)
@@ -100,23 +131,8 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
     if (rc == MCP_OK)
         *ret = s;
     else
-        release(s);
+        common_source_free(s);
     return rc;
-}
-
-static int mount(sqlite *s, mcp_error *error)
-{
-    static const mcp_provider provider = {.size = sizeof(provider),
-                                          .name = "sqlite",
-                                          .list = sqlite_list,
-                                          .read = sqlite_read,
-                                          .resolve = sqlite_resolve,
-                                          .watch = sqlite_watch_add,
-                                          .unwatch = sqlite_watch_remove,
-                                          .watch_list = sqlite_watch_list,
-                                          .unwatch_list = sqlite_unwatch_list,
-                                          .release = release};
-    return mcp_server_mount(s->server, s->prefix, &provider, s, error);
 }
 
 int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error)
@@ -125,23 +141,8 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
     mcp_sqlite_options o = {0};
     memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &s, error);
-    if (rc != MCP_OK)
-        return rc;
-    rc = mount(s, error); /* takes s over in every case */
-    if (rc == MCP_EEXIST)
-        return common_refuse(error, rc, o.path,
-                             "another database has its name; choose one: ?name=NAME");
-    if (rc == MCP_OK)
-        rc = common_templates_add(&(common_templates){templates,
-                                                      sizeof(templates) / sizeof(*templates),
-                                                      sqlite_read_template, sqlite_complete},
-                                  server, &s->alloc, s->name, s->prefix, s, error);
-    if (rc == MCP_OK)
-        rc = common_queries_register(&s->queries, server, &s->alloc, s->name, s->prefix,
-                                     sqlite_read_template, s, error);
-    if (rc == MCP_OK && (!o.tool || *o.tool))
-        rc = sqlite_tool_add(s, o.tool, error);
-    return rc;
+    return rc == MCP_OK ? common_source_mount(&s->base, kind.templates.n, o.tool, o.path, error)
+                        : rc;
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
@@ -200,6 +201,6 @@ int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char 
                        : text[0]          ? text
                                           : mcp_error_text(rc));
     sqlite_conn_free(conn);
-    release(s);
+    common_source_free(s);
     return rc;
 }

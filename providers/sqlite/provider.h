@@ -11,12 +11,10 @@
 #include "catalog.h"
 #include "conn.h"
 #include "far.h"
-#include "queries.h"
+#include "source.h"
 #include "sqlite.h"
 #include "uri.h"
 #include "value.h"
-
-typedef struct sqlite_watch sqlite_watch;
 
 /* The page of a list that was collected last; see list.c. */
 enum { SQLITE_MOST_KEPT = 512 << 10 };
@@ -29,17 +27,21 @@ typedef struct sqlite_kept {
     int64_t schema;
 } sqlite_kept;
 
+/* What is compared to find changes; see watch.c. */
+typedef struct sqlite_state {
+    sqlite_look look;
+    sqlite3_int64 data, schema;
+    unsigned long long conn; /* which connection `data` is of */
+} sqlite_state;
+
 typedef struct sqlite {
-    mcp_allocator alloc;
-    mcp_server *server;
+    common_source base; /* of "sqlite://NAME/" */
     sqlite_file file;
     sqlite_kept kept;
-    sqlite_conn *near;   /* of the server's thread */
-    char *name, *prefix; /* "sqlite://NAME/" */
+    sqlite_conn *near; /* of the server's thread */
     size_t max_rows, max_bytes, max_read;
     uint64_t timeout_ms;
-    common_queries queries;
-    sqlite_watch *watch; /* made for the first subscriber */
+    sqlite_state last; /* watched: as it was when it was looked at last */
 } sqlite;
 
 typedef struct sqlite_job sqlite_job;
@@ -157,15 +159,13 @@ int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **r
 /* Loads them, and checks each as far as the database lets itself be asked now. */
 int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
 
-int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error);
+extern const common_query_tool sqlite_tool;
 
 /* ---- watching (watch.c) ---------------------------------------------------------------------- */
 
-int sqlite_resolve(mcp_str uri, char *canonical, size_t room, void *user);
-int sqlite_watch_add(const char *canonical, void *user);
-void sqlite_watch_remove(const char *canonical, void *user);
-int sqlite_watch_list(void *user);
-void sqlite_unwatch_list(void *user);
-void sqlite_watch_free(sqlite *s);
+int sqlite_watch_begin(common_source *base);
+uint64_t sqlite_watch_look(common_source *base);
+/* The file itself, its -wal or its -journal. */
+bool sqlite_watch_concerns(const common_source *base, const struct inotify_event *event);
 
 #endif

@@ -236,7 +236,7 @@ int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
 {
     sqlite3_stmt *stmt = NULL;
     char why[300];
-    j->saved = common_queries_find(&j->s->queries, j->target.table);
+    j->saved = common_queries_find(&j->s->base.queries, j->target.table);
     if (!j->saved)
         return SQLITE_OK;
     if (!common_query_takes(j->saved, j->target.param, j->target.n_param, &j->as_text, why))

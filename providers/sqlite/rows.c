@@ -345,7 +345,7 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
     next.param[n++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     next.n_param = n;
     sqlite3_str *uri = sqlite3_str_new(r->conn->db);
-    sqlite_uri_put(uri, r->job->s->prefix, &next);
+    sqlite_uri_put(uri, r->job->s->base.prefix, &next);
     char *text = sqlite3_str_finish(uri);
     if (!text)
         return SQLITE_NOMEM;
@@ -395,7 +395,7 @@ int sqlite_run_rows(sqlite_conn *c, sqlite_job *j)
     page p;
     int rc = sqlite3_exec(c->db, "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite_table_load(c, j->target.table, &j->s->alloc, &t);
+        rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, &t);
     if (rc == SQLITE_OK && t) {
         j->found = true;
         if (read_page(j, t, &p))

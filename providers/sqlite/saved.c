@@ -64,8 +64,8 @@ static int check_query(sqlite *s, const common_query *q, mcp_error *error)
 
 int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error)
 {
-    int rc = common_queries_load(&s->queries, &s->alloc, s->prefix, queries, error);
-    for (size_t i = 0; rc == MCP_OK && i < s->queries.n; i++)
-        rc = check_query(s, &s->queries.query[i], error);
+    int rc = common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix, queries, error);
+    for (size_t i = 0; rc == MCP_OK && i < s->base.queries.n; i++)
+        rc = check_query(s, &s->base.queries.query[i], error);
     return rc;
 }

@@ -13,7 +13,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     const char *text = j ? mcp_request_strdup(req, sql) : NULL; /* with a NUL at its end */
     if (!text)
         return MCP_ENOMEM;
-    rc = common_query_tool_values(arguments, &s->alloc, true, &j->doc, &j->arguments, why);
+    rc = common_query_tool_values(arguments, &s->base.alloc, true, &j->doc, &j->arguments, why);
     if (rc == MCP_EINVAL)
         return mcp_reply_tool_error(req, "%s", why);
     if (rc != MCP_OK)
@@ -25,22 +25,12 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return sqlite_job_start(j, true);
 }
 
-int sqlite_tool_add(sqlite *s, const char *name, mcp_error *error)
-{
-    return common_query_tool_add(
-        &(common_query_tool){
-            .given = name,
-            .module = "sqlite",
-            .database = s->name,
-            .prefix = s->prefix,
-            .product = "SQLite",
-            .reads = "SELECT, WITH, EXPLAIN",
-            .places = "?1, ?2 (to get a number without a numeric column: CAST(?1 AS REAL))",
-            .json =
-                "values of any type, as the text of a JSON array, [1, null], or for :name of an "
-                "object, {\\\"name\\\": 2.5}",
-            .tables = "SELECT name, sql FROM sqlite_schema",
-            .call = call,
-            .user = s},
-        s->server, &s->alloc, error);
-}
+const common_query_tool sqlite_tool = {
+    .product = "SQLite",
+    .reads = "SELECT, WITH, EXPLAIN",
+    .places = "?1, ?2 (to get a number without a numeric column: CAST(?1 AS REAL))",
+    .json = "values of any type, as the text of a JSON array, [1, null], or for :name of an "
+            "object, {\\\"name\\\": 2.5}",
+    .tables = "SELECT name, sql FROM sqlite_schema",
+    .call = call,
+};
