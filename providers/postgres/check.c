@@ -15,7 +15,7 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
     char line[600], other[80] = "";
     if (strcmp(state, "08P01") == 0)
         snprintf(other, sizeof(other), "its parameters are not the statement's: ");
-    snprintf(line, sizeof(line), "postgres: %.80s: the saved query %.70s: %s%.300s", s->name,
+    snprintf(line, sizeof(line), "postgres: %.80s: the saved query %.70s: %s%.300s", s->base.name,
              q->name, other, why);
     if (s->host.log)
         s->host.log("error", line, s->host.user);
@@ -89,8 +89,8 @@ static bool check_now(postgres *s, PGconn *conn, const common_query *q)
 void postgres_check_now(postgres *s, PGconn *conn)
 {
     bool ok = PQexitPipelineMode(conn) == 1;
-    for (size_t i = 0; ok && i < s->queries.n; i++)
-        ok = check_now(s, conn, &s->queries.query[i]);
+    for (size_t i = 0; ok && i < s->base.queries.n; i++)
+        ok = check_now(s, conn, &s->base.queries.query[i]);
     s->check.done = ok;
 }
 
@@ -103,7 +103,7 @@ static void end_check(postgres_op *op, int rc)
     postgres *s = op->user;
     bool verdict = rc == MCP_EREMOTE && is_verdict(op->state);
     if (verdict)
-        tell(s, &s->queries.query[s->check.at], op->state, op->text);
+        tell(s, &s->base.queries.query[s->check.at], op->state, op->text);
     s->check.running = false;
     if (rc == MCP_OK || verdict) {
         s->check.at++;
@@ -116,8 +116,8 @@ static void end_check(postgres_op *op, int rc)
 static void check_next(postgres *s)
 {
     postgres_check *c = &s->check;
-    for (; c->at < s->queries.n; c->at++) {
-        const common_query *q = &s->queries.query[c->at];
+    for (; c->at < s->base.queries.n; c->at++) {
+        const common_query *q = &s->base.queries.query[c->at];
         int n;
         const char *plan = plan_of(s, q, &n);
         if (!plan)

@@ -72,8 +72,8 @@ static int put_completion(postgres_op *op, const PGresult *r)
     mcp_str value = {PQgetvalue(r, 0, 0), (size_t)PQgetlength(r, 0, 0)};
     postgres_target t = target_of(j, value);
     postgres_sql uri;
-    postgres_sql_init(&uri, &j->s->alloc);
-    postgres_uri_put(&uri, j->s->prefix, &t);
+    postgres_sql_init(&uri, &j->s->base.alloc);
+    postgres_uri_put(&uri, j->s->base.prefix, &t);
     const char *text = postgres_sql_text(&uri);
     int rc = text ? mcp_reply_completion_for(j->req, value, mcp_str_from(text)) : MCP_ENOMEM;
     postgres_sql_free(&uri);

@@ -97,7 +97,7 @@ static void put_raw(mcp_json_writer *w, const char *key, const PGresult *r, int 
 static void put_uri(postgres_job *j, const char *key, const postgres_target *t, const char *rest)
 {
     postgres_sql_reset(&j->text);
-    postgres_uri_put(&j->text, j->s->prefix, t);
+    postgres_uri_put(&j->text, j->s->base.prefix, t);
     postgres_put(&j->text, rest);
     mcp_json_key(j->json, key), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
 }
@@ -170,7 +170,7 @@ static int put_table(postgres_op *op, const PGresult *r)
         return MCP_OK;
     j->rows++;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "database"), mcp_json_add_string(w, j->s->name);
+    mcp_json_key(w, "database"), mcp_json_add_string(w, j->s->base.name);
     mcp_json_key(w, "schema"), mcp_json_add_str(w, j->target.schema);
     mcp_json_key(w, "name"), mcp_json_add_str(w, j->target.name);
     put_member(w, "type", r, 0);
@@ -228,7 +228,7 @@ static const described function = {postgres_function_names, postgres_function_te
 static void begin_things(postgres_job *j)
 {
     mcp_json_begin_object(j->json);
-    mcp_json_key(j->json, "database"), mcp_json_add_string(j->json, j->s->name);
+    mcp_json_key(j->json, "database"), mcp_json_add_string(j->json, j->s->base.name);
     mcp_json_key(j->json, "objects");
     mcp_json_begin_array(j->json);
 }

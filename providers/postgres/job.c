@@ -25,7 +25,7 @@ static void (*const runs[])(postgres_job *) = {
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc)
 {
     mcp_str rest = {"", 0};
-    *rc = uri.len && !common_pieces_behind(uri, s->prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
+    *rc = uri.len && !common_pieces_behind(uri, s->base.prefix, &rest) ? MCP_ENOTFOUND : MCP_ENOMEM;
     if (*rc == MCP_ENOTFOUND)
         return NULL;
     postgres_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + POSTGRES_URI_ROOM);
@@ -35,9 +35,9 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     j->s = s;
     j->req = req;
     j->uri = uri;
-    postgres_sql_init(&j->sql, &s->alloc);
-    postgres_sql_init(&j->text, &s->alloc);
-    postgres_sql_init(&j->left, &s->alloc);
+    postgres_sql_init(&j->sql, &s->base.alloc);
+    postgres_sql_init(&j->text, &s->base.alloc);
+    postgres_sql_init(&j->left, &s->base.alloc);
     if (!uri.len)
         return j;
     *rc = postgres_uri_parse(rest, j->room, &j->target);
@@ -56,7 +56,7 @@ static void on_cancel(mcp_request *req, void *user)
 
 int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j))
 {
-    j->json = mcp_json_writer_new(&j->s->alloc, 4 * j->s->max_read + OVERHEAD);
+    j->json = mcp_json_writer_new(&j->s->base.alloc, 4 * j->s->max_read + OVERHEAD);
     if (!j->json)
         return MCP_ENOMEM;
     j->in_handler = true;
@@ -70,7 +70,7 @@ int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j))
 
 void postgres_job_finish(postgres_job *j, int outcome)
 {
-    postgres_table_release(&j->s->alloc, j->table);
+    postgres_table_release(&j->s->base.alloc, j->table);
     mcp_json_writer_free(j->json);
     postgres_sql_free(&j->sql);
     postgres_sql_free(&j->text);
@@ -133,7 +133,8 @@ void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    postgres_job_finish(j, common_reply_fail(j->req, &j->s->alloc, j->as_tool, j->uri, code, text));
+    postgres_job_finish(
+        j, common_reply_fail(j->req, &j->s->base.alloc, j->as_tool, j->uri, code, text));
 }
 
 void postgres_job_missing(postgres_job *j)
@@ -150,21 +151,21 @@ void postgres_job_reply_json(postgres_job *j)
     else if (rc != MCP_OK)
         postgres_job_finish(j, rc);
     else
-        postgres_job_finish(
-            j, j->as_tool ? mcp_reply_structured(j->req, text)
-                          : common_reply_table(j->req, &j->s->alloc, text, j->as_text, j->is_row));
+        postgres_job_finish(j, j->as_tool ? mcp_reply_structured(j->req, text)
+                                          : common_reply_table(j->req, &j->s->base.alloc, text,
+                                                               j->as_text, j->is_row));
 }
 
 void postgres_job_too_large(postgres_job *j, uint64_t size)
 {
     postgres_job_finish(j, common_reply_too_large(
-                               j->req, &j->s->alloc, j->as_tool,
+                               j->req, &j->s->base.alloc, j->as_tool,
                                &(common_too_large){.uri = j->uri,
                                                    .what = "A value",
                                                    .where = " of the cell",
                                                    .size = size,
                                                    .limit = j->s->max_read,
-                                                   .prefix = j->s->prefix,
+                                                   .prefix = j->s->base.prefix,
                                                    .rest = "{schema}/{table}/cell/{column}{/key*}"
                                                            "{?offset,length}"}));
 }
@@ -174,7 +175,7 @@ static void log_failure(const postgres_job *j, const char *text)
     char line[500];
     if (!j->s->host.log)
         return;
-    snprintf(line, sizeof(line), "PostgreSQL database %.80s: %.300s", j->s->name, text);
+    snprintf(line, sizeof(line), "PostgreSQL database %.80s: %.300s", j->s->base.name, text);
     j->s->host.log("warning", line, j->s->host.user);
 }
 
@@ -201,12 +202,13 @@ void postgres_job_broken(postgres_job *j, int rc)
         }
         log_failure(j, j->op.text);
         postgres_job_fail(j, MCP_CODE_INTERNAL, "The database %.100s cannot be read now: %.300s",
-                          j->s->name,
+                          j->s->base.name,
                           postgres_job_words(j, "the log of this server has the reason"));
         return;
     case MCP_ECLOSED:
         postgres_job_fail(j, MCP_CODE_INTERNAL,
-                          "The database %.100s cannot be reached now; try again later", j->s->name);
+                          "The database %.100s cannot be reached now; try again later",
+                          j->s->base.name);
         return;
     case MCP_ELIMIT: postgres_job_too_large(j, 0); return;
     case MCP_ETIMEOUT: break;
@@ -266,7 +268,7 @@ static int64_t now(const postgres_job *j)
 static int add_column(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
-    return PQntuples(r) ? postgres_table_add(&j->s->alloc, j->table, r) : MCP_OK;
+    return PQntuples(r) ? postgres_table_add(&j->s->base.alloc, j->table, r) : MCP_OK;
 }
 
 static void looked_up(postgres_job *j, int rc)
@@ -290,7 +292,7 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
         go_on(j);
         return;
     }
-    j->table = postgres_table_new(&j->s->alloc, schema, name);
+    j->table = postgres_table_new(&j->s->base.alloc, schema, name);
     if (!j->table) {
         postgres_job_finish(j, MCP_ENOMEM);
         return;
@@ -314,7 +316,7 @@ bool postgres_job_stale(postgres_job *j, int rc)
         return false;
     j->retried++;
     postgres_tables_drop(&j->s->tables, j->table);
-    postgres_table_release(&j->s->alloc, j->table);
+    postgres_table_release(&j->s->base.alloc, j->table);
     j->table = NULL;
     mcp_json_writer_reset(j->json);
     j->size = j->rows = 0;

@@ -6,8 +6,8 @@ int postgres_job_may(const postgres_job *j, const postgres_target *t)
     postgres_sql uri;
     if (!mcp_request_restricted(j->req))
         return MCP_OK;
-    postgres_sql_init(&uri, &j->s->alloc);
-    postgres_uri_put(&uri, j->s->prefix, t);
+    postgres_sql_init(&uri, &j->s->base.alloc);
+    postgres_uri_put(&uri, j->s->base.prefix, t);
     const char *text = postgres_sql_text(&uri);
     int rc = !text                                                            ? MCP_ENOMEM
              : mcp_request_may(j->req, MCP_ITEM_RESOURCE, mcp_str_from(text)) ? MCP_OK

@@ -66,10 +66,10 @@ static int next_query(postgres_job *j, size_t i)
 static int reply_database(postgres_job *j)
 {
     char title[160];
-    snprintf(title, sizeof(title), "Schemas of %.100s", j->s->name);
+    snprintf(title, sizeof(title), "Schemas of %.100s", j->s->base.name);
     return mcp_reply_resource(
-        j->req, MCP_OPTIONS(mcp_resource, .uri = j->s->prefix, .name = j->s->name, .title = title,
-                            .mime_type = "application/json",
+        j->req, MCP_OPTIONS(mcp_resource, .uri = j->s->base.prefix, .name = j->s->base.name,
+                            .title = title, .mime_type = "application/json",
                             .annotations = MCP_OPTIONS(mcp_annotations, .has_priority = true,
                                                        .priority = 0.9)));
 }
@@ -97,7 +97,7 @@ static int put_entry(postgres_op *op, const PGresult *r)
     }
     postgres_sql_reset(&j->text);
     postgres_sql_reset(&j->sql);
-    postgres_uri_put(&j->text, j->s->prefix, &t);
+    postgres_uri_put(&j->text, j->s->base.prefix, &t);
     postgres_put_str(&j->sql, t.schema);
     postgres_put(&j->sql, kind == 'a' ? "" : ".");
     postgres_put_str(&j->sql, t.name);
@@ -125,10 +125,10 @@ static int put_entry(postgres_op *op, const PGresult *r)
 static int reply_queries(postgres_job *j, size_t from)
 {
     int rc = MCP_OK;
-    for (size_t i = from; rc == MCP_OK && i < j->s->queries.n; i++) {
+    for (size_t i = from; rc == MCP_OK && i < j->s->base.queries.n; i++) {
         if (j->rows == j->max)
             return next_query(j, i);
-        rc = common_query_reply(j->req, &j->s->queries.query[i]);
+        rc = common_query_reply(j->req, &j->s->base.queries.query[i]);
         j->rows++;
     }
     return rc;

@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "mounting.h"
-
 enum { CONNECTIONS = 4, POLL_MS = 2000 };
 
 /* ---- templates ------------------------------------------------------------------------------- */
@@ -30,26 +28,59 @@ static const common_template templates[] = {
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static void release(void *user)
+static void clear(common_source *base)
 {
-    postgres *s = user;
-    mcp_allocator alloc = s->alloc;
-    postgres_watch_free(s);
+    postgres *s = (postgres *)base;
     postgres_pool_free(s->pool);
     postgres_sql_free(&s->check.sql);
-    common_queries_free(&s->queries, &alloc);
     postgres_tables_clear(&s->tables);
-    common_release(&alloc, s->conninfo);
-    common_release(&alloc, s->name);
-    common_release(&alloc, s->prefix);
-    common_release(&alloc, s);
+    common_release(&base->alloc, s->conninfo);
 }
+
+static int canonical(common_source *base, mcp_str rest, char *texts, common_buffer *to)
+{
+    postgres_target t;
+    int rc = postgres_uri_parse(rest, texts, &t);
+    if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY &&
+        !common_queries_find(&base->queries, t.name))
+        rc = MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        return rc;
+    t.n_param = 0;
+    postgres_sql made = {.b = *to};
+    postgres_uri_put(&made, "", &t);
+    *to = made.b;
+    return made.failed ? MCP_ENOMEM : MCP_OK;
+}
+
+static const common_source_kind kind = {
+    .provider = {.size = sizeof(mcp_provider),
+                 .name = "postgres",
+                 .list = postgres_list,
+                 .read = postgres_read,
+                 .resolve = common_source_resolve,
+                 .watch = common_source_watch,
+                 .unwatch = common_source_unwatch,
+                 .watch_list = common_source_watch_list,
+                 .unwatch_list = common_source_unwatch_list,
+                 .release = common_source_free},
+    .noun = "database",
+    .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,
+                  postgres_complete},
+    .tool = &postgres_tool,
+    .canonical = canonical,
+    .texts_room = POSTGRES_URI_ROOM,
+    .begin = postgres_watch_begin,
+    .end = postgres_watch_end,
+    .look = postgres_watch_look,
+    .clear = clear,
+};
 
 /* "//host/db" is the rest of a URI, "shop" a name. */
 static int set_conninfo(postgres *s, const char *given)
 {
     postgres_sql text;
-    postgres_sql_init(&text, &s->alloc);
+    postgres_sql_init(&text, &s->base.alloc);
     if (strncmp(given, "//", 2) == 0)
         postgres_put(&text, "postgresql:");
     else if (*given && !strchr(given, '=') && strncmp(given, "postgres", 8) != 0) {
@@ -62,7 +93,7 @@ static int set_conninfo(postgres *s, const char *given)
     }
     postgres_put(&text, given);
     const char *made = postgres_sql_text(&text);
-    s->conninfo = made ? common_copy(&s->alloc, made, strlen(made)) : NULL;
+    s->conninfo = made ? common_copy(&s->base.alloc, made, strlen(made)) : NULL;
     postgres_sql_free(&text);
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
@@ -136,8 +167,8 @@ static int set_name(postgres *s, const char *given, mcp_error *error)
         return rc;
     if (!given && !*found)
         default_name(found);
-    return common_set_name(&s->alloc, "postgres", mcp_str_from(given ? given : found), "postgres",
-                           &s->name, &s->prefix, error);
+    return common_set_name(&s->base.alloc, "postgres", mcp_str_from(given ? given : found),
+                           "postgres", &s->base.name, &s->base.prefix, error);
 }
 
 /* A server that answers and does not let us in will not do so later. */
@@ -158,10 +189,10 @@ static int try_once(postgres *s, mcp_error *error)
         return MCP_OK;
     }
     if (postgres_is_refusal(s->conninfo, text))
-        return common_refuse(error, MCP_EACCESS, s->name, text);
+        return common_refuse(error, MCP_EACCESS, s->base.name, text);
     if (s->host.log) {
         char line[450];
-        snprintf(line, sizeof(line), "postgres: %.80s cannot be reached now: %.300s", s->name,
+        snprintf(line, sizeof(line), "postgres: %.80s cannot be reached now: %.300s", s->base.name,
                  text);
         s->host.log("warning", line, s->host.user);
     }
@@ -170,10 +201,10 @@ static int try_once(postgres *s, mcp_error *error)
 
 static int make_pool(postgres *s, mcp_error *error)
 {
-    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->alloc,
+    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->base.alloc,
                                                         .host = &s->host,
                                                         .conninfo = s->conninfo,
-                                                        .name = s->name,
+                                                        .name = s->base.name,
                                                         .max = s->connections,
                                                         .timeout_ms = s->timeout_ms,
                                                         .mighty = s->superuser,
@@ -186,90 +217,50 @@ static int make_pool(postgres *s, mcp_error *error)
                : rc;
 }
 
-/* Without its pool. *ret is to be released, after a failure too. */
+/* Without its pool. *ret is to be freed, after a failure too. */
 static int make_source(mcp_server *server, const mcp_host *host, const mcp_postgres_options *o,
                        postgres **ret, mcp_error *error)
 {
-    mcp_allocator alloc = common_allocator(o->allocator);
-    postgres *s = *ret = common_alloc(&alloc, sizeof(*s));
+    postgres *s = *ret = (postgres *)common_source_new(&kind, sizeof(*s), server, o->allocator);
     if (!s)
         return MCP_ENOMEM;
-    *s = (postgres){.alloc = alloc,
-                    .server = server,
-                    .max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS),
-                    .max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES),
-                    .max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ),
-                    .timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS),
-                    .connections = (size_t)common_or_default(o->connections, CONNECTIONS),
-                    .poll_ms = common_or_default(o->poll_ms, POLL_MS),
-                    .superuser = o->superuser};
-    s->tables.alloc = alloc;
-    postgres_sql_init(&s->check.sql, &s->alloc);
+    s->max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS);
+    s->max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES);
+    s->max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ);
+    s->timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS);
+    s->connections = (size_t)common_or_default(o->connections, CONNECTIONS);
+    s->poll_ms = common_or_default(o->poll_ms, POLL_MS);
+    s->superuser = o->superuser;
+    s->tables.alloc = s->base.alloc;
+    postgres_sql_init(&s->check.sql, &s->base.alloc);
     if (host)
         memcpy(&s->host, host, host->size < sizeof(s->host) ? host->size : sizeof(s->host));
     int rc = set_conninfo(s, o->conninfo ? o->conninfo : "");
     if (rc == MCP_OK)
         rc = set_name(s, o->name, error);
     if (rc == MCP_OK)
-        rc = common_queries_load(&s->queries, &s->alloc, s->prefix, o->queries, error);
+        rc = common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix, o->queries,
+                                 error);
     return rc;
-}
-
-static int make(mcp_server *server, const mcp_postgres_options *o, postgres **ret, mcp_error *error)
-{
-    postgres *s;
-    int rc = make_source(server, mcp_server_host(server), o, &s, error);
-    if (rc == MCP_OK)
-        rc = make_pool(s, error);
-    if (rc == MCP_OK)
-        rc = try_once(s, error);
-    if (rc == MCP_OK)
-        *ret = s;
-    else if (s)
-        release(s);
-    return rc;
-}
-
-static int mount(postgres *s, mcp_error *error)
-{
-    static const mcp_provider provider = {.size = sizeof(provider),
-                                          .name = "postgres",
-                                          .list = postgres_list,
-                                          .read = postgres_read,
-                                          .resolve = postgres_resolve,
-                                          .watch = postgres_watch_add,
-                                          .unwatch = postgres_watch_remove,
-                                          .watch_list = postgres_watch_list,
-                                          .unwatch_list = postgres_unwatch_list,
-                                          .release = release};
-    char name[COMMON_NAME_MAX + 1];
-    snprintf(name, sizeof(name), "%s", s->name);
-    int rc = mcp_server_mount(s->server, s->prefix, &provider, s, error);
-    return rc == MCP_EEXIST ? common_refuse(error, rc, name,
-                                            "another database has its name; choose one: ?name=NAME")
-                            : rc;
 }
 
 int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, mcp_error *error)
 {
+    char name[COMMON_NAME_MAX + 1];
     postgres *s;
     mcp_postgres_options o = {0};
     memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-    int rc = make(server, &o, &s, error);
-    if (rc != MCP_OK)
+    int rc = make_source(server, mcp_server_host(server), &o, &s, error);
+    if (rc == MCP_OK)
+        rc = make_pool(s, error);
+    if (rc == MCP_OK)
+        rc = try_once(s, error);
+    if (rc != MCP_OK) {
+        common_source_free(s);
         return rc;
-    rc = mount(s, error); /* takes s over in every case */
-    if (rc == MCP_OK)
-        rc = common_templates_add(&(common_templates){templates,
-                                                      sizeof(templates) / sizeof(*templates),
-                                                      postgres_read_template, postgres_complete},
-                                  server, &s->alloc, s->name, s->prefix, s, error);
-    if (rc == MCP_OK)
-        rc = common_queries_register(&s->queries, server, &s->alloc, s->name, s->prefix,
-                                     postgres_read_template, s, error);
-    if (rc == MCP_OK && (!o.tool || *o.tool))
-        rc = postgres_tool_add(s, o.tool, error);
-    return rc;
+    }
+    snprintf(name, sizeof(name), "%s", s->base.name);
+    return common_source_mount(&s->base, kind.templates.n, o.tool, name, error);
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
@@ -335,12 +326,12 @@ static int connect_now(postgres *s, mcp_error *error)
     if (!conn)
         return common_refuse(error,
                              postgres_is_refusal(s->conninfo, text) ? MCP_EACCESS : MCP_EREMOTE,
-                             s->name, text);
+                             s->base.name, text);
     s->host = (mcp_host){.size = sizeof(s->host), .log = keep_line, .user = &said};
     if (!mighty || s->superuser)
         postgres_check_now(s, conn);
     PQfinish(conn);
-    return said.text[0] ? common_refuse(error, MCP_EINVAL, s->name, said.text) : MCP_OK;
+    return said.text[0] ? common_refuse(error, MCP_EINVAL, s->base.name, said.text) : MCP_OK;
 }
 
 int mcp_postgres_check_json(const char *conninfo, const mcp_json *options, const char *name,
@@ -354,7 +345,6 @@ int mcp_postgres_check_json(const char *conninfo, const mcp_json *options, const
         rc = make_source(NULL, NULL, &o, &s, error);
     if (rc == MCP_OK)
         rc = connect_now(s, error);
-    if (s)
-        release(s);
+    common_source_free(s);
     return rc;
 }

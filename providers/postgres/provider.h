@@ -9,12 +9,10 @@
 
 #include "pool.h"
 #include "postgres.h"
-#include "queries.h"
+#include "source.h"
 #include "table.h"
 #include "uri.h"
 #include "value.h"
-
-typedef struct postgres_watch postgres_watch;
 
 /* Of the saved queries; see check.c. */
 typedef struct postgres_check {
@@ -24,19 +22,25 @@ typedef struct postgres_check {
     postgres_sql sql;
 } postgres_check;
 
+/* While there are subscribers; see watch.c. */
+typedef struct postgres_watch {
+    postgres_pool *pool;
+    postgres_op op;
+    bool looking, known, missed;
+    char last[300], now[300];
+} postgres_watch;
+
 typedef struct postgres {
-    mcp_allocator alloc;
-    mcp_server *server;
+    common_source base; /* of "postgres://NAME/" */
     mcp_host host;
-    char *conninfo, *name, *prefix; /* "postgres://NAME/" */
+    char *conninfo;
     size_t max_rows, max_bytes, max_read, connections;
     uint64_t timeout_ms, poll_ms;
     bool superuser;
     postgres_pool *pool;
     postgres_tables tables;
-    common_queries queries;
     postgres_check check;
-    postgres_watch *watch; /* made for the first subscriber */
+    postgres_watch watch;
 } postgres;
 
 typedef struct postgres_job postgres_job;
@@ -164,15 +168,12 @@ void postgres_run_outside(postgres_job *j, mcp_str sql);
 void postgres_check_now(postgres *s, PGconn *conn);
 void postgres_check_later(void *user, bool again);
 
-int postgres_tool_add(postgres *s, const char *name, mcp_error *error);
+extern const common_query_tool postgres_tool;
 
 /* ---- watching (watch.c) ---------------------------------------------------------------------- */
 
-int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user);
-int postgres_watch_add(const char *canonical, void *user);
-void postgres_watch_remove(const char *canonical, void *user);
-int postgres_watch_list(void *user);
-void postgres_unwatch_list(void *user);
-void postgres_watch_free(postgres *s);
+int postgres_watch_begin(common_source *base);
+void postgres_watch_end(common_source *base);
+uint64_t postgres_watch_look(common_source *base);
 
 #endif

@@ -87,7 +87,7 @@ static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
             cell.key[i] = (mcp_str){PQgetvalue(r, 0, k), (size_t)PQgetlength(r, 0, k)};
         }
         postgres_sql_reset(&j->text);
-        postgres_uri_put(&j->text, j->s->prefix, &cell);
+        postgres_uri_put(&j->text, j->s->base.prefix, &cell);
         mcp_json_key(w, "uri"), mcp_json_add_string(w, postgres_sql_text(&j->text));
     }
     mcp_json_end(w);
@@ -170,7 +170,7 @@ static const char *row_sql(postgres_job *j)
     put_columns(&j->sql, t);
     put_where_key(&j->sql, t);
     const char *text = postgres_sql_text(&j->sql);
-    return t->row_sql = text ? common_copy(&j->s->alloc, text, strlen(text)) : NULL;
+    return t->row_sql = text ? common_copy(&j->s->base.alloc, text, strlen(text)) : NULL;
 }
 
 static void read_row(postgres_job *j)
@@ -293,7 +293,7 @@ static void put_next(postgres_job *j)
     next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("limit"), mcp_str_from(number[0])};
     next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     postgres_sql_reset(&j->text);
-    postgres_uri_put(&j->text, j->s->prefix, &next);
+    postgres_uri_put(&j->text, j->s->base.prefix, &next);
     mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
 }
 

@@ -9,7 +9,7 @@ _Static_assert((int)COMMON_QUERY_PARAMETERS <= (int)POSTGRES_URI_PARAMS &&
 void postgres_run_saved(postgres_job *j)
 {
     char why[300];
-    const common_query *q = common_queries_find(&j->s->queries, j->target.name);
+    const common_query *q = common_queries_find(&j->s->base.queries, j->target.name);
     if (!q) {
         postgres_job_missing(j);
         return;

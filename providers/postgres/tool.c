@@ -1,8 +1,6 @@
 /* tool.c: the tool that runs a query. */
 #include "provider.h"
 
-#include "query_tool.h"
-
 _Static_assert((int)COMMON_QUERY_VALUES <= (int)POSTGRES_MAX_VALUES,
                "a statement has room for all parameters");
 
@@ -15,7 +13,7 @@ static bool text_of(postgres_job *j, const mcp_json *value, const char **ret)
     if (mcp_json_is(value, MCP_JSON_NULL))
         return true;
     if (!text.ptr) {
-        w = mcp_json_writer_new(&j->s->alloc, 0);
+        w = mcp_json_writer_new(&j->s->base.alloc, 0);
         mcp_json_add_value(w, value);
         if (mcp_json_writer_finish(w, &text) != MCP_OK)
             text = (mcp_str){"", 0};
@@ -46,7 +44,7 @@ static void run(postgres_job *j)
     const mcp_json *values;
     mcp_str sql = mcp_json_string(mcp_json_get(j->own, "sql"));
     const char *text = sql.ptr ? mcp_request_strdup(j->req, sql) : NULL;
-    int rc = text ? common_query_tool_values(j->own, &j->s->alloc, false, &doc, &values, why)
+    int rc = text ? common_query_tool_values(j->own, &j->s->base.alloc, false, &doc, &values, why)
                   : MCP_ENOMEM;
     if (rc == MCP_EINVAL)
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
@@ -72,21 +70,12 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return postgres_job_start(j, run);
 }
 
-int postgres_tool_add(postgres *s, const char *name, mcp_error *error)
-{
-    return common_query_tool_add(
-        &(common_query_tool){.given = name,
-                             .module = "postgres",
-                             .database = s->name,
-                             .prefix = s->prefix,
-                             .product = "PostgreSQL",
-                             .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
-                             .places = "$1, $2 (with the types that the statement implies)",
-                             .json = "values of any type, as the text of a JSON array, [1, null]",
-                             .tables =
-                                 "SELECT table_schema, table_name, column_name, data_type FROM "
-                                 "information_schema.columns",
-                             .call = call,
-                             .user = s},
-        s->server, &s->alloc, error);
-}
+const common_query_tool postgres_tool = {
+    .product = "PostgreSQL",
+    .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
+    .places = "$1, $2 (with the types that the statement implies)",
+    .json = "values of any type, as the text of a JSON array, [1, null]",
+    .tables = "SELECT table_schema, table_name, column_name, data_type FROM "
+              "information_schema.columns",
+    .call = call,
+};

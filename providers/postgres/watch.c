@@ -12,9 +12,6 @@
 
 #include <mcp/uri.h>
 
-#include "pieces.h"
-#include "watched.h"
-
 enum { LONGEST_LOOK_MS = 10000 };
 
 /* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. Of
@@ -47,15 +44,6 @@ static const char look_sql[] =
                                                     " (SELECT " VERSIONS
                                                     " FROM pg_catalog.pg_namespace WHERE nspname "
                                                     "!~ '^pg_'))";
-
-struct postgres_watch {
-    common_watched watched;
-    postgres_pool *pool;
-    mcp_host_timer *timer;
-    postgres_op op;
-    bool looking, known, missed;
-    char last[300], now[300];
-};
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -94,21 +82,20 @@ static bool concerns(const change *c, const postgres_target *t)
 
 static void tell(postgres *s, const change *c)
 {
-    postgres_watch *w = s->watch;
+    const common_watched *w = &s->base.watched;
     postgres_target t;
     char room[MCP_URI_MAX_LENGTH + POSTGRES_URI_ROOM];
-    size_t prefix = strlen(s->prefix);
-    for (size_t i = 0; i < w->watched.n; i++) {
-        mcp_str rest = mcp_str_from(w->watched.item[i].uri + prefix);
+    size_t prefix = strlen(s->base.prefix);
+    for (size_t i = 0; i < w->n; i++) {
+        mcp_str rest = mcp_str_from(w->item[i].uri + prefix);
         if (rest.len < MCP_URI_MAX_LENGTH && postgres_uri_parse(rest, room, &t) == MCP_OK &&
             concerns(c, &t))
-            mcp_server_resource_updated(s->server, w->watched.item[i].uri);
+            mcp_server_resource_updated(s->base.server, w->item[i].uri);
     }
     if (!c->schema)
         return;
     postgres_tables_clear(&s->tables);
-    if (w->watched.list)
-        mcp_server_resources_changed(s->server);
+    common_source_list_changed(&s->base);
 }
 
 static void on_notify(void *user, const PGnotify *notice)
@@ -133,24 +120,14 @@ static void on_connected(void *user, bool again)
 {
     postgres *s = user;
     if (again)
-        s->watch->missed = true;
+        s->watch.missed = true;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static void on_timer(void *user);
-
-static void set_timer(postgres *s)
-{
-    postgres_watch *w = s->watch;
-    if (w->timer)
-        s->host.timer_stop(w->timer, s->host.user);
-    w->timer = s->host.timer_start(s->poll_ms, on_timer, s, s->host.user);
-}
-
 static int put_look(postgres_op *op, const PGresult *r)
 {
-    postgres_watch *w = ((postgres *)op->user)->watch;
+    postgres_watch *w = &((postgres *)op->user)->watch;
     if (PQntuples(r))
         snprintf(w->now, sizeof(w->now), "%s", PQgetvalue(r, 0, 0));
     return MCP_OK;
@@ -159,7 +136,7 @@ static int put_look(postgres_op *op, const PGresult *r)
 static void end_look(postgres_op *op, int rc)
 {
     postgres *s = op->user;
-    postgres_watch *w = s->watch;
+    postgres_watch *w = &s->watch;
     w->looking = false;
     if (rc == MCP_OK) {
         bool changed = w->known && strcmp(w->now, w->last) != 0;
@@ -169,14 +146,15 @@ static void end_look(postgres_op *op, int rc)
             tell(s, &(change){.schema = true});
         w->missed = false;
     }
-    set_timer(s);
+    (void)common_source_look_in(&s->base, s->poll_ms);
 }
 
-static void look(postgres *s)
+uint64_t postgres_watch_look(common_source *base)
 {
-    postgres_watch *w = s->watch;
+    postgres *s = (postgres *)base;
+    postgres_watch *w = &s->watch;
     if (w->looking)
-        return;
+        return 0;
     w->looking = true;
     w->op = (postgres_op){.sql = look_sql,
                           .catalog = true,
@@ -186,129 +164,35 @@ static void look(postgres *s)
                           .end = end_look,
                           .user = s};
     postgres_pool_run(w->pool, &w->op);
-}
-
-static void on_timer(void *user)
-{
-    look(user);
+    return 0;
 }
 
 /* ---- coming and going ------------------------------------------------------------------------ */
 
-static void stop(postgres *s)
+void postgres_watch_end(common_source *base)
 {
-    postgres_watch *w = s->watch;
-    if (w->timer)
-        s->host.timer_stop(w->timer, s->host.user);
+    postgres_watch *w = &((postgres *)base)->watch;
     if (w->looking)
         postgres_pool_cancel(w->pool, &w->op);
     postgres_pool_free(w->pool);
-    common_watched_clear(&w->watched, &s->alloc);
-    common_release(&s->alloc, w);
-    s->watch = NULL;
+    *w = (postgres_watch){.pool = NULL};
 }
 
-static int start(postgres *s)
+int postgres_watch_begin(common_source *base)
 {
-    if (s->watch)
-        return MCP_OK;
-    s->watch = common_alloc(&s->alloc, sizeof(*s->watch));
-    if (!s->watch)
-        return MCP_ENOMEM;
-    *s->watch = (postgres_watch){.pool = NULL};
-    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->alloc,
+    postgres *s = (postgres *)base;
+    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &base->alloc,
                                                         .host = &s->host,
                                                         .conninfo = s->conninfo,
-                                                        .name = s->name,
+                                                        .name = base->name,
                                                         .max = 1,
                                                         .timeout_ms = LONGEST_LOOK_MS,
                                                         .after = "LISTEN mcp_changes",
                                                         .notify = on_notify,
                                                         .connected = on_connected,
                                                         .user = s},
-                               &s->watch->pool);
+                               &s->watch.pool);
     if (rc == MCP_OK)
-        look(s);
-    else
-        stop(s);
-    return rc;
-}
-
-static void stop_unused(postgres *s)
-{
-    if (s->watch && !common_watched_any(&s->watch->watched))
-        stop(s);
-}
-
-int postgres_watch_add(const char *canonical, void *user)
-{
-    postgres *s = user;
-    int rc = start(s);
-    if (rc == MCP_OK)
-        rc = common_watched_add(&s->watch->watched, &s->alloc, canonical, NULL);
-    stop_unused(s);
-    return rc;
-}
-
-void postgres_watch_remove(const char *canonical, void *user)
-{
-    postgres *s = user;
-    if (s->watch)
-        common_watched_remove(&s->watch->watched, &s->alloc, canonical);
-    stop_unused(s);
-}
-
-int postgres_watch_list(void *user)
-{
-    postgres *s = user;
-    int rc = start(s);
-    if (rc == MCP_OK)
-        s->watch->watched.list = true;
-    return rc;
-}
-
-void postgres_unwatch_list(void *user)
-{
-    postgres *s = user;
-    if (s->watch)
-        s->watch->watched.list = false;
-    stop_unused(s);
-}
-
-void postgres_watch_free(postgres *s)
-{
-    if (s->watch)
-        stop(s);
-}
-
-/* ---- canonical URIs -------------------------------------------------------------------------- */
-
-int postgres_resolve(mcp_str uri, char *canonical, size_t room, void *user)
-{
-    postgres *s = user;
-    postgres_target t;
-    mcp_str rest;
-    if (!common_pieces_behind(uri, s->prefix, &rest))
-        return MCP_ENOTFOUND;
-    char *texts = common_alloc(&s->alloc, uri.len + POSTGRES_URI_ROOM);
-    if (!texts)
-        return MCP_ENOMEM;
-    int rc = postgres_uri_parse(rest, texts, &t);
-    if (rc == MCP_OK && t.kind == POSTGRES_KIND_QUERY && !common_queries_find(&s->queries, t.name))
-        rc = MCP_ENOTFOUND;
-    t.n_param = 0; /* how it is shown, and which part: changes and rules are about the whole */
-    postgres_sql made;
-    postgres_sql_init(&made, &s->alloc);
-    if (rc == MCP_OK)
-        postgres_uri_put(&made, s->prefix, &t);
-    const char *text = rc == MCP_OK ? postgres_sql_text(&made) : "";
-    if (!text)
-        rc = MCP_ENOMEM;
-    else if (strlen(text) >= room)
-        rc = MCP_ELIMIT;
-    else if (rc == MCP_OK)
-        memcpy(canonical, text, strlen(text) + 1);
-    postgres_sql_free(&made);
-    common_release(&s->alloc, texts);
+        (void)postgres_watch_look(base);
     return rc;
 }
