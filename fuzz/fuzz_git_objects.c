@@ -115,8 +115,8 @@ static void look(repo *r, int (*run)(repo_job *), const char *uri)
     repo_job j = {.r = r, .run = run, .use = {.layout = r->layout}};
     if (repo_uri_parse(mcp_str_from(uri), room, &j.target) != MCP_OK)
         abort();
-    common_buffer_init(&j.text, &r->alloc);
-    j.json = mcp_json_writer_new(&r->alloc, 0);
+    common_buffer_init(&j.text, &r->base.alloc);
+    j.json = mcp_json_writer_new(&r->base.alloc, 0);
     if (!j.json || repo_use_begin(&j.use, r->layout, NULL, false, r->timeout_ms) != MCP_OK)
         abort();
     if (!repo_job_format(&j))
@@ -168,10 +168,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .git = {-1, false},
                           .common = {-1, false},
                           .lock = PTHREAD_MUTEX_INITIALIZER};
-    repo r = {.alloc = layout.alloc,
+    repo r = {.base = {.alloc = layout.alloc, .name = name, .prefix = prefix},
               .path = path,
-              .name = name,
-              .prefix = prefix,
               .layout = &layout,
               .max_read = MAX_BYTES,
               .max_bytes = MAX_BYTES,

@@ -143,7 +143,7 @@ int repo_job_to_text(repo_job *j)
     bool ok = true;
     int rc = mcp_json_writer_finish(j->json, &json);
     if (rc == MCP_OK)
-        rc = mcp_json_parse(json, NULL, &j->r->alloc, &doc, NULL);
+        rc = mcp_json_parse(json, NULL, &j->r->base.alloc, &doc, NULL);
     if (rc != MCP_OK)
         return rc;
     while (ok && (v = mcp_json_next(mcp_json_root(doc), &iter, &key)))

@@ -39,7 +39,7 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *us
     blaming *b = user;
     (void)delta;
     if (b->n_hunk == b->cap_hunk) {
-        const mcp_allocator *alloc = &b->j->r->alloc;
+        const mcp_allocator *alloc = &b->j->r->base.alloc;
         size_t cap = b->cap_hunk ? b->cap_hunk * 2 : 64;
         hunk *grown = b->hunk ? alloc->resize(b->hunk, cap * sizeof(*grown), alloc->user)
                               : common_alloc(alloc, cap * sizeof(*grown));
@@ -243,7 +243,7 @@ static int hand_to_parents(blaming *b, const range *at, const range *parent, siz
 static int look_at(blaming *b, const range *at)
 {
     enum { FEW = 4 };
-    const mcp_allocator *alloc = &b->j->r->alloc;
+    const mcp_allocator *alloc = &b->j->r->base.alloc;
     range few[FEW], *parent = few;
     repo_commit c;
     size_t n;
@@ -433,9 +433,9 @@ int repo_run_blame(repo_job *j)
         return rc;
     size_t total = count_lines(repo_object_text(o));
     git_odb_object_free(o);
-    b.range = common_alloc(&j->r->alloc, MAX_RANGES * sizeof(*b.range));
+    b.range = common_alloc(&j->r->base.alloc, MAX_RANGES * sizeof(*b.range));
     rc = b.range ? blame(&b, &whole, (size_t)line, (size_t)lines, total) : MCP_ENOMEM;
-    common_release(&j->r->alloc, b.range);
-    common_release(&j->r->alloc, b.hunk);
+    common_release(&j->r->base.alloc, b.range);
+    common_release(&j->r->base.alloc, b.hunk);
     return rc;
 }

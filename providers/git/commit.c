@@ -122,7 +122,7 @@ int repo_run_refs(repo_job *j)
     uint64_t limit;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_REFS_LIMIT, REFS_LIMIT, &limit))
         return MCP_OK;
-    common_buffer_init(&refs, &j->r->alloc);
+    common_buffer_init(&refs, &j->r->base.alloc);
     int rc = repo_refs_collect(&j->use, branches ? "refs/heads/" : "refs/tags/", &refs);
     if (rc == MCP_OK && branches)
         rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* which come behind */

@@ -71,7 +71,7 @@ static int complete_refs(completion *c)
         common_buffer refs;
         repo_ref ref;
         size_t at = 0;
-        common_buffer_init(&refs, &c->r->alloc);
+        common_buffer_init(&refs, &c->r->base.alloc);
         rc = repo_refs_collect(&c->use, kinds[i], &refs);
         while (rc == MCP_OK && repo_refs_next(&refs, &at, &ref))
             if (begins(mcp_str_from(strchr(ref.name, '/') + 1), c->value))
@@ -123,11 +123,11 @@ static int put(const completion *c, mcp_str value)
 {
     mcp_str rev = c->rev.ptr ? c->rev : value, path = c->rev.ptr ? value : (mcp_str){"", 0};
     const repo *r = c->r;
-    size_t prefix = strlen(r->prefix);
+    size_t prefix = strlen(r->base.prefix);
     char *uri = mcp_request_alloc(c->req, prefix + MCP_URI_ENCODED_SIZE(rev.len) + path.len + 1);
     if (!uri)
         return MCP_ENOMEM;
-    memcpy(uri, r->prefix, prefix);
+    memcpy(uri, r->base.prefix, prefix);
     size_t len = prefix + repo_uri_encode(uri + prefix, rev, false);
     uri[len++] = '/';
     memcpy(uri + len, path.ptr, path.len); /* encoded where necessary */
@@ -192,7 +192,7 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     }
     c->rev = rev;
     c->rc = MCP_ECANCELLED;
-    common_buffer_init(&c->values, &r->alloc);
+    common_buffer_init(&c->values, &r->base.alloc);
     int rc;
     c->use.layout = repo_layout_now(r, &rc);
     if (!c->use.layout)

@@ -140,12 +140,12 @@ static void put_left_out(differing *d, const char *why)
     repo_target t = d->j->target;
     t.path = (mcp_str){d->path.ptr, d->path.len};
     put_string(d, why);
-    if (d->rc != MCP_OK || !(uri = common_alloc(&d->j->r->alloc, repo_uri_room(&t))))
+    if (d->rc != MCP_OK || !(uri = common_alloc(&d->j->r->base.alloc, repo_uri_room(&t))))
         return;
-    put_string(d, d->j->r->prefix);
+    put_string(d, d->j->r->base.prefix);
     put(d, uri, repo_uri_put(uri, &t));
     put_string(d, "\n");
-    common_release(&d->j->r->alloc, uri);
+    common_release(&d->j->r->base.alloc, uri);
 }
 
 /* ---- two texts ------------------------------------------------------------------------------- */
@@ -449,7 +449,7 @@ static int find_revs(differing *d)
 int repo_run_diff(repo_job *j)
 {
     differing d = {.j = j};
-    common_buffer_init(&d.path, &j->r->alloc);
+    common_buffer_init(&d.path, &j->r->base.alloc);
     j->has_text = true;
     j->mime = "text/x-diff";
     int rc = find_revs(&d);
@@ -463,11 +463,11 @@ int repo_run_diff(repo_job *j)
 
 int repo_patch_begin(repo_job *j, repo_patch **ret)
 {
-    differing *d = common_alloc(&j->r->alloc, sizeof(*d));
+    differing *d = common_alloc(&j->r->base.alloc, sizeof(*d));
     if (!d)
         return MCP_ENOMEM;
     *d = (differing){.j = j};
-    common_buffer_init(&d->path, &j->r->alloc);
+    common_buffer_init(&d->path, &j->r->base.alloc);
     j->has_text = true;
     j->mime = "text/x-diff";
     *ret = d;
@@ -487,7 +487,7 @@ void repo_patch_end(repo_patch *d)
 {
     if (!d)
         return;
-    mcp_allocator alloc = d->j->r->alloc;
+    mcp_allocator alloc = d->j->r->base.alloc;
     common_buffer_free(&d->path);
     common_release(&alloc, d);
 }

@@ -99,7 +99,7 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     repo_entry e, last = {0};
     uint64_t n = 0;
     bool more = false;
-    char *room = common_alloc(&j->r->alloc, j->target.path.len + rest.len + 2);
+    char *room = common_alloc(&j->r->base.alloc, j->target.path.len + rest.len + 2);
     if (!room)
         return MCP_ENOMEM;
     while (!more && repo_tree_next(&rest, &e)) {
@@ -118,7 +118,7 @@ static int put_entries(repo_job *j, mcp_str rest, uint64_t limit)
     mcp_json_end(j->json);
     if (more)
         put_next(j, &last, room);
-    common_release(&j->r->alloc, room);
+    common_release(&j->r->base.alloc, room);
     return rest.len && !more ? MCP_EIO : MCP_OK;
 }
 
@@ -207,7 +207,7 @@ int repo_run_repository(repo_job *j)
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), repo_put_text(w, mcp_str_from(j->r->name));
+    mcp_json_key(w, "name"), repo_put_text(w, mcp_str_from(j->r->base.name));
     put_head(j, full, rc == MCP_OK ? &id : NULL);
     put_link(j, "tree", (repo_target){.kind = REPO_KIND_FILE, .rev = head});
     put_link(j, "log", (repo_target){.kind = REPO_KIND_LOG, .rev = head});

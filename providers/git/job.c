@@ -90,19 +90,19 @@ static int refuse(const repo_job *j, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return common_reply_fail(j->req, &j->r->alloc, false, j->uri, code, text);
+    return common_reply_fail(j->req, &j->r->base.alloc, false, j->uri, code, text);
 }
 
 static int too_large(const repo_job *j)
 {
     return common_reply_too_large(
-        j->req, &j->r->alloc, false,
+        j->req, &j->r->base.alloc, false,
         &(common_too_large){.uri = j->uri,
                             .what = "The file",
                             .where = "",
                             .size = j->size,
                             .limit = j->r->max_read,
-                            .prefix = j->r->prefix,
+                            .prefix = j->r->base.prefix,
                             .rest = "{rev}/{+path}{?offset,length,format}"});
 }
 
@@ -127,7 +127,7 @@ static int failed(const repo_job *j)
         return refuse(j, MCP_CODE_INTERNAL,
                       "The repository %.100s cannot be read now: something in it is "
                       "damaged or missing",
-                      j->r->name);
+                      j->r->base.name);
     default: return j->rc;
     }
 }
@@ -189,7 +189,7 @@ static void run(repo_job *j, bool near)
     j->mime = NULL;
     j->code = 0;
     j->size = 0;
-    j->json = mcp_json_writer_new(&j->r->alloc, 0);
+    j->json = mcp_json_writer_new(&j->r->base.alloc, 0);
     j->rc = j->json ? repo_use_begin(&j->use, l, near ? NULL : j->req, near, j->r->timeout_ms)
                     : MCP_ENOMEM;
     if (j->rc != MCP_OK)
@@ -306,7 +306,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
 {
     repo *r = user;
     mcp_str rest;
-    if (!common_pieces_behind(uri, r->prefix, &rest))
+    if (!common_pieces_behind(uri, r->base.prefix, &rest))
         return MCP_ENOTFOUND;
     repo_job *j = mcp_request_alloc(req, sizeof(*j) + uri.len + REPO_URI_ROOM);
     if (!j)
@@ -315,7 +315,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     j->r = r;
     j->req = req;
     j->uri = uri;
-    common_buffer_init(&j->text, &r->alloc);
+    common_buffer_init(&j->text, &r->base.alloc);
     int rc = repo_uri_parse(rest, j->room, &j->target);
     if (rc == MCP_ENOTFOUND)
         rc = check_query(j, rest);
@@ -326,7 +326,7 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
     if (!repo_job_format(j))
         return refuse(j, j->code, "%s", j->message);
     j->run = runs[j->target.kind];
-    common_asking_init(&j->asking, req, &r->alloc);
+    common_asking_init(&j->asking, req, &r->base.alloc);
     return may_see_path(j) ? start(j) : MCP_ENOTFOUND;
 }
 

@@ -156,11 +156,11 @@ static const char *put_title(char title[MAX_TITLE], const char *name, const char
 static int reply_point(const listing *l, size_t i)
 {
     char uri[3 * COMMON_NAME_MAX + 64], name[COMMON_NAME_MAX + 32], title[MAX_TITLE];
-    snprintf(uri, sizeof(uri), "%s%s", l->r->prefix, points[i].rest);
-    snprintf(name, sizeof(name), "%s%s", l->r->name, points[i].name);
+    snprintf(uri, sizeof(uri), "%s%s", l->r->base.prefix, points[i].rest);
+    snprintf(name, sizeof(name), "%s%s", l->r->base.name, points[i].name);
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
-                            .title = put_title(title, l->r->name, ": ", points[i].title),
+                            .title = put_title(title, l->r->base.name, ": ", points[i].title),
                             .description = points[i].description, .mime_type = points[i].mime,
                             .annotations = MCP_OPTIONS(mcp_annotations, .has_priority = true,
                                                        .priority = points[i].priority)));
@@ -183,9 +183,9 @@ static int reply_points(const listing *l)
 static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
 {
     char title[MAX_TITLE];
-    size_t prefix = strlen(l->r->prefix);
+    size_t prefix = strlen(l->r->base.prefix);
     const char *name = path.ptr;
-    memcpy(uri, l->r->prefix, prefix);
+    memcpy(uri, l->r->base.prefix, prefix);
     memcpy(uri + prefix, "HEAD/", 5);
     size_t len = prefix + 5 + repo_uri_encode(uri + prefix + 5, path, true);
     uri[len] = 0;
@@ -195,7 +195,7 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
         name = uri + prefix + 5;
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
-                            .title = put_title(title, l->r->name, "/", name),
+                            .title = put_title(title, l->r->base.name, "/", name),
                             .mime_type = mode == 'T' ? "application/json" : repo_mime(path)));
 }
 
@@ -204,11 +204,12 @@ static int reply(const listing *l)
     const char *p = l->texts.ptr, *end = p ? p + l->texts.len : NULL;
     char mode = 0;
     mcp_str path = {"", 0};
-    char *uri = mcp_request_alloc(l->req, strlen(l->r->prefix) + 3 * MAX_PATH + 8);
+    char *uri = mcp_request_alloc(l->req, strlen(l->r->base.prefix) + 3 * MAX_PATH + 8);
     if (l->rc == MCP_ETIMEOUT || l->rc == MCP_EIO)
-        return mcp_reply_fail(
-            l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be read now: %s", l->r->name,
-            l->rc == MCP_EIO ? "something in it is damaged or missing" : "it took too long");
+        return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
+                              "The repository %.100s cannot be read now: %s", l->r->base.name,
+                              l->rc == MCP_EIO ? "something in it is damaged or missing"
+                                               : "it took too long");
     int rc = uri ? l->rc : MCP_ENOMEM;
     if (rc == MCP_OK && l->point < l->points)
         rc = reply_points(l);
@@ -263,7 +264,7 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     l->rc = MCP_ECANCELLED;
     l->whole = max;
     l->points = POINTS - !repo_layout_has_worktree(r->layout);
-    common_buffer_init(&l->texts, &r->alloc);
+    common_buffer_init(&l->texts, &r->base.alloc);
     if (!take_cursor(l, (mcp_str){copy, cursor.len}))
         return MCP_EINVAL;
     size_t left = l->points - l->point;

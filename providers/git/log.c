@@ -117,7 +117,7 @@ static int push(logging *l, const repo_step *step)
 static int follow(logging *l, const repo_step *step, const repo_commit *c, bool *is_listed)
 {
     enum { FEW = 4 };
-    const mcp_allocator *alloc = &l->j->r->alloc;
+    const mcp_allocator *alloc = &l->j->r->base.alloc;
     repo_step few[FEW], *parent = few;
     bool is_same;
     size_t n;
@@ -411,7 +411,7 @@ static int find_ends(logging *l)
 
 int repo_run_log(repo_job *j)
 {
-    const mcp_allocator *alloc = &j->r->alloc;
+    const mcp_allocator *alloc = &j->r->base.alloc;
     uint64_t limit, offset;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit) ||
         !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset))

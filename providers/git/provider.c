@@ -1,14 +1,14 @@
 /* provider.c: mounts a repository with its templates. */
+#include "expr.h"
 #include "provider.h"
 
 #include <stdio.h>
-
-#include "mounting.h"
 
 enum {
     MAX_READ = 10 << 20,
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
+    OF_WORKTREE = 2,  /* templates */
     CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
 };
 
@@ -54,27 +54,59 @@ static const common_template templates[] = {
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static void release(void *user)
+static void clear(common_source *base)
 {
-    repo *r = user;
-    mcp_allocator alloc = r->alloc;
-    repo_watch_free(r);
+    repo *r = (repo *)base;
     repo_layout_release(r->layout);
-    common_release(&alloc, r->path);
-    common_release(&alloc, r->within);
-    common_release(&alloc, r->name);
-    common_release(&alloc, r->prefix);
-    common_release(&alloc, r);
+    common_release(&base->alloc, r->path);
+    common_release(&base->alloc, r->within);
 }
+
+static int canonical(common_source *base, mcp_str rest, char *texts, common_buffer *to)
+{
+    repo_target t;
+    (void)base;
+    int rc = repo_uri_parse(rest, texts, &t);
+    if (rc == MCP_OK && repo_target_refused(&t))
+        rc = MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        return rc;
+    memset(t.param, 0, sizeof(t.param));
+    rc = common_buffer_reserve(to, repo_uri_room(&t));
+    if (rc == MCP_OK)
+        to->len += repo_uri_put(to->ptr + to->len, &t);
+    return rc;
+}
+
+static const common_source_kind kind = {
+    .provider = {.size = sizeof(mcp_provider),
+                 .name = "git",
+                 .list = repo_list,
+                 .read = repo_read,
+                 .resolve = common_source_resolve,
+                 .watch = common_source_watch,
+                 .unwatch = common_source_unwatch,
+                 .watch_list = common_source_watch_list,
+                 .unwatch_list = common_source_unwatch_list,
+                 .release = common_source_free},
+    .noun = "repository",
+    .templates = {templates, sizeof(templates) / sizeof(*templates), repo_read_template,
+                  repo_complete},
+    .canonical = canonical,
+    .texts_room = REPO_URI_ROOM,
+    .begin = repo_watch_begin,
+    .look = repo_watch_look,
+    .own_size = sizeof(repo_marks),
+    .mark = repo_watch_mark,
+    .mark_list = repo_watch_mark_list,
+    .clear = clear,
+};
 
 void repo_log(const repo *r, const char *what, const char *why)
 {
-    char line[600];
-    const mcp_host *host = mcp_server_host(r->server);
-    if (!host || !host->log)
-        return;
-    snprintf(line, sizeof(line), "%.250s: %.50s%.250s", r->path, what, why);
-    host->log("warning", line, host->user);
+    char line[320];
+    snprintf(line, sizeof(line), "%.50s%.250s", what, why);
+    common_source_log(&r->base, r->path, line);
 }
 
 repo_layout *repo_layout_now(repo *r, int *rc)
@@ -82,7 +114,7 @@ repo_layout *repo_layout_now(repo *r, int *rc)
     mcp_error error = {0};
     repo_layout *l;
     if (!repo_layout_is_current(r->layout, r->path)) {
-        *rc = repo_layout_open(r->path, r->within, &r->alloc, &l, &error);
+        *rc = repo_layout_open(r->path, r->within, &r->base.alloc, &l, &error);
         if (*rc == MCP_EFILES || *rc == MCP_ENOMEM)
             return NULL; /* it is the server that is short of something */
         if (*rc != MCP_OK) {
@@ -137,49 +169,30 @@ static int start_libgit2(void)
 
 static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
 {
-    mcp_allocator alloc = common_allocator(o->allocator);
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "git", "no repository is named");
-    repo *r = common_alloc(&alloc, sizeof(*r));
+    repo *r = (repo *)common_source_new(&kind, sizeof(*r), server, o->allocator);
     if (!r)
         return MCP_ENOMEM;
-    if (start_libgit2() != MCP_OK) {
-        common_release(&alloc, r);
-        return MCP_ENOMEM;
-    }
-    *r = (repo){.alloc = alloc,
-                .server = server,
-                .max_read = (size_t)common_or_default(o->max_read, MAX_READ),
-                .max_bytes = (size_t)common_or_default(o->max_bytes, MAX_BYTES),
-                .timeout_ms = common_or_default(o->timeout_ms, TIMEOUT_MS)};
-    r->path = common_copy(&alloc, o->path, strlen(o->path));
-    r->within = o->within ? common_copy(&alloc, o->within, strlen(o->within)) : NULL;
-    int rc = r->path && (r->within || !o->within) ? MCP_OK : MCP_ENOMEM;
+    const mcp_allocator *alloc = &r->base.alloc;
+    r->max_read = (size_t)common_or_default(o->max_read, MAX_READ);
+    r->max_bytes = (size_t)common_or_default(o->max_bytes, MAX_BYTES);
+    r->timeout_ms = common_or_default(o->timeout_ms, TIMEOUT_MS);
+    r->path = common_copy(alloc, o->path, strlen(o->path));
+    r->within = o->within ? common_copy(alloc, o->within, strlen(o->within)) : NULL;
+    int rc = start_libgit2();
+    if (!r->path || (!r->within && o->within))
+        rc = MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = common_set_name(&alloc, "git", o->name ? mcp_str_from(o->name) : default_name(o->path),
-                             o->path, &r->name, &r->prefix, error);
+        rc = common_set_name(alloc, "git", o->name ? mcp_str_from(o->name) : default_name(o->path),
+                             o->path, &r->base.name, &r->base.prefix, error);
     if (rc == MCP_OK)
-        rc = repo_layout_open(r->path, r->within, &r->alloc, &r->layout, error);
+        rc = repo_layout_open(r->path, r->within, &r->base.alloc, &r->layout, error);
     if (rc == MCP_OK)
         *ret = r;
     else
-        release(r);
+        common_source_free(r);
     return rc;
-}
-
-static int mount(repo *r, mcp_error *error)
-{
-    static const mcp_provider provider = {.size = sizeof(provider),
-                                          .name = "git",
-                                          .list = repo_list,
-                                          .read = repo_read,
-                                          .resolve = repo_resolve,
-                                          .watch = repo_watch_add,
-                                          .unwatch = repo_watch_remove,
-                                          .watch_list = repo_watch_list,
-                                          .unwatch_list = repo_unwatch_list,
-                                          .release = release};
-    return mcp_server_mount(r->server, r->prefix, &provider, r, error);
 }
 
 int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error *error)
@@ -188,20 +201,10 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
     mcp_git_options o = {0};
     memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &r, error);
-    if (!r)
+    if (rc != MCP_OK)
         return rc;
-    rc = mount(r, error); /* takes r over in every case */
-    if (rc == MCP_EEXIST)
-        return common_refuse(error, rc, o.path,
-                             "another repository has its name; choose one: ?name=NAME");
-    size_t n = sizeof(templates) / sizeof(*templates);
-    if (rc == MCP_OK && !repo_layout_has_worktree(r->layout))
-        n -= 2;
-    if (rc == MCP_OK)
-        rc = common_templates_add(
-            &(common_templates){templates, n, repo_read_template, repo_complete}, server, &r->alloc,
-            r->name, r->prefix, r, error);
-    return rc;
+    size_t n = kind.templates.n - (repo_layout_has_worktree(r->layout) ? 0 : OF_WORKTREE);
+    return common_source_mount(&r->base, n, NULL, o.path, error);
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */

@@ -9,19 +9,17 @@
 
 #include "asking.h"
 #include "git.h"
+#include "source.h"
 #include "store.h"
 #include "uri.h"
 
-typedef struct repo_watch repo_watch;
-
 typedef struct repo {
-    mcp_allocator alloc;
-    mcp_server *server;
-    char *path, *within, *name, *prefix; /* "git://NAME/" */
+    common_source base; /* of "git://NAME/" */
+    char *path, *within;
     repo_layout *layout;
     size_t max_read, max_bytes;
     uint64_t timeout_ms;
-    repo_watch *watch; /* created for the first subscriber */
+    git_oid list_mark; /* watched: what the list depends on; see watch.c */
 } repo;
 
 /* The current layout, with a reference for the caller. If NULL, *rc is MCP_ENOTFOUND (the
@@ -133,11 +131,16 @@ int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match
 int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                   void *user);
 
-int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user);
-int repo_watch_add(const char *canonical, void *user);
-void repo_watch_remove(const char *canonical, void *user);
-int repo_watch_list(void *user);
-void repo_unwatch_list(void *user);
-void repo_watch_free(repo *r);
+/* ---- common_source_kind's -------------------------------------------------------------------- */
+
+/* Of each URI that is watched: what it stands for, and what the revision of a file was. */
+typedef struct repo_marks {
+    git_oid mark, rev;
+} repo_marks;
+
+int repo_watch_begin(common_source *base);
+uint64_t repo_watch_look(common_source *base);
+void repo_watch_mark(common_source *base, const common_watched_item *item);
+void repo_watch_mark_list(common_source *base);
 
 #endif

@@ -39,9 +39,9 @@ void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text)
     char *room;
     if (text.len <= SMALL / 2 || common_text_utf8(text)) {
         repo_put_text(w, text);
-    } else if ((room = common_alloc(&r->alloc, 2 * text.len))) {
+    } else if ((room = common_alloc(&r->base.alloc, 2 * text.len))) {
         put_latin1(w, text, room);
-        common_release(&r->alloc, room);
+        common_release(&r->base.alloc, room);
     } else {
         mcp_json_add_null(w);
     }
@@ -74,11 +74,11 @@ typedef struct spelled {
 /* False: no memory. */
 static bool spell(const repo *r, const repo_target *t, spelled *ret)
 {
-    size_t prefix = strlen(r->prefix), room = prefix + repo_uri_room(t) + 1;
-    ret->text = room <= sizeof(ret->small) ? ret->small : common_alloc(&r->alloc, room);
+    size_t prefix = strlen(r->base.prefix), room = prefix + repo_uri_room(t) + 1;
+    ret->text = room <= sizeof(ret->small) ? ret->small : common_alloc(&r->base.alloc, room);
     if (!ret->text)
         return false;
-    memcpy(ret->text, r->prefix, prefix);
+    memcpy(ret->text, r->base.prefix, prefix);
     ret->uri = (mcp_str){ret->text, prefix + repo_uri_put(ret->text + prefix, t)};
     return true;
 }
@@ -86,7 +86,7 @@ static bool spell(const repo *r, const repo_target *t, spelled *ret)
 static void spelled_free(const repo *r, spelled *s)
 {
     if (s->text != s->small)
-        common_release(&r->alloc, s->text);
+        common_release(&r->base.alloc, s->text);
 }
 
 void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *t)

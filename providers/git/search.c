@@ -245,7 +245,7 @@ static bool take_needle(searching *s)
     }
     int rc = search_needle_new(
         &(search_needle_options){.text = text.ptr ? text : regex, .regex = regex.ptr != NULL},
-        &j->r->alloc, &s->needle, why);
+        &j->r->base.alloc, &s->needle, why);
     if (rc == MCP_EINVAL)
         repo_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
     else if (rc != MCP_OK)
@@ -356,7 +356,7 @@ int repo_run_search(repo_job *j)
     uint64_t limit;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit))
         return MCP_OK;
-    searching *s = common_alloc(&j->r->alloc, sizeof(*s));
+    searching *s = common_alloc(&j->r->base.alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     memset(s, 0, sizeof(*s));
@@ -366,6 +366,6 @@ int repo_run_search(repo_job *j)
     s->until = j->use.deadline - (int64_t)(j->r->timeout_ms / 2);
     int rc = take_needle(s) && take_position(s) ? run(s) : MCP_OK;
     search_needle_free(s->needle);
-    common_release(&j->r->alloc, s);
+    common_release(&j->r->base.alloc, s);
     return rc;
 }

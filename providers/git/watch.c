@@ -12,44 +12,26 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include "pieces.h"
-#include "watched.h"
 
 /* A look is the server's own work: it rests for REST times as long as it took, SOON_REST after an
  * event. */
 enum { LOOK_MS = 2000, SOON_MS = 50, REST = 50, SOON_REST = 10 };
 
-/* Of each that is watched. */
-typedef struct marks {
-    git_oid mark, rev; /* rev: of a file, what its revision was */
-} marks;
-
-struct repo_watch {
-    const mcp_host *host;
-    mcp_host_timer *timer;
-    mcp_host_poll *poll;
-    int fd;
-    bool soon;
-    uint64_t took; /* milliseconds, the last look */
-    common_watched watched;
-    git_oid list_mark;
-};
-
 static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
 {
     mcp_str rest;
-    if (!common_pieces_behind(uri, r->prefix, &rest))
+    if (!common_pieces_behind(uri, r->base.prefix, &rest))
         return MCP_ENOTFOUND;
-    *room = common_alloc(&r->alloc, uri.len + REPO_URI_ROOM);
+    *room = common_alloc(&r->base.alloc, uri.len + REPO_URI_ROOM);
     if (!*room)
         return MCP_ENOMEM;
     int rc = repo_uri_parse(rest, *room, t);
     if (rc == MCP_OK && repo_target_refused(t))
         rc = MCP_ENOTFOUND;
     if (rc != MCP_OK)
-        common_release(&r->alloc, *room);
+        common_release(&r->base.alloc, *room);
     return rc;
 }
 
@@ -129,10 +111,10 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
     memset(mark, 0, sizeof(*mark));
     switch (t->kind) {
     case REPO_KIND_BRANCHES:
-        mark_refs(u, "refs/heads/", &r->alloc, mark);
-        mark_refs(u, "refs/remotes/", &r->alloc, mark);
+        mark_refs(u, "refs/heads/", &r->base.alloc, mark);
+        mark_refs(u, "refs/remotes/", &r->base.alloc, mark);
         break;
-    case REPO_KIND_TAGS: mark_refs(u, "refs/tags/", &r->alloc, mark); break;
+    case REPO_KIND_TAGS: mark_refs(u, "refs/tags/", &r->base.alloc, mark); break;
     case REPO_KIND_REPOSITORY:
         mark_rev(u, MCP_STR("HEAD"), mark);
         (void)repo_ref_read(u, MCP_STR("HEAD"), &e.id, full);
@@ -154,7 +136,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
 }
 
 /* A path is looked for in trees only when its revision moved. */
-static bool has_moved(const repo *r, repo_use *u, const char *uri, marks *known)
+static bool has_moved(const repo *r, repo_use *u, const char *uri, repo_marks *known)
 {
     repo_target t;
     char *room;
@@ -166,9 +148,9 @@ static bool has_moved(const repo *r, repo_use *u, const char *uri, marks *known)
         mark_rev(u, t.rev, &rev);
     if (t.kind != REPO_KIND_FILE || !git_oid_equal(&rev, &known->rev))
         mark_target(r, u, &t, &mark);
-    common_release(&r->alloc, room);
+    common_release(&r->base.alloc, room);
     bool moved = !git_oid_equal(&mark, &known->mark);
-    *known = (marks){.mark = mark, .rev = rev};
+    *known = (repo_marks){.mark = mark, .rev = rev};
     return moved;
 }
 
@@ -195,33 +177,21 @@ static void end(repo_use *u)
 
 static void look(repo *r)
 {
-    repo_watch *w = r->watch;
+    const common_watched *w = &r->base.watched;
     repo_use u;
     git_oid mark;
     if (!begin(r, &u))
         return;
-    for (size_t i = 0; i < w->watched.n; i++) {
-        const common_watched_item *item = &w->watched.item[i];
-        if (has_moved(r, &u, item->uri, item->own))
-            mcp_server_resource_updated(r->server, item->uri);
-    }
-    if (w->watched.list) {
+    for (size_t i = 0; i < w->n; i++)
+        if (has_moved(r, &u, w->item[i].uri, w->item[i].own))
+            mcp_server_resource_updated(r->base.server, w->item[i].uri);
+    if (w->list) {
         mark_target(r, &u, &list_target, &mark);
-        if (!git_oid_equal(&mark, &w->list_mark))
-            mcp_server_resources_changed(r->server);
-        w->list_mark = mark;
+        if (!git_oid_equal(&mark, &r->list_mark))
+            common_source_list_changed(&r->base);
+        r->list_mark = mark;
     }
     end(&u);
-}
-
-static void on_timer(void *user);
-
-static void set_timer(repo *r, uint64_t ms)
-{
-    repo_watch *w = r->watch;
-    if (w->timer)
-        w->host->timer_stop(w->timer, w->host->user);
-    w->timer = w->host->timer_start(ms, on_timer, r, w->host->user);
 }
 
 static int64_t now_of(const mcp_host *host)
@@ -229,171 +199,57 @@ static int64_t now_of(const mcp_host *host)
     return host->now ? host->now(host->user) : 0;
 }
 
-static void on_timer(void *user)
+uint64_t repo_watch_look(common_source *base)
 {
-    repo *r = user;
-    repo_watch *w = r->watch;
-    w->soon = false;
-    int64_t began = now_of(w->host);
-    look(r);
-    w->took = (uint64_t)(now_of(w->host) - began);
-    set_timer(r, w->took * REST > LOOK_MS ? w->took * REST : LOOK_MS);
-}
-
-static void on_event(void *user)
-{
-    repo *r = user;
-    char buffer[4096];
-    bool some = false;
-    while (read(r->watch->fd, buffer, sizeof(buffer)) > 0)
-        some = true;
-    if (some && !r->watch->soon) {
-        uint64_t rest = r->watch->took * SOON_REST;
-        r->watch->soon = true;
-        set_timer(r, rest > SOON_MS ? rest : SOON_MS);
-    }
+    int64_t began = now_of(base->host);
+    look((repo *)base);
+    uint64_t took = (uint64_t)(now_of(base->host) - began);
+    base->soon_ms = took * SOON_REST > SOON_MS ? took * SOON_REST : SOON_MS;
+    return took * REST > LOOK_MS ? took * REST : LOOK_MS;
 }
 
 /* Without it, the timer alone looks. */
 static void watch_folders(repo *r)
 {
     static const char *const folders[] = {"", "/refs/heads", "/refs/tags"};
-    repo_watch *w = r->watch;
     char path[64];
-    w->fd = w->host->poll_start ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
-    if (w->fd < 0)
+    if (!common_source_events(&r->base))
         return;
     const uint32_t events = IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", r->layout->git.fd);
-    inotify_add_watch(w->fd, path, events);
+    inotify_add_watch(r->base.fd, path, events);
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d%s", r->layout->common.fd, folders[i]);
-        inotify_add_watch(w->fd, path, events);
+        inotify_add_watch(r->base.fd, path, events);
     }
-    w->poll = w->host->poll_start(w->fd, on_event, r, w->host->user);
+    common_source_poll(&r->base);
 }
 
 /* ---- coming and going ------------------------------------------------------------------------ */
 
-static void stop(repo *r)
+int repo_watch_begin(common_source *base)
 {
-    repo_watch *w = r->watch;
-    if (w->timer)
-        w->host->timer_stop(w->timer, w->host->user);
-    if (w->poll)
-        w->host->poll_stop(w->poll, w->host->user);
-    if (w->fd >= 0)
-        close(w->fd);
-    common_watched_clear(&w->watched, &r->alloc);
-    common_release(&r->alloc, w);
-    r->watch = NULL;
+    base->soon_ms = SOON_MS;
+    watch_folders((repo *)base);
+    return common_source_look_in(base, LOOK_MS);
 }
 
-static void stop_unused(repo *r)
+void repo_watch_mark(common_source *base, const common_watched_item *item)
 {
-    if (r->watch && !common_watched_any(&r->watch->watched))
-        stop(r);
-}
-
-static int start(repo *r)
-{
-    const mcp_host *host = mcp_server_host(r->server);
-    if (r->watch)
-        return MCP_OK;
-    if (!host || !host->timer_start)
-        return MCP_EUNSUPPORTED;
-    r->watch = common_alloc(&r->alloc, sizeof(*r->watch));
-    if (!r->watch)
-        return MCP_ENOMEM;
-    *r->watch = (repo_watch){.host = host, .fd = -1};
-    watch_folders(r);
-    set_timer(r, LOOK_MS);
-    if (r->watch->timer)
-        return MCP_OK;
-    stop(r);
-    return MCP_ENOMEM;
-}
-
-int repo_watch_add(const char *canonical, void *user)
-{
-    repo *r = user;
+    repo *r = (repo *)base;
     repo_use u;
-    int rc = start(r);
-    if (rc != MCP_OK)
-        return rc;
-    marks *known = common_alloc(&r->alloc, sizeof(*known));
-    if (known)
-        memset(known, 0, sizeof(*known));
-    rc = known ? common_watched_add(&r->watch->watched, &r->alloc, canonical, known) : MCP_ENOMEM;
-    if (rc == MCP_OK && begin(r, &u)) {
-        (void)has_moved(r, &u, canonical, known);
-        end(&u);
-    }
-    stop_unused(r);
-    return rc;
+    if (!begin(r, &u))
+        return;
+    (void)has_moved(r, &u, item->uri, item->own);
+    end(&u);
 }
 
-void repo_watch_remove(const char *canonical, void *user)
+void repo_watch_mark_list(common_source *base)
 {
-    repo *r = user;
-    if (r->watch)
-        common_watched_remove(&r->watch->watched, &r->alloc, canonical);
-    stop_unused(r);
-}
-
-int repo_watch_list(void *user)
-{
-    repo *r = user;
+    repo *r = (repo *)base;
     repo_use u;
-    int rc = start(r);
-    if (rc != MCP_OK)
-        return rc;
-    r->watch->watched.list = true;
-    if (begin(r, &u)) {
-        mark_target(r, &u, &list_target, &r->watch->list_mark);
-        end(&u);
-    }
-    return MCP_OK;
-}
-
-void repo_unwatch_list(void *user)
-{
-    repo *r = user;
-    if (r->watch)
-        r->watch->watched.list = false;
-    stop_unused(r);
-}
-
-void repo_watch_free(repo *r)
-{
-    if (r->watch)
-        stop(r);
-}
-
-/* ---- canonical URIs -------------------------------------------------------------------------- */
-
-int repo_resolve(mcp_str uri, char *canonical, size_t room, void *user)
-{
-    repo *r = user;
-    repo_target t;
-    char *texts;
-    size_t prefix = strlen(r->prefix);
-    int rc = parse(r, uri, &t, &texts);
-    if (rc != MCP_OK)
-        return rc;
-    memset(t.param, 0,
-           sizeof(t.param)); /* which part is shown: changes and rules are about the whole */
-    char *made = common_alloc(&r->alloc, prefix + repo_uri_room(&t));
-    if (made) {
-        memcpy(made, r->prefix, prefix);
-        size_t len = prefix + repo_uri_put(made + prefix, &t);
-        rc = len < room ? MCP_OK : MCP_ELIMIT;
-        if (rc == MCP_OK)
-            memcpy(canonical, made, len + 1);
-    } else {
-        rc = MCP_ENOMEM;
-    }
-    common_release(&r->alloc, made);
-    common_release(&r->alloc, texts);
-    return rc;
+    if (!begin(r, &u))
+        return;
+    mark_target(r, &u, &list_target, &r->list_mark);
+    end(&u);
 }

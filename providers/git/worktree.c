@@ -343,12 +343,12 @@ int repo_run_worktree(repo_job *j)
     comparing *c;
     if (!repo_layout_has_worktree(j->use.layout))
         return MCP_ENOTFOUND;
-    if (!(c = common_alloc(&j->r->alloc, sizeof(*c))))
+    if (!(c = common_alloc(&j->r->base.alloc, sizeof(*c))))
         return MCP_ENOMEM;
     memset(c, 0, sizeof(*c));
     c->j = j;
-    common_buffer_init(&c->text, &j->r->alloc);
-    common_buffer_init(&c->index.bytes, &j->r->alloc);
+    common_buffer_init(&c->text, &j->r->base.alloc);
+    common_buffer_init(&c->index.bytes, &j->r->base.alloc);
     int rc = j->target.kind == REPO_KIND_STATUS ? MCP_OK : repo_patch_begin(j, &c->patch);
     if (rc == MCP_OK)
         rc = c->patch ? compare_all(c) : run_list(c);
@@ -359,6 +359,6 @@ int repo_run_worktree(repo_job *j)
     repo_patch_end(c->patch);
     repo_index_free(&c->index);
     common_buffer_free(&c->text);
-    common_release(&j->r->alloc, c);
+    common_release(&j->r->base.alloc, c);
     return rc;
 }
