@@ -19,12 +19,10 @@ static void on_answer(mcp_channel *c, mcp_exchange exchange, mcp_str message, vo
     answers++;
 }
 
-/* `mount` mounts the provider, and `end` is called when the fuzzer ends, after close_server(). */
-static void open_server(int (*mount)(mcp_server *server, mcp_error *error), void (*end)(void))
+static inline void make_server(int (*mount)(mcp_server *server, mcp_error *error))
 {
     mcp_error error;
-    if (atexit(end) != 0 ||
-        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
+    if (mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1"), &server,
                        &error) ||
         mount(server, &error) ||
         mcp_server_connect(server, MCP_OPTIONS(mcp_channel_options, .send = on_answer), &channel,
@@ -32,40 +30,64 @@ static void open_server(int (*mount)(mcp_server *server, mcp_error *error), void
         abort();
 }
 
-static void close_server(void)
+/* `mount` mounts the provider, and `end` is called when the fuzzer ends, after close_server(). */
+static inline void open_server(int (*mount)(mcp_server *server, mcp_error *error),
+                               void (*end)(void))
+{
+    if (atexit(end) != 0)
+        abort();
+    make_server(mount);
+}
+
+static inline void close_server(void)
 {
     mcp_channel_free(channel);
     mcp_server_free(server);
+    channel = NULL;
+    server = NULL;
 }
 
-/* Reads the URI of these bytes behind a prefix. */
-static void check_answer(const char *prefix, mcp_str rest)
+/* The writer stands in the parameters, behind "_meta". */
+static inline mcp_json_writer *begin_request(const char *method)
 {
-    mcp_str text;
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    char uri[LONGEST_REST + 32];
-    size_t len = strlen(prefix);
-    memcpy(uri, prefix, len);
-    memcpy(uri + len, rest.ptr, rest.len);
     mcp_json_begin_object(w);
     mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
     mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "method"), mcp_json_add_string(w, "resources/read");
+    mcp_json_key(w, "method"), mcp_json_add_string(w, method);
     mcp_json_key(w, "params");
     mcp_json_begin_object(w);
     mcp_json_key(w, "_meta");
     mcp_json_add_raw(w, MCP_STR("{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                                 "\"io.modelcontextprotocol/clientCapabilities\":{}}"));
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, len + rest.len});
+    return w;
+}
+
+/* Sends it and frees the writer. */
+static inline void end_request(mcp_json_writer *w)
+{
+    mcp_str text;
     mcp_json_end(w);
     mcp_json_end(w);
     answers = 0;
-    if (mcp_json_writer_finish(w, &text) == MCP_OK) { /* JSON has no URI that is not UTF-8 */
+    if (mcp_json_writer_finish(w, &text) == MCP_OK) { /* JSON has no text that is not UTF-8 */
         mcp_channel_receive(channel, 0, text, 0);
         if (answers != 1)
             abort();
     }
     mcp_json_writer_free(w);
+}
+
+/* Reads the URI of these bytes behind a prefix. */
+static inline void check_answer(const char *prefix, mcp_str rest)
+{
+    mcp_json_writer *w = begin_request("resources/read");
+    char uri[LONGEST_REST + 32];
+    size_t len = strlen(prefix);
+    memcpy(uri, prefix, len);
+    memcpy(uri + len, rest.ptr, rest.len);
+    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, len + rest.len});
+    end_request(w);
 }
 
 #endif
