@@ -300,7 +300,7 @@ def view_bomb(s):
 
 def expressions(s):
     deep = "a"
-    for _ in range(60):
+    for _ in range(25):
         deep = "coalesce(%s, b)" % deep
     s.write(["CREATE INDEX e%d ON t(%s, length(%s) + %d);" % (i, deep, deep, i) for i in range(200)])
 
