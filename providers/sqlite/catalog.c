@@ -10,7 +10,8 @@ int sqlite_prepare(sqlite_conn *c, const char *sql, sqlite3_stmt **ret)
     return sqlite3_prepare_v3(c->db, sql, -1, 0, ret, NULL);
 }
 
-/* Of a table with very many columns it is longer than a statement of the schema may be. */
+/* The text is freed. For a table with very many columns it may exceed the limit on statements of
+ * the schema. */
 int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
 {
     enum { LONGEST = 1000000 };
@@ -23,7 +24,7 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     return rc;
 }
 
-/* "sqlite`" is what follows all names that begin with "sqlite_". */
+/* "sqlite`" is the first name after all names that begin with "sqlite_". */
 #define LIST(after)                                                                          \
     "SELECT name, type, substr(sql, 1, 20) FROM main.sqlite_schema WHERE type IN ('table', " \
     "'view') AND name " after " ?1 AND (name < 'sqlite_' OR name >= 'sqlite`') "
@@ -32,8 +33,8 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     "= 'shadow') "
 #define IN_ORDER "ORDER BY name LIMIT ?2"
 
-/* Asking for shadow tables costs as much as the rest, so whether there can be any is remembered;
- * and SQLite looks into every view and virtual table for it, in one go. */
+/* Excluding shadow tables costs as much as the rest of the query, so the connection remembers
+ * whether there can be any. For it, SQLite examines every view and virtual table in one step. */
 int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
 {
     static const char *const sql[2][2] = {
@@ -171,7 +172,7 @@ static bool is_column(const sqlite_table *t, const char *name)
     return false;
 }
 
-/* A table WITHOUT ROWID has none: then the statement is none. */
+/* A WITHOUT ROWID table has no rowid: then the statement is invalid. */
 static int find_rowid(sqlite_conn *c, sqlite_table *t)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -197,9 +198,10 @@ bool sqlite_is_plain(const char *sql)
     return sql && sqlite3_strnicmp(sql, beginning, len) == 0 && isspace((unsigned char)sql[len]);
 }
 
-enum { COMPUTED = 1 << 20 }; /* bytes of a value that is computed, or computed with */
+enum { COMPUTED = 1 << 20 }; /* largest value that is computed or used in a computation, in bytes */
 
-/* Whether a read computes nothing: a column that is generated when it is read may take any time. */
+/* Whether a read computes nothing: a generated column that is computed when it is read may take any
+ * time. */
 static bool is_stored(const sqlite_table *t)
 {
     for (size_t i = 0; i < t->n_column; i++)
@@ -223,12 +225,12 @@ static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
     if (rc == SQLITE_OK)
         rc = load_columns(c, t);
     if (rc == SQLITE_OK && !is_stored(t)) {
-        sqlite_limit_values(c, COMPUTED); /* all of a row's are one step */
+        sqlite_limit_values(c, COMPUTED); /* all columns of a row are computed in one step */
         rc = sqlite_not_here(c);
     }
     if (view && (rc & 0xff) == SQLITE_ERROR)
         rc = SQLITE_OK;
-    if (t->n_key > SQLITE_MAX_KEY) /* some of it would name other rows too */
+    if (t->n_key > SQLITE_MAX_KEY) /* a prefix of the key would name other rows too */
         t->n_key = 0;
     return rc == SQLITE_OK ? find_rowid(c, t) : rc;
 }

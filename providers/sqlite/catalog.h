@@ -11,7 +11,7 @@
 enum { SQLITE_MAX_KEY = 16 };
 
 typedef enum sqlite_affinity {
-    SQLITE_AFFINITY_NONE, /* compares as it is: text never equals a number */
+    SQLITE_AFFINITY_NONE, /* compares values as they are: text never equals a number */
     SQLITE_AFFINITY_TEXT,
     SQLITE_AFFINITY_NUMBER,
 } sqlite_affinity;
@@ -19,8 +19,9 @@ typedef enum sqlite_affinity {
 typedef struct sqlite_column {
     char *name, *type, *value; /* value: its DEFAULT, or NULL */
     bool not_null;
-    int key;    /* its place in the primary key, from 1; 0: none */
-    int hidden; /* as PRAGMA table_xinfo: 1 of a virtual table, 2 and 3 generated */
+    int key;    /* position in the primary key, from 1; 0: not part of it */
+    int hidden; /* as in PRAGMA table_xinfo: 1 for a virtual table's, 2 and 3 for generated
+                 * columns */
     sqlite_affinity affinity;
 } sqlite_column;
 
@@ -36,50 +37,50 @@ typedef struct sqlite_table {
     sqlite_table_kind kind;
     sqlite_column *column;
     size_t n_column;
-    /* What names a row: the primary key, else the rowid, whose name (there are three) no column
-     * has. */
+    /* Columns that identify a row: the primary key, otherwise the rowid, by that one of its three
+     * names that no column has. */
     size_t key[SQLITE_MAX_KEY]; /* columns */
     size_t n_key;
     const char *rowid; /* NULL: none */
-} sqlite_table;        /* a view that does not work has no columns */
+} sqlite_table;        /* a broken view has no columns */
 
 /* "table", "view", "virtual table". */
 const char *sqlite_table_kind_name(const sqlite_table *t);
 
-/* SQLITE_OK, and NULL when there is none; SQLite's code. */
+/* SQLite's code. *ret is NULL if there is no such table. */
 int sqlite_table_load(sqlite_conn *conn, mcp_str name, const mcp_allocator *alloc,
                       sqlite_table **ret);
 void sqlite_table_free(sqlite_table *t);
 
-/* Whether a column belongs to a row: a virtual table has hidden ones that are arguments. */
+/* Whether a column is part of the row: hidden columns of virtual tables are arguments. */
 static inline bool sqlite_column_shown(const sqlite_column *c)
 {
     return c->hidden != 1;
 }
 
-/* Whether rows can be named: by the primary key or the rowid. */
+/* Whether rows have URIs: by the primary key or the rowid. */
 bool sqlite_table_has_key(const sqlite_table *t);
 /* The number of parts that a key has. */
 size_t sqlite_table_key_count(const sqlite_table *t);
 /* The column of a part of the key; NULL: the rowid. */
 const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i);
 
-/* The column of a name as URIs have it; NULL: none. */
+/* The column with this name, compared as in URIs; NULL: none. */
 const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
 
-/* Whether that is the schema's statement of an ordinary table, whatever else the schema says that
- * it is: of a view, which SQLite takes apart with all views in it, or of a virtual table, whose
- * module runs, it is not. */
+/* Whether `sql` creates an ordinary table, whatever type the schema claims. For a view, SQLite
+ * would parse all views that it uses; for a virtual table, it would run the module. */
 bool sqlite_is_plain(const char *sql);
 
-/* What is listed: neither what is SQLite's own nor the tables in which virtual ones keep theirs.
- * The names after ?1 in byte order (with `from`: and ?1 itself), ?2 of them, as (name, type, the
- * statement's beginning). */
+/* Prepares the query for lists. It leaves out SQLite's own tables and shadow tables. It returns the
+ * names after ?1 in byte order (with `from`, ?1 itself too), at most ?2 of them, as (name, type,
+ * beginning of the statement). */
 int sqlite_prepare_list(sqlite_conn *conn, bool from, sqlite3_stmt **ret);
 
-/* Prepares; SQLite's code. A statement that is NULL is one that did not get that far. */
+/* Prepares a statement and returns SQLite's code. If `sql` is NULL, building it had failed
+ * before. */
 int sqlite_prepare(sqlite_conn *conn, const char *sql, sqlite3_stmt **ret);
-/* The same with a text that was built, which is freed. */
+/* The same with a text that was built; frees the text. */
 int sqlite_prepare_str(sqlite_conn *conn, sqlite3_str *sql, sqlite3_stmt **ret);
 
 mcp_str sqlite_text(sqlite3_stmt *stmt, int column);

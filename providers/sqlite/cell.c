@@ -67,8 +67,8 @@ static bool can_probe(const sqlite_table *t, const sqlite_column *c)
     return t->kind == SQLITE_IS_TABLE && t->rowid && c->hidden == 0;
 }
 
-/* Incremental I/O gives a text as the database keeps it: of no use in UTF-16. Asked each time,
- * because an empty database has no encoding yet. */
+/* Incremental I/O returns text in the database's encoding, so it cannot be used with UTF-16.
+ * Checked each time, because an empty database has no encoding yet. */
 static int ask_encoding(sqlite_conn *conn, bool *utf8)
 {
     sqlite3_stmt *stmt = NULL;
@@ -112,7 +112,7 @@ static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_colu
     }
 }
 
-/* A primary key may be NULL in a table with rowids, and then it names no row. */
+/* A primary key may be NULL in a table with rowids. Such a row has no URI. */
 static bool has_uri(const sqlite_row *r)
 {
     for (size_t i = 0; r->key >= 0 && i < sqlite_table_key_count(r->table); i++)
@@ -121,7 +121,7 @@ static bool has_uri(const sqlite_row *r)
     return sqlite_table_has_key(r->table);
 }
 
-/* What stands for a value that is not put itself. */
+/* Writes the description that replaces a large or binary value. */
 static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type,
                          sqlite3_int64 size)
 {
@@ -144,7 +144,7 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
     return SQLITE_OK;
 }
 
-/* A text or BLOB that is not in the result, by its row. */
+/* Writes a text or BLOB that is not in the result; its size is read through the row. */
 static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
 {
     sqlite3_blob *blob = NULL;
@@ -183,10 +183,10 @@ int sqlite_put_cell(sqlite_row *r, const sqlite_column *c, int at)
 
 /* ---- as a resource --------------------------------------------------------------------------- */
 
-enum { NEAR_PART = 256 << 10 }; /* bytes up to the end of what is read on the server's thread */
+enum { NEAR_PART = 256 << 10 }; /* on the server's thread, reads end at this offset at most */
 
 typedef struct part {
-    uint64_t offset, length; /* length 0: all of it */
+    uint64_t offset, length; /* length 0: up to the end */
 } part;
 
 static bool read_part(sqlite_job *j, part *ret)
@@ -195,7 +195,7 @@ static bool read_part(sqlite_job *j, part *ret)
            sqlite_job_number(j, "length", 1, j->s->max_read, 0, &ret->length);
 }
 
-/* Of `size` bytes the part that is wanted; false: it is too large. */
+/* The requested part of a value of `size` bytes. False if it is too large. */
 static bool clip(sqlite_job *j, const part *p, size_t size, size_t *from, size_t *len)
 {
     *from = p->offset < size ? (size_t)p->offset : size;
@@ -209,7 +209,7 @@ static bool clip(sqlite_job *j, const part *p, size_t size, size_t *from, size_t
     return false;
 }
 
-/* The first bytes of what hosts can show. */
+/* Recognizes, by the first bytes, the formats that hosts can show. */
 static const char *mime_of_blob(const char *bytes, size_t len)
 {
     static const struct {
@@ -233,7 +233,7 @@ static const char *mime_of_blob(const char *bytes, size_t len)
     return "application/octet-stream";
 }
 
-/* Bytes that are the answer; taken over. */
+/* Sets the bytes of the answer and takes ownership of them. */
 static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const part *p)
 {
     j->bytes = bytes;
@@ -244,8 +244,8 @@ static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const p
                                   : mime_of_blob(bytes, len);
 }
 
-/* The way to an offset is a list of pages, which SQLite follows in one go and remembers: so piece
- * by piece. */
+/* An offset is reached through a list of pages, which SQLite follows without interruption and
+ * caches. It is therefore read piece by piece. */
 static int read_bytes(sqlite_conn *c, sqlite3_blob *blob, char *to, size_t from, size_t len)
 {
     enum { PIECE = 1 << 20 };
@@ -280,7 +280,7 @@ static int read_blob(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, sqlit
     return rc;
 }
 
-/* A value that is in the result. NULL reads as JSON has it; numbers as text. */
+/* Reads a value in the result. NULL is returned as JSON, numbers as text. */
 static int read_value(sqlite_job *j, sqlite3_stmt *stmt, const part *p)
 {
     size_t from, len;
@@ -302,7 +302,8 @@ static int read_value(sqlite_job *j, sqlite3_stmt *stmt, const part *p)
     return SQLITE_OK;
 }
 
-/* Columns: the value, where it is no text or BLOB to be probed; its type; the rowid. */
+/* Columns of the result: the value, unless it is a text or BLOB that is read separately; its type;
+ * the rowid. */
 static int prepare(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                    const sqlite_column *column, bool probed, sqlite3_stmt **ret)
 {

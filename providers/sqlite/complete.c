@@ -1,4 +1,4 @@
-/* complete.c: names of tables and columns, and beginnings of keys.
+/* complete.c: completes names of tables and columns, and keys.
  *
  * A key's values are looked for in the order of the key, so that its index leads there: numbers by
  * decades (4, 40 to 49, 400 to 499, ...), texts from the first one that is not before the prefix.
@@ -11,14 +11,14 @@
 
 #include "text.h"
 
-/* Where there are access rules, which may hide some, more are kept than are shown. */
+/* If there are access rules, more values are collected than shown, since some may be hidden. */
 enum { MOST = 100, MOST_HIDDEN = 2000, LOOKED_AT_BESIDE = 400 };
 
 typedef struct completion {
     sqlite *s;
     mcp_request *req;
     mcp_str name, value, table; /* of the request */
-    sqlite3_str *values;        /* each with a NUL behind it */
+    sqlite3_str *values;        /* each followed by a NUL */
     size_t count, most;
     sqlite_far far;
 } completion;
@@ -30,7 +30,7 @@ static bool keep(completion *c, mcp_str value)
         (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len) != 0))
         return true;
     if (memchr(value.ptr, 0, value.len) || !common_text_utf8(value))
-        return true; /* it can be asked for, but not typed */
+        return true; /* it exists, but is too long to be typed */
     sqlite3_str_append(c->values, value.ptr, (int)value.len);
     sqlite3_str_appendchar(c->values, 1, 0);
     return ++c->count <= c->most;
@@ -161,8 +161,8 @@ static int complete_use(sqlite_conn *conn, void *user)
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* The value with what it stands for: a table, a column's table, a row by the first part of its
- * key. */
+/* Adds a value if the caller may read what it leads to: a table, a column's table, or a row, by the
+ * first part of its key. */
 static int put(const completion *c, const char *value)
 {
     bool key = mcp_str_eq(c->name, MCP_STR("key"));
@@ -184,7 +184,8 @@ static void drop(void *user)
     sqlite3_free(sqlite3_str_finish(c->values));
 }
 
-/* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
+/* If the database cannot be queried there are no completions. That is not an error while a person
+ * types. */
 static int end(void *user)
 {
     completion *c = user;

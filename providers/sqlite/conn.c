@@ -16,19 +16,21 @@
 #include <mcp/uri.h>
 
 enum {
-    TICK_OPS = 100,         /* instructions of SQLite's machine between two looks at the bounds */
-    NEAR_TICKS = 200,       /* some hundred microseconds of instructions that are quick */
-    NEAR_NS = 5000000,      /* and of those that are not */
-    NEAR_VALUE = 256 << 10, /* bytes of a value that is read on the server's thread */
-    NEAR_SQL = 32 << 10,    /* bytes of a statement that is parsed there, of the schema too */
+    TICK_OPS = 100,         /* instructions of SQLite's virtual machine between two checks of the
+                             * limits */
+    NEAR_TICKS = 200,       /* limit on the server's thread: some hundred microseconds of quick
+                             * instructions */
+    NEAR_NS = 5000000,      /* and of time, for slow instructions */
+    NEAR_VALUE = 256 << 10, /* largest value read on the server's thread, in bytes */
+    NEAR_SQL = 32 << 10,    /* longest statement parsed there (including the schema's), in bytes */
     LONGEST_SQL = 256 << 10,
-    SPENT = 64 << 10, /* bytes that functions look at between two looks at the bounds */
+    SPENT = 64 << 10, /* bytes that functions process between two checks of the limits */
     CACHE_KIB = 1024,
     ATTEMPTS = 5,
 };
 
-/* What all queries of the process may use for sorting and the like; the one that is seen above it
- * ends. */
+/* Soft limit for sorting and other work of all queries in the process. A query that notices more
+ * than this ends. */
 #define SOFT_MEMORY ((sqlite3_int64)96 << 20)
 #define HARD_MEMORY ((sqlite3_int64)256 << 20)
 
@@ -61,8 +63,8 @@ static int stopped(sqlite_conn *c)
     return now_ms() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
 }
 
-/* What the thread itself did counts, so that a machine with much to do sends no more to the
- * workers; from the first look on, which a row by its key does not come to. */
+/* Counts the thread's CPU time, so that a busy machine sends no more work to the workers. It counts
+ * from the first check, which a read of a row by its key does not reach. */
 static int stopped_here(sqlite_conn *c)
 {
     struct timespec t;
@@ -111,7 +113,8 @@ static int on_busy(void *user, int tries)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* What a statement may be: of the schema, which is the file's, as of a query. */
+/* Limits for statements of queries and of the schema, which comes from the file and is not trusted
+ * either. */
 static void set_limits(sqlite_conn *c)
 {
     static const struct {
@@ -127,8 +130,8 @@ static void set_limits(sqlite_conn *c)
         sqlite3_limit(c->db, limits[i].id, limits[i].most);
 }
 
-/* Whether something was too large for the server's thread: a value, or a statement of the schema,
- * which SQLite then calls malformed. */
+/* Whether a value or a statement of the schema was too large for the server's thread. SQLite
+ * reports such a statement as a malformed schema. */
 static bool is_large_here(const sqlite_conn *c, int rc)
 {
     return c->near && ((rc & 0xff) == SQLITE_TOOBIG ||
@@ -136,7 +139,8 @@ static bool is_large_here(const sqlite_conn *c, int rc)
                         strstr(sqlite3_errmsg(c->db), sqlite3_errstr(SQLITE_TOOBIG))));
 }
 
-/* A schema that is too large for here is parsed elsewhere; the cache then has its default size. */
+/* If the schema is too large for this thread, a worker parses it; this connection keeps the default
+ * cache size. */
 static int set_cache(sqlite_conn *c)
 {
     char sql[60];
@@ -168,7 +172,7 @@ static int configure(sqlite_conn *c)
     return rc == SQLITE_OK ? set_cache(c) : rc;
 }
 
-/* By "file:PATH?mode=ro", in which PATH is encoded. Nothing but the file is opened by this. */
+/* Opens "file:PATH?mode=ro" with PATH percent-encoded. This opens nothing but the file. */
 static int open_database(sqlite_conn *c)
 {
     enum {
@@ -225,7 +229,7 @@ static int outcome(sqlite_conn *c, int rc)
     }
 }
 
-/* After a failure *why is what comes of the use. */
+/* After a failure, *why is the result of the use. */
 static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, int *why,
                      char text[256])
 {
@@ -288,8 +292,7 @@ void sqlite_conn_free(sqlite_conn *c)
 
 /* ---- using ----------------------------------------------------------------------------------- */
 
-/* Whether the file is still the one that is open; of an immutable one also, whether it is still
- * that. */
+/* Whether the open file is still the one at the path, and, if immutable, unchanged. */
 static bool is_current(const sqlite_conn *c)
 {
     sqlite_stamp now;
@@ -298,7 +301,7 @@ static bool is_current(const sqlite_conn *c)
     return !c->immutable || (sqlite_same_stamp(&now, &c->stamp) && !sqlite_has_log(c->file));
 }
 
-/* Before a use; an immutable one is looked at after it, which is enough. */
+/* Checked before a use. An immutable connection is checked after each use, which is enough. */
 static bool is_spent(const sqlite_conn *c)
 {
     return c->young || (!c->immutable && !is_current(c));
@@ -310,7 +313,7 @@ static void drop(sqlite_conn **conn)
     *conn = NULL;
 }
 
-/* False: without memory even this can fail, and the connection is of no more use. */
+/* False: even this can fail without memory; the connection must then be closed. */
 static bool end_use(sqlite_conn *c)
 {
     if (!sqlite3_get_autocommit(c->db))
@@ -319,7 +322,7 @@ static bool end_use(sqlite_conn *c)
     return sqlite3_get_autocommit(c->db);
 }
 
-/* What was done since may have taken the place of the message. */
+/* Copies the message, unless a later call replaced it. */
 static void tell_error(const sqlite_conn *c, int rc, char text[256])
 {
     bool last = (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff);
@@ -362,7 +365,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         if (told)
             return ret;
     }
-    return MCP_ETIMEOUT; /* it changed each time while it was read */
+    return MCP_ETIMEOUT; /* the file changed during each attempt */
 }
 
 static sqlite_conn *take(sqlite_file *f)
@@ -384,7 +387,7 @@ static void give(sqlite_file *f, sqlite_conn *c)
         sqlite_conn_free(c);
 }
 
-/* What `running` needs around a use. */
+/* Sets and clears `running` around a use. */
 typedef struct pooled {
     sqlite_file *file;
     sqlite_conn **running;

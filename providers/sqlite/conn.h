@@ -20,7 +20,7 @@
 
 enum { SQLITE_POOL = 4, SQLITE_CACHED = 8 };
 
-/* A file, and whether it is the same one, unchanged. */
+/* Identifies a file and its state. */
 typedef struct sqlite_stamp {
     uint64_t dev, ino;
     int64_t size, mtime_ns, ctime_ns;
@@ -31,14 +31,14 @@ typedef struct sqlite_conn sqlite_conn;
 typedef struct sqlite_file {
     char *path, *wal, *journal; /* absolute; the allocator's */
     const mcp_allocator *alloc;
-    size_t max_value; /* bytes of one value that is read whole */
+    size_t max_value; /* largest value read as a whole, in bytes */
     pthread_mutex_t lock;
     sqlite_conn *idle[SQLITE_POOL];
     size_t n_idle;
     unsigned long long opened;
 } sqlite_file;
 
-/* A statement that is kept with the table that it is made of; see row.c. */
+/* A cached statement and the table that it belongs to; see rows.c. */
 typedef struct sqlite_cached {
     struct sqlite_table *table;
     sqlite3_stmt *row;
@@ -48,73 +48,75 @@ typedef struct sqlite_cached {
 struct sqlite_conn {
     sqlite3 *db;
     sqlite_file *file;
-    bool immutable, young;     /* young: not to be used again, see conn.c */
-    unsigned long long number; /* of all connections to this file, from 1 */
+    bool immutable, young;     /* young: must not be used again, see conn.c */
+    unsigned long long number; /* serial number among all connections to this file, from 1 */
     sqlite_stamp stamp;
     sqlite_cached cached[SQLITE_CACHED];
-    bool warm; /* its virtual tables were used, at warm_version of the schema; see guard.c */
+    bool warm; /* its virtual tables were used once, at version warm_version of the schema; see
+                * guard.c */
     int64_t warm_version;
-    bool virtual_known, has_virtual; /* tables, when this was opened */
+    bool virtual_known, has_virtual; /* whether there were virtual tables when it was opened */
     unsigned clock;
 
     /* The present use. */
-    bool near;      /* on the server's thread: neither waits nor works long */
+    bool near;      /* on the server's thread: neither blocks nor works for long */
     bool guarded;   /* statements come from outside */
-    unsigned calls; /* of functions that the statement has, views in it included; see guard.c */
+    unsigned calls; /* calls of functions in the statement and the views that it uses; see
+                     * guard.c */
     const atomic_bool *stop;
     int64_t deadline;
-    int64_t near_from; /* of the thread's time, when it was looked at first */
+    int64_t near_from; /* the thread's CPU time at the first check */
     unsigned ticks;
-    size_t spent; /* by functions, since they looked at the bounds last */
-    int reason;   /* why it was interrupted: MCP_PENDING (too long for here), MCP_ECANCELLED, … */
+    size_t spent; /* bytes processed by functions since the last check of the limits */
+    int reason;   /* why it was interrupted: MCP_PENDING (takes too long on this thread),
+                   * MCP_ECANCELLED, … */
 };
 
 int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc,
                      mcp_error *error);
 void sqlite_file_clear(sqlite_file *f);
 
-/* How one use is bounded. */
+/* The limits of one use. */
 typedef struct sqlite_bounds {
     bool near;
     const atomic_bool *stop; /* may be NULL */
     uint64_t timeout_ms;
 } sqlite_bounds;
 
-/* A use: SQLITE_OK or SQLite's code. It may run several times, and begins from nothing each
- * time. */
+/* A use: returns SQLite's code. It may be restarted, and must then start over completely. */
 typedef int sqlite_use_fn(sqlite_conn *conn, void *user);
 
-/* Uses *conn, which is opened when it is NULL, and replaced when it is out of date. MCP_OK;
- * MCP_PENDING: it would have to wait, or takes too long for here (`near` alone); MCP_ECANCELLED,
- * MCP_ETIMEOUT, MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the file is not there);
- * MCP_EREMOTE: SQLite's own error, *sql_code, and its text in `text`. */
+/* Runs `use` on *conn. The connection is opened if it is NULL and replaced if it is out of date.
+ * MCP_OK; MCP_PENDING: it would block or takes too long on this thread (only with `near`);
+ * MCP_ECANCELLED, MCP_ETIMEOUT, MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the file does not
+ * exist); MCP_EREMOTE: an error of SQLite, with its code in *sql_code and its message in `text`. */
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256]);
 
-/* The same with a connection of the pool, for workers. `running` gets the connection, under the
- * lock, so that it can be interrupted; NULL when it is over. */
+/* The same with a connection from the pool, for workers. The connection is stored in `running`,
+ * under the lock, so that it can be interrupted; NULL after the use. */
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);
-/* The same where the time of the use is over: what does not look at its bounds looks at this. */
+/* The same after the time limit of the use, for operations that do not check it themselves. */
 void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running);
 
-/* For a use: what comes may take long, and nothing interrupts it. SQLITE_OK, or, on the server's
- * thread, the code to return so that a worker does it. */
+/* To be called by a use before work that may take long and cannot be interrupted. SQLITE_OK or, on
+ * the server's thread, the code that the use returns to be restarted on a worker. */
 int sqlite_not_here(sqlite_conn *conn);
 
-/* For a function of SQL, or another step that is long: it looked at so many bytes. False: the use
- * is over, and the function fails with SQLITE_INTERRUPT. */
+/* To be called by SQL functions and other long steps after each `bytes` of input. False: the use
+ * has to end, and the function fails with SQLITE_INTERRUPT. */
 bool sqlite_spend(sqlite_conn *conn, size_t bytes);
 
-/* Until it is called again with 0 or the use ends: no value may be larger. Only makes less of what
- * the use allows. */
+/* Limits the size of values further, until it is called with 0 or the use ends. It can only lower
+ * the limit of the use. */
 void sqlite_limit_values(sqlite_conn *conn, size_t bytes);
 
 void sqlite_conn_free(sqlite_conn *conn);
 void sqlite_cached_clear(sqlite_cached *cached);
 
-/* A look at the file from outside: whether it or its -wal changed since. */
+/* The file's state as seen from outside, to find out whether it or its -wal changed. */
 typedef struct sqlite_look {
     sqlite_stamp file, wal;
 } sqlite_look;

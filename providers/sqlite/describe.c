@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* ?format=text or json, the default. False after failing the job. */
+/* Reads ?format=: text or json, the default. If it is invalid, fails the job and returns false. */
 static bool wants_text(sqlite_job *j, bool *ret)
 {
     const mcp_str *format = sqlite_uri_param(&j->target, "format");
@@ -22,8 +22,8 @@ static bool wants_text(sqlite_job *j, bool *ret)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* What is shown of one statement: itself, or, where it names what is hidden, what it makes, if that
- * is a table or view. */
+/* Writes a statement. If it mentions something hidden, only the name of the table or view that it
+ * creates is written, if it creates one. */
 static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *names,
                           sqlite3_stmt *stmt)
 {
@@ -35,8 +35,8 @@ static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *n
         sqlite3_str_appendf(out, "%s-- %s \"%w\"\n", between, sqlite_text(stmt, 2).ptr, table.ptr);
 }
 
-/* One statement a line or more, with ";" and an empty line between; behind it the table that it
- * belongs to, what it makes, and whether that is the table. */
+/* Writes all statements, each followed by ";", with an empty line between. A row has the statement,
+ * the table that it belongs to, the name of what it creates, and whether that is the table. */
 static int put_all(sqlite_job *j, const sqlite_names *names, sqlite3_stmt *stmt)
 {
     int rc;
@@ -176,7 +176,7 @@ static void put_foreign_key(mcp_json_writer *w, sqlite3_stmt *row)
     mcp_json_key(w, "references");
     mcp_json_begin_object(w);
     mcp_json_key(w, "table"), sqlite_put_words(w, sqlite_text(row, 1));
-    if (sqlite3_column_type(row, 2) != SQLITE_NULL) /* NULL: its primary key */
+    if (sqlite3_column_type(row, 2) != SQLITE_NULL) /* NULL: refers to the primary key */
         put_list(w, "columns", sqlite_text(row, 2));
     mcp_json_end(w);
     mcp_json_key(w, "onUpdate"), sqlite_put_words(w, sqlite_text(row, 3));
@@ -199,8 +199,8 @@ static int put_uri(const sqlite_conn *c, const sqlite_job *j, const char *key, c
     return SQLITE_OK;
 }
 
-/* Where to go on. The names of variables in templates are letters, digits and "_": a column of
- * another name is asked for by the general template. */
+/* Adds URIs and templates for further reads. Names of variables in templates consist of letters,
+ * digits and "_"; columns with other names need the general template. */
 static int put_resources(const sqlite_conn *c, const sqlite_job *j, const sqlite_table *t)
 {
     mcp_json_writer *w = j->json;
@@ -239,7 +239,7 @@ static const char foreign_key_sql[] = "SELECT group_concat(\"from\", char(31)), 
                                       "on_delete FROM (SELECT * FROM pragma_foreign_key_list(?1, "
                                       "'main') ORDER BY id, seq) GROUP BY id";
 
-/* But those that lead to a table which is hidden. */
+/* Leaves out those that refer to a hidden table. */
 static int put_foreign_keys(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                             const sqlite_names *names)
 {
@@ -359,7 +359,7 @@ static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
                   "SELECT name, type, pk FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1",
                   name.ptr, put_short_column);
     mcp_json_end(w);
-    if (is_view(row) && (rc & 0xff) == SQLITE_ERROR) /* it does not work */
+    if (is_view(row) && (rc & 0xff) == SQLITE_ERROR) /* a broken view */
         rc = SQLITE_OK;
     return text ? rc : SQLITE_NOMEM;
 }

@@ -3,7 +3,7 @@
 
 #include "provider.h"
 
-enum { LATE_MS = 100 }; /* how often it is looked whether the time is over */
+enum { LATE_MS = 100 }; /* milliseconds between two checks of the time limit */
 
 static void on_time(void *user)
 {
@@ -13,7 +13,8 @@ static void on_time(void *user)
     f->timer = host->timer_start(LATE_MS, on_time, f, host->user);
 }
 
-/* From when on the time counts is not known here: there may be a queue. */
+/* Starts a timer for the time limit plus a margin. When the work starts is not known, since it may
+ * be queued. */
 static void set_timer(sqlite_far *f)
 {
     const mcp_host *host = mcp_server_host(f->s->base.server);
@@ -57,7 +58,7 @@ static void on_cancel(mcp_request *req, void *user)
 
 static int run_far(sqlite_far *f)
 {
-    f->rc = MCP_ECANCELLED; /* should it never be begun */
+    f->rc = MCP_ECANCELLED; /* in case the work never starts */
     f->text[0] = 0;
     mcp_request_on_cancel(f->req, on_cancel, f);
     set_timer(f);

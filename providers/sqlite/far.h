@@ -18,12 +18,13 @@ typedef struct sqlite_far {
     struct sqlite *s;
     mcp_request *req;
     sqlite_use_fn *use;
-    int (*end)(void *user); /* replies and frees, on the server's thread; what a handler returns */
-    void (*drop)(void *user); /* frees alone, where it could not be run */
+    int (*end)(void *user);   /* replies and frees, on the server's thread; returns what a handler
+                             * returns */
+    void (*drop)(void *user); /* frees only, if it could not be run */
     void *user;               /* of all three */
-    size_t bytes;             /* that it may come to hold */
+    size_t bytes;             /* memory that it may need */
 
-    /* What came of it; see sqlite_use(). */
+    /* The outcome; see sqlite_use(). */
     int rc, code;
     char text[256];
 
@@ -33,7 +34,7 @@ typedef struct sqlite_far {
     mcp_host_timer *timer;
 } sqlite_far;
 
-/* Returns what a handler returns. `far`: at once on a worker. The object lives as long as the
+/* Returns what a handler returns. `far`: starts on a worker. The object must live as long as the
  * request. */
 int sqlite_far_run(sqlite_far *f, bool far);
 

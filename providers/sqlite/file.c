@@ -42,7 +42,7 @@ bool sqlite_stamp_of(const char *path, sqlite_stamp *ret)
     *ret = stamp_of(&st);
     if (S_ISREG(st.st_mode))
         return true;
-    errno = ENOENT; /* to open a FIFO would wait */
+    errno = ENOENT; /* opening a FIFO would block */
     return false;
 }
 
@@ -53,17 +53,18 @@ void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
     sqlite_stamp_of(f->wal, &ret->wal);
 }
 
-/* ---- beside it ------------------------------------------------------------------------------- */
+/* ---- files beside it ------------------------------------------------------------------------- */
 
-/* An empty one says as much as none: what is committed goes there before it goes to the file. */
+/* An empty -wal means the same as none, since commits are written there before they are written to
+ * the file. */
 bool sqlite_has_log(const sqlite_file *f)
 {
     struct stat st;
     return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
 }
 
-/* Written so short a time ago that the next change may have the same time: file systems count in
- * ticks. */
+/* Modified so recently that the next change may get the same time, because of the file system's
+ * timer resolution. */
 bool sqlite_is_young(const sqlite_stamp *stamp)
 {
     enum { TICK_NS = 20 * 1000 * 1000 };
@@ -72,14 +73,15 @@ bool sqlite_is_young(const sqlite_stamp *stamp)
     return sqlite_nanoseconds(t) - stamp->mtime_ns < TICK_NS;
 }
 
-/* The first reader of a log reads all of it at once. */
+/* The first reader of a log reads it completely. */
 bool sqlite_has_long_log(const sqlite_file *f)
 {
     struct stat st;
     return lstat(f->wal, &st) == 0 && st.st_size > NEAR_LOG;
 }
 
-/* A journal that is no file: SQLite would open it, and a FIFO waits for a writer. */
+/* A journal that is not a regular file: SQLite would open it, and opening a FIFO blocks until there
+ * is a writer. */
 bool sqlite_is_trapped(const sqlite_file *f)
 {
     struct stat st;

@@ -7,7 +7,7 @@
 
 #include "pattern.h"
 
-/* A value as text or, a BLOB, as its bytes. */
+/* A value as text, or the bytes of a BLOB. */
 typedef struct bytes {
     const char *ptr;
     size_t len;
@@ -33,7 +33,7 @@ static bool any_null(int n, sqlite3_value **values)
     return false;
 }
 
-/* Where it is found next; NULL: nowhere. */
+/* The next occurrence; NULL: none. */
 static const char *find(bytes in, const char *from, bytes what)
 {
     size_t left = in.len - (size_t)(from - in.ptr);
@@ -48,7 +48,7 @@ static bool goes_on(char c)
 
 /* ---- instr ----------------------------------------------------------------------------------- */
 
-/* From 1, in characters, or in bytes of two BLOBs; 0: nowhere. */
+/* The position counts from 1, in characters or, if both are BLOBs, in bytes; 0: not found. */
 static void instr(sqlite3_context *to, int n, sqlite3_value **values)
 {
     sqlite3_int64 at = 1;
@@ -122,7 +122,7 @@ static void replace(sqlite3_context *to, int n, sqlite3_value **values)
 
 enum { LEFT = 1, RIGHT = 2 };
 
-/* The characters that are taken away: those of one byte, and the others in order. */
+/* The characters to be removed: a table of single bytes, and the others sorted. */
 typedef struct set {
     bool byte[128];
     uint32_t *character;
@@ -234,8 +234,8 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Pairs of digits, between which characters of the set may stand. Returns how many bytes they are;
- * -1: they are none. */
+/* Decodes pairs of digits, with characters of the set allowed between pairs. Returns the number of
+ * bytes; -1: invalid. */
 static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
 {
     sqlite3_int64 n = 0;
@@ -257,7 +257,7 @@ static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
     return n;
 }
 
-/* NULL where the text is none of hexadecimal digits. */
+/* NULL if the text is not hexadecimal. */
 static void unhex(sqlite3_context *to, int n, sqlite3_value **values)
 {
     set ignored = {.n = 0};
@@ -302,8 +302,8 @@ static bool is_too_long(sqlite3_context *to, sqlite3_value *pattern)
     return true;
 }
 
-/* The one character behind ESCAPE takes its meaning from "%" and "_" too. False: there is an error,
- * or NULL. */
+/* Sets the escape character, which loses any other meaning, even if it is "%" or "_". False: the
+ * result is already set, to an error or NULL. */
 static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern *rules)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -321,7 +321,7 @@ static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern
     return true;
 }
 
-/* values: the pattern, the text, perhaps what escapes. */
+/* values: the pattern, the text, optionally the escape character. */
 static void match(sqlite3_context *to, int n, sqlite3_value **values, sqlite_pattern rules)
 {
     if (is_blob_of_none(values)) {

@@ -11,7 +11,7 @@
 
 #include "conn.h"
 
-/* `conn` has the bounds; NULL: there are none. SQLite's code. */
+/* `conn` has the limits; NULL: no limits. Returns SQLite's code. */
 int sqlite_functions_install(sqlite3 *db, sqlite_conn *conn);
 
 #endif

@@ -5,8 +5,8 @@
 
 enum { MOST_CALLS = 1000 };
 
-/* PRAGMAs that tell something about the schema, and those that tell a number but could also set
- * it. */
+/* PRAGMAs that return information about the schema, and those that return a number but could also
+ * set it. */
 static const struct {
     const char *name;
     bool argument;
@@ -20,8 +20,8 @@ static const struct {
     {"data_version", false},
 };
 
-/* They are off already; this says so at once. json_patch() takes as long as the product of its
- * arguments' sizes, and nothing interrupts it. */
+/* Most are disabled already; refusing them here gives a clear message early. json_patch() takes
+ * time proportional to the product of its arguments' sizes and cannot be interrupted. */
 static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
                                         "writefile",      "edit",           "sqlite_log",
                                         "json_patch"};
@@ -42,8 +42,8 @@ static bool function_allowed(const char *name)
     return true;
 }
 
-/* Between two jumps nobody looks at the clock, however many functions are called there. Those of
- * JSON read their arguments several times. */
+/* The limits are not checked between two jumps, however many functions are called there. JSON
+ * functions read their arguments several times. */
 static bool count_call(sqlite_conn *c, const char *name)
 {
     c->calls += sqlite3_strnicmp(name ? name : "", "json", 4) == 0 ? 10 : 1;
@@ -76,8 +76,7 @@ static int authorize(void *user, int action, const char *first, const char *seco
     }
 }
 
-/* Prepares a statement about a table, and forgets it. A module that is not there is no reason to
- * stop. */
+/* Prepares a statement about a table and discards it. A missing module is ignored. */
 static int warm(sqlite_conn *c, const char *format, const char *name)
 {
     sqlite3_stmt *stmt = NULL;
@@ -117,7 +116,7 @@ int sqlite_guard_install(sqlite_conn *c)
     return sqlite3_set_authorizer(c->db, authorize, c);
 }
 
-/* Anew when the schema is not what it was. */
+/* Repeats it if the schema has changed. */
 static int ensure_warm(sqlite_conn *c)
 {
     sqlite3_stmt *stmt = NULL;
@@ -139,7 +138,7 @@ static bool is_blank(const char *s)
     return s[strspn(s, " \t\r\n\f;")] == 0;
 }
 
-/* Whether what follows the statement is a statement too; SQLite knows comments. */
+/* Whether another statement follows. SQLite skips comments. */
 static bool has_more(sqlite_conn *c, const char *tail)
 {
     sqlite3_stmt *next = NULL;

@@ -9,11 +9,11 @@
 
 #include "conn.h"
 
-/* Watches what is prepared while conn->guarded is set. Returns SQLite's code. */
+/* Checks every statement that is prepared while conn->guarded is set. Returns SQLite's code. */
 int sqlite_guard_install(sqlite_conn *conn);
 
-/* Prepares one statement from outside: it must be the only one, and read. SQLITE_OK; SQLite's code,
- * or SQLITE_AUTH and the reason in `why`. */
+/* Prepares one statement from outside. It must be the only one and read-only. SQLITE_OK; SQLite's
+ * code, or SQLITE_AUTH and the reason in `why`. */
 int sqlite_guard_prepare(sqlite_conn *conn, mcp_str sql, sqlite3_stmt **ret, char why[256]);
 
 #endif

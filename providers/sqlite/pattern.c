@@ -1,18 +1,18 @@
-/* pattern.c: see pattern.h. The results are SQLite's, for any bytes; the way there is not: a
- * mismatch goes back to the last "any" alone, for what the ones before it took need not change. */
+/* pattern.c: see pattern.h. The results equal SQLite's for any bytes, but the algorithm differs: a
+ * mismatch backtracks only to the last "any", because what earlier ones matched need not change. */
 #define _GNU_SOURCE
 #include "pattern.h"
 
 #include <string.h>
 
-enum { BETWEEN = 16 << 10 }; /* bytes that are compared between two calls of `spend` */
+enum { BETWEEN = 16 << 10 }; /* bytes compared between two calls of `spend` */
 
 static bool goes_on(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The bits that the first byte of a sequence has. */
+/* The payload bits of the first byte of a sequence. */
 static uint32_t first_bits(unsigned char byte)
 {
     return byte < 0xe0   ? byte & 0x1fu
@@ -23,8 +23,8 @@ static uint32_t first_bits(unsigned char byte)
                          : 0;
 }
 
-/* A byte that begins no sequence is a character of its own; a sequence has as many bytes as follow;
- * one that is too long for what it says, a surrogate, and U+FFFE and U+FFFF are U+FFFD. */
+/* A byte that begins no sequence is a character by itself, and a sequence has as many continuation
+ * bytes as follow. Overlong sequences, surrogates, U+FFFE and U+FFFF become U+FFFD. */
 uint32_t sqlite_pattern_take(const char **text)
 {
     unsigned char byte = (unsigned char)**text;
@@ -44,8 +44,8 @@ static uint32_t folded(uint32_t c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* Behind "[": whether the character is in the set, and the pattern's rest behind "]". A set without
- * "]" has nothing. */
+/* After "[": whether the character is in the set; advances the pattern behind "]". A set without
+ * "]" is empty. */
 static bool in_set(const char **pattern, uint32_t c)
 {
     bool invert = false, seen = false;
@@ -54,7 +54,7 @@ static bool in_set(const char **pattern, uint32_t c)
         invert = true;
         next = sqlite_pattern_take(pattern);
     }
-    if (next == ']') { /* the first one is a member */
+    if (next == ']') { /* "]" as the first character is a member */
         seen = c == ']';
         next = sqlite_pattern_take(pattern);
     }
@@ -71,8 +71,8 @@ static bool in_set(const char **pattern, uint32_t c)
     return next && seen != invert;
 }
 
-/* Whether what stands next in the pattern, which is not "any", is the next character of the text;
- * passes both. */
+/* Whether the next element of the pattern, which is not "any", matches the next character; advances
+ * both. */
 static bool take_one(const sqlite_pattern *r, const char **pattern, const char **text)
 {
     uint32_t wanted = sqlite_pattern_take(pattern), c = sqlite_pattern_take(text);
@@ -85,8 +85,7 @@ static bool take_one(const sqlite_pattern *r, const char **pattern, const char *
     return wanted == c || (r->fold && wanted < 0x80 && folded(wanted) == folded(c));
 }
 
-/* The bytes that the character which stands next in the pattern may be, if it is ASCII and
- * itself. */
+/* If the next character of the pattern is an ordinary ASCII character: the bytes that match it. */
 static bool plain_byte(const sqlite_pattern *r, const char *pattern, char bytes[2])
 {
     unsigned char c = (unsigned char)*pattern;
@@ -98,7 +97,7 @@ static bool plain_byte(const sqlite_pattern *r, const char *pattern, char bytes[
     return true;
 }
 
-/* Behind "any": the first place where the rest of the pattern can begin. */
+/* After "any": the first position at which the rest of the pattern can match. */
 static const char *next_place(const sqlite_pattern *r, const char *pattern, const char *text)
 {
     char bytes[2];
@@ -113,13 +112,13 @@ static const char *next_place(const sqlite_pattern *r, const char *pattern, cons
 
 typedef struct matching {
     const sqlite_pattern *rules;
-    const char *pattern, *text; /* what is left of both */
+    const char *pattern, *text; /* what remains of both */
     const char *behind_any,
-        *place; /* of the last one: the pattern behind it, where that was tried; NULL: none */
+        *place; /* rest of the pattern after the last "any", and where it was tried; NULL: none */
     size_t spent;
 } matching;
 
-/* False: it is time to stop. */
+/* False: the caller requested a stop. */
 static bool spend(matching *m, size_t bytes)
 {
     m->spent += bytes + 1;
@@ -130,7 +129,7 @@ static bool spend(matching *m, size_t bytes)
     return m->rules->spend(m->rules->user, spent);
 }
 
-/* Tries what is behind the last "any" from `text` on. */
+/* Matches the pattern after the last "any" from `text` on. */
 static bool try_place(matching *m, const char *text)
 {
     m->place = next_place(m->rules, m->behind_any, text);
@@ -167,7 +166,7 @@ sqlite_matched sqlite_pattern_match(const sqlite_pattern *rules, const char *pat
             on = try_place(&m, m.text);
         } else if (!*m.text) {
             if (*m.pattern)
-                return SQLITE_MATCHED_NOT; /* nor would it from a later place on */
+                return SQLITE_MATCHED_NOT; /* a later position would not match either */
             break;
         } else if (!*m.pattern || !take_one(rules, &m.pattern, &m.text)) {
             if (!m.behind_any)

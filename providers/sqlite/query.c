@@ -12,11 +12,11 @@
 
 enum {
     LONGEST_SQL = 64 << 10,
-    LONGEST_BLOB = 4 << 10, /* bytes that are returned, in Base64 */
+    LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned, in Base64 */
     LONGEST_TEXT = 64 << 10,
 };
 
-/* Prepares a statement from outside. `ret` stays NULL after failing the job. SQLite's code. */
+/* Prepares a statement from outside. If the job fails, *ret stays NULL. Returns SQLite's code. */
 static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
 {
     char why[256];
@@ -24,8 +24,8 @@ static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
                                "The statement is longer than %d bytes, or contains NUL",
                                LONGEST_SQL);
-    /* A call of printf() or replace() is one step, which nothing interrupts: what it makes must be
-     * small. */
+    /* A call of printf() or replace() is one step, which cannot be interrupted, so its result must
+     * be small. */
     sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, (int)j->s->max_bytes);
     int rc = sqlite_guard_prepare(c, sql, ret, why);
     if ((rc & 0xff) != SQLITE_AUTH && (rc & 0xff) != SQLITE_ERROR)
@@ -42,7 +42,7 @@ static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Of the rest of a text: how long it is, and its beginning. */
+/* Writes the beginning of a long text, and its full length. */
 static void put_cut_text(mcp_json_writer *w, mcp_str text)
 {
     size_t len = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
@@ -97,7 +97,7 @@ static void put_values(mcp_json_writer *w, sqlite3_stmt *stmt, size_t *size)
     mcp_json_end(w);
 }
 
-/* A mistake that shows only while it runs (a bad JSON path, an overflow) is the asker's too. */
+/* The statement is at fault too if an error occurs while it runs (a bad JSON path, an overflow). */
 static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
 {
     if (rc == SQLITE_DONE || rc == SQLITE_ROW)
@@ -113,7 +113,7 @@ static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
     return rc;
 }
 
-/* A result of any statement, from its first row on; parameters are bound. SQLite's code. */
+/* Writes the result of any statement whose parameters are bound. Returns SQLite's code. */
 static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
 {
     mcp_json_writer *w = j->json;
@@ -134,7 +134,7 @@ static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     return end_result(c, j, rc);
 }
 
-/* ---- the tool's ------------------------------------------------------------------------------ */
+/* ---- the tool -------------------------------------------------------------------------------- */
 
 static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
 {
@@ -153,7 +153,7 @@ static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
     }
 }
 
-/* The value for a parameter: by place in an array, by name (without ":", "@" or "$") in an
+/* The value for a parameter: by position in an array, by name (without ":", "@" or "$") in an
  * object. */
 static const mcp_json *argument_for(const mcp_json *arguments, sqlite3_stmt *stmt, int at)
 {
@@ -195,9 +195,10 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
     return rc;
 }
 
-/* ---- saved ones ------------------------------------------------------------------------------ */
+/* ---- saved queries --------------------------------------------------------------------------- */
 
-/* The text for a parameter as a value of its type. False after failing the job. */
+/* Binds the text as a value of the parameter's type. If it is invalid, fails the job and returns
+ * false. */
 static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const common_parameter *p,
                        mcp_str text, int *rc)
 {

@@ -1,9 +1,8 @@
 /* rows.c: a row by its key, and pages of rows.
  *
- * A row is read on the server's thread with a statement that is kept from the last time its table
- * was asked for; SQLite tells when the schema changed under it. Values too large to be read whole
- * make SQLite give up on the row: it is then read once more without texts and BLOBs, which are told
- * by their size.
+ * A row is read on the server's thread with a statement cached from the last read of its table;
+ * SQLite reports if the schema has changed. SQLite fails the whole row if a value is too large to
+ * be read. The row is then read again without texts and BLOBs, whose sizes are shown instead.
  */
 #include "provider.h"
 
@@ -11,21 +10,20 @@
 
 enum {
     DEFAULT_LIMIT = 100,
-    NEAR_ROW = 1 << 20, /* bytes of all values of a row that is read on the server's thread */
-    LONGEST_IN_ROW = 256 << 10, /* bytes of a text */
+    NEAR_ROW = 1 << 20, /* largest row read on the server's thread, in bytes of all values */
+    LONGEST_IN_ROW = 256 << 10, /* longest text, in bytes */
     LONGEST_IN_ROWS = 16 << 10,
 };
 
 #define MAX_OFFSET ((uint64_t)1 << 53)
 
-/* Without a primary key the rowid is a column like the others, or nobody could ask for the row. */
+/* Without a primary key, the rowid is shown as a column, because a read of the row needs it. */
 static bool shows_rowid(const sqlite_table *t)
 {
     return !t->n_key && t->rowid;
 }
 
-/* ", a, b" without the comma: what stands in front of the key's columns. Returns how many there
- * are. */
+/* Appends the columns before the key's, "a, b". Returns how many there are. */
 static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
 {
     int n = 0;
@@ -86,11 +84,11 @@ static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *
     return sqlite_prepare_str(c, sql, ret);
 }
 
-/* Steps once and puts the row. The statement is left reset, without what was bound. */
+/* Steps once and writes the row. The statement is left reset and without bindings. */
 static int fetch_row(sqlite_row *r)
 {
     sqlite_job *j = r->job;
-    if (r->conn->near) /* all columns are one step */
+    if (r->conn->near) /* all columns are read in one step */
         sqlite_limit_values(r->conn, NEAR_ROW / (r->table->n_column + 1));
     int rc = sqlite_bind_key(r->stmt, r->table, &j->target);
     if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW &&
@@ -130,7 +128,7 @@ static int row_prepared(sqlite_conn *c, sqlite_job *j)
     return rc;
 }
 
-/* The kept statement for the table, or the place for one: the least recently used. */
+/* The cached statement for the table, or the least recently used slot. */
 static sqlite_cached *cached_for(sqlite_conn *c, mcp_str table, bool *hit)
 {
     sqlite_cached *oldest = &c->cached[0];
@@ -185,7 +183,7 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
     rc = fetch_row(&r);
     if (rc == SQLITE_OK && sqlite3_stmt_status(k->row, SQLITE_STMTSTATUS_REPREPARE, 1) == 0)
         return rc;
-    sqlite_cached_clear(k); /* the schema is not what it was made for */
+    sqlite_cached_clear(k); /* the schema has changed */
     mcp_json_writer_reset(j->json);
     j->found = false;
     return rc == SQLITE_OK || (rc & 0xff) == SQLITE_ERROR ? row_prepared(c, j) : rc;
@@ -202,7 +200,7 @@ int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
+/* Columns called "limit", "offset" or "format" are requested in quotes: ?%22limit%22=1. */
 static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -217,7 +215,8 @@ static bool is_number_param(mcp_str name)
 
 typedef struct page {
     uint64_t limit, offset;
-    const sqlite_column *column[SQLITE_URI_PARAMS]; /* of each parameter; NULL: no column */
+    const sqlite_column *column[SQLITE_URI_PARAMS]; /* the column of each parameter; NULL: not a
+                                                     * column */
     bool rowid[SQLITE_URI_PARAMS];
 } page;
 
@@ -245,7 +244,7 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
            sqlite_job_number(j, "offset", 0, MAX_OFFSET, 0, &ret->offset);
 }
 
-/* In an order that stays: a page goes on where the one before ended. */
+/* A stable order, so that each page continues where the previous one ended. */
 static void put_order(sqlite3_str *sql, const sqlite_table *t)
 {
     if (t->kind != SQLITE_IS_TABLE || !sqlite_table_has_key(t))

@@ -47,7 +47,7 @@ static int check_use(sqlite_conn *conn, void *user)
     return (rc & 0xff) == SQLITE_AUTH ? SQLITE_OK : rc;
 }
 
-/* A database that is locked right now does not keep the server from starting. */
+/* A database that is locked does not prevent the server from starting. */
 static int check_query(sqlite *s, const common_query *q, mcp_error *error)
 {
     check c = {.q = q};

@@ -10,7 +10,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     sqlite *s = user;
     sqlite_job *j = sqlite_job_new(s, req, (mcp_str){"", 0}, &rc);
     mcp_str sql = mcp_json_string(mcp_json_get(arguments, "sql"));
-    const char *text = j ? mcp_request_strdup(req, sql) : NULL; /* with a NUL at its end */
+    const char *text = j ? mcp_request_strdup(req, sql) : NULL; /* NUL-terminated */
     if (!text)
         return MCP_ENOMEM;
     rc = common_query_tool_values(arguments, &s->base.alloc, true, &j->doc, &j->arguments, why);

@@ -31,7 +31,7 @@ typedef enum sqlite_kind {
 /* All texts are decoded, NUL-terminated, and may contain NUL too. */
 typedef struct sqlite_target {
     sqlite_kind kind;
-    mcp_str table; /* of a saved query its name */
+    mcp_str table; /* for a saved query, its name */
     mcp_str column;
     mcp_str key[SQLITE_URI_KEYS];
     size_t n_key;
@@ -39,19 +39,19 @@ typedef struct sqlite_target {
     size_t n_param;
 } sqlite_target;
 
-/* Takes apart what stands behind "sqlite://NAME/". `room` holds at least rest.len + SQLITE_URI_ROOM
- * bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so (a bad "%", too
- * many keys or parameters, a fragment). */
+/* Parses the part after "sqlite://NAME/". `room` has at least rest.len + SQLITE_URI_ROOM bytes; the
+ * texts are stored there. MCP_OK, or MCP_ENOTFOUND if it is not a valid URI of this provider (a bad
+ * "%", too many keys or parameters, a fragment). */
 enum { SQLITE_URI_ROOM = SQLITE_URI_KEYS + 2 * SQLITE_URI_PARAMS + 8 };
 int sqlite_uri_parse(mcp_str rest, char *room, sqlite_target *ret);
 
-/* The way back: the one canonical spelling, behind a prefix. Failures stay in `to`. */
+/* Appends the canonical URI after a prefix. Errors are kept in `to`. */
 void sqlite_uri_put(sqlite3_str *to, const char *prefix, const sqlite_target *target);
 
 /* One piece, encoded. */
 void sqlite_uri_put_text(sqlite3_str *to, mcp_str text);
 
-/* The parameter of a name; NULL: none. */
+/* The value of a parameter; NULL: absent. */
 const mcp_str *sqlite_uri_param(const sqlite_target *target, const char *name);
 
 #endif

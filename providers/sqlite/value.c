@@ -26,7 +26,7 @@ static void put_words(mcp_json_writer *w, mcp_str words,
         sqlite_make_words(copy, words.len);
         words.ptr = copy;
     }
-    put(w, words); /* without memory for it the writer refuses it */
+    put(w, words); /* without memory for a copy, the writer refuses the text */
     sqlite3_free(copy);
 }
 
@@ -48,7 +48,7 @@ static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
     sqlite3_str_appendall(to, "'");
 }
 
-/* As few digits as lead back to it. */
+/* The shortest decimal number that reads back as the same value. */
 static void spell_real(double value, char text[40])
 {
     if (!isfinite(value)) {
@@ -95,7 +95,7 @@ static void put_real(mcp_json_writer *w, double value)
     if (isfinite(value))
         mcp_json_add_real(w, value);
     else
-        mcp_json_add_string(w, value > 0 ? "Inf" : "-Inf"); /* SQLite knows no NaN */
+        mcp_json_add_string(w, value > 0 ? "Inf" : "-Inf"); /* SQLite has no NaN */
 }
 
 bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t longest,
@@ -118,7 +118,7 @@ bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t
     }
 }
 
-/* ---- the way back ---------------------------------------------------------------------------- */
+/* ---- text to values -------------------------------------------------------------------------- */
 
 bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d)
 {
