@@ -9,7 +9,8 @@
 
 #include "text.h"
 
-/* The first sentence of a help text, without what the three shells would read. */
+/* The first sentence of a help text, without characters that are special in one of the three
+ * shells. */
 static void put_about(FILE *to, const char *text)
 {
     for (; *text; text++) {
@@ -21,7 +22,7 @@ static void put_about(FILE *to, const char *text)
     }
 }
 
-/* Words separated by '|', with something else between. */
+/* Prints words separated by '|' with another separator. */
 static void put_words(FILE *to, const char *list, const char *between)
 {
     for (const char *p = list; *p; p += strcspn(p, "|"), p += *p == '|')
@@ -47,7 +48,8 @@ static void bash_option_names(FILE *to, const completion *c, const char *command
             fprintf(to, " --%s", c->table[i].name);
 }
 
-/* A word that is no name of a file gets no slash because a folder is called so too. */
+/* Ensures that a slash is added to names of files only, and not to a word that is also the name of
+ * a folder. */
 static const char bash_files[] =
     "compopt -o filenames 2>/dev/null || :; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
 
@@ -66,8 +68,8 @@ static void bash_values(FILE *to, const completion *c)
             put_words(to, o->choices, " ");
             fputs("' -- \"$cur\"); return ;;\n", to);
         } else if (has_values(c, o)) {
-            /* Of a name with a colon the shell sees what is behind the colon, and replaces that
-             * only. */
+            /* In a word with a colon, the shell treats only the part after the colon as the current
+             * word, and replaces only that. */
             fputs(") printf -v whole %s \"${COMP_WORDS[@]:first:COMP_CWORD-first+1}\"\n"
                   "        before=${whole%\"${whole##*:}\"}\n",
                   to);
@@ -88,7 +90,7 @@ static void bash_values(FILE *to, const completion *c)
 static void bash(FILE *to, const completion *c)
 {
     fprintf(to, "# bash completion for %s\n_%s() {\n", program_name, program_name);
-    /* A word with colons is several ones here: `first` is where the present one begins. */
+    /* COMP_WORDS splits words at colons; `first` is the index where the current word begins. */
     fputs("    local cur=${COMP_WORDS[COMP_CWORD]} prev i command= whole before word "
           "first=$COMP_CWORD\n"
           "    while ((first > 1)) && [[ ${COMP_WORDS[first]} == : || ${COMP_WORDS[first-1]} == : "
@@ -210,7 +212,7 @@ static void zsh(FILE *to, const completion *c)
     if (c->values_of)
         fprintf(to, "    %s) values=(\"${(@f)$(%s)}\"); compadd -a values ;;\n", c->values_of,
                 c->values);
-    /* Read by `source`, or by the shell itself out of a folder when it is needed first. */
+    /* Loaded by `source`, or from a completion folder on first use. */
     fprintf(
         to,
         "    esac\n}\nif [[ $funcstack[1] == _%s ]]; then _%s \"$@\"; else compdef _%s %s; fi\n",

@@ -1,4 +1,4 @@
-/* completion.h: scripts that teach bash, zsh and fish a program's commands and options. */
+/* completion.h: completion of a program's commands and options in bash, zsh and fish. */
 #ifndef PROGRAM_COMPLETION_H
 #define PROGRAM_COMPLETION_H
 
@@ -15,11 +15,12 @@ typedef struct completion {
     size_t count;
     const completion_command *commands; /* may be none */
     size_t n_commands;
-    const char *values_of; /* an option whose values `values` prints, one per line; NULL: none */
+    const char *values_of; /* the option whose values the command `values` prints, one per line;
+                            * NULL: none */
     const char *values;    /* a shell command */
 } completion;
 
-/* The script for one of COMPLETION_SHELLS. */
+/* Prints the script for one of COMPLETION_SHELLS. */
 void completion_print(FILE *to, const completion *c, const char *shell);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The descriptor, or -1 with a text. */
+/* Returns the descriptor, or -1 with *error set. */
 static int open_file(const char *path, file_trust trust, mcp_error *error)
 {
     struct stat st;

@@ -5,9 +5,9 @@
 #include <mcp/base.h>
 
 typedef enum file_trust {
-    /* The user named it: it may be a pipe, which is waited for. */
+    /* The user named it: it may be a pipe, and reading waits for its writer. */
     FILE_NAMED,
-    /* It was found, or something names it that a stranger may have written: only a regular file. */
+    /* It was found, or named by a file that anyone may have written: it must be a regular file. */
     FILE_FOUND,
 } file_trust;
 
@@ -15,7 +15,7 @@ typedef enum file_trust {
  * file), MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
-/* The same of a descriptor, from where it stands; it stays open. */
+/* The same for a descriptor, from its current offset; it stays open. */
 int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
 
 #endif

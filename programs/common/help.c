@@ -1,4 +1,4 @@
-/* help.c: --help and the manual page out of the table of options. */
+/* help.c: --help and the manual page, generated from the table of options. */
 #include "help.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ void help_options(FILE *to, const option *table, size_t count, const char *comma
 
 /* ---- the manual page ------------------------------------------------------------------------- */
 
-/* Text as roff reads it: a hyphen is a minus, a backslash a backslash, a dot that begins it no
- * request. A newline begins a paragraph. */
+/* Writes text escaped for roff: hyphens become minus signs, and a backslash or a dot at the
+ * beginning has no special meaning. A newline begins a paragraph. */
 static void put_man(FILE *to, const char *text)
 {
     if (*text == '.')

@@ -4,13 +4,14 @@
 
 #include "options.h"
 
-/* Words in lines of at most 78 columns; the first line has `column` already, every other begins
- * with `indent` spaces. A newline in the text begins a line. Ends with a newline. */
+/* Wraps words in lines of at most 78 columns. The first line already has `column` columns; the
+ * others are indented by `indent` spaces. A newline in the text begins a new line. Ends with a
+ * newline. */
 void help_wrap(FILE *to, const char *text, int indent, int column);
 
 /* One line and its explanation: "  --name VALUE, -n     Text." */
 void help_entry(FILE *to, const char *left, const char *text, int column);
-/* The options of the command; with NULL those that all commands have. */
+/* The options of the command; if NULL, those that all commands have. */
 void help_options(FILE *to, const option *table, size_t count, const char *command);
 
 void man_line(FILE *to, const char *text);

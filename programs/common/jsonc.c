@@ -5,7 +5,7 @@
 
 enum { LARGEST = 16 << 20 };
 
-/* Behind the string that begins at i. */
+/* The index after the string that begins at i. */
 static size_t skip_string(const char *text, size_t len, size_t i)
 {
     for (i++; i < len && text[i] != '"'; i++)
@@ -31,7 +31,7 @@ static size_t blank(char *text, size_t len, size_t i, bool block)
 
 void jsonc_strip(char *text, size_t len)
 {
-    size_t comma = SIZE_MAX; /* the last thing that was no space */
+    size_t comma = SIZE_MAX; /* the last comma, if only white space and comments follow it so far */
     for (size_t i = 0; i < len;) {
         char next = i + 1 < len ? text[i + 1] : 0;
         if (text[i] == '"') {
@@ -84,9 +84,9 @@ void jsonc_position(mcp_str text, size_t offset, size_t *line, size_t *column)
     }
 }
 
-/* ---- where a value stands -------------------------------------------------------------------- */
+/* ---- positions of values --------------------------------------------------------------------- */
 
-/* A walk over text that parses. */
+/* A position in text that is valid JSON. */
 typedef struct walk {
     const char *text;
     size_t len, at;
@@ -99,7 +99,7 @@ static char peek(walk *w)
     return w->at < w->len ? w->text[w->at] : 0;
 }
 
-/* Behind the value that begins here. */
+/* Advances past the value that begins here. */
 static void skip_value(walk *w)
 {
     size_t depth = 0;
@@ -118,8 +118,7 @@ static void skip_value(walk *w)
     } while (depth && w->at < w->len);
 }
 
-/* Whether the JSON string that begins at `at` is this text; escapes other than \" \\ \/ are not
- * looked into. */
+/* Whether the JSON string at `at` equals this text. Of the escapes, only \" \\ \/ are decoded. */
 static bool is_key(const walk *w, size_t at, mcp_str key)
 {
     size_t end = skip_string(w->text, w->len, at), i = at + 1, k = 0;
@@ -132,7 +131,7 @@ static bool is_key(const walk *w, size_t at, mcp_str key)
     return i + 1 == end && k == key.len;
 }
 
-/* To the value of a member, or element, of the container that begins here. */
+/* Moves to the value of a member or element of the container that begins here. */
 static bool enter(walk *w, mcp_str name, size_t *key_at)
 {
     bool object = peek(w) == '{';
@@ -159,7 +158,7 @@ static bool enter(walk *w, mcp_str name, size_t *key_at)
     return false;
 }
 
-/* One name of a pointer, decoded, into `to`; returns what is behind it. */
+/* Decodes one name of a pointer into `to`; returns the rest of the pointer. */
 static const char *next_name(const char *p, const char *end, char *to, size_t room)
 {
     size_t n = 0;

@@ -6,25 +6,25 @@
 
 #include "file.h"
 
-/* Turns comments and trailing commas into spaces, in place: what is left is JSON, at the same
+/* Replaces comments and trailing commas by spaces, in place. The result is JSON with the same
  * offsets. */
 void jsonc_strip(char *text, size_t len);
 
-/* The text of a file, which is to be freed, as it is. MCP_ENOTFOUND, MCP_EIO, MCP_ELIMIT (16 MiB),
- * MCP_ENOMEM; error->text says why. */
+/* Loads a file without changing its text, which the caller frees. MCP_ENOTFOUND, MCP_EIO,
+ * MCP_ELIMIT (16 MiB), MCP_ENOMEM; error->text says why. */
 int jsonc_load(const char *path, file_trust trust, char **ret, size_t *len, mcp_error *error);
 
-/* Reads and parses a file. As jsonc_load(), and MCP_EPARSE; `line` is that of a mistake. */
+/* Loads and parses a file. Errors as jsonc_load(), and MCP_EPARSE with the line of the error in
+ * `line`. */
 int jsonc_read(const char *path, file_trust trust, mcp_json_doc **ret, size_t *line,
                mcp_error *error);
 
-/* Where in JSON text, which parses, the value that a JSON Pointer (RFC 6901) leads to begins; with
- * `key` that of its key, where it is a member. Where the pointer leads nowhere: as far as it
- * goes. */
+/* The offset in valid JSON text of the value at a JSON Pointer (RFC 6901), or with `key` that of
+ * the member's key. If the pointer leads nowhere, the offset of the last value on its way. */
 size_t jsonc_find(mcp_str json, mcp_str pointer, bool key);
 
-/* Where the value of a member begins and ends, of the object that begins at `object` in JSON text,
- * which parses. False: there is none whose name is written so. */
+/* The offsets where the value of a member begins and ends, for the object that begins at `object`
+ * in valid JSON text. False: there is no member whose name is spelled like this. */
 bool jsonc_member(mcp_str json, size_t object, const char *name, size_t *begin, size_t *end);
 
 /* Line and column of an offset, from 1; columns are characters. */

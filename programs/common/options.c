@@ -51,7 +51,7 @@ bool option_is_for(const option *o, const char *command)
     return !o->only || (command && option_has_word(o->only, command));
 }
 
-/* ---- what was meant -------------------------------------------------------------------------- */
+/* ---- suggestions ----------------------------------------------------------------------------- */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -59,7 +59,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* How many letters have to be added, removed or changed to make b of a (Levenshtein). */
+/* The number of letters to add, remove or change to turn a into b (Levenshtein distance). */
 static size_t distance(const char *a, size_t a_len, const char *b)
 {
     enum { MOST = 32 };
@@ -147,7 +147,7 @@ static bool read_number(const option *o, const char *text, uint64_t *ret)
         return false;
     unsigned shift = o->kind == OPTION_SIZE ? shift_of(*end) : 0;
     end += shift > 0;
-    if (shift && *end == 'i') /* 64Ki, 64KiB, 64KB: all the same */
+    if (shift && *end == 'i') /* 64Ki, 64KiB and 64KB are the same */
         end++;
     if (o->kind == OPTION_SIZE && *end == 'B')
         end++;
@@ -157,8 +157,8 @@ static bool read_number(const option *o, const char *text, uint64_t *ret)
     return *ret >= o->min && *ret <= o->max;
 }
 
-/* Decimal seconds with up to three digits after the point; no strtod(), which depends on the
- * locale. */
+/* Decimal seconds with up to three digits after the point. Does not use strtod(), which depends on
+ * the locale. */
 static bool read_seconds(const char *text, uint64_t *ms)
 {
     uint64_t value = 0, scale = 1000;
@@ -261,7 +261,7 @@ bool option_is_given(const option *o, const void *settings)
     return false;
 }
 
-/* ---- the words ------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static const option *find(const command_line *line, const char *name, size_t len)
 {
@@ -284,7 +284,7 @@ static bool is_value(const command_line *line, int argc, char **argv, int i)
     return i < argc && !(line->splits && strcmp(argv[i], "--") == 0);
 }
 
-/* One option at argv[*i], which is moved on when the value is a word of its own. */
+/* Parses the option at argv[*i]; advances *i if its value is the next argument. */
 static int parse_option(command_line *line, int argc, char **argv, int *i)
 {
     const char *given = argv[*i], *value = NULL;

@@ -1,4 +1,4 @@
-/* options.h: a command line as a table, from which the parser, --help and the manual page are made.
+/* options.h: a table that describes a command line. The parser, --help and the manual page use it.
  *
  * A program describes its options in one table of `option`, each with the place in its own settings
  * where the value is stored. The program interprets the values.
@@ -15,7 +15,7 @@ typedef enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_TEXT,    /* const char * */
     OPTION_CHOICE,  /* const char *, one of `choices` */
-    OPTION_LIST,    /* texts: may come several times */
+    OPTION_LIST,    /* texts: may be given several times */
     OPTION_COUNT,   /* uint64_t from min to max */
     OPTION_SIZE,    /* the same, with K, M, G */
     OPTION_SECONDS, /* uint64_t of milliseconds, above 0: "2.5" */
@@ -25,18 +25,18 @@ typedef struct option {
     const char *name; /* without "--" */
     char letter;      /* the short form, or 0 */
     option_kind kind;
-    size_t at;            /* offset in the settings */
-    const char *argument; /* what --help calls its value; NULL for a flag */
+    size_t at;            /* offset of the value in the settings */
+    const char *argument; /* the value's name in --help; NULL for a flag */
     const char *choices;  /* separated by '|' */
     uint64_t min, max;
-    bool unkept;    /* is not among the options that `kept` collects */
-    bool line_only; /* cannot stand in a configuration file */
-    bool is_path;   /* what a relative path in a configuration file is relative to is its folder */
+    bool unkept;      /* `kept` does not collect it */
+    bool line_only;   /* not allowed in a configuration file */
+    bool is_path;     /* a relative path in a configuration file is relative to the file's folder */
     const char *only; /* the commands that have it, separated by '|'; NULL: all */
     const char *help;
 } option;
 
-/* Texts in the order they came; they point into argv. */
+/* Texts in the order in which they were given; they point into argv. */
 typedef struct texts {
     const char **items;
     size_t count;
@@ -46,46 +46,46 @@ typedef struct texts {
 bool texts_add(texts *list, const char *text);
 void texts_clear(texts *list);
 
-/* Whether `word` is among the words of `list`, "a|b|c". */
+/* Whether `word` is in `list`, "a|b|c". */
 bool option_has_word(const char *list, const char *word);
 
 typedef struct command_line {
     const option *table;
     size_t count;
     void *settings;
-    /* A word that is no option. 0, or the exit code to stop with. */
+    /* Called for each argument that is not an option. Returns 0, or the exit code to stop with. */
     int (*word)(struct command_line *line, const char *word);
-    /* What stands behind "--" is not ours: `rest` leads there. Otherwise it is words, whatever they
-     * begin with. */
+    /* Whether arguments after "--" belong to another program; then `rest` points to them. Otherwise
+     * they are passed to word(), even if they begin with a hyphen. */
     bool splits;
     const char *const *rest; /* NULL-terminated; NULL: there was no "--" */
-    const char *topic;       /* whose --help is pointed at: the command that was read, or NULL */
-    texts *kept; /* may be NULL: all options but those that are `unkept`, as they came */
+    const char *topic;       /* the command whose --help error messages mention, or NULL */
+    texts *kept; /* may be NULL: collects all options except `unkept` ones, as they were given */
 } command_line;
 
-/* Fills the settings, options and words in any order. 0; 2 after saying on stderr what is wrong; or
- * what word() returned. Options are never abbreviated, so that a new one breaks no old script. */
+/* Fills the settings; options and words may come in any order. Returns 0, 2 after reporting an
+ * error on stderr, or what word() returned. Options are never abbreviated, so that a new one breaks
+ * no old script. */
 int command_line_parse(command_line *line, int argc, char **argv);
 
-/* Sets it without a word; false: the value is not right, or there is no memory. The text is
- * kept. */
+/* Sets the option without reporting errors. False: the value is invalid, or there is no memory. The
+ * settings keep a pointer to the text. */
 bool option_take(const option *o, void *settings, const char *value);
-/* The same value in other settings, instead of what is there; false: no memory. Texts are
- * shared. */
+/* Copies an option's value to other settings, where it replaces the old value. Texts are not
+ * copied. False: no memory. */
 bool option_copy(const option *o, void *to, const void *from);
 
-/* Whether the option was given: its place in the settings is not zero. */
+/* Whether the option was given: its value in the settings is not zero. */
 bool option_is_given(const option *o, const void *settings);
-/* Whether the command has it; NULL: whether all have it. */
+/* Whether the command accepts it; if NULL, whether all commands do. */
 bool option_is_for(const option *o, const char *command);
 
-/* Of a table that somebody misspelled: the one that was probably meant, or NULL. `at` gives the
- * name. */
+/* The name in a table that is most similar to a misspelled one, or NULL. `at` returns the names. */
 const char *nearest_name(const char *given, size_t len,
                          const char *(*at)(size_t i, const void *user), size_t count,
                          const void *user);
 
-/* Points at --help, on stderr. */
+/* Mentions --help, on stderr. */
 void command_line_hint(const command_line *line);
 
 #endif

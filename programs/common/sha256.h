@@ -1,4 +1,4 @@
-/* sha256.h: SHA-256 (FIPS 180-4) of short texts; so that the programs need no library for it. */
+/* sha256.h: SHA-256 (FIPS 180-4) of short texts, so that the programs need no library for it. */
 #ifndef PROGRAMS_SHA256_H
 #define PROGRAMS_SHA256_H
 

@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* One character: its code and size; a byte that is no UTF-8 gives size 1 and is marked. */
+/* One character: its code and size. An invalid UTF-8 byte has size 1 and is marked. */
 typedef struct character {
     unsigned code;
     size_t size;
@@ -63,10 +63,10 @@ static bool is_in(unsigned code, const range *ranges, size_t count)
 
 #define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]))
 
-/* What is not seen, or changes how its neighbours are read: every character of Unicode's classes
- * Cf, Zl and Zp, and every one with Default_Ignorable_Code_Point, which includes those that are
- * kept for it (Unicode 16). tests/programs/test_text.c compares this table with the classes as
- * PCRE2 knows them. */
+/* Characters that are invisible or change how their neighbours are read: every character of
+ * Unicode's classes Cf, Zl and Zp, and every one with Default_Ignorable_Code_Point, including
+ * reserved ones (Unicode 16). tests/programs/test_text.c compares this table with PCRE2's
+ * classes. */
 static bool is_hidden(unsigned code)
 {
     static const range ranges[] = {
@@ -80,21 +80,20 @@ static bool is_hidden(unsigned code)
     return code >= 0xad && IS_IN(code, ranges);
 }
 
-/* Joins letters or chooses a glyph: half of all emoji have one, and Persian and the scripts of
- * India need them. */
+/* Joiners join letters or select a glyph. Many emoji contain one; Persian and Indic scripts need
+ * them. */
 static bool is_joiner(unsigned code)
 {
     return code == 0x200c || code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
 
-/* What stands before a character: none (0), or the last one that was written, and how many joiners
- * since. */
+/* What precedes a character: nothing (0), or the last character that was written, and the number of
+ * joiners after it. */
 typedef struct joining {
     unsigned code, left_out;
 } joining;
 
-/* Columns on a terminal; the great blocks only, where a mistake shifts a column and nothing
- * more. */
+/* Width on a terminal. Only the large blocks are known; a mistake merely shifts a column. */
 static size_t columns(unsigned code)
 {
     static const range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},
@@ -110,7 +109,7 @@ static size_t columns(unsigned code)
     return IS_IN(code, two) ? 2 : 1;
 }
 
-/* How a character is shown: an escape in `to`, or itself (false). */
+/* Writes the escape of a character to `to`. False: it is shown as it is. */
 static bool escape(character c, bool line_end_follows, text_mode mode, char to[16])
 {
     if (mode == TEXT_BLOCK &&
@@ -123,9 +122,9 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
     return c.broken || is_control(c.code) || is_hidden(c.code);
 }
 
-/* Whether a joiner may be left out of a text of several lines: behind what it may belong to, and at
- * most two of them, as in an emoji. Between ASCII letters, and where there are more, it only hides
- * something, and is shown. */
+/* Whether a joiner may be left out of a text of several lines: after a character that it can join,
+ * and at most two in a row, as in an emoji. Between ASCII letters, or in longer sequences, it only
+ * hides something and is shown. */
 static bool is_left_out(character c, text_mode mode, const joining *before)
 {
     bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
@@ -137,13 +136,13 @@ static mcp_str rest(mcp_str s, size_t from)
     return (mcp_str){s.ptr + from, s.len - from};
 }
 
-/* What is written of one character, and how many columns it takes. */
+/* The output for one character, and its width. */
 typedef struct glyph {
     char bytes[16];
     size_t len, columns;
 } glyph;
 
-/* Takes the next character from *s, which is not empty. */
+/* Takes the next character from *s, which must not be empty. */
 static glyph next_glyph(mcp_str *s, text_mode mode, joining *before)
 {
     glyph g = {.len = 0};
@@ -205,7 +204,7 @@ bool text_is_safe(mcp_str s)
     return true;
 }
 
-/* Or more than `most`: how many more is of no interest. */
+/* The width, or any value above `most`. */
 static size_t width_up_to(mcp_str s, size_t most)
 {
     joining before = {0};
@@ -258,12 +257,13 @@ size_t text_columns(FILE *to)
 typedef struct wrapping {
     FILE *to;
     text_lines form;
-    size_t column, hang; /* hang: what a line is indented by is what it goes on with */
-    bool empty;          /* nothing is in this line yet, not even its indentation */
-    bool fresh;          /* the line is one of the text and not the rest of one */
+    size_t column, hang; /* hang: the indentation of the text's line, repeated when it continues */
+    bool empty;          /* nothing is written in this line yet, not even its indentation */
+    bool fresh;          /* the line begins a line of the text and does not continue one */
 } wrapping;
 
-/* What ends a word; in a text of one line all but a space is an escape. */
+/* The length of the line end at s, or 0. In TEXT_LINE there are none, since control characters are
+ * escaped. */
 static size_t newline_at(mcp_str s, text_mode mode)
 {
     if (mode == TEXT_LINE || !s.len)
@@ -286,8 +286,8 @@ static mcp_str take_blanks(mcp_str *s, text_mode mode)
     return blanks;
 }
 
-/* Up to a blank, the end of the line, or `most` columns. Between wide characters, which are of
- * scripts without spaces, a line may end. */
+/* Takes characters up to a blank, the end of the line, or `most` columns. A line may also end
+ * between wide characters, whose scripts have no spaces. */
 static mcp_str take_word(mcp_str *s, text_mode mode, size_t most, size_t *columns)
 {
     joining before = {0};
@@ -421,11 +421,11 @@ char *text_dup(mcp_str s)
     return copy;
 }
 
-/* ---- our own messages ------------------------------------------------------------------------ */
+/* ---- the program's messages ------------------------------------------------------------------ */
 
 enum { LONGEST = 2048 };
 
-/* Behind as many columns as the name and ": " take. */
+/* Continuation lines are indented by the width of the name and ": ". */
 static void put_message(const char *format, va_list args)
 {
     char text[LONGEST];

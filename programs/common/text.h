@@ -13,57 +13,57 @@
 extern const char program_name[];
 
 typedef enum text_mode {
-    /* Of one line: every control character is shown as an escape, and every invisible one. */
+    /* One line: control characters and invisible characters are shown as escapes. */
     TEXT_LINE,
-    /* Of several lines: newlines and tabs stay; what only joins letters or emoji is left out. */
+    /* Several lines: newlines and tabs are kept; joiners of letters and emoji are left out. */
     TEXT_BLOCK,
 } text_mode;
 
-/* Writes s so that it does nothing to a terminal and hides nothing: controls come as \x1b, and so
- * does what is invisible or changes the order of a text, as \u202e (Unicode's classes Cc, Cf, Zl,
- * Zp and all that is Default_Ignorable). */
+/* Writes s so that it cannot control a terminal or hide anything. Control characters become \x1b;
+ * invisible characters and those that change the order of a text become \u202e (Unicode's classes
+ * Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point). */
 void text_put(FILE *to, mcp_str s, text_mode mode);
 /* Writes the bytes as they are, for files and pipes. */
 void text_put_raw(FILE *to, mcp_str s);
-/* Whether text_put() writes it in one line as it is. */
+/* Whether text_put() with TEXT_LINE would write it unchanged. */
 bool text_is_safe(mcp_str s);
-/* How many columns that takes in one line: none for what combines, two for what is wide. */
+/* Its width in columns as TEXT_LINE: combining characters have none, wide characters two. */
 size_t text_width(mcp_str s);
-/* The same in at most `width` columns, of which there is one at least, filled up with spaces; cut
- * with "…". */
+/* Writes the same in exactly `width` columns (at least one): padded with spaces, or cut with
+ * "…". */
 void text_put_cell(FILE *to, mcp_str s, size_t width);
 
-/* How wide the terminal is that `to` writes to: COLUMNS where that is a number, or what the
- * terminal says. 0: it is no terminal, or a narrow one, or not known. */
+/* The width of the terminal that `to` writes to: COLUMNS if it is a number, otherwise the
+ * terminal's own. 0: not a terminal, too narrow, or unknown. */
 size_t text_columns(FILE *to);
 typedef struct text_lines {
-    size_t width;  /* columns of a line; 0: it may be as long as it is */
-    size_t indent; /* columns in front of every line but the first */
-    size_t column; /* where the first one begins: what the caller wrote before */
+    size_t width;  /* columns of a line; 0: unlimited */
+    size_t indent; /* columns before each line except the first */
+    size_t column; /* where the first line begins, after the caller's output */
 } text_lines;
-/* As text_put(), in lines that end between words. A word that is longer than a line is cut; a line
- * that begins with spaces goes on behind as many. Spaces at the end of a line are left out. Returns
- * the column behind the text. */
+/* As text_put(), with lines broken between words. A word longer than a line is broken; a line that
+ * begins with spaces continues with the same indentation. Trailing spaces are dropped. Returns the
+ * column after the text. */
 size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form);
 
-/* A field of a line that a script reads: only C0 controls are shown as \x09, so that a line is a
- * record and a tab separates. */
+/* Writes a field of a record for scripts. Only C0 controls are escaped (\x09), so that each line is
+ * a record and tabs separate fields. */
 void text_put_field(FILE *to, mcp_str s);
-/* JSON text for a terminal: what could control it is written as \u escapes. */
+/* Writes JSON text for a terminal: what could control it becomes \u escapes. */
 void text_put_json(FILE *to, mcp_str json);
 
-/* A word of a command as bash would read it, so that the line can be tried by hand; on one line
- * whatever is in it. */
+/* Writes a word of a command, quoted for bash on a single line, so that a user can run the
+ * command. */
 void text_put_word(FILE *to, const char *word);
 
 /* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
 char *text_dup(mcp_str s);
 
-/* --version: the program's name, its version, and the revisions of the protocol that it speaks. */
+/* --version: the program's name, its version, and the supported revisions of the protocol. */
 void say_version(void);
 
-/* "name: …" on stderr, made safe, after what stdout has; and the line after it that says what to
- * do. */
+/* Writes "name: …" to stderr, made safe, after flushing stdout; and the line after it with
+ * advice. */
 void say(const char *format, ...) MCP_PRINTF(1, 2);
 void hint(const char *format, ...) MCP_PRINTF(1, 2);
 

@@ -1,8 +1,8 @@
-/* toml.c: configuration files in TOML, as the JSON value that they mean.
+/* toml.c: parses configuration files in TOML into a JSON value.
  *
- * Keys of one table may stand in several places, so a tree is built first, in one array of nodes
- * that point to each other by index, and written as JSON at the end. All texts of the tree lie in
- * one block as large as the file: no text gets longer by being read.
+ * Keys of one table may be spread over the file, so a tree is built first, in one array of nodes
+ * that refer to each other by index. It is then written as JSON. All texts of the tree are in one
+ * block as large as the file, because decoding never makes a text longer.
  */
 #define _GNU_SOURCE
 #include "toml.h"
@@ -19,16 +19,16 @@ typedef enum kind { TABLE, ARRAY, TEXT, WORD } kind;
 typedef struct node {
     kind kind;
     mcp_str key, text;
-    size_t first, last,
-        next;          /* of its values; NONE: there is none, because the first node is nobody's */
-    bool inline_table; /* complete when it ends */
+    size_t first, last, next; /* index of its first value; NONE if there is none */
+    bool inline_table;        /* index of the first and last value, and of the next sibling; NONE is
+                               * 0, which no value has */
 } node;
 
 typedef struct parser {
     const char *begin, *at, *end;
     node *nodes;
     size_t count, room;
-    char *pool; /* what is left of it */
+    char *pool; /* the unused part */
     int rc;
     mcp_error *error;
 } parser;
@@ -81,7 +81,7 @@ static size_t find(const parser *p, size_t table, mcp_str key)
     return i;
 }
 
-/* The table of that name in a table, which is made if it is not there. NONE after failing. */
+/* The table with this name in a table; it is created if needed. NONE: failed. */
 static size_t enter(parser *p, size_t table, mcp_str key)
 {
     size_t i = find(p, table, key);
@@ -121,7 +121,7 @@ static void skip_comment(parser *p)
             p->at++;
 }
 
-/* Also over line ends. */
+/* Skips spaces, comments and line ends. */
 static void skip_lines(parser *p)
 {
     for (;;) {
@@ -199,7 +199,7 @@ static bool ends_here(const parser *p, char quote, size_t quotes)
     return true;
 }
 
-/* "…", '…', and both with three quotes, which go over lines. */
+/* A string: "…", '…', or either with three quotes, which may contain line ends. */
 static mcp_str parse_text(parser *p, bool may_have_lines)
 {
     char quote = *p->at;
@@ -219,7 +219,7 @@ static mcp_str parse_text(parser *p, bool may_have_lines)
             *p->pool++ = *p->at++;
     }
     p->at += p->rc == MCP_OK ? quotes : 0;
-    /* Up to two quotes may stand before the last three. */
+    /* up to two quotes may precede the closing three */
     for (int i = 0; i < 2 && quotes == 3 && p->rc == MCP_OK && skip(p, quote); i++)
         *p->pool++ = quote;
     return (mcp_str){begin, (size_t)(p->pool - begin)};
@@ -245,7 +245,7 @@ static mcp_str parse_key(parser *p)
     return (mcp_str){begin, (size_t)(p->at - begin)};
 }
 
-/* "a.b.c": the last one, and *table is where it belongs. */
+/* "a.b.c": returns the last key; *table is the table that it belongs to. */
 static mcp_str parse_path(parser *p, size_t *table)
 {
     mcp_str key = {0};
@@ -293,7 +293,7 @@ static mcp_str parse_word(parser *p)
     skip_word(p);
     if (p->at - begin == 10 && begin[4] == '-' && p->end - p->at > 1 && p->at[0] == ' ' &&
         p->at[1] >= '0' && p->at[1] <= '9') {
-        p->at++; /* between a date and a time */
+        p->at++; /* the space between a date and a time */
         skip_word(p);
     }
     mcp_str word = {begin, (size_t)(p->at - begin)};
@@ -356,7 +356,7 @@ static void parse_value(parser *p, size_t parent, mcp_str key, size_t depth)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* [a.b]; of [[a.b]], which is left out, a table that nobody sees. */
+/* [a.b]. For [[a.b]], which is left out, returns a detached table. */
 static size_t parse_header(parser *p)
 {
     size_t table = 0;
@@ -379,7 +379,8 @@ static void parse_all(parser *p)
 {
     size_t table = add_node(p, 0, TABLE, (mcp_str){0}, (mcp_str){0});
     add_node(p, 0, TABLE, (mcp_str){0}, (mcp_str){0});
-    if (p->rc == MCP_OK) /* the second one is in no table: what is not wanted goes there */
+    if (p->rc == MCP_OK) /* the second node is part of no table: ignored contents are collected
+                          * there */
         p->nodes[0].first = p->nodes[0].last = NONE;
     for (skip_lines(p); p->rc == MCP_OK && p->at < p->end; skip_lines(p)) {
         if (peek(p) == '[') {

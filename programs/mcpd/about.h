@@ -7,15 +7,16 @@
 #include "modules.h"
 #include "options.h"
 
-/* A source as a person wrote it, "git:src?name=x", without the passwords in it; free() it. NULL: no
+/* A source as the user wrote it, "git:src?name=x", without passwords. The caller frees it. NULL: no
  * memory. */
 char *about_source(const source *s);
 
-/* The first of them, or the folder of prompts, "and more": for one line. The same. */
+/* The first source, or the folder of prompts, with "and more" if there are several: for one line.
+ * The caller frees it; NULL: no memory. */
 char *about_first(const settings *s);
 
-/* The instructions, of the sources whose index passes `seen` (NULL: of all); free() them. NULL: no
- * memory, or no sources. Modules are loaded for it. */
+/* The instructions, for the sources whose index passes `seen` (NULL: for all). The caller frees
+ * them. NULL: no memory, or no sources. Loads the sources' modules. */
 typedef bool about_seen(size_t index, void *user);
 char *about_all(const settings *s, modules *m, about_seen *seen, void *user);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 typedef struct absent_source {
-    char *path, *text; /* where it should be; what to say of it */
+    char *path, *text; /* where it should be, and the message about it */
     size_t index;      /* of all sources */
 } absent_source;
 
@@ -21,15 +21,15 @@ typedef struct absent {
     size_t count;
 } absent;
 
-/* Whether there is nothing of that name. */
+/* Whether nothing exists at the path. */
 bool absent_is(const char *path);
-/* Copies both. False: no memory. */
+/* Adds an entry; copies both texts. False: no memory. */
 bool absent_add(absent *list, const char *path, const char *text, size_t index);
-/* Whether one of them has that text. */
+/* Whether an entry has that text. */
 bool absent_has(const absent *list, const char *text);
-/* Whether the source of that index is one of them. */
+/* Whether the source with that index is in the list. */
 bool absent_is_at(const absent *list, size_t index);
-/* Whether one of them is there now. */
+/* Whether any of them exists now. */
 bool absent_any_came(const absent *list);
 void absent_clear(absent *list);
 

@@ -14,18 +14,19 @@
 
 typedef struct access_rules access_rules;
 
-/* *ret is NULL where there are no rules. MCP_OK; a negative code after telling what is wrong. */
+/* *ret is NULL if there are no rules. Returns MCP_OK, or a negative code after reporting the
+ * error. */
 int access_read(config *c, access_rules **ret);
 /* NULL is allowed. */
 void access_free(access_rules *rules);
-/* As mcp_access.may; `user` are the rules. */
+/* As mcp_access.may; `user` is the access_rules. */
 bool access_may(const char *principal, mcp_item item, mcp_str name, void *user);
 
 typedef struct notes notes;
 
 int notes_read(config *c, notes **ret);
 void notes_free(notes *n);
-/* For mcp_server_set_resource_hook(); `user` are the notes. */
+/* For mcp_server_set_resource_hook(); `user` is the notes. */
 void notes_apply(mcp_resource *resource, void *user);
 
 #endif

@@ -7,16 +7,16 @@
 
 #include "options.h"
 
-/* Raises the soft limit of open files to what the listeners and the rest may need, as far as the
- * hard limit allows. No further: programs that are started inherit it, and some close every
- * descriptor that they might have. */
+/* Raises the soft limit of open files to what the listeners and everything else may need, as far as
+ * the hard limit allows. It is raised no further, because child processes inherit it, and some
+ * close every descriptor up to the limit. */
 void capacity_raise_files(const settings *s);
 
-/* Keeps the C library from holding large blocks for later, as it does by and by: what a burst of
- * large answers took would stay. Where there are threads, before. */
+/* Keeps the C library from raising its threshold for large blocks, after which memory of a burst of
+ * large answers would never be returned. Call it before any thread is started. */
 void capacity_set_allocator(void);
 
-/* Gives memory back to the system soon after much of it became free. Zero-initialized. */
+/* Returns memory to the system soon after much of it became free. Must be zero-initialized. */
 typedef struct trimming {
     const mcp_host *host;
     mcp_host_timer *timer;

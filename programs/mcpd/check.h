@@ -6,17 +6,18 @@
 
 #include "config.h"
 
-/* *error is about the value of an option, in a list the one at `index`. Where the file has it, and
- * not the command line, it is told there, and error->text is empty afterwards. `code` is returned.
- * `c` may be NULL. */
+/* Reports an error in the value of an option; for a list, in the value at `index`. If the value
+ * comes from the configuration file and not from the command line, the error is reported with its
+ * place in the file, and error->text is empty afterwards. Returns `code`. `c` may be NULL. */
 int check_locate(const config *c, const settings *line, const char *name, size_t index, int code,
                  mcp_error *error);
-/* The same of an address that cannot be listened at: the fault may be with the certificate, its
+/* The same for an address that cannot be listened on. The cause may also be the certificate, its
  * key, or a limit. */
 int check_locate_http(const config *c, const settings *line, const settings *now, size_t index,
                       int code, mcp_error *error);
 
-/* What options need of each other. 0, or the exit code after telling. */
+/* Checks options that depend on each other. Returns 0, or the exit code after reporting the
+ * error. */
 int check_together(const config *c, const settings *line, const settings *now);
 
 #endif

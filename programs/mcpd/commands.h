@@ -1,4 +1,4 @@
-/* commands.h: the configuration's "tools", as tools. */
+/* commands.h: the tools in the section "tools" of the configuration. */
 #ifndef MCPD_COMMANDS_H
 #define MCPD_COMMANDS_H
 
@@ -6,14 +6,15 @@
 
 #include "config.h"
 
-/* Registers them. `c` may be NULL. MCP_OK; a negative code after telling what is wrong, or with
- * *error. */
+/* Registers the tools. `c` may be NULL. MCP_OK, or a negative code after reporting the error, or
+ * with *error set. */
 int commands_add(config *c, mcp_server *server, mcp_error *error);
-/* Where in a tool of the configuration something is that keeps it from running as things are now:
- * its program, or its folder; *error says what. NULL: nothing. */
+/* Checks whether a tool of the configuration can run now. Returns the name of the member that is at
+ * fault (its program or its folder), with *error set. NULL: it can. */
 const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error);
-/* Tells that of all of them: as what is `wrong` with the configuration, or as a warning of the log,
- * because a program may come later. Whether there was anything. `c` may be NULL. */
+/* Reports the result for all tools: as errors of the configuration if `wrong`, otherwise as
+ * warnings in the log, because a program may be installed later. Returns whether anything was
+ * reported. `c` may be NULL. */
 bool commands_look(config *c, bool wrong);
 
 #endif

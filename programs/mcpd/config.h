@@ -13,46 +13,48 @@
 
 typedef struct config config;
 
-/* Gets one line, without a newline. */
+/* Receives one line, without a newline. */
 typedef void config_tell(const char *line);
 
-/* The schema (config.schema.json), as it was when the program was built. */
+/* The schema (config.schema.json), compiled into the program. */
 extern const char config_schema[];
 extern const size_t config_schema_len;
 
-/* Reads, parses and checks a file. MCP_OK; a negative code after telling why. `tell` is kept. */
+/* Reads, parses and checks a file. MCP_OK, or a negative code after reporting the errors. `tell` is
+ * also used for later errors. */
 int config_read(const char *path, config_tell *tell, config **ret);
-/* The same with a text, which is said to stand in a file of that name, and paths that begin at
- * `folder`. */
+/* The same for a text. Errors name `path` as its file; relative paths begin at `folder`. */
 int config_read_text(const char *path, const char *folder, mcp_str text, config_tell *tell,
                      config **ret);
 /* NULL is allowed. */
 void config_free(config *c);
 
-/* Whatever its options say, into settings that are empty, and the sources. They point into the
- * configuration. MCP_OK, MCP_EINVAL after telling why, MCP_ENOMEM. */
+/* Stores the configuration's options and sources in settings that are empty. These point into the
+ * configuration. MCP_OK, MCP_EINVAL after reporting the error, MCP_ENOMEM. */
 int config_fill(config *c, settings *s);
 
 const mcp_json *config_root(const config *c);
-/* A path in it: absolute, of ~/ and of the file's folder. NULL: no memory. The configuration's. */
+/* A path in the configuration made absolute: "~/" is the home folder, relative paths begin at the
+ * file's folder. Owned by the configuration. NULL: no memory. */
 const char *config_place(config *c, mcp_str path);
-/* A NUL-terminated copy; NULL: no memory, or there is no text. The configuration's. */
+/* A NUL-terminated copy, owned by the configuration. NULL: no memory, or `value` is not a text. */
 const char *config_text(config *c, const mcp_json *value);
 
-/* Keeps a text that free() releases as long as the configuration; NULL: no memory, or there was
- * none. */
+/* Takes ownership of a text, which is freed with the configuration. NULL: no memory, or `text` was
+ * NULL. */
 const char *config_keep(config *c, char *text);
 
-/* Tells what the schema does not see: at a JSON Pointer, made as by printf; `code` is returned. */
+/* Reports an error that the schema cannot detect, at a JSON Pointer that is formatted as by printf.
+ * Returns `code`. */
 int config_wrong(const config *c, int code, const char *pointer, const char *format, ...)
     MCP_PRINTF(4, 5);
-/* What a schema of somebody else's says about the value at a pointer. MCP_OK; a negative code after
- * telling. */
+/* Checks the value at a pointer with another schema, for example a module's. MCP_OK, or a negative
+ * code after reporting the errors. */
 int config_check(const config *c, mcp_str schema, const char *pointer, const mcp_json *value);
 
-/* JSON text for people: one member or element in each line, short arrays in one. */
+/* Prints JSON text for people: one member or element per line, short arrays on one line. */
 void config_pretty(FILE *to, mcp_str json);
-/* The schema with what the table of options says put into it. 0; 1 where it cannot be. */
+/* Prints the schema completed from the table of options. 0, or 1 on failure. */
 int config_print_schema(FILE *to);
 
 #endif

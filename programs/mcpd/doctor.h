@@ -9,17 +9,18 @@
 #include "offer.h"
 #include "options.h"
 
-/* For config_read(): what is wrong with the file is among what is found. */
+/* For config_read(): adds an error of the file to the findings. */
 void doctor_tell(const char *line);
-/* Prints what it finds; `configured`: there are settings. 0; 1 where something does not work. */
+/* Prints the findings; `configured`: there are settings. Returns 0, or 1 if something does not
+ * work. */
 int doctor_look(const settings *now, offer *o, bool configured);
 
-/* ---- between doctor.c and doctor_offer.c ---- */
+/* ---- shared by doctor.c and doctor_offer.c ---- */
 
 typedef enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_WRONG } finding;
 void doctor_find(finding status, const char *about, const char *format, ...) MCP_PRINTF(3, 4);
 
-/* What each principal would see; `w` NULL: as text to stdout. */
+/* Lists what each principal would see; if `w` is NULL, as text to stdout. */
 int doctor_offer(const settings *now, offer *o, mcp_json_writer *w);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "offer.h"
 
-/* JSON to stdout; tokens are not shown, paths are absolute. 0, or 1 after saying what is wrong. */
+/* Prints JSON to stdout; tokens are not shown, paths are absolute. 0, or 1 after reporting the
+ * error. */
 int effective_print(const offer *o);
 
 #endif

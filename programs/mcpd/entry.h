@@ -8,31 +8,31 @@
 
 typedef struct entry {
     const known_host *host;
-    const char *name; /* of the server, for the host */
+    const char *name; /* the server's name in the host */
     char **words;     /* the program and its arguments */
     size_t count;
     char *url;   /* over HTTP, instead */
-    bool tokens; /* it is reached with a token only */
+    bool tokens; /* the server accepts only requests with a token */
 } entry;
 
-/* What the host of that name, which has to be one of the table, is to start, or over HTTP to reach;
- * `tokens`: only with one. False after saying why not. */
+/* Makes the entry for a host of the table: the command to start or, over HTTP, the address to
+ * connect to. `tokens`: it requires a token. False after reporting the error. */
 bool entry_make(const char *name, const settings *line, const settings *now, bool tokens,
                 modules *m, entry *ret);
 void entry_clear(entry *e);
 
-/* A whole file that has the entry alone: JSON with one member or element in each line, or TOML.
- * NULL after saying why; free() it. */
+/* A complete file with only this entry: JSON with one member or element per line, or TOML. The
+ * caller frees it. NULL after reporting the error. */
 char *entry_text(const entry *e);
 
-/* The entry to stdout, where it belongs to stderr. 0, or 1 after saying what is wrong. */
+/* Prints the entry to stdout, and where it belongs to stderr. 0, or 1 after reporting the error. */
 int entry_print(const entry *e);
-/* What there is to do besides, to stderr. */
+/* Prints further steps for the user to stderr. */
 void entry_say_rest(const entry *e);
 
-/* The path made absolute without following symbolic links, so that a link keeps meaning what it
- * will point to; with ".." in it, as the file system resolves it. NULL after a message; free()
- * it. */
+/* Makes a path absolute without following symbolic links, so that it keeps following a link that
+ * changes; a path that contains ".." is resolved by the file system. The caller frees it. NULL
+ * after a message. */
 char *absolute_path(const char *path);
 
 #endif

@@ -8,25 +8,26 @@
 #include "options.h"
 #include "tokens.h"
 
-/* Where mcpd listens; zero-initialized, filled while http_serve() runs. */
+/* The listeners; zero-initialized, filled while http_serve() runs. */
 typedef struct listeners {
     mcp_listener **items;
     size_t count;
-    size_t failed; /* which one of --http could not be opened, if one could not */
+    size_t failed; /* index of the --http option that could not be opened, if any */
 } listeners;
 
-/* Ends what a principal was let in for: for tokens_gone(), with the listeners. */
+/* For tokens_gone(), with the listeners: ends everything that a principal was authorized for. */
 void http_revoke(void *listeners, const char *principal);
 
-/* Reads certificates and keys again, and says so in the log, or why what was in force stays. */
+/* Reloads certificates and keys and logs the result. On failure the old ones stay in use. */
 void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
- * mcp_loop_listen() and mcp_loop_serve_http(). What *watching watches stands in /metrics; who may
- * come is asked of *known at every request (NULL from the start: everybody may). */
+ * mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures of *watching. Each
+ * request is authorized with *known; if it is NULL from the start, every request is accepted. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error);
-/* Opens the address at `index` as http_serve() would, and closes it again. As mcp_loop_listen(). */
+/* Opens the address at `index` as http_serve() would, and closes it again. Errors as
+ * mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
              tokens *const *known, mcp_error *error);
 

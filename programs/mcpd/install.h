@@ -4,9 +4,9 @@
 
 #include "entry.h"
 
-/* Shows the change and asks, unless `yes`; `file`: not the host's usual one. Keeps what is in the
- * file, and a copy of what it was beside it. 0; 1 after saying why not and printing what to put
- * there by hand; 2: nobody can be asked. */
+/* Shows the change and asks for confirmation unless `yes`. `file` replaces the host's usual file.
+ * The rest of the file is kept, and a backup is made beside it. 0; 1 after reporting the error and
+ * printing the entry to add by hand; 2: there is no terminal to ask on. */
 int install_entry(const entry *e, const char *file, bool yes);
 
 #endif

@@ -8,15 +8,15 @@
 
 /* --log-level and --log-format. */
 void log_configure(const settings *s);
-/* The log of a mcp_host. */
+/* The log function of a mcp_host. */
 void log_line(const char *level, const char *line, void *user);
-/* Whether it had a line of level "error" by now, also one that was not shown. */
+/* Whether a line of level "error" was logged so far, even if it was not shown. */
 bool log_has_errors(void);
-/* Says it whatever the level is; in JSON it is of level "info". */
+/* Logs a line at any level; in JSON its level is "info". */
 void log_notice(const char *line);
-/* Whether anybody wants to see requests. */
+/* Whether requests are logged. */
 bool log_wants_requests(void);
-/* The log of a mcp_http: one request. */
+/* The log function of a mcp_http: logs one request. */
 void log_request(const mcp_http_record *record, void *user);
 
 #endif

@@ -18,57 +18,56 @@ bool modules_is_source(const char *word);
 /* The length of its NAME; 0: it has none. */
 size_t modules_name_length(const char *word);
 
-/* Says what went wrong; MODULES_FAIL is the code too, so that readers and analyzers see that it is
- * one. */
+/* Sets *error; MODULES_FAIL also evaluates to the code, so that readers and analyzers see that it
+ * is an error. */
 void modules_explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
 #define MODULES_FAIL(error, code, ...) (modules_explain(error, code, __VA_ARGS__), (code))
 
 /* NULL: no memory. */
 modules *modules_new(void);
-/* To be freed after the servers. NULL is allowed. */
+/* Must be called after the servers are freed. NULL is allowed. */
 void modules_free(modules *m);
 
-/* Loads somebody's module from a file: --module. MCP_ENOTFOUND, MCP_EINVAL (not a module of this
- * version, or its name is taken), MCP_ENOMEM; error->text says which and why. */
+/* Loads a module from a file: --module. MCP_ENOTFOUND, MCP_EINVAL (not a module of this version, or
+ * its name is taken), MCP_ENOMEM; error->text has the details. */
 int modules_load(modules *m, const char *path, mcp_error *error);
 
-/* The module of a name, loaded now if need be. The same errors. */
+/* The module with this name, loaded if necessary. The same errors. */
 int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error);
 
-/* One of this project, whether it is there or not; NULL: it is none of them. */
+/* A module of this project, available or not; NULL: not one of them. */
 typedef struct modules_known {
     const char *name, *what;      /* the source is NAME:WHAT */
-    const char *option, *library; /* of the build, and what it needs */
-    const char *package;          /* with the library, on Debian */
+    const char *option, *library; /* build option, and the library that it needs */
+    const char *package;          /* Debian's package of the library */
 } modules_known;
 const modules_known *modules_know(mcp_str name);
 const modules_known *modules_known_at(size_t i);
 
-/* Those that are linked in or loaded by now; NULL: no more. */
+/* The modules that are linked in or loaded so far; NULL: no more. */
 const mcp_module *modules_at(const modules *m, size_t i);
-/* Where they are looked for: beside this program, or where they were to be installed. False: that
- * cannot be told. */
+/* The folder of modules: beside this program, or the installation's. False: unknown. */
 bool modules_folder(bool installed, char *to, size_t room);
 
-/* list.c: all there are, loaded for it, with their options; and those of this project that are not
- * there. MCP_OK, MCP_ENOMEM. */
+/* list.c: prints all available modules, which are loaded for it, with their options, and those of
+ * this project that are missing. MCP_OK, MCP_ENOMEM. */
 int modules_list(modules *m, FILE *to);
 
-/* Checks the options, then mounts; `source` is without "NAME:". */
+/* Checks the options, then mounts the source; `source` has no "NAME:". */
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error);
 
-/* Checks the options, then whether the source works now, if the module can tell. May take some
- * seconds. */
+/* Checks the options, then whether the source works now, if the module can check this. May take
+ * some seconds. */
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
                 const char *name, mcp_error *error);
 bool modules_can_try(const mcp_module *module);
 
-/* ---- words of the command line (words.c) ----------------------------------------------------- */
+/* ---- sources on the command line (words.c) --------------------------------------------------- */
 
-/* A source as the command line has it, "NAME:REST?option=value&…" taken apart; the options are of
- * the types that the module's schema gives them, `name` is the source's name. The last "?" that a
- * word and "=" follow begins them; what stands before is not decoded. */
+/* A source on the command line, "NAME:REST?option=value&…", parsed. The options have the types of
+ * the module's schema; `name` is the source's name. They begin at the last "?" that is followed by
+ * a word and "="; the part before it is not decoded. */
 typedef struct modules_word {
     const mcp_module *module;
     char *source, *name; /* name may be NULL */
@@ -77,26 +76,27 @@ typedef struct modules_word {
 int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error);
 void modules_clear_word(modules_word *word);
 
-/* The word with its paths made absolute, those of `base` (see modules_place()). NULL: it cannot be
- * made. free() it. */
+/* The word with its paths made absolute from `base` (see modules_place()). The caller frees it.
+ * NULL: failed. */
 char *modules_absolute(modules *m, const char *word, const char *base);
 
 /* ---- paths (paths.c) ------------------------------------------------------------------------- */
 
-/* What stands for the "~" of a path that begins with "~/"; NULL: it does not, or nobody knows. */
+/* The home folder for a path that begins with "~/"; NULL: it does not, or the folder is unknown. */
 const char *modules_home(const char *path);
-/* Where a path lies that stands in a file of the folder `base`, where ~/ is home; NULL: of the
- * present folder. NULL: no memory, or there is no present folder. free() it. */
+/* Makes a path absolute that is relative to the folder `base` (NULL: the current folder) or begins
+ * with "~/". The caller frees it. NULL: no memory, or there is no current folder. */
 char *modules_place(const char *path, const char *base);
-/* The options with their paths placed so. False: they cannot be. */
+/* Writes the options with their paths made absolute. False: failed. */
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
                          const char *base);
-/* The same for those of a word, "?NAME=VALUE&..." or "". free() it. */
+/* The same for options of the command line, "?NAME=VALUE&..." or "". The caller frees it. */
 char *modules_place_words(const mcp_module *module, const char *options, const char *base);
 
 /* ---- passwords (passwords.c) ----------------------------------------------------------------- */
 
-/* Takes the passwords out of a connection string, in place: nothing that is printed has one. */
+/* Removes the passwords from a connection string, in place. Everything that is printed goes through
+ * it. */
 void modules_remove_passwords(char *text);
 
 #endif

@@ -15,36 +15,36 @@
 
 typedef struct offer {
     modules *modules;
-    config *config;      /* NULL: there is none */
-    const settings *now; /* what is in force */
+    config *config;      /* NULL: none */
+    const settings *now; /* the settings in force */
     access_rules *rules;
     notes *notes;
     mcp_files *watching;           /* NULL: no files are served */
-    mcp_bridge *bridge;            /* of the server; NULL: it was not needed yet */
-    bool strict;                   /* a source that is not there is an error, whatever else is */
-    absent absent, coming;         /* what is left out; the same of an offer that is being made */
-    source_places places, placing; /* of the sources; the same of an offer that is being made */
-    bool looking;                  /* it is made because a source came */
-    mcp_server *server;            /* for looking again, as are the next three */
+    mcp_bridge *bridge;            /* of the server; NULL until it is needed */
+    bool strict;                   /* an absent source is an error even if there are others */
+    absent absent, coming;         /* absent sources; those of a build that is not complete yet */
+    source_places places, placing; /* of the sources; those of a build that is not complete yet */
+    bool looking;                  /* the build was started because an absent source appeared */
+    mcp_server *server;            /* needed to poll for absent sources, as are the next three */
     const mcp_host *host;
     mcp_host_timer *timer;
     char said[sizeof(((mcp_error *)0)->text)];
 } offer;
 
 /* A source that is not there yet is looked for on the server's host until it is (absent.h). */
-/* Offers all of it, instead of what it offered before. On failure everything stays as it was, and
- * what is wrong was told or stands in *error. */
+/* Registers everything and replaces what was registered before. On failure nothing changes, and the
+ * error was reported or is in *error. */
 int offer_make(offer *o, mcp_server *server, mcp_error *error);
-/* Before the server goes. */
+/* Must be called before the server is freed. */
 void offer_leave(offer *o);
 void offer_clear(offer *o);
 
-/* Whether a source of a module works now: MCP_OK, also where the module cannot tell; else
- * error->text says why not. */
+/* Checks whether a source of a module works now. MCP_OK, also if the module cannot check it;
+ * otherwise error->text says why not. */
 int offer_try(offer *o, const source *s, mcp_error *error);
 
-/* What the module is to open: a relative path of a configuration file begins at its folder. NULL:
- * no memory; free() it. */
+/* The argument for a module: a relative path in a configuration file begins at the file's folder.
+ * The caller frees it. NULL: no memory. */
 char *offer_place(const mcp_module *module, const char *what, const char *base);
 
 #endif

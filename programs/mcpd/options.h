@@ -8,14 +8,15 @@
 #include <common/options.h>
 #include <mcp/json.h>
 
-/* Something to serve; everything is borrowed. */
+/* A source; everything is borrowed. */
 typedef struct source {
-    const char *text;        /* a path, NAME:REST, or with `module` what stands behind its NAME: */
-    const char *module;      /* NULL: as the text says */
-    const char *name;        /* with a module: in URIs; may be NULL */
+    const char *text;        /* a path, NAME:REST, or if `module` is set, only REST */
+    const char *module;      /* NULL: as `text` says */
+    const char *name;        /* with a module: the name in URIs; may be NULL */
     const mcp_json *options; /* with a module; may be NULL */
-    const char *base; /* where a module's relative path begins; NULL: in the present folder */
-    size_t index;     /* in the configuration file's list */
+    const char *base;        /* the folder where a module's relative path begins; NULL: the current
+                       * folder */
+    size_t index;            /* in the configuration file's list */
 } source;
 
 typedef struct sources {
@@ -25,7 +26,7 @@ typedef struct sources {
 
 /* False: no memory. */
 bool sources_add(sources *list, const source *one);
-/* Whether it is a module's, and no file or folder. */
+/* Whether it belongs to a module and is not a file or folder. */
 bool source_is_module(const source *s);
 
 typedef struct settings {
@@ -52,24 +53,25 @@ typedef struct settings {
     const char *prompts;
 
     sources sources; /* all of them */
-    texts files;     /* those of them that are files and folders, not a module's */
-    texts kept;      /* options as they came, for the configuration of a host */
+    texts files;     /* the sources that are files and folders */
+    texts kept;      /* options as they were given, for the configuration of a host */
 } settings;
 
-/* What an option of the libraries is called here, "--max-body" for "max_body"; NULL: it has
+/* Returns the option for a member of the libraries' options: "--max-body" for "max_body"; NULL:
  * none. */
 const char *options_of_member(const char *member, void *user);
 
-/* Fills *ret, which options_clear() empties. 0; 2 after saying on stderr what is wrong. */
+/* Fills *ret, to be released by options_clear(). Returns 0, or 2 after reporting the error on
+ * stderr. */
 int options_parse(int argc, char **argv, settings *ret);
 void options_clear(settings *s);
 
 const option *options_table(size_t *count);
-/* Puts what the command line says over what a configuration file says: lists and the sources
- * replace the file's. False: no memory. */
+/* Applies the command line's settings over those of a configuration file: lists and sources replace
+ * the file's. False: no memory. */
 bool options_over(settings *file, const settings *line);
 
-/* What is served, for a line to a person: the first source, or the folder of prompts. NULL:
+/* A short description of what is served: the first source, or the folder of prompts. NULL:
  * nothing. */
 const char *options_what(const settings *s);
 

@@ -1,4 +1,5 @@
-/* places.h: the URI prefixes of sources, by which access rules decide who may see them. */
+/* places.h: the URI prefixes of sources. Access rules are applied to them to decide which sources a
+ * caller may see. */
 #ifndef MCPD_PLACES_H
 #define MCPD_PLACES_H
 
@@ -7,16 +8,16 @@
 #include "options.h"
 
 typedef struct source_places {
-    char **items; /* of each source; NULL: it is not there */
+    char **items; /* the prefix of each source; NULL: absent */
     size_t count;
 } source_places;
 
-/* Room for as many, none of them there. MCP_OK, MCP_ENOMEM. */
+/* Makes room for `count` sources, all absent. MCP_OK, MCP_ENOMEM. */
 int places_begin(source_places *p, size_t count);
-/* Keeps that of the source with this index: of a file or folder its own, of a module's what the
- * server has mounted last. MCP_OK, MCP_ENOMEM. */
+/* Stores the prefix of the source at `index`: for a file or folder its own, for a module's source
+ * that of the server's last mount. MCP_OK, MCP_ENOMEM. */
 int places_keep(source_places *p, size_t index, const source *s, const mcp_server *server);
-/* Whether the caller may see the source; `req` NULL: whether it is there. */
+/* Whether the caller may see the source; if `req` is NULL, whether it is present. */
 bool places_may(const source_places *p, size_t index, const mcp_request *req);
 void places_clear(source_places *p);
 

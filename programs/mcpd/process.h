@@ -4,8 +4,8 @@
 
 #include <mcp/base.h>
 
-/* Calls add() with lines of Prometheus text under the names that its client libraries use
- * (process_*), and mcp_build_info. What /proc does not say is left out. */
+/* Calls add() with lines of Prometheus text: process_* as in Prometheus' client libraries, and
+ * mcp_build_info. Values that /proc does not provide are left out. */
 void process_metrics(void (*add)(mcp_str text, void *arg), void *arg);
 
 #endif

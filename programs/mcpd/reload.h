@@ -19,22 +19,22 @@ typedef struct reload reload;
 
 typedef struct reload_context {
     const settings *line;  /* the command line */
-    const settings *start; /* what was in force at the start; stays valid */
+    const settings *start; /* the settings at the start; stay valid */
     offer *offer;
     tokens **known;
-    listeners *at;        /* where tokens are asked for */
+    listeners *at;        /* the listeners, whose requests use the tokens */
     mcp_prompts *prompts; /* NULL: none */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;
 
-/* From now on SIGHUP stays pending until it is read. Call it before any thread is started; code
- * that starts a program lets it have the signal again. */
+/* Blocks SIGHUP, so that it stays pending until it is read. Call it before any thread is started;
+ * code that starts a program unblocks it there. */
 void reload_hold(void);
 
 /* MCP_OK, MCP_ENOMEM, MCP_EIO. */
 int reload_start(const reload_context *context, reload **ret);
-/* NULL is allowed. What is in force by then stays valid until reload_free(). */
+/* NULL is allowed. The settings in force stay valid until reload_free(). */
 void reload_stop(reload *r);
 /* After the server. */
 void reload_free(reload *r);

@@ -1,11 +1,11 @@
-/* sources.h: the sources of the settings, mounted into a server that is being built. */
+/* sources.h: mounts the sources of the settings into a server that is being built. */
 #ifndef MCPD_SOURCES_H
 #define MCPD_SOURCES_H
 
 #include "offer.h"
 
-/* Those that are there; o->coming has the others. MCP_OK; a negative code after telling, or with
- * *error. */
+/* Mounts the sources that exist and adds the others to o->coming. MCP_OK, or a negative code after
+ * reporting the error, or with *error set. */
 int sources_mount(offer *o, mcp_server *server, mcp_error *error);
 
 #endif

@@ -5,12 +5,12 @@
 
 enum {
     TURNS = 64,
-    FIRST_HIDDEN = 256, /* in the third turn; before it nothing is */
-    MOST_HIDDEN = 4096, /* answering as many takes some milliseconds of the server's thread */
+    FIRST_HIDDEN = 256, /* from the third run on; before, none is assumed to be hidden */
+    MOST_HIDDEN = 4096, /* answering this many takes some milliseconds of the server's thread */
     FIRST_SLOTS = 256,
 };
 
-/* What is known of a question. */
+/* The known or assumed answer for a URI. */
 enum { HIDDEN = 0, SHOWN = 1 };
 
 void common_asking_init(common_asking *a, mcp_request *req, const mcp_allocator *alloc)
@@ -42,7 +42,7 @@ static size_t hash_of(mcp_str uri)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* Where the question is, or is to be. */
+/* The slot of the URI, or the free slot for it. */
 static size_t *find(const common_asking *a, mcp_str uri)
 {
     size_t at = hash_of(uri) & (a->cap - 1);
@@ -120,7 +120,7 @@ bool common_asking_may(common_asking *a, mcp_str uri)
     return a->rc == MCP_OK && shown;
 }
 
-/* Whether one was wrong. */
+/* Asks the server about all assumptions. Returns whether one was wrong. */
 static bool answer_all(common_asking *a)
 {
     bool wrong = false;

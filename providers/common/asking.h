@@ -17,30 +17,30 @@
 typedef struct common_asking {
     mcp_request *req;
     bool needed; /* there are rules */
-    bool here;   /* the job runs on the server's thread: what it asks is answered at once */
+    bool here;   /* the job runs on the server's thread, where rules are asked at once */
     unsigned turn;
-    size_t hidden;       /* how many were assumed to be hidden, in this turn */
-    common_buffer texts; /* of each question its state (a byte) and its URI with a NUL */
-    size_t answered;     /* bytes of texts */
-    size_t *slot;        /* hash table of places in texts, plus one */
+    size_t hidden;       /* number of items assumed to be hidden in this run */
+    common_buffer texts; /* for each URI: its state (a byte), the URI, a NUL */
+    size_t answered;     /* bytes of `texts` that are confirmed */
+    size_t *slot;        /* hash table of offsets in `texts`, plus one */
     size_t n, cap;
-    int rc; /* MCP_OK; MCP_ENOMEM, MCP_ETIMEOUT (too much is hidden): then the job fails */
+    int rc; /* MCP_OK; MCP_ENOMEM, or MCP_ETIMEOUT (too many items are hidden): the job fails */
 } common_asking;
 
 /* On the server's thread. */
 void common_asking_init(common_asking *a, mcp_request *req, const mcp_allocator *alloc);
 void common_asking_free(common_asking *a);
 
-/* Whether the caller may read it, or is assumed to. */
+/* Whether the caller may read the resource, or is assumed to. */
 bool common_asking_may(common_asking *a, mcp_str uri);
 
-/* How many of those that a turn comes upon it may take to be hidden: whoever wants N that are shown
- * is sure to know of them after N more than that. */
+/* The number of items in one run that may be assumed to be hidden. A job that needs N visible items
+ * must collect N more than this to be sure that it has them. */
 size_t common_asking_spare(const common_asking *a);
 
-/* On the server's thread, after the job ran: whether an assumption was wrong, so that it has to run
- * again. *rc is how it ended: with MCP_ENOMEM or MCP_ECANCELLED it does not run again, and it
- * becomes what went wrong here. */
+/* Called on the server's thread after the job ran. Returns whether an assumption was wrong, so that
+ * the job must run again. *rc is the job's result. After MCP_ENOMEM and MCP_ECANCELLED the job does
+ * not run again. If checking fails, *rc is set to that error. */
 bool common_asking_again(common_asking *a, int *rc);
 
 #endif
