@@ -48,8 +48,8 @@ static void bash_option_names(FILE *to, const completion *c, const char *command
             fprintf(to, " --%s", c->table[i].name);
 }
 
-/* Ensures that a slash is added to names of files only, and not to a word that is also the name of
- * a folder. */
+/* With `-o filenames`, bash adds a slash to every word that names a folder, so it is set only where
+ * files are completed. */
 static const char bash_files[] =
     "compopt -o filenames 2>/dev/null || :; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
 

@@ -1,4 +1,4 @@
-/* arguments.h: words name=value of a command line, as JSON. */
+/* arguments.h: converts words name=value of a command line to JSON. */
 #ifndef MCPCTL_ARGUMENTS_H
 #define MCPCTL_ARGUMENTS_H
 
@@ -11,33 +11,32 @@ typedef struct argument {
     bool is_json;
 } argument;
 
-/* False, after saying so: it is no such word. */
+/* False, after reporting it, if the word has neither form. */
 bool argument_parse(const char *word, argument *ret);
-/* The last word for a name, or NULL. */
+/* The last value given for a name, or NULL. */
 const char *argument_value(const char *const *words, size_t count, mcp_str name);
 
-/* The JSON text of an object, of --args and of words, each as the property's schema wants it
- * (schema NULL: texts). To be freed; NULL after saying why not. */
+/* The JSON text of an object made of --args and the words. Each value gets the type in its
+ * property's schema (schema NULL: texts). The caller frees it. NULL after reporting the error. */
 char *arguments_make(const ctl *c, const char *const *words, size_t count, const mcp_json *schema);
 
-/* Whether they fit: EXIT_OK; EXIT_USAGE after saying what does not. A schema that cannot be checked
- * gets a warning and is no obstacle. */
+/* Checks the arguments against the schema. EXIT_OK, or EXIT_USAGE after reporting what is wrong. A
+ * schema that cannot be used causes only a warning. */
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema);
 
-/* missing.c: adds what a tool requires and was not given: the default of its schema, or what the
- * person types when asked. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED when the
- * person ended the questions. */
+/* missing.c: adds arguments that a tool requires and that were not given: the default in its
+ * schema, or the user's answer. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED if
+ * the user ended the prompt. */
 int arguments_complete(ctl *c, const char *tool, const mcp_json *schema, char **arguments);
 
-/* Whether the structured content of a tool's result is what its outputSchema (NULL: it has none)
- * promises: EXIT_OK; EXIT_PROTOCOL after saying what is not (2026-07-28, server/tools, "Output
- * Schema"). */
+/* Checks the structured content of a tool's result against its outputSchema (NULL: none). EXIT_OK,
+ * or EXIT_PROTOCOL after reporting the difference (2026-07-28, server/tools, "Output Schema"). */
 int result_check(const ctl *c, const char *what, const mcp_json *result, const mcp_json *schema);
 
-/* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: it does not say. `root` is
- * where its references lead. */
+/* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: not restricted. References
+ * are resolved in `root`. */
 unsigned schema_types(const mcp_json *root, const mcp_json *schema);
-/* Adds a text as the first of those types that it can be. */
+/* Adds a text as a value of the first of those types that it can be converted to. */
 void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema, const char *text);
 
 #endif

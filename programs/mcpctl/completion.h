@@ -11,16 +11,16 @@ typedef struct completion_query {
     const char *value;
     const char *const *words; /* name=value: the other arguments */
     size_t n_words;
-    bool quietly; /* failures are not reported: there are just no proposals */
+    bool quietly; /* no errors are reported; there are just no proposals */
 } completion_query;
 
 int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user);
 
-/* template.c: the text of the server's template of that name, to be freed; NULL: there is none. */
+/* template.c: the URI template with that name. The caller frees it. NULL: none. */
 int template_named(ctl *c, const char *name, char **ret);
 
-/* Asks the person for a value; "?" shows the proposals for what was typed before it. NULL: no more
- * input. To be freed. `about` may be empty. */
+/* Prompts for a value; "?" shows the proposals for the text before it. `about` may be empty. The
+ * caller frees the value. NULL: no more input. */
 char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required);
 
 #endif

@@ -12,23 +12,23 @@
 typedef struct completions completions;
 
 enum {
-    COMPLETIONS_MOST = 32,             /* that are kept; a new one replaces the oldest */
-    COMPLETIONS_MOST_BYTES = 64 << 10, /* of one, with its key */
-    COMPLETIONS_MS = 5000,             /* for which one is good */
+    COMPLETIONS_MOST = 32,             /* entries; a new one replaces the oldest */
+    COMPLETIONS_MOST_BYTES = 64 << 10, /* largest entry in bytes, with its key */
+    COMPLETIONS_MS = 5000,             /* how long an entry is valid */
 };
 
-/* NULL: no memory; then nothing is kept. All functions accept NULL. */
+/* NULL: no memory. All functions accept NULL, and then cache nothing. */
 completions *completions_new(void);
 void completions_free(completions *k);
 
-/* The result that was kept, until the next call of any of these; NULL: none. `now` in
+/* The cached result, valid until the next call of any function here; NULL: none. `now` is in
  * milliseconds. */
 const mcp_json *completions_get(const completions *k, const char *key, int64_t now);
-/* Keeps a copy, unless something changed since completions_changes() was `changes`, which is to be
- * asked before the server is. */
+/* Caches a copy, unless completions_changes() no longer returns `changes`. The caller gets
+ * `changes` before it sends the request. */
 void completions_put(completions *k, const char *key, const mcp_json *result, unsigned changes,
                      int64_t now);
-/* Something changed: none is good any more. */
+/* Invalidates all entries. */
 void completions_forget(completions *k);
 unsigned completions_changes(const completions *k);
 

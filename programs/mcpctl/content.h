@@ -1,4 +1,4 @@
-/* content.h: content blocks of prompts and tools, as text. */
+/* content.h: prints content blocks of prompts and tools as text. */
 #ifndef MCPCTL_CONTENT_H
 #define MCPCTL_CONTENT_H
 

@@ -1,5 +1,4 @@
-/* entries.h: resources as a server lists them: their fields, what the options choose, and their
- * order. */
+/* entries.h: resources of a server's list: their fields, filters and order. */
 #ifndef MCPCTL_ENTRIES_H
 #define MCPCTL_ENTRIES_H
 
@@ -17,33 +16,33 @@ typedef struct entry {
     int64_t modified;  /* ms since 1970 or TIME_UNKNOWN */
     unsigned audience; /* 0: anybody */
     double score;      /* the command's own */
-    size_t place;      /* in the server's order */
+    size_t place;      /* position in the server's order */
 } entry;
 
-/* Of a Resource, or of the ResourceLink of a tool. Everything is the JSON value's. */
+/* Makes an entry of a Resource or of a tool's ResourceLink. It points into the JSON value. */
 entry entry_of(const mcp_json *resource);
 
-/* "2026-07-28", "2026-07-28T12:00:00.5+02:00": ms since 1970. */
+/* Parses "2026-07-28" or "2026-07-28T12:00:00.5+02:00" as ms since 1970. */
 bool time_parse(mcp_str text, int64_t *ret);
 int64_t time_now(void);
 /* "2026-07-28T12:00:00Z" */
 void time_format(int64_t ms, char to[32]);
 
-/* What the options choose. */
+/* The filters of the command line. */
 typedef struct filter {
     const settings *set;
-    const char *const *more_globs; /* words of the command, beside --glob */
+    const char *const *more_globs; /* globs that are words of the command, in addition to --glob */
     size_t n_more;
     double priority; /* -1: any */
     int64_t since;   /* or TIME_UNKNOWN */
     unsigned audience;
 } filter;
 
-/* EXIT_OK, or EXIT_USAGE after saying what is wrong. */
+/* EXIT_OK, or EXIT_USAGE after reporting the error. */
 int filter_make(const ctl *c, bool words_are_globs, filter *ret);
 bool filter_passes(const filter *f, const entry *e);
 
-/* A list that is kept. */
+/* A list of entries. */
 typedef struct entries {
     entry *items;
     size_t count, room;
@@ -53,27 +52,28 @@ typedef struct entries {
     size_t seen; /* before the filter */
 } entries;
 
-/* All resources that pass. EXIT_OK or after saying why not; entries_clear() is due in any case. */
+/* Collects all resources that pass the filters. EXIT_OK, or another code after reporting the error;
+ * entries_clear() must be called in any case. */
 int entries_collect(ctl *c, const filter *f, entries *ret);
 void entries_clear(entries *list);
-/* Says on stderr why a list is empty: `seen` entries passed no filter. */
+/* Reports on stderr why a list is empty: the filters excluded `seen` entries. */
 void entries_say_none(const ctl *c, size_t seen);
-/* By one of the keys of --sort; equal ones stay in the server's order. */
+/* Sorts by one of the keys of --sort; equal entries keep the server's order. */
 void entries_sort(entries *list, const char *key, bool reverse);
 
-/* "12.3K": at most 5 columns; nothing when it is unknown. */
+/* "12.3K": at most 5 columns; empty if unknown. */
 void size_format(int64_t size, char to[24]);
 
-/* find.c: the words with a space between; to be freed, NULL: no memory. */
+/* find.c: joins words with spaces. The caller frees the text. NULL: no memory. */
 char *words_join(const char *const *items, size_t count);
 
-/* ls.c: prints them as ls does. */
+/* ls.c: prints entries as ls does. */
 typedef struct listing listing;
 listing *listing_begin(ctl *c, const char *json_name);
-/* Widens the columns for what comes; before the first, or before each page. */
+/* Widens the columns for these entries; called before the first is printed, or before each page. */
 void listing_measure(listing *l, const entry *items, size_t count);
 int listing_put(listing *l, const entry *e, bool with_score);
-/* Frees it; `complete`: the JSON is ended. */
+/* Ends and frees the listing; `complete`: the JSON is closed. */
 size_t listing_end(listing *l, bool complete);
 
 #endif

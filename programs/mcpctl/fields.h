@@ -1,5 +1,5 @@
-/* fields.h: values for the properties of a schema, typed by a person or given as texts: of a
- * server's form, or of a tool.
+/* fields.h: values for the properties of a schema (of a server's form or of a tool), from prompts
+ * or texts.
  */
 #ifndef MCPCTL_FIELDS_H
 #define MCPCTL_FIELDS_H
@@ -13,31 +13,32 @@ typedef struct field {
     bool required;
 } field;
 
-/* The properties of an object's schema in their order; *it is zero at first. False: no further
- * one. */
+/* Iterates over the properties of an object's schema in their order; *it is zero at first. False:
+ * no more. */
 bool field_next(const mcp_json *root, mcp_json_iter *it, field *ret);
 
-/* What stands for a property that is left open; NULL: nothing does. A default of null is none. */
+/* The value used if a property is left open; NULL: none. A default of null counts as none. */
 const mcp_json *field_default(const field *f);
 
 typedef struct field_reason {
     char text[320];
 } field_reason;
 
-/* The JSON text of the value that this text means, to be freed: a choice by its value or title, yes
- * or no, a number, several separated by commas. NULL: it does not fit; *why says why not. */
+/* Converts a text to the JSON text of a value: a choice by its value or title, yes or no, a number,
+ * or several values separated by commas. The caller frees it. NULL: the text is invalid, and *why
+ * has the reason. */
 char *field_value(const field *f, const char *text, field_reason *why);
-/* Whether a value fits. One whose schema cannot be used does. */
+/* Whether a value is valid. It is if the schema cannot be used. */
 bool field_fits(const field *f, mcp_str json, field_reason *why);
 
 typedef enum field_answer {
-    FIELD_TYPED,   /* *ret is JSON text, to be freed */
+    FIELD_TYPED,   /* *ret is JSON text, which the caller frees */
     FIELD_DEFAULT, /* *ret too */
     FIELD_LEFT_OUT,
-    FIELD_END, /* of input, or a signal */
+    FIELD_END, /* end of input, or a signal */
 } field_answer;
 
-/* Asks on the terminal, again with the reason for as long as the answer does not fit. */
+/* Prompts on the terminal, and repeats the prompt with the reason while the answer is invalid. */
 field_answer field_ask(const field *f, char **ret);
 
 #endif

@@ -6,14 +6,14 @@
 
 typedef struct lists lists;
 
-/* Reads each list that the server offers. NULL: no memory. */
+/* Reads each list that the server supports. NULL: no memory. */
 lists *lists_new(ctl *c);
 void lists_free(lists *l);
 
-/* Reads one of them once more, and writes a line for what was added ("+ uri") and removed ("-
- * uri"); or, where `w` is not NULL, the members "added", "removed" and "more". Of very many the
- * first, and how many more there are. What cannot be read, or is too long to be compared, is said
- * on stderr. */
+/* Reads a list again and prints a line for each entry that was added ("+ uri") or removed ("-
+ * uri"). If `w` is not NULL, it adds the members "added", "removed" and "more" instead. Of very
+ * many changes only the first are listed, and the number of the others. Lists that cannot be read,
+ * or are too long to compare, are reported on stderr. */
 void lists_put_changes(lists *l, mcp_change kind, mcp_json_writer *w);
 
 #endif

@@ -13,7 +13,7 @@
 #include <mcp/client.h>
 #include <mcp/io.h>
 
-/* What mcpctl ends with. Commands return one of these. */
+/* Exit codes. Commands return one of these. */
 #define EXITS(X)                                                                              \
     X(EXIT_OK, 0, "Success.")                                                                 \
     X(EXIT_REMOTE, 1, "The server answered with an error, or the tool reported a failure.")   \
@@ -31,9 +31,9 @@ typedef enum exit_code {
 #undef EXIT_ENUM
 } exit_code;
 
-/* What the options of one command line say. */
+/* The options of a command line. */
 typedef struct settings {
-    /* which server, and how to speak to it */
+    /* selection of the server and protocol */
     const char *server, *revision, *trace, *sampler, *completion;
     texts config, headers, answers, roots;
     uint64_t timeout_ms, ping_ms;
@@ -56,33 +56,33 @@ typedef struct settings {
 typedef struct command command;
 typedef struct session session;
 
-/* One command line: of mcpctl, or of its shell. */
+/* A command line of mcpctl or of its shell. */
 typedef struct ctl {
-    settings set;           /* first: the parser of the options is handed a pointer to both */
-    const command *command; /* NULL: none was named */
+    settings set;           /* must be first: the option parser gets a pointer to both */
+    const command *command; /* NULL: none was given */
     const char **args;
     size_t n_args;
-    const char *const *server; /* what follows "--", NULL-terminated; NULL: no "--" */
+    const char *const *server; /* the words after "--", NULL-terminated; NULL: no "--" */
     bool out_is_terminal;
-    int write_errno; /* why stdout could not be written, the first time */
+    int write_errno; /* errno of the first failed write to stdout */
     session *session;
 } ctl;
 
 typedef enum command_flags {
     COMMAND_ALONE = 1,        /* needs no server */
-    COMMAND_NOT_IN_SHELL = 2, /* makes no sense there */
-    COMMAND_NO_SERVER = 4,    /* takes none, also not behind -- */
+    COMMAND_NOT_IN_SHELL = 2, /* not available in the shell */
+    COMMAND_NO_SERVER = 4,    /* uses no server and accepts no "--" */
 } command_flags;
 
 struct command {
     const char *name;
-    const char *args; /* as the usage shows them; "" for none */
+    const char *args; /* as shown in the usage; "" for none */
     size_t min_args, max_args;
     unsigned flags;
     int (*run)(ctl *c);
     const char *summary;
-    const char *details; /* for the manual: paragraphs separated by a newline */
-    const char *json;    /* the form of --json; NULL: it has none */
+    const char *details; /* for the manual: paragraphs separated by newlines */
+    const char *json;    /* the format of --json; NULL: none */
 };
 
 /* ---- commands.c: the table ------------------------------------------------------------------- */
@@ -114,24 +114,24 @@ int run_watch(ctl *c);
 extern const option options[];
 extern const size_t n_options;
 
-/* EXIT_OK, or EXIT_USAGE after saying on stderr what is wrong. ctl_clear() empties it. `shell` is a
- * command line of the shell: it names no server. */
+/* EXIT_OK, or EXIT_USAGE after reporting the error on stderr. ctl_clear() releases it. `shell`: a
+ * line of the shell, which cannot select a server. */
 int options_parse(int argc, char **argv, bool shell, ctl *ret);
 void ctl_clear(ctl *c);
 
-/* c NULL: of mcpctl as a whole. */
+/* If `c` is NULL: help for mcpctl as a whole. */
 void help_print(FILE *to, const command *c);
 void help_man(FILE *to);
 void help_completion(FILE *to, const char *shell);
 
 /* ---- main.c: signals ------------------------------------------------------------------------- */
 
-/* The signal that came, if any, which is forgotten; the next one is caught again. */
+/* The signal that arrived, if any, which is reset; the next one is caught again. */
 int signals_take(void);
-/* mcpctl ends as if it had come now. */
+/* Ends mcpctl as if the signal had arrived now. */
 void raise_again(int number);
 
-/* ---- session.c: the server, and calls that are waited for ------------------------------------ */
+/* ---- session.c: the server, and synchronous calls -------------------------------------------- */
 
 struct server; /* servers.h */
 
@@ -139,76 +139,77 @@ struct session {
     mcp_loop *loop;
     mcp_client *client;
     struct server *server;
-    mcp_child *child; /* one of these two */
+    mcp_child *child; /* exactly one of these two is set */
     mcp_http_client *http;
-    bool ended; /* the server, or the connection */
+    bool ended; /* whether the server or the connection has ended */
     FILE *trace;
     bool verbose, quiet;
-    bool noise_told;             /* that stdout of the server has other output */
-    uint64_t stderr_written;     /* by the server, so far */
-    uint64_t stderr_before;      /* what was written when the present call began */
-    int64_t first_answer_us;     /* from before the start of the server */
-    bool interrupted;            /* a signal came: nothing is reported any more */
-    mcp_question *questions[16]; /* of the server, that wait for the user */
+    bool noise_told;             /* it was reported that stdout of the server has other output */
+    uint64_t stderr_written;     /* bytes written by the server so far */
+    uint64_t stderr_before;      /* bytes written when the current call began */
+    int64_t first_answer_us;     /* time until the first answer, from before the server's start */
+    bool interrupted;            /* a signal arrived: nothing more is reported */
+    mcp_question *questions[16]; /* questions of the server that wait for the user */
     size_t n_questions;
     struct answers *answers;         /* form.h */
     struct roots *roots;             /* roots.h */
     struct completions *completions; /* completions.h */
 };
 
-/* Starts the server or connects to it, and finds out what it speaks. A failure has been reported,
- * and is the exit code. session_close() is due in any case. */
+/* Starts the server or connects to it, and detects its revision. Returns an exit code; failures
+ * have been reported. session_close() must be called in any case. */
 int session_open(ctl *c);
 void session_close(session *s);
 
-/* One request, waited for. `params` may be NULL. on_result, called only with a result, may be NULL.
- * `what` is for the report of a failure: "read file:///a". Returns an exit code. */
+/* Sends a request and waits for the result. `params` may be NULL. on_result is called only with a
+ * result and may be NULL. `what` is for error messages: "read file:///a". Returns an exit code. */
 typedef int result_fn(ctl *c, const mcp_json *result, void *user);
 int session_call(ctl *c, const char *what, const char *method, const char *params,
                  result_fn *on_result, void *user);
-/* A whole list, page by page. on_page returning other than EXIT_OK stops it, and is returned. */
+/* Reads a list page by page. If on_page returns anything but EXIT_OK, it stops and returns that. */
 int session_list(ctl *c, const char *what, const char *method, result_fn *on_page, void *user);
-/* The same, but a failure is not reported: the caller can do without. */
+/* The same without reporting errors, for callers that do not depend on the result. */
 int session_call_quietly(ctl *c, const char *method, const char *params, result_fn *on_result,
                          void *user);
 int session_quietly(ctl *c, const char *method, result_fn *on_page, void *user);
-/* tools/call, whose parameters may have to be headers too. */
+/* tools/call; parameters are repeated in headers where the tool's schema requires it. */
 int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn *on_result,
                       void *user);
-/* Runs until a signal came or *done is set by a callback, or `ms` are over (0: no end). */
+/* Runs the loop until a signal arrives, a callback sets *done, or `ms` have passed (0: no
+ * limit). */
 void session_wait(ctl *c, const bool *done, uint64_t ms);
-/* Whether the server declares it: "resources". */
+/* Whether the server declares a capability: "resources". */
 bool session_offers(const ctl *c, const char *capability);
 
-/* ---- output.c: what goes to stdout ----------------------------------------------------------- */
+/* ---- output.c: writing to stdout ------------------------------------------------------------- */
 
 typedef enum style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_NAME, STYLE_GOOD, STYLE_BAD } style;
 
-/* The escape sequence, on a terminal that wants colours; else "". */
+/* The escape sequence on a terminal with colours enabled, otherwise "". */
 const char *style_of(const ctl *c, style s);
-/* A text of the server's in a style, in one line. */
+/* Writes a text of the server on one line, in a style. */
 void put_styled(const ctl *c, style s, mcp_str text);
-/* A field of a line: for a script as it is but for control characters, for a terminal as
+/* Writes a field of a line: for a script with only control characters escaped, for a terminal as
  * text_put(). */
 void put_field(const ctl *c, mcp_str s);
-/* Several lines, made safe for a terminal, where they end with a newline. */
+/* Writes several lines, made safe on a terminal, where they always end with a newline. */
 void put_block(const ctl *c, mcp_str s);
-/* What a definition says of itself, for a person: in lines of their own, indented. Nothing for an
- * empty text. */
+/* Writes the description in a definition, indented on lines of its own. Nothing for an empty
+ * text. */
 void put_about(const ctl *c, mcp_str text);
-/* The width of the terminal that is stdout; 0: it is none, or not known. */
+/* The width of the terminal on stdout; 0: not a terminal, or unknown. */
 size_t out_columns(const ctl *c);
-/* A value, and a newline. EXIT_OK or EXIT_LOCAL. */
+/* Writes a value and a newline. EXIT_OK or EXIT_LOCAL. */
 int put_json_line(const ctl *c, const mcp_json *value);
-/* What the writer has, and a newline; frees it. `what` is for the report of a failure. */
+/* Writes the writer's text and a newline; frees the writer. `what` is for error messages. */
 int put_written(const ctl *c, const char *what, mcp_json_writer *w);
-/* The same as a NUL-terminated text, to be freed; NULL after saying why not. */
+/* The writer's text, NUL-terminated. The caller frees it. NULL after reporting the error. */
 char *take_written(const char *what, mcp_json_writer *w);
 
-/* Writes out what stdout has in its buffer. False: it cannot be written, now or before. */
+/* Flushes stdout. False: writing failed, now or earlier. */
 bool flush_stdout(ctl *c);
 
-/* One JSON document around a list that is printed as it comes: {"resources":[ … ]}. */
+/* A JSON document around a list that is printed incrementally: {"resources":[ … ]}. */
 typedef struct json_list {
     mcp_json_writer *w;
     size_t count;
@@ -217,7 +218,7 @@ void json_list_begin(json_list *l, const char *name);
 int json_list_add(const ctl *c, json_list *l, const mcp_json *value);
 void json_list_end(json_list *l, bool complete);
 
-/* Members that are the command's own: "score": 1.5. */
+/* Adds a member that the command defines: "score": 1.5. */
 void add_member(mcp_json_writer *w, const char *key, const mcp_json *value);
 
 #endif

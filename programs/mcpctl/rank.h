@@ -1,6 +1,6 @@
-/* rank.h: how well texts match a few words: BM25 over weighted fields (Robertson, Zaragoza, Taylor:
- * "Simple BM25 extension to multiple weighted fields", 2004). A word that only begins or contains
- * what was asked for counts too, but less.
+/* rank.h: ranks texts for a query: BM25 over weighted fields (Robertson, Zaragoza, Taylor: "Simple
+ * BM25 extension to multiple weighted fields", 2004). A word that only begins with or contains a
+ * query word counts too, but less.
  */
 #ifndef MCPCTL_RANK_H
 #define MCPCTL_RANK_H
@@ -19,12 +19,12 @@ ranking *ranking_new(const char *query);
 void ranking_free(ranking *r);
 size_t ranking_words(const ranking *r);
 
-/* Adds a document: they are numbered from 0. False: no memory. */
+/* Adds a document. Documents are numbered from 0. False: no memory. */
 bool ranking_add(ranking *r, const rank_field *fields, size_t count);
 
-/* After all were added. 0: not one word is in it. */
+/* Called after all documents were added. 0: the document contains no query word. */
 double ranking_score(const ranking *r, size_t document);
-/* How many of the words are in it. */
+/* The number of query words in the document. */
 size_t ranking_matched(const ranking *r, size_t document);
 
 #endif

@@ -1,13 +1,14 @@
-/* read.h: what other commands use of read. */
+/* read.h: parts of `read` that other commands use. */
 #ifndef MCPCTL_READ_H
 #define MCPCTL_READ_H
 
 #include "mcpctl.h"
 
-/* {"uri":"…"}, to be freed; NULL after saying why. */
+/* {"uri":"…"}. The caller frees it. NULL after reporting the error. */
 char *read_params(const char *uri);
 
-/* Reads and prints one resource, as read does; into `json` unless that is NULL. An exit code. */
+/* Reads and prints one resource as `read` does, or adds it to `json` unless that is NULL. Returns
+ * an exit code. */
 int read_resource(ctl *c, const char *uri, json_list *json);
 
 #endif

@@ -4,19 +4,19 @@
 
 #include "mcpctl.h"
 
-/* What --root names: folders that are there. EXIT_OK, or after saying what is wrong. */
+/* The folders named by --root, which must exist. EXIT_OK, or another code after reporting the
+ * error. */
 typedef struct roots roots;
 int roots_load(const ctl *c, roots **ret);
 void roots_free(roots *r);
 
-/* Gives them to a client that was just made. Without any the server learns that there are none to
- * ask for. */
+/* Sets the roots of a new client. If there are none, the capability is not declared. */
 int roots_declare(session *s);
 
-/* The i-th folder; NULL: there are no more. */
+/* The i-th folder; NULL: no more. */
 const char *roots_path(const session *s, size_t i);
 
-/* A line of the shell: roots, root add DIR, root remove DIR. */
+/* Runs a line of the shell: roots, root add DIR, root remove DIR. */
 int roots_run(ctl *c, const char *const *line, size_t n);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- to a person ----------------------------------------------------------------------------- */
+/* ---- for the user ---------------------------------------------------------------------------- */
 
 char *about_source(const source *s)
 {
@@ -33,9 +33,10 @@ char *about_first(const settings *s)
     return ret;
 }
 
-/* ---- to the model ---------------------------------------------------------------------------- */
+/* ---- for the model --------------------------------------------------------------------------- */
 
-/* By what a client may have: the methods, and the tools where they are listed for it (offer.c). */
+/* Depends on what a client can use: the methods, or the tools if they are listed for it
+ * (offer.c). */
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
 static const char by_tools[] =
     "\nList them with resources/list or the tool list_resources; read one by its URI, with "
@@ -68,7 +69,7 @@ static void put_line(FILE *to, const char *module, const char *text)
         fprintf(to, "\n- %s", module);
 }
 
-/* If it cannot be read here, mounting it reports the error. */
+/* If the options are invalid, mounting reports the error. */
 static void put_word(FILE *to, modules *m, const char *word)
 {
     modules_word w;
@@ -94,7 +95,7 @@ static void put_source(FILE *to, modules *m, const source *s)
     } else if (source_is_module(s)) {
         put_word(to, m, s->text);
     } else {
-        char *path = realpath(s->text, NULL); /* as the URIs have it */
+        char *path = realpath(s->text, NULL); /* as in the URIs */
         put_line(to, "", path);
         free(path);
     }
@@ -113,7 +114,7 @@ static void put_how_to(FILE *to, const settings *s, bool files, bool others)
                                        : " (and list_resources)");
 }
 
-/* How many of the sources were named, or would be. */
+/* Writes the sources; returns how many there are, including those beyond the limit. */
 static size_t put_sources(FILE *to, const settings *s, modules *m, about_seen *seen, void *user,
                           size_t *files)
 {

@@ -13,7 +13,7 @@ static const char *const keys[ITEMS] = {[MCP_ITEM_RESOURCE] = "resources",
                                         [MCP_ITEM_TOOL] = "tools"};
 
 typedef struct rule {
-    globs who; /* names as they are; none: everybody */
+    globs who; /* principals, unencoded; none: all principals */
     bool allow, everything;
     bool has[ITEMS];
     globs what[ITEMS];
@@ -39,7 +39,7 @@ void access_free(access_rules *rules)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A glob of URIs or of paths: a path is relative to the configuration's folder. */
+/* Adds a glob of URIs or of paths. Relative paths begin at the configuration's folder. */
 static int add_place(config *c, globs *to, mcp_str text)
 {
     if (!glob_is_place(text))
@@ -61,7 +61,7 @@ static int add_glob(config *c, globs *to, const mcp_json *value, bool places, co
     return rc;
 }
 
-/* A text, or a list of them. */
+/* Adds a text, or a list of texts. */
 static int add_globs(config *c, globs *to, const mcp_json *value, bool places, const char *pointer)
 {
     char below[160];
@@ -129,7 +129,8 @@ static bool is_about(const rule *r, mcp_str principal)
     return !r->who.count || globs_match(&r->who, principal);
 }
 
-/* What a template may lead to begins with what stands before its first expression. */
+/* Whether the rule may match what a template leads to: all of that begins with the part before the
+ * first expression. */
 static bool leads_to(const rule *r, mcp_str tmpl)
 {
     const char *brace = tmpl.len ? memchr(tmpl.ptr, '{', tmpl.len) : NULL;

@@ -9,11 +9,11 @@
 
 enum {
     DEFAULT_CONNECTIONS = 20000,
-    OTHER_FILES = 4096, /* files that are read, folders that are watched, tools */
+    OTHER_FILES = 4096, /* for files that are read, folders that are watched, and tools */
     MAPPED =
-        1 << 20,     /* from this size on an allocation is a mapping, which goes when it is freed */
-    KEPT = 4 << 20,  /* free memory that each thread's heap may keep */
-    QUIET_MS = 1000, /* until what was given back to the allocator is given back to the system */
+        1 << 20,     /* allocations from this size on are mappings, which are released when freed */
+    KEPT = 4 << 20,  /* free memory that each heap may keep */
+    QUIET_MS = 1000, /* time without releases before memory is returned to the system */
 };
 
 void capacity_raise_files(const settings *s)
@@ -26,7 +26,7 @@ void capacity_raise_files(const settings *s)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     setrlimit(RLIMIT_NOFILE,
-              &limit); /* without it there is less room, and the listeners know that */
+              &limit); /* on failure the old limit stays, which the listeners respect */
 }
 
 void capacity_set_allocator(void)

@@ -14,7 +14,7 @@ static const option *option_of(const char *name)
     return NULL;
 }
 
-/* The value that is in force; NULL: it is not the file's. */
+/* The value in force, if it comes from the configuration file; otherwise NULL. */
 static const mcp_json *value_of(const config *c, const settings *line, const char *name)
 {
     const option *o = option_of(name);
@@ -37,7 +37,7 @@ int check_locate(const config *c, const settings *line, const char *name, size_t
     return code;
 }
 
-/* The texts of errors name an option as the command line does, or the file that is at fault. */
+/* The option that an error text is about, from the option's name or the file in it. */
 static const char *named_in(const char *text)
 {
     size_t count, len;
@@ -63,7 +63,7 @@ int check_locate_http(const config *c, const settings *line, const settings *now
     return check_locate(c, line, name ? name : "http", index, code, error);
 }
 
-/* ---- what belongs together ------------------------------------------------------------------- */
+/* ---- options that depend on each other ------------------------------------------------------- */
 
 static int needs(const config *c, const settings *line, const char *name, const char *other)
 {

@@ -12,7 +12,7 @@
 
 #include "log.h"
 
-/* One tool on its way. */
+/* One tool while it is converted. */
 typedef struct tool {
     config *c;
     const mcp_json *json;
@@ -31,7 +31,7 @@ static const char *text(tool *t, const char *key)
     return ret;
 }
 
-/* The texts of an array, with room for some more. */
+/* The texts of an array, with room for `more` others. */
 static const char **list(tool *t, const mcp_json *array, size_t more, size_t *n)
 {
     const char **ret = calloc(mcp_json_count(array) + more + 1, sizeof(*ret));
@@ -114,7 +114,7 @@ static void schema(tool *t)
     t->o.input_schema = t->schema;
 }
 
-/* A number of bytes, or 64K. False: too much, or nothing. */
+/* Reads a size: a number of bytes, or "64K". False: too large, or invalid. */
 static bool size(tool *t)
 {
     static const option o = {
@@ -171,7 +171,7 @@ static int add(tool *t, mcp_server *server)
     return rc;
 }
 
-/* ---- whether it could run -------------------------------------------------------------------- */
+/* ---- whether tools can run ------------------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {
@@ -179,7 +179,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As posix_spawnp() looks for it. */
+/* Searches like posix_spawnp(). */
 static bool can_be_found(const char *program)
 {
     char path[4096];
@@ -216,7 +216,7 @@ const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
         return in ? "/folder" : "";
     }
     if (program && folder && (strchr(program, '{') || can_be_run(program, folder)))
-        return NULL; /* one that is an argument is refused for that */
+        return NULL; /* the tool is refused later if its program is an argument */
     snprintf(error->text, sizeof(error->text), "there is no executable program %.200s",
              program ? program : "");
     return "/command/0";

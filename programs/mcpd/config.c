@@ -14,10 +14,10 @@
 
 struct config {
     char *path, *folder;
-    char *text; /* JSON, at the offsets of the file */
+    char *text; /* converted to JSON, with the offsets of the file */
     size_t len;
     mcp_json_doc *doc;
-    char **made; /* texts that others point to */
+    char **made; /* texts owned by the configuration */
     size_t n_made;
     config_tell *tell;
 };
@@ -72,9 +72,9 @@ int config_wrong(const config *c, int code, const char *pointer, const char *for
     return tell_at(c, code, at, what);
 }
 
-/* ---- against a schema ------------------------------------------------------------------------ */
+/* ---- checks against a schema ----------------------------------------------------------------- */
 
-/* One name of a JSON Pointer after another. */
+/* Follows one name of a JSON Pointer. */
 static const mcp_json *step(const mcp_json *at, mcp_str name)
 {
     char plain[256];
@@ -102,7 +102,7 @@ static const mcp_json *follow(const mcp_json *at, mcp_str pointer)
     return at;
 }
 
-/* A schema and what it is about. */
+/* A schema and the value that is checked with it. */
 typedef struct checking {
     const config *c;
     const mcp_json *schema, *value;
@@ -122,7 +122,7 @@ static const char *name_at(size_t i, const void *user)
     return ((const names *)user)->text[i];
 }
 
-/* What the object that a keyword of the schema stands in knows. */
+/* Collects the properties known to the schema object that contains the keyword. */
 static void known_names(const checking *k, mcp_str keyword_at, names *ret)
 {
     const char *hash = keyword_at.len ? memchr(keyword_at.ptr, '#', keyword_at.len) : NULL;
@@ -140,7 +140,7 @@ static void known_names(const checking *k, mcp_str keyword_at, names *ret)
         snprintf(ret->text[ret->count++], sizeof(ret->text[0]), "%.*s", (int)key.len, key.ptr);
 }
 
-/* The issue is about the member itself. */
+/* The issue concerns the member itself. */
 static void tell_unknown(checking *k, const mcp_schema_issue *issue, const char *pointer)
 {
     char what[600];
@@ -190,7 +190,7 @@ static int check(checking *k, mcp_str text)
         rc = mcp_schema_compile(NULL, k->schema, NULL, &schema, &why);
     if (rc == MCP_OK)
         rc = mcp_schema_validate_all(schema, k->value, 0, on_issue, k, &why);
-    if (rc != MCP_OK && k->rc == MCP_OK) /* nobody has said why */
+    if (rc != MCP_OK && k->rc == MCP_OK) /* no error was reported yet */
         config_wrong(k->c, rc, k->pointer, "%s", why.text);
     mcp_schema_free(schema);
     mcp_json_free(doc);
@@ -210,7 +210,7 @@ static int parse(config *c)
     jsonc_strip(c->text, c->len);
     int rc = mcp_json_parse((mcp_str){c->text, c->len}, NULL, NULL, &c->doc, &error);
     if (rc != MCP_OK) {
-        const char *byte = strstr(error.text, "at byte "); /* we have a better place */
+        const char *byte = strstr(error.text, "at byte "); /* replaced by line and column */
         const char *what = byte ? strstr(byte, ": ") : NULL;
         return tell_at(c, rc, error.offset,
                        what            ? what + 2
@@ -242,7 +242,7 @@ static int finish(config *c, int rc, config **ret)
     return rc;
 }
 
-/* Of an absolute path. */
+/* The folder of an absolute path. */
 static char *folder_of(char *path)
 {
     char *slash = path ? strrchr(path, '/') : NULL;
@@ -330,7 +330,7 @@ static bool is_socket(mcp_str text)
     return text.len > 5 && memcmp(text.ptr, "unix:", 5) == 0;
 }
 
-/* A text of an option. */
+/* The text of an option's value. */
 static const char *option_text(config *c, const option *o, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
@@ -375,7 +375,8 @@ static int fill_option(config *c, const option *o, const mcp_json *value, settin
         return rc;
     default:
         snprintf(number, sizeof(number), "%lld", (long long)mcp_json_int(value, 0));
-        return option_take(o, s, number) ? MCP_OK : MCP_EINVAL; /* the schema knows the bounds */
+        return option_take(o, s, number) ? MCP_OK : MCP_EINVAL; /* the schema has checked the
+                                                                 * bounds */
     }
 }
 

@@ -1,5 +1,4 @@
-/* config_schema.c: the part of the schema that the table of options knows, and JSON as people read
- * it. */
+/* config_schema.c: completes the schema from the table of options, and formats JSON for people. */
 #define _GNU_SOURCE
 #include "config.h"
 
@@ -14,7 +13,8 @@ static size_t string_end(mcp_str json, size_t i)
     return i + 1;
 }
 
-/* Whether the array that begins here is short and has no containers: its length, or 0. */
+/* The length of the array that begins here if it is short and contains no containers; otherwise
+ * 0. */
 static size_t short_array(mcp_str json, size_t i)
 {
     size_t at = i + 1;

@@ -18,7 +18,7 @@
 #include "http.h"
 #include "tokens.h"
 
-/* What was found so far: the program's own, as all of its output is. */
+/* The findings so far. Global like the program's output. */
 static struct {
     struct {
         finding status;
@@ -47,7 +47,7 @@ void doctor_tell(const char *line)
     doctor_find(FINDING_WRONG, "configuration", "%s", line);
 }
 
-/* ---- the machine ----------------------------------------------------------------------------- */
+/* ---- the system ------------------------------------------------------------------------------ */
 
 static unsigned long long number_in(const char *path)
 {
@@ -116,7 +116,7 @@ static void look_at_path(const char *path)
         doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
 }
 
-/* A database may be mounted and not be there. */
+/* A database can be mounted although it is not reachable, so the module checks it. */
 static void look_at_module(offer *o, const source *s)
 {
     const mcp_module *module;

@@ -17,7 +17,7 @@ enum { SHOWN = 5, MOST_PRINCIPALS = 32 };
 typedef struct asking {
     mcp_loop *loop;
     mcp_channel *channel;
-    mcp_json_doc *answer; /* to the last question */
+    mcp_json_doc *answer; /* the last answer */
 } asking;
 
 static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
@@ -34,11 +34,12 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     }
 }
 
-/* Tools may be listed for hosts that are known to show nothing else. */
+/* The tools may be listed only for hosts that are known to show nothing else. */
 #define ANY_HOST   "mcpd"
 #define TOOLS_ONLY "codex-mcp-client"
 
-/* The result, until the next question; NULL: there was an error, or none came in 20 seconds. */
+/* Sends a request. The result is valid until the next call; NULL: an error, or no answer within 20
+ * seconds. */
 static const mcp_json *ask(asking *a, const char *method, const char *client)
 {
     char text[400];
@@ -103,7 +104,8 @@ static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
 
 /* ---- principals ------------------------------------------------------------------------------ */
 
-/* Who sees resources, and tools only in a host that is known to show nothing else. */
+/* Finds whether a principal sees the tools in every host or only in those that show nothing
+ * else. */
 static void find_tools(const char *principal, const mcp_json *result)
 {
     size_t count = mcp_json_count(mcp_json_get(result, "tools"));
@@ -140,7 +142,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
         bool any = mcp_json_count(mcp_json_get(result, lists[l].array)) > 0;
         resources = resources || (any && l < 2);
         tools = tools || (any && strcmp(lists[l].one, "tool") == 0);
-        if (!result && mcp_json_get(mcp_json_root(a.answer), "error")) /* it is not offered */
+        if (!result && mcp_json_get(mcp_json_root(a.answer), "error")) /* not offered */
             result = NULL;
         else if (!result)
             doctor_find(FINDING_WRONG, lists[l].one, "%s does not end", lists[l].method);
@@ -168,7 +170,7 @@ static void add_principal(const char *name, const char **list, size_t *n)
     list[(*n)++] = name;
 }
 
-/* Whoever may come in, each token for itself where there are rules. */
+/* The principals that can connect; with access rules, one for each token. */
 static size_t principals(const settings *now, config *c, const tokens *known, const char **list)
 {
     size_t n = 0;
@@ -187,7 +189,7 @@ static size_t principals(const settings *now, config *c, const tokens *known, co
     return n;
 }
 
-/* What serving would write to its log. */
+/* Receives what the server would log. */
 static void on_log(const char *level, const char *line, void *user)
 {
     (void)user;
@@ -222,8 +224,7 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
         doctor_find(FINDING_WRONG, "offer", "%s", error.text);
     else if (rc != MCP_OK)
         doctor_find(FINDING_WRONG, "offer", "it cannot be served: see above");
-    (void)tokens_load(now->token_file, o->config, &known,
-                      &error); /* what is wrong was found before */
+    (void)tokens_load(now->token_file, o->config, &known, &error); /* already reported */
     size_t n = rc == MCP_OK ? principals(now, o->config, known, list) : 0;
     for (size_t i = 0; i < n; i++)
         show(loop, server, list[i], w);

@@ -1,4 +1,5 @@
-/* effective.c: command line and configuration file together, written as a configuration file. */
+/* effective.c: writes the command line and the configuration file together as one configuration
+ * file. */
 #define _GNU_SOURCE
 #include "effective.h"
 
@@ -9,7 +10,7 @@
 #include "entry.h"
 #include "glob.h"
 
-/* A path is made absolute, because the file may lie anywhere. False: that cannot be. */
+/* Paths are made absolute, because the new file may be in any folder. False: failed. */
 static bool put_text(mcp_json_writer *w, const option *o, const char *text)
 {
     char *absolute = o && !o->is_path ? NULL : absolute_path(text);
@@ -43,7 +44,7 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
     return ok;
 }
 
-/* Paths where they lie, anything else without its passwords. */
+/* Writes a module's source: a path is made absolute, any other source loses its passwords. */
 static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
 {
     const mcp_module *module;
@@ -81,7 +82,7 @@ static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
     return word != NULL;
 }
 
-/* ---- what the command line cannot say -------------------------------------------------------- */
+/* ---- sections without options ---------------------------------------------------------------- */
 
 static void put_tokens(mcp_json_writer *w, const mcp_json *tokens)
 {
@@ -103,7 +104,7 @@ static void put_place(mcp_json_writer *w, config *c, const mcp_json *value)
         mcp_json_add_value(w, value);
 }
 
-/* Rules: globs of paths are made absolute, whatever is in a list or alone. */
+/* Writes an access rule with its path globs made absolute. */
 static void put_rule(mcp_json_writer *w, config *c, const mcp_json *rule)
 {
     mcp_json_iter it = {0};

@@ -17,7 +17,7 @@
 
 #include "config.h"
 
-/* Whether some component is "..". */
+/* Whether the path contains "..". */
 static bool climbs(const char *path)
 {
     for (const char *p = path; *p; p += strcspn(p, "/"), p += strspn(p, "/"))
@@ -26,7 +26,7 @@ static bool climbs(const char *path)
     return false;
 }
 
-/* Appends the components of path to `to`, each after a slash, without "." and empty ones. */
+/* Appends the components of a path, each after a slash, without "." and empty components. */
 static char *append(char *to, const char *path)
 {
     for (const char *p = path + strspn(path, "/"); *p; p += strspn(p, "/")) {
@@ -57,7 +57,7 @@ char *absolute_path(const char *path)
     return ret;
 }
 
-/* Where this program lies, for a host whose PATH is not ours. */
+/* The path of this program, because the host's PATH may differ. */
 static char *own_path(void)
 {
     char *path = malloc(PATH_MAX);
@@ -70,9 +70,9 @@ static char *own_path(void)
     return path;
 }
 
-/* ---- what the host is to start --------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* Takes the text, which free() releases. False: there is none, or no memory. */
+/* Adds a word and takes ownership of it. False: NULL, or no memory. */
 static bool add_word(entry *e, char *word)
 {
     char **grown = word ? realloc(e->words, (e->count + 1) * sizeof(*grown)) : NULL;
@@ -96,7 +96,7 @@ static bool add_source(entry *e, const source *s, modules *m)
                                            : absolute_path(s->text));
 }
 
-/* What the command line said; what the configuration file says is in there. */
+/* Adds the options of the command line; those of the configuration file stay there. */
 static bool add_words(entry *e, const settings *line, const settings *now, modules *m)
 {
     bool ok = add_word(e, own_path());
@@ -115,10 +115,9 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
     return ok;
 }
 
-/* ---- where the host reaches it --------------------------------------------------------------- */
+/* ---- the address ----------------------------------------------------------------------------- */
 
-/* An address that a host can name: of a socket that is not a file, with a port that is known before
- * it listens. */
+/* An address that a host can use: not a Unix socket, and with a fixed port. */
 static const char *address_of(const settings *now)
 {
     for (size_t i = 0; i < now->http.count; i++) {
@@ -129,7 +128,7 @@ static const char *address_of(const settings *now)
     return NULL;
 }
 
-/* A host on this machine gets everywhere by the loopback. */
+/* A host on this machine can use the loopback address. */
 static bool make_url(entry *e, const settings *now)
 {
     const char *address = address_of(now);
@@ -238,7 +237,7 @@ static bool is_bare(const char *key)
                0;
 }
 
-/* The escapes of JSON are those of TOML, which wants one more. */
+/* Writes a string with JSON's escapes, which TOML accepts, and one more that it needs. */
 static bool put_string(FILE *to, const char *text)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -303,7 +302,7 @@ char *entry_text(const entry *e)
     return NULL;
 }
 
-/* ---- for people ------------------------------------------------------------------------------ */
+/* ---- further steps --------------------------------------------------------------------------- */
 
 void entry_say_rest(const entry *e)
 {
@@ -325,7 +324,7 @@ int entry_print(const entry *e)
         return 1;
     }
     fputs(text, stdout);
-    fflush(stdout); /* what follows is about it, also where both are one pipe */
+    fflush(stdout); /* keeps the order if both streams are the same pipe */
     if (file)
         fprintf(stderr,
                 "%s: merge it into %s; mcpd --install %s instead of --print-config does that.\n",

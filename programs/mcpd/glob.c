@@ -1,5 +1,5 @@
-/* glob.c: see glob.h. Matching goes through the text once and keeps the set of all possible
- * positions in the pattern.
+/* glob.c: see glob.h. Matching reads the text once and keeps the set of all possible positions in
+ * the pattern.
  */
 #define _GNU_SOURCE
 #include "glob.h"
@@ -13,7 +13,7 @@ enum { LONGEST = 1024 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Takes the text over. */
+/* Adds a text and takes ownership of it. */
 static int add(globs *list, char *text)
 {
     glob *grown = text ? realloc(list->items, (list->count + 1) * sizeof(*grown)) : NULL;
@@ -66,8 +66,8 @@ bool glob_is_place(mcp_str text)
     return true;
 }
 
-/* The folder before the first * with its links followed, and the rest; as it is where nothing is
- * there. */
+/* Resolves links in the folder before the first *, and appends the rest. If the folder does not
+ * exist, the path stays unchanged. */
 static char *follow_links(const char *path)
 {
     size_t fixed = strcspn(path, "*");
@@ -125,7 +125,7 @@ void globs_clear(globs *list)
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* From `at`, also everywhere that stars may stand for nothing. */
+/* Adds a position, and those after it that stars matching nothing lead to. */
 static void arrive(const char *pattern, bool *set, size_t at)
 {
     set[at] = true;

@@ -14,11 +14,11 @@
 #include "log.h"
 #include "process.h"
 
-/* What the endpoint's questions need. */
+/* The arguments of the endpoint's callbacks. */
 typedef struct endpoint {
-    tokens *const *known;       /* *known NULL: everybody may come */
-    mcp_files *const *watching; /* *watching NULL: no files are served */
-    mcp_http_budget *budget;    /* of all addresses together */
+    tokens *const *known;       /* *known is NULL: no tokens are required */
+    mcp_files *const *watching; /* *watching is NULL: no files are served */
+    mcp_http_budget *budget;    /* shared by all addresses */
 } endpoint;
 
 static const char sse_path[] = "/sse";
@@ -104,8 +104,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
                            ret, error);
 }
 
-/* What is told as soon as the loop runs: by then a signal ends it well, so whoever waits for the
- * line may send one. */
+/* The line printed when the loop is running. It is not printed earlier, because the reader of that
+ * line may send a signal, which must already end the program properly. */
 typedef struct news {
     const settings *s;
     const listeners *at;

@@ -24,16 +24,17 @@ enum { LARGEST = 16 << 20, MOST_COPIES = 99 };
 typedef struct edit {
     const entry *entry;
     char *path;       /* for people */
-    int folder;       /* where it is; -1: not open */
+    int folder;       /* the file's folder; -1: not open */
     const char *base; /* its name there */
     bool exists;
     struct stat was;
-    char *old, *made, *insert; /* its text, what it becomes, and what is put in */
-    size_t len, from, to;      /* these bytes of `old` give way to `insert` */
-    char why[300];             /* it cannot be done */
+    char *old, *made, *insert; /* the text, the new text, and the insertion */
+    size_t len, from, to;      /* bytes of `old` that `insert` replaces */
+    char why[300];             /* why the file cannot be edited */
 } edit;
 
-/* Says why; the macro is false too, so that readers and analyzers see that it is. */
+/* Sets the reason. The macro also evaluates to false, so that readers and analyzers see that it is
+ * a failure. */
 static void explain(edit *d, const char *format, ...) MCP_PRINTF(2, 3);
 static void explain(edit *d, const char *format, ...)
 {
@@ -127,7 +128,7 @@ static bool put_first(edit *d, const char *whole, size_t depth, size_t at, bool 
     return d->insert || REFUSE(d, "out of memory");
 }
 
-/* The entry's value alone: what stands behind its name. */
+/* Replaces only the value of the entry, the part after its name. */
 static bool put_value(edit *d, const char *whole, size_t from, size_t to)
 {
     char *lines = lines_of(whole, 2, count_lines(whole) - 2);
@@ -157,7 +158,7 @@ static bool edit_object(edit *d, const char *whole, mcp_str json, const mcp_json
     return put_value(d, whole, begin, end);
 }
 
-/* A text of which the comments become spaces. NULL after saying why. */
+/* Parses a text in which comments are replaced by spaces. NULL after setting the reason. */
 static mcp_json_doc *parse(edit *d, char *text)
 {
     mcp_json_doc *doc = NULL;
@@ -184,11 +185,11 @@ static bool change_json(edit *d, const char *whole)
     return ok;
 }
 
-/* What a line of TOML has to do with the table that is to be put in. */
+/* How a line of TOML relates to the table that is to be inserted. */
 typedef enum kinship { UNRELATED, THE_SAME, UNCLEAR } kinship;
 
-/* Lines that only look alike are unclear: strings of several lines and odd spellings are not looked
- * into. */
+/* Multi-line strings and unusual spellings are not parsed, so lines that merely look similar are
+ * UNCLEAR. */
 static kinship compare_line(const edit *d, const char *line, const char *table, size_t len)
 {
     const char *key = d->entry->host->key;
@@ -203,7 +204,7 @@ static kinship compare_line(const edit *d, const char *line, const char *table, 
     return line[strcspn(line, "\"'\\ \t")] ? UNCLEAR : UNRELATED;
 }
 
-/* TOML takes a table at its end, if none of it is there in any form. */
+/* The table is appended to the file if no line of it exists in any form. */
 static bool change_toml(edit *d, const char *whole)
 {
     size_t len = strcspn(whole, "\n") - 1; /* "[mcp_servers.NAME" */
@@ -231,7 +232,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == 0;
 }
 
-/* JSON text of the entry in a file's text, for comparing. NULL: there is none. free() it. */
+/* The entry in a file as JSON text, for comparison. The caller frees it. NULL: none. */
 static char *entry_in(edit *d, const char *file)
 {
     char *text = strdup(file), *ret = NULL;
@@ -249,7 +250,7 @@ static char *entry_in(edit *d, const char *file)
     return ret;
 }
 
-/* What the file becomes says what it should. */
+/* Checks that the new text contains the intended entry. */
 static bool check(edit *d, const char *whole)
 {
     if (d->entry->host->toml)
@@ -280,7 +281,7 @@ static bool plan(edit *d, const char *whole)
     return ok && check(d, whole);
 }
 
-/* ---- showing and asking ---------------------------------------------------------------------- */
+/* ---- showing the change and asking ----------------------------------------------------------- */
 
 static void show_lines(const char *mark, mcp_str text)
 {
@@ -335,7 +336,7 @@ static bool write_all(int fd, const char *text, size_t len)
     return true;
 }
 
-/* A file that is not there yet, whoever may read the other one; whole, or not at all. */
+/* Creates a new file with the permissions of the old one; completely or not at all. */
 static bool create(const edit *d, const char *name, const char *text, size_t len)
 {
     int fd = openat(d->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -401,7 +402,7 @@ static bool replace(edit *d)
     return ok;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- installing ------------------------------------------------------------------------------ */
 
 static int put_in(edit *d, bool yes)
 {

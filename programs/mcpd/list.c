@@ -29,7 +29,7 @@ static void add(names *n, mcp_str name)
     n->items[n->count++][name.len] = 0;
 }
 
-/* NAME.so, where that could be a source's. */
+/* Adds NAME.so if NAME can be used in a source. */
 static void add_folder(names *n, const char *path)
 {
     DIR *d = opendir(path);
@@ -64,9 +64,9 @@ static void collect(const modules *m, names *n)
     qsort(n->items, n->count, sizeof(n->items[0]), compare);
 }
 
-/* ---- what is said of one --------------------------------------------------------------------- */
+/* ---- printing a module ----------------------------------------------------------------------- */
 
-/* How it is written behind the source; NULL: it cannot be. */
+/* How an option's value is written after a source; NULL: it cannot be written there. */
 static const char *value_of(const mcp_json *schema)
 {
     mcp_str type = mcp_json_string(mcp_json_get(schema, "type"));

@@ -64,7 +64,7 @@ static void put(const char *line, size_t len)
     errno = saved;
 }
 
-/* Copies what is printable ASCII or may be UTF-8; the rest becomes '?'. */
+/* Copies printable ASCII and non-ASCII bytes; others become '?'. */
 static size_t copy(char *to, size_t room, mcp_str text)
 {
     size_t n = 0;
@@ -84,8 +84,7 @@ static void put_time(char to[32])
     snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Adds a text, in which everything but ASCII that can be shown becomes '?': it came from
- * outside. */
+/* Adds a text from outside, with everything except printable ASCII replaced by '?'. */
 static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
 {
     char clean[512];
@@ -171,13 +170,14 @@ void log_notice(const char *line)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A probe that went well, every few seconds: for those who look for it. */
+/* A successful health check. Monitoring sends one every few seconds, so they are logged only at a
+ * detailed level. */
 static bool is_probe(const mcp_http_record *r)
 {
     return r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"));
 }
 
-/* One word of a line: what has a space in it was not to look like two. */
+/* Copies one field of a line; spaces are replaced, so that it stays one field. */
 static size_t copy_word(char *to, size_t room, mcp_str text)
 {
     size_t n = copy(to, room, text.len ? text : MCP_STR("-"));
@@ -208,7 +208,7 @@ static void request_as_json(const mcp_http_record *r)
 }
 
 /* time peer principal method path rpc-method status code duration in out traceparent client name; -
- * is nothing */
+ * means empty */
 static void request_as_text(const mcp_http_record *r)
 {
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,

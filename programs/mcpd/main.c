@@ -30,7 +30,7 @@
 #include "reload.h"
 #include "source_child.h"
 
-/* What is wrong with the configuration, to a person. */
+/* Prints an error of the configuration for the user. */
 static void tell(const char *line)
 {
     text_put(stderr, mcp_str_from(line), TEXT_LINE);
@@ -70,7 +70,8 @@ static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret,
         ret, error);
 }
 
-/* A user who starts it by hand would otherwise see no output. */
+/* Prints a note if stdin is a terminal, since a user who starts it by hand would otherwise see no
+ * output. */
 static void greet(const settings *s)
 {
     char *what = isatty(STDIN_FILENO) ? about_first(s) : NULL;
@@ -82,8 +83,8 @@ static void greet(const settings *s)
     free(what);
 }
 
-/* A read that hangs (a file system whose server is gone) must not keep us from ending; and its
- * thread must find what it uses for as long as it runs. */
+/* Exits without waiting for a read that hangs (for example, on a network file system that does not
+ * respond). Memory that its thread uses is not freed. */
 static void finish_work(mcp_loop *loop, int rc)
 {
     enum { MOST_MS = 2000 };
@@ -95,19 +96,19 @@ static void finish_work(mcp_loop *loop, int rc)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Everything that belongs to one run. */
+/* The state of one run. */
 typedef struct program {
-    settings line;  /* the command line alone */
-    settings now;   /* and what the configuration file says */
-    config *config; /* NULL: there is none */
+    settings line;  /* from the command line alone */
+    settings now;   /* merged with the configuration file */
+    config *config; /* NULL: none */
     offer offer;
-    tokens *known; /* NULL: everybody may come */
+    tokens *known; /* NULL: no tokens are required */
     listeners at;
     mcp_loop *loop;
     mcp_server *server;
     mcp_prompts *prompts;
     reload *reload;
-    bool wrong; /* --check-config: it was told what */
+    bool wrong; /* --check-config: an error was reported */
 } program;
 
 static int run_loop(program *p, mcp_error *error)
@@ -136,7 +137,7 @@ static int run_loop(program *p, mcp_error *error)
                 ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, &p->at, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
-        mcp_server_cancel_tasks(p->server); /* before their work is waited for */
+        mcp_server_cancel_tasks(p->server); /* first, since their work is waited for afterwards */
         finish_work(p->loop, rc);
         if (s->http.count)
             check_locate_http(p->config, &p->line, s, p->at.failed, rc, error);
@@ -168,7 +169,7 @@ static int load_modules(program *p, mcp_error *error)
     return rc;
 }
 
-/* All that comes before serving. */
+/* Everything before serving. */
 static int prepare(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
@@ -193,7 +194,8 @@ static int prepare(program *p, mcp_error *error)
                : rc;
 }
 
-/* What serving would begin with. An address that is in use may be this very server's. */
+/* Checks what serving would begin with. An address in use is not an error, because this server may
+ * be using it. */
 static int check_serving(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
@@ -249,7 +251,7 @@ static int serve(program *p)
     return rc == MCP_OK ? status : fail(&error);
 }
 
-/* What is wrong with a command line that each word of is right. */
+/* Checks combinations of options that are valid by themselves. */
 static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
@@ -264,7 +266,7 @@ static int refuse(const settings *line, const settings *s)
     return 0;
 }
 
-/* The settings that are in force. 0, or the exit code after telling what is wrong. */
+/* Determines the settings in force. 0, or the exit code after reporting the error. */
 static int configure(program *p)
 {
     config_tell *to = p->line.doctor ? doctor_tell : tell;
@@ -306,7 +308,7 @@ static int run(program *p)
     if (p->line.version)
         return say_version(), 0;
     if (p->line.config || p->line.http.count)
-        reload_hold(); /* before there is any thread */
+        reload_hold(); /* must come before any thread is started */
     int rc = configure(p);
     log_configure(&p->now);
     p->offer.modules = modules_new();

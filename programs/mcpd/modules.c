@@ -27,7 +27,7 @@ struct modules {
     size_t count;
 };
 
-/* What is linked in, as X(name) X(name): cmake -DMCP_STATIC_MODULES=... */
+/* Modules that are linked in, as X(name) X(name): cmake -DMCP_STATIC_MODULES=... */
 #ifndef MCPD_STATIC_MODULES
 #define MCPD_STATIC_MODULES
 #endif
@@ -38,14 +38,14 @@ MCPD_STATIC_MODULES
 static const mcp_module *const linked[] = {MCPD_STATIC_MODULES NULL};
 #undef X
 
-/* Those of this project, for a message that helps. */
+/* This project's modules, for helpful error messages. */
 static const modules_known known[] = {
     {"git", "PATH", "MCP_MODULE_GIT", "libgit2", "libgit2-dev"},
     {"postgres", "CONNINFO", "MCP_MODULE_POSTGRES", "libpq", "libpq-dev"},
     {"sqlite", "FILE", "MCP_MODULE_SQLITE", "libsqlite3", "libsqlite3-dev"},
 };
 
-/* What people write who mean something else. */
+/* Names that users may type by mistake. */
 static const struct {
     const char *name, *instead;
 } slips[] = {
@@ -67,7 +67,7 @@ void modules_explain(mcp_error *error, int code, const char *format, ...)
     va_end(args);
 }
 
-/* Two letters at least: "c:" is somebody's drive. */
+/* At least two letters: "c:" is a drive. */
 size_t modules_name_length(const char *word)
 {
     size_t n = 0;
@@ -88,7 +88,7 @@ modules *modules_new(void)
     return calloc(1, sizeof(modules));
 }
 
-/* Nothing is unloaded: a thread of a module that hangs may outlive its server. */
+/* Modules are never unloaded: a thread of a module that hangs may outlive its server. */
 void modules_free(modules *m)
 {
     if (m)
@@ -128,7 +128,7 @@ const mcp_module *modules_at(const modules *m, size_t i)
     return i - n_linked < m->count ? m->items[i - n_linked] : NULL;
 }
 
-/* Nothing but size and abi is looked at before they are known to be right. */
+/* Only `size` and `abi` may be read before they are checked. */
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
     if (module->size < offsetof(mcp_module, check) || module->abi != MCP_MODULE_ABI)
@@ -179,7 +179,7 @@ int modules_load(modules *m, const char *path, mcp_error *error)
     return rc;
 }
 
-/* ---- looking for it -------------------------------------------------------------------------- */
+/* ---- finding modules ------------------------------------------------------------------------- */
 
 bool modules_folder(bool installed, char *to, size_t room)
 {
@@ -197,7 +197,8 @@ bool modules_folder(bool installed, char *to, size_t room)
     return n > 0 && (size_t)n < room && (installed || len > 0);
 }
 
-/* DIR/NAME.so, of the folder beside this program or of the other. False: there is none. */
+/* DIR/NAME.so, in the folder beside this program or in the installed one. False: it does not
+ * exist. */
 static bool path_of(mcp_str name, bool installed, char to[PATH_MAX])
 {
     char folder[PATH_MAX];
@@ -242,7 +243,7 @@ static int not_there(mcp_str name, const char *path, mcp_error *error)
         (int)name.len, name.ptr, path, (int)name.len, name.ptr);
 }
 
-/* It is there, and what it is linked with is not. */
+/* The module exists, but a library that it needs does not. */
 static void hint_library(mcp_str name, mcp_error *error)
 {
     const modules_known *k = modules_know(name);
@@ -289,8 +290,8 @@ static int check_schema(const mcp_module *module, const mcp_json *options, mcp_e
     return rc;
 }
 
-/* Whether the options are ones that the module takes; NULL: none. MCP_OK; MCP_EINVAL with the place
- * and the reason. */
+/* Checks the options against the module's schema; NULL: no options. MCP_OK, or MCP_EINVAL with the
+ * position and the reason. */
 static int check_options(const mcp_module *module, const mcp_json *options, mcp_error *error)
 {
     if (!options)
@@ -302,7 +303,8 @@ static int check_options(const mcp_module *module, const mcp_json *options, mcp_
                : MODULES_FAIL(error, MCP_EINVAL, "the module %s has no options", module->name);
 }
 
-/* Of several sources a person should know whose path that is: "git: src: no git repository". */
+/* With several sources, the error has to show which one it is about: "git: src: no git
+ * repository". */
 static void name_module(const mcp_module *module, mcp_error *error)
 {
     size_t len = strlen(module->name);

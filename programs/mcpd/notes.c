@@ -15,7 +15,7 @@ typedef struct note {
 struct notes {
     note *items;
     size_t count;
-    mcp_annotations made; /* of the resource that was last */
+    mcp_annotations made; /* for the current resource */
 };
 
 void notes_free(notes *n)

@@ -22,9 +22,9 @@ static bool offered(const mcp_request *req, void *user)
     return o->now->resource_tools || mcp_bridge_tools_only(req, NULL);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the build ------------------------------------------------------------------------------- */
 
-/* The resources as tools: for everybody, or for clients that show tools alone. */
+/* Adds the resource tools: for all clients, or only for those that show tools alone. */
 static int add_tools(offer *o, mcp_server *server, mcp_error *error)
 {
     search_source files;
@@ -71,7 +71,7 @@ static bool seen(size_t index, void *user)
     return places_may(&r->o->places, index, r->req);
 }
 
-/* Where there are rules: what is hidden from the caller is not named. */
+/* With access rules, instructions are made for each caller and mention only what it may see. */
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
@@ -81,7 +81,7 @@ static const char *make_instructions(mcp_request *req, void *user)
     return kept;
 }
 
-/* Without memory for them those of before stay: they are no more than a hint. */
+/* On failure the old instructions stay, since they are only a hint. */
 static void instruct(mcp_server *server, offer *o)
 {
     const char *own = o->now->instructions;
@@ -93,7 +93,7 @@ static void instruct(mcp_server *server, offer *o)
     free(made);
 }
 
-/* ---- sources that are not there yet ---------------------------------------------------------- */
+/* ---- polling for absent sources -------------------------------------------------------------- */
 
 static void stop_looking(offer *o)
 {
@@ -112,9 +112,10 @@ static void on_time(void *arg)
     o->looking = false;
     if (rc == MCP_OK) {
         log_notice("a source that was missing is available now");
-        return; /* it looks on if it has to */
+        return; /* the new build has started polling again if necessary */
     }
-    /* It may not be whole yet: a repository that is being cloned. */
+    /* The source may be incomplete, for example a repository that is being cloned. The same error
+     * is logged once. */
     if (came && error.text[0] && strcmp(error.text, o->said) != 0)
         log_line("error", error.text, NULL);
     if (came)

@@ -9,8 +9,8 @@
 
 #include "modules.h"
 
-/* The end of the words that are no "key = value": the rest of a password that should have been in
- * quotes. */
+/* The end of words that are not "key = value": they are the rest of a password that should have
+ * been quoted. */
 static char *stray_words(char *p)
 {
     for (;;) {
@@ -21,7 +21,7 @@ static char *stray_words(char *p)
     }
 }
 
-/* "password=…", also in quotes: to the end of its value. NULL: no more of them. */
+/* Finds "password=…", quoted or not; *end is the end of its value. NULL: no more. */
 static char *find_password(char *from, char **end)
 {
     char *word = strstr(from, "password"), *p = word ? word + strlen("password") : NULL;
@@ -40,8 +40,8 @@ static char *find_password(char *from, char **end)
     return word;
 }
 
-/* Neither as one of many words nor in a URI, "//user:password@host": to the last "@", whatever
- * should have been encoded before it. */
+/* Also removes the password of a URI, "//user:password@host", up to the last "@", because
+ * characters before it may not have been encoded. */
 void modules_remove_passwords(char *text)
 {
     char *end;

@@ -42,9 +42,9 @@ static bool is_path(const mcp_json_doc *schema, mcp_str key)
     return mcp_str_eq(format, MCP_STR("path"));
 }
 
-/* ---- as JSON --------------------------------------------------------------------------------- */
+/* ---- options as JSON ------------------------------------------------------------------------- */
 
-/* False: no memory, or the present folder is nowhere. */
+/* False: no memory, or there is no current folder. */
 static bool put_placed(mcp_json_writer *w, mcp_str path, const char *base)
 {
     char *given = strndup(path.ptr, path.len);
@@ -77,9 +77,9 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
     return ok;
 }
 
-/* ---- in words -------------------------------------------------------------------------------- */
+/* ---- options as text ------------------------------------------------------------------------- */
 
-/* A value as it stands behind NAME=. */
+/* Writes a value, encoded for "NAME=". */
 static void put_value(FILE *to, const char *text)
 {
     for (; *text; text++)
@@ -89,7 +89,7 @@ static void put_value(FILE *to, const char *text)
             putc(*text, to);
 }
 
-/* "NAME=VALUE", of which the value is a path. */
+/* Writes "NAME=VALUE" with the path VALUE made absolute. */
 static bool put_path(FILE *to, const char *word, size_t len, const char *base)
 {
     const char *value = memchr(word, '=', len);
@@ -115,7 +115,7 @@ char *modules_place_words(const mcp_module *module, const char *options, const c
     FILE *to = open_memstream(&made, &size);
     mcp_json_doc *schema = schema_of(module);
     bool ok = to != NULL;
-    while (ok && *options) { /* each begins with "?" or "&" */
+    while (ok && *options) { /* each option begins with "?" or "&" */
         size_t len = 1 + strcspn(options + 1, "&"), name = strcspn(options, "=");
         putc(*options, to);
         if (name < len && is_path(schema, (mcp_str){options + 1, name - 1}))

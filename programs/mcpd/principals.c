@@ -11,7 +11,7 @@ static const char *const reserved[] = {"stdio", "anonymous"};
 
 enum { RESERVED = sizeof(reserved) / sizeof(*reserved), SHOWN = 8 };
 
-/* Those of the program's own, then those of tokens. */
+/* The built-in principals, then those of tokens. */
 static const char *principal_at(size_t i, const void *user)
 {
     return i < RESERVED ? reserved[i] : tokens_principal(user, i - RESERVED);
@@ -50,7 +50,7 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
     return config_wrong(c, MCP_EINVAL, pointer, "%s", text);
 }
 
-/* What has a star in it is about whoever will be called so. */
+/* A pattern with a star is accepted, since it also applies to future principals. */
 static int check_name(config *c, const mcp_json *value, const char *pointer, const tokens *known)
 {
     const char *name = config_text(c, value);

@@ -1,4 +1,4 @@
-/* process.c: version, time, memory and descriptors of the process, as /proc has them. */
+/* process.c: version, time, memory and descriptors of the process, from /proc. */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -31,7 +31,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The first line of a file; false: there is none. */
+/* Reads the first line of a file; false: failed. */
 static bool read_line(const char *path, char *to, int room)
 {
     FILE *f = fopen(path, "re");
@@ -41,10 +41,10 @@ static bool read_line(const char *path, char *to, int room)
     return ok;
 }
 
-/* When the process began, in seconds since 1970; 0: not known. */
+/* When the process started, in seconds since 1970; 0: unknown. */
 static double start_time(void)
 {
-    enum { START = 20 }; /* words of /proc/self/stat behind the name, which may contain anything */
+    enum { START = 20 }; /* fields of /proc/self/stat after the name, which may hold any text */
     char line[1024];
     const char *at = read_line("/proc/self/stat", line, sizeof(line)) ? strrchr(line, ')') : NULL;
     for (int i = 0; at && i < START; i++)
@@ -72,7 +72,7 @@ static size_t open_files(void)
         n += e->d_name[0] != '.';
     if (d)
         closedir(d);
-    return n ? n - 1 : 0; /* without the one of the folder */
+    return n ? n - 1 : 0; /* not counting the folder's own */
 }
 
 void process_metrics(void (*add)(mcp_str text, void *arg), void *arg)

@@ -11,7 +11,7 @@
 
 #include "log.h"
 
-/* One reading of the file. */
+/* A loaded configuration. */
 typedef struct reading {
     config *config;
     settings now;
@@ -21,7 +21,7 @@ struct reload {
     reload_context c;
     int fd;
     mcp_host_poll *poll;
-    reading *last; /* NULL: what was in force at the start is */
+    reading *last; /* NULL: the one from the start is in force */
 };
 
 static sigset_t hangup(void)
@@ -38,7 +38,7 @@ void reload_hold(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* ---- one reading ----------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void reading_free(reading *r)
 {
@@ -54,7 +54,7 @@ static void tell(const char *line)
     log_line("error", line, NULL);
 }
 
-/* NULL after telling why. */
+/* NULL after reporting the error. */
 static reading *read_again(const settings *line)
 {
     reading *r = calloc(1, sizeof(*r));
@@ -100,7 +100,7 @@ static bool same(const option *o, const settings *a, const settings *b)
     return true;
 }
 
-/* What is looked at only when the program starts. */
+/* Settings that are read only when the program starts. */
 static const char restart[] =
     "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|stdio|"
     "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|"
@@ -121,7 +121,7 @@ static void mention_restart(const settings *start, const settings *now)
     }
 }
 
-/* ---- the change ------------------------------------------------------------------------------ */
+/* ---- applying -------------------------------------------------------------------------------- */
 
 static int fail(const mcp_error *error, int rc)
 {
@@ -130,7 +130,8 @@ static int fail(const mcp_error *error, int rc)
     return rc;
 }
 
-/* Both or none: a set-up that asked for tokens never goes on without. */
+/* A reload cannot switch tokens on or off, so a server that requires tokens never continues
+ * without. */
 static int change_tokens(const reload *r, reading *next, tokens **ret)
 {
     mcp_error error = {0};
@@ -151,12 +152,12 @@ static int change(reload *r, reading *next)
     int rc = change_tokens(r, next, &known);
     if (rc != MCP_OK)
         return rc;
-    /* Told, and not refused: else a token that is taken away stays good as long as a rule names
-     * it. */
+    /* Only reported. Refusing the configuration would keep a removed token valid as long as a rule
+     * mentions its principal. */
     (void)principals_check(next->config, known);
     o->config = next->config;
     o->now = &next->now;
-    /* Without a file it is the same as before. */
+    /* Without a file there is nothing to apply. */
     if (next->config)
         rc = offer_make(o, r->c.server, &error);
     if (rc != MCP_OK) {

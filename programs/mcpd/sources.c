@@ -10,7 +10,7 @@
 
 #include "log.h"
 
-/* XDG_DATA_HOME, or its default below the home folder; NULL: none. free() it. */
+/* XDG_DATA_HOME, or its default in the home folder; NULL: none. The caller frees it. */
 static char *data_home(void)
 {
     const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -62,7 +62,7 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
 
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
 
-/* With no server it is looked whether the source works, and nothing mounted. */
+/* If `server` is NULL, only checks whether the source works. */
 static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp_server *server,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
@@ -83,8 +83,7 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp
     return rc;
 }
 
-/* What the module's schema says about the options stands where they are, in the configuration
- * file. */
+/* Reports schema errors of options at their place in the configuration file. */
 static int check_options(const offer *o, const source *s, const mcp_module *module)
 {
     char pointer[64];
@@ -120,9 +119,9 @@ int offer_try(offer *o, const source *s, mcp_error *error)
     return mount_module(o, s, NULL, error);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all sources ----------------------------------------------------------------------------- */
 
-/* Says where in the configuration file the source stands that cannot be had. */
+/* Reports where in the configuration file the failing source is. */
 static int locate(const offer *o, const source *s, int rc, mcp_error *error)
 {
     char pointer[64];
@@ -134,7 +133,7 @@ static int locate(const offer *o, const source *s, int rc, mcp_error *error)
     return rc;
 }
 
-/* Remembers a source that is not there, unless that is an error already. */
+/* Adds an absent source to the list, unless absence is an error. */
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error)
 {
     if (o->strict)
@@ -145,10 +144,10 @@ static int leave_out(offer *o, const source *s, const char *path, mcp_error *err
     return MCP_OK;
 }
 
-/* A file or folder: into the list, or left out. */
+/* Adds a file or folder to the list of paths, or to the absent sources. */
 static int take_path(offer *o, const source *s, texts *files, mcp_error *error)
 {
-    if (!s->base && o->strict) /* whoever mounts them says what is wrong */
+    if (!s->base && o->strict) /* mounting it reports the error */
         return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
     bool there = access(s->text, R_OK) == 0;
     if (!there && (s->base || absent_is(s->text))) {
@@ -159,7 +158,7 @@ static int take_path(offer *o, const source *s, texts *files, mcp_error *error)
     return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
 }
 
-/* In the order of the lists; files and folders are one mount. */
+/* Mounts in the order of the lists; files and folders are one mount. */
 static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *error)
 {
     const sources *all = &o->now->sources;
@@ -180,7 +179,7 @@ static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *erro
     return rc;
 }
 
-/* What is left out while something is there is news once. */
+/* Logs each absent source once, if there are other sources. */
 static int tell_absent(const offer *o, mcp_error *error)
 {
     char line[400];

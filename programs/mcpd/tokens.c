@@ -36,12 +36,12 @@ static const char token_chars[] =
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* A file that is being read. */
+/* State of reading a file. */
 typedef struct reader {
     tokens *into;
     const char *path;
     FILE *file;
-    size_t line; /* that was read last */
+    size_t line; /* number of the current line */
     mcp_error *error;
 } reader;
 
@@ -126,9 +126,9 @@ static void warn_if_readable(const reader *s)
     log_line("warning", text, NULL);
 }
 
-/* Reads a file of one token per line, or PRINCIPAL:TOKEN; # begins a comment line. A token alone
- * has the principal "token:" and the first twelve digits of its SHA-256. MCP_EINVAL: error says
- * what is wrong with it; MCP_ENOMEM. */
+/* Reads a file with one token per line, as TOKEN or PRINCIPAL:TOKEN; # begins a comment line. The
+ * principal of a token alone is "token:" and the first twelve digits of the token's SHA-256.
+ * MCP_EINVAL, with *error set; MCP_ENOMEM. */
 static int read_tokens(const char *path, tokens **ret, mcp_error *error)
 {
     reader s = {.into = calloc(1, sizeof(*s.into)), .path = path, .error = error};

@@ -14,7 +14,7 @@
 
 #include "modules.h"
 
-/* Where the options begin, or the end. */
+/* Where the options begin, or the end of the text. */
 static const char *options_of(const char *text)
 {
     const char *end = text + strlen(text), *mark = strrchr(text, '?');
@@ -24,7 +24,7 @@ static const char *options_of(const char *text)
     return mark && p > mark + 1 && *p == '=' ? mark : end;
 }
 
-/* What the schema says the option is: "string" where it says nothing. */
+/* The type of an option in the schema; "string" if it has none. */
 static mcp_str type_of(const mcp_json *schema, mcp_str key)
 {
     const mcp_json *properties = mcp_json_get(schema, "properties");
@@ -41,7 +41,7 @@ static bool is_number(mcp_str value)
     return i == value.len && i > first && i < 19 && (value.ptr[first] != '0' || i == 1);
 }
 
-/* A value of another type than it should be stays a string, and the schema says so. */
+/* A value that cannot be converted stays a string, so that the schema reports the error. */
 static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, mcp_str value)
 {
     mcp_str type = type_of(schema, key);
@@ -55,7 +55,7 @@ static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, 
         mcp_json_add_str(w, value);
 }
 
-/* With all that there are, because nobody knows them by heart. */
+/* Lists all options in the error, because users rarely know them by heart. */
 static int unknown_option(const mcp_module *module, const mcp_json *properties, const char *key,
                           mcp_error *error)
 {
@@ -96,7 +96,7 @@ static int leave_to_source(modules_word *word, const char *text, mcp_error *erro
     return MCP_OK;
 }
 
-/* One "key=value", decoded in place. */
+/* Adds one "key=value", decoded in place. */
 static int take_option(mcp_json_writer *w, const mcp_json *schema, char *text, modules_word *word,
                        mcp_error *error)
 {
@@ -147,7 +147,7 @@ static int read_options(char *text, modules_word *word, mcp_error *error)
     return rc;
 }
 
-/* "git:~/src": no shell expands it there, and whoever writes it means it. */
+/* "git:~/src": shells do not expand "~" there, so it is done here. */
 static bool expand_home(modules_word *word)
 {
     const char *home = word->module->source_is_path ? modules_home(word->source) : NULL;
