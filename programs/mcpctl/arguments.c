@@ -29,7 +29,7 @@ static unsigned named_type(mcp_str name)
     return 0;
 }
 
-/* "#/$defs/name": names with escapes are rare, and then the type is simply not known. */
+/* Follows "#/$defs/name". Names with escapes are rare; for them the type stays unknown. */
 static const mcp_json *follow(const mcp_json *root, mcp_str ref)
 {
     const mcp_json *at = root;
@@ -82,7 +82,7 @@ unsigned schema_types(const mcp_json *root, const mcp_json *schema)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* "a,b" where an array is wanted. */
+/* Adds "a,b" as an array. */
 static void add_list(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema,
                      const char *text)
 {
@@ -170,7 +170,7 @@ static bool add_value(mcp_json_writer *w, const argument *a, const mcp_json *roo
     return true;
 }
 
-/* All words with the name of word i: several make an array. */
+/* Adds all words that have the name of word i; several make an array. */
 static bool add_words(mcp_json_writer *w, const char *const *words, size_t count, size_t i,
                       const mcp_json *root)
 {
@@ -226,7 +226,7 @@ static char *read_all(FILE *f)
     return text;
 }
 
-/* Its object, or NULL after saying why not; without --args an empty one. */
+/* The object of --args, empty without the option. NULL after reporting the error. */
 static mcp_json_doc *given_object(const ctl *c)
 {
     const char *from = c->set.args;
@@ -303,8 +303,8 @@ static void on_issue(const mcp_schema_issue *issue, void *user)
          issue->path.len ? issue->path.ptr : whole, (int)issue->expected.len, issue->expected.ptr);
 }
 
-/* Whether a value conforms; what does not is said below `complaint`. `whole` names the value: "the
- * arguments". */
+/* Whether a value conforms to the schema. Otherwise prints `complaint` and the violations. `whole`
+ * describes the value: "the arguments". */
 static bool conforms(const ctl *c, const char *whole, const char *complaint, const mcp_json *schema,
                      const mcp_json *value)
 {

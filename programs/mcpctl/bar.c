@@ -12,7 +12,7 @@ enum { PATIENCE_MS = 500, STEP_MS = 100, BAR = 24 };
 
 static struct {
     bool wanted, shown;
-    unsigned depth; /* begun inside of each other: only the outermost counts */
+    unsigned depth; /* nesting depth: only the outermost begin() and end() count */
     int64_t begun, moved;
     double progress, total;
     char what[64], message[128];
@@ -35,7 +35,7 @@ static void keep(char *to, size_t room, mcp_str text)
     to[len] = 0;
 }
 
-/* What a line is cleared with would be shown by a terminal that is called dumb. */
+/* A "dumb" terminal would print the sequence that clears a line. */
 static bool can_be_redrawn(void)
 {
     const char *term = getenv("TERM");
@@ -96,11 +96,12 @@ void bar_tick(void)
         draw_bar();
     else
         fprintf(stderr, "%c %llds", wheel[ms / STEP_MS % 4], (long long)(ms / 1000));
-    if (bar.total <= 0 && bar.progress > 0 && !bar.message[0]) /* which says more than the number */
+    if (bar.total <= 0 && bar.progress > 0 && !bar.message[0]) /* a message says more than the
+                                                                * number */
         fprintf(stderr, " %.6g", bar.progress);
     fputc(' ', stderr);
     mcp_str text = mcp_str_from(bar.message[0] ? bar.message : bar.what);
-    /* One line, or "\r" would not come back to its beginning. */
+    /* Must fit one line, otherwise "\r" would not return to its beginning. */
     text_put_cell(stderr, text, text_width(text) < 40 ? text_width(text) : 40);
     bar.shown = true;
 }

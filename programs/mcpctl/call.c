@@ -18,7 +18,7 @@
 
 static const struct {
     const char *key;
-    bool fallback; /* what holds when the server does not say */
+    bool fallback; /* the default of the hint */
     const char *if_true, *if_false;
 } hints[] = {
     {"readOnlyHint", false, "read-only", "may change things"},
@@ -27,7 +27,7 @@ static const struct {
     {"openWorldHint", true, "reaches out", "stays inside"},
 };
 
-/* "read-only, stays inside": what the server says, not what is so. False: it says nothing. */
+/* "read-only, stays inside": as the server claims. False: it claims nothing. */
 static bool put_hints(FILE *to, const mcp_json *tool)
 {
     const mcp_json *annotations = mcp_json_get(tool, "annotations");
@@ -55,7 +55,7 @@ static bool is_required(const mcp_json *schema, mcp_str name)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* "a= [b=]": what a tool takes. */
+/* "a= [b=]": the tool's arguments. */
 static void put_parameters(FILE *to, const mcp_json *tool)
 {
     const char *before = "";
@@ -76,7 +76,7 @@ static void put_hints_field(FILE *to, const mcp_json *tool)
     put_hints(to, tool);
 }
 
-/* Behind the parameters, or in a line of its own where there is no room. */
+/* After the parameters, or on a line of its own if it does not fit. */
 static void put_effects(const ctl *c, const mcp_json *tool, size_t column)
 {
     char text[160] = "";
@@ -119,7 +119,7 @@ int run_tools(ctl *c)
     return definitions_list(c, &tool_definitions);
 }
 
-/* ---- the question ---------------------------------------------------------------------------- */
+/* ---- confirmation ---------------------------------------------------------------------------- */
 
 static void show_line(const char *label, mcp_str text)
 {

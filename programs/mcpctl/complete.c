@@ -1,4 +1,4 @@
-/* complete.c: mcpctl complete, and questions for values that the server can help with. */
+/* complete.c: mcpctl complete, and prompts for values with the server's proposals. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static char *make_params(const completion_query *q)
     return take_written("complete", w);
 }
 
-/* A result on its way to whoever asked. */
+/* Passes a result on and caches it. */
 typedef struct keeping {
     const char *params;
     unsigned changes;
@@ -53,7 +53,7 @@ static int keep_and_pass(ctl *c, const mcp_json *result, void *user)
     return k->fn(c, result, k->user);
 }
 
-/* For TAB, which may come several times at the same place. */
+/* For completion by TAB: a repeated request is answered from the cache. */
 static int ask_quietly(ctl *c, const char *params, result_fn *fn, void *user)
 {
     const completions *kept = c->session->completions;
@@ -74,7 +74,7 @@ int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user)
     return code;
 }
 
-/* What TAB works with. */
+/* The arguments of propose(). */
 typedef struct asking {
     ctl *c;
     const completion_query *q;
@@ -102,7 +102,7 @@ static void ask_for(const asking *a, const char *value, words *ret)
     completion_ask(a->c, &ask, take_proposals, &to);
 }
 
-/* Those that begin with what is typed: the server may propose others too. */
+/* Proposes only values that begin with the typed text, since the server may send others too. */
 static void propose(void *user, const char *line, size_t cursor, words *ret, size_t *from)
 {
     words all = {0};
@@ -185,7 +185,8 @@ static int on_prompts(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* A name is that of a prompt, unless only a template has it: its text then, to be freed. */
+/* A name is a prompt's, unless only a template has it. Then *ret is the template's text, which the
+ * caller frees. */
 static int find_template(ctl *c, char **ret)
 {
     bool is_prompt = false;

@@ -6,14 +6,14 @@
 #include <string.h>
 
 typedef struct kept {
-    char *key; /* NULL: a free place */
+    char *key; /* NULL: unused */
     mcp_json_doc *result;
     int64_t until;
 } kept;
 
 struct completions {
     kept places[COMPLETIONS_MOST];
-    size_t next; /* the place that was filled longest ago */
+    size_t next; /* the oldest entry, to be replaced next */
     unsigned changes;
 };
 
@@ -59,7 +59,7 @@ const mcp_json *completions_get(const completions *k, const char *key, int64_t n
     return NULL;
 }
 
-/* NULL: too long, or no memory. */
+/* NULL: too large, or no memory. */
 static mcp_json_doc *copy(const mcp_json *value, size_t most)
 {
     mcp_str text;

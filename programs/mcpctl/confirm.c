@@ -18,7 +18,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* ---- what was confirmed ---------------------------------------------------------------------- */
+/* ---- remembered confirmations ---------------------------------------------------------------- */
 
 static void add_all(FILE *f, const words *w, size_t count)
 {
@@ -26,15 +26,15 @@ static void add_all(FILE *f, const words *w, size_t count)
         fprintf(f, "%c%s", 0, w->items[i]);
 }
 
-/* Of what is shown; with `variables` also of those of the file of variables, and of their
- * values. */
+/* Hashes everything that is shown; with `variables`, also the names and values in the file of
+ * variables. */
 static bool fingerprint(const server *s, bool variables, char to[65])
 {
     char *text = NULL, *here = s->from_project ? getcwd(NULL, 0) : NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (f) {
-        /* How many words there are tells arguments from what follows them. */
+        /* The number of words separates the arguments from what follows. */
         fprintf(f, "%s%c%zu", s->is_address ? "address" : "command", 0, s->n_first);
         add_all(f, &s->shown, s->shown.count);
         if (variables)
@@ -131,7 +131,7 @@ static int ask(void)
     return EXIT_REFUSED;
 }
 
-/* Shows and asks, unless the answer is known or --trust gives it. */
+/* Shows the command and asks, unless it was confirmed before or --trust is given. */
 static int confirm(ctl *c, const server *s, bool variables)
 {
     char hash[65] = "", *path = state_path("confirmed");

@@ -26,7 +26,7 @@ static void put_note(FILE *to, mcp_str kind, mcp_str type, size_t bytes, mcp_str
     fputs("]\n", to);
 }
 
-/* How many bytes the Base64 text stands for. */
+/* The number of bytes that the Base64 text encodes. */
 static size_t decoded_size(mcp_str base64)
 {
     size_t padding = 0;

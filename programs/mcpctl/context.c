@@ -37,7 +37,7 @@ typedef struct candidate {
     fate fate;
     uint64_t cost;
     char *section;
-    mcp_str part; /* of the text, that is included */
+    mcp_str part; /* the part of the text that is included */
 } candidate;
 
 typedef struct choosing {
@@ -61,7 +61,7 @@ static bool is_required(const candidate *k)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* From 1, now, to 0; a month ago is a half. */
+/* 1 for now, down to 0; one half for a month ago. */
 static double recency_of(int64_t modified)
 {
     const double month = 30.0 * 86400 * 1000;
@@ -122,7 +122,7 @@ static bool begins(mcp_str s, const char *with)
     return s.len >= len && memcmp(s.ptr, with, len) == 0;
 }
 
-/* What it is before it is read: FATE_NOT_LOOKED_AT leaves it open. */
+/* What can be decided before reading; FATE_NOT_LOOKED_AT means undecided. */
 static fate first_look(const entry *e)
 {
     static const char *const binary[] = {"image/",
@@ -160,7 +160,7 @@ static int on_text(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* The first of those that may be text, until there are enough. */
+/* Reads candidates that may be text, in order, until there are enough. */
 static void read_texts(choosing *k)
 {
     size_t open = 0, done = 0;
@@ -185,10 +185,10 @@ static void read_texts(choosing *k)
     bar_end();
 }
 
-/* ---- what fits ------------------------------------------------------------------------------- */
+/* ---- filling the budget ---------------------------------------------------------------------- */
 
-/* Where a part of a long text should begin: a little before the first line that has the most
- * words. */
+/* Where a part of a long text should begin: shortly before the first of the lines with the most
+ * query words. */
 static size_t best_place(const choosing *k, const candidate *a)
 {
     size_t best = 0, most = 0, before[3] = {0};
@@ -209,12 +209,12 @@ static size_t best_place(const choosing *k, const candidate *a)
     return best;
 }
 
-/* As much of it as there is room for; nothing below `LEAST` is worth it. */
+/* Includes as much as fits; parts below `LEAST` are not useful. */
 static void include(choosing *k, candidate *a)
 {
     budget *b = &k->budget;
     uint64_t left = b->limit - b->used, least = b->tokens ? 50 : 200;
-    /* Nobody but a required one takes more than the half, if there are others. */
+    /* Only a required resource gets more than half, if there are others. */
     uint64_t room = is_required(a) || k->count < 2 || left < b->limit / 2 ? left : b->limit / 2;
     mcp_str whole = {a->text, a->len};
     char *section = bundle_section(&a->e, whole, false);
@@ -229,7 +229,7 @@ static void include(choosing *k, candidate *a)
         a->fate = FATE_NO_ROOM;
         if (room >= frame + least) {
             size_t from = best_place(k, a);
-            /* A little less: a longer fence, a newline at the end. */
+            /* Reserve for a longer fence and a final newline. */
             a->part = budget_cut(b, (mcp_str){a->text + from, a->len - from}, room - frame - 8);
             section = a->part.len ? bundle_section(&a->e, a->part, true) : NULL;
             a->fate = section ? FATE_CUT : FATE_NO_ROOM;
@@ -350,7 +350,7 @@ static int put_all(const choosing *k, size_t included)
     return EXIT_NOTHING;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int choose(choosing *k, const entries *all)
 {

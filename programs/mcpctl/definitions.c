@@ -11,7 +11,7 @@ enum { INDENT = 8 };
 typedef struct printing {
     const definitions *d;
     json_list json;
-    table *table; /* of --long on a terminal */
+    table *table; /* for --long on a terminal */
 } printing;
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ void definition_put_description(FILE *to, const mcp_json *definition)
     text_put_raw(to, mcp_json_string(mcp_json_get(definition, "description")));
 }
 
-/* To be freed; without memory it is empty. */
+/* The caller frees the result. Without memory the text is empty. */
 static char *field_text(const definition_field *field, const mcp_json *definition, mcp_str *ret)
 {
     char *text = NULL;
@@ -58,7 +58,7 @@ size_t definition_put_head(const ctl *c, const definition_field *field, const mc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* For a script: separated by tabs. */
+/* For scripts: fields separated by tabs. */
 static void put_fields(const ctl *c, const definitions *d, const mcp_json *definition)
 {
     put_field(c, name_of(definition));
@@ -83,7 +83,8 @@ static int put_one(const ctl *c, printing *p, const mcp_json *definition)
     return EXIT_OK;
 }
 
-/* For a person: in columns, the description last and as a whole. False: no memory, or no room. */
+/* For people: in columns, with the complete description last. False: no memory, or not enough
+ * room. */
 static bool put_table(const ctl *c, printing *p, const mcp_json *list)
 {
     const definitions *d = p->d;
@@ -141,7 +142,7 @@ int definitions_list(ctl *c, const definitions *d)
     return code;
 }
 
-/* ---- one name -------------------------------------------------------------------------------- */
+/* ---- finding one name ------------------------------------------------------------------------ */
 
 enum { FOUND = -1 };
 
@@ -149,7 +150,7 @@ typedef struct seeking {
     const definitions *d;
     const char *name;
     mcp_json_doc *found;
-    char near[80]; /* a name that is like it */
+    char near[80]; /* the most similar name */
 } seeking;
 
 static const char *name_at(size_t i, const void *user)

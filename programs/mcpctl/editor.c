@@ -1,8 +1,8 @@
-/* editor.c: libedit, loaded when it is needed.
+/* editor.c: libedit, loaded on demand.
  *
- * The few functions and constants that are used are declared below. They are those of libedit.so.2,
- * which have been stable since it has that name. What may surprise: mcpctl reads the keys itself,
- * so that the session with the server continues while the user thinks.
+ * The few functions and constants that are used are declared below. They belong to libedit.so.2 and
+ * have been stable since it has that name. What may surprise: mcpctl reads the keys itself, so that
+ * the session with the server continues while the user thinks.
  */
 #define _GNU_SOURCE
 #include "editor.h"
@@ -44,10 +44,10 @@ struct editor {
     editor_options options;
     bool plain;
     const char *lacks;
-    char *line; /* of a plain one */
+    char *line; /* the last line read without libedit */
     size_t room;
     bool interrupted;
-    char *pending; /* keys that nobody typed */
+    char *pending; /* inserted characters that libedit has not read yet */
     size_t next;
     void *library, *el, *history;
     int (*el_set)(void *el, int what, ...);
@@ -58,9 +58,9 @@ struct editor {
     history_fn *history_do;
 };
 
-/* ---- what libedit calls ---------------------------------------------------------------------- */
+/* ---- callbacks of libedit -------------------------------------------------------------------- */
 
-/* It has no way to hand us a pointer in all of these calls; a program has one terminal. */
+/* Not all callbacks have a user pointer. There is one terminal and so one editor. */
 static editor *the_editor;
 
 static const char *prompt_of(void *el)
@@ -80,7 +80,7 @@ static size_t common_length(const words *w)
             k++;
         len = k;
     }
-    /* Not through the middle of a character. */
+    /* Does not split a character. */
     while (len && ((unsigned char)w->items[0][len] & 0xc0) == 0x80)
         len--;
     return len;
@@ -99,10 +99,10 @@ static void show_proposals(const words *w)
         fprintf(stderr, "  and %zu more\n", w->count - MOST);
 }
 
-/* With a backslash before what would end or change a word. */
+/* Escapes characters that would end or change a word. */
 static char *quoted(const char *text, size_t len)
 {
-    char *to = malloc(2 * len + 2), *p = to; /* and room for a space */
+    char *to = malloc(2 * len + 2), *p = to; /* with room for a space */
     for (size_t i = 0; to && i < len; i++) {
         if (strchr(" \t'\"\\#", text[i]))
             *p++ = '\\';
@@ -113,7 +113,7 @@ static char *quoted(const char *text, size_t len)
     return to;
 }
 
-/* As if it had been typed. */
+/* Inserts text as if it had been typed. */
 static void insert(editor *e, const char *text, size_t len, bool last)
 {
     bool whole = e->options.whole;
@@ -126,7 +126,7 @@ static void insert(editor *e, const char *text, size_t len, bool last)
     e->next = 0;
 }
 
-/* What is typed of the word, as it is meant: without quotes and backslashes. */
+/* The length of the typed part of a word, without quotes and backslashes. */
 static size_t typed_length(const char *text, size_t len)
 {
     size_t n = 0;
@@ -140,7 +140,7 @@ static size_t typed_length(const char *text, size_t len)
     return n;
 }
 
-/* Not a function of libedit's own kind, whose name it would leak. */
+/* TAB is handled here and not by a libedit function, which would leak the function's name. */
 static void on_tab(editor *e)
 {
     const lineinfo *info = e->el_line(e->el);
@@ -169,7 +169,7 @@ static void on_tab(editor *e)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* What a proposal inserts, then what is typed. 1, 0 at the end, -1. */
+/* The next inserted or typed byte. Returns 1, 0 at the end of input, -1 on error. */
 static int next_byte(editor *e, unsigned char *ret)
 {
     if (e->pending && e->pending[e->next]) {
@@ -188,7 +188,7 @@ static int next_byte(editor *e, unsigned char *ret)
     }
 }
 
-/* The rest of a character that begins with this byte. */
+/* Reads the rest of a character that begins with this byte. */
 static int read_rest(editor *e, unsigned char byte, wchar_t *ret)
 {
     mbstate_t state = {0};
@@ -213,7 +213,7 @@ static int read_key(void *el, wchar_t *ret)
             e->interrupted = n < 0 && errno == EINTR;
             return e->interrupted ? 0 : n;
         }
-        if (byte == 0) /* a ^D that was typed before the terminal passed on each key */
+        if (byte == 0) /* a ^D typed before the terminal was in raw mode */
             return 0;
         if (byte != '\t')
             return byte < 0x80 ? (*ret = byte, 1) : read_rest(e, byte, ret);
@@ -309,8 +309,7 @@ void editor_free(editor *e)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Takes out what arrows and other keys send, which nobody means as text: ESC [ ... or ESC O and a
- * letter or ~. */
+/* Removes the sequences of arrows and other keys: ESC [ ... or ESC O, and a letter or ~. */
 static void remove_keys(char *line)
 {
     char *to = line;
@@ -359,9 +358,10 @@ const char *editor_read(editor *e, bool *interrupted)
     return e->line;
 }
 
-/* ---- one line -------------------------------------------------------------------------------- */
+/* ---- single prompts -------------------------------------------------------------------------- */
 
-/* One editor for all such questions, which stays: its end would throw away what was typed ahead. */
+/* All prompts share one editor that is never closed, because closing it would discard input typed
+ * ahead. */
 static editor *questions_editor(const editor_options *with)
 {
     static editor *one;

@@ -1,4 +1,4 @@
-/* entries.c: collects, chooses and sorts resources. */
+/* entries.c: collects, filters and sorts resources. */
 #define _GNU_SOURCE
 #include "entries.h"
 
@@ -7,7 +7,7 @@
 
 #include <mcp/uri.h>
 
-/* Of a list that is kept in memory; about twice what a million files of mcpd take. */
+/* Limit for a list in memory; about twice the size of a million files of mcpd. */
 static const size_t most_bytes = (size_t)1 << 30;
 
 static mcp_str text_of(const mcp_json *object, const char *key)
@@ -58,7 +58,7 @@ void size_format(int64_t size, char to[24])
 
 /* ---- the filter ------------------------------------------------------------------------------ */
 
-/* An age: 30m, 12h, 7d, 2w. */
+/* Parses an age: 30m, 12h, 7d, 2w. */
 static bool read_age(const char *text, int64_t *ms)
 {
     static const struct {
@@ -118,7 +118,7 @@ static bool matches(const char *glob, mcp_str text)
     return match;
 }
 
-/* The last part of the path, decoded: what a person would call the file. */
+/* Compares the last segment of the path, decoded, which users regard as the file name. */
 static bool matches_last(const char *glob, mcp_str uri)
 {
     while (uri.len && uri.ptr[uri.len - 1] == '/')
@@ -163,7 +163,7 @@ bool filter_passes(const filter *f, const entry *e)
     return f->since == TIME_UNKNOWN || e->modified >= f->since;
 }
 
-/* ---- a list that is kept --------------------------------------------------------------------- */
+/* ---- lists in memory ------------------------------------------------------------------------- */
 
 typedef struct collecting {
     const filter *filter;
@@ -186,7 +186,8 @@ static bool add_entry(entries *list, const entry *e)
     return true;
 }
 
-/* A copy of the page's array that lives as long as the list; the page itself is only lent. */
+/* Copies the page's array, because the page is only borrowed. The copy lives as long as the
+ * list. */
 static const mcp_json *keep_page(entries *list, const mcp_json *resources, int *rc)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -273,7 +274,7 @@ static int compare_text(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The greater one first; what is unknown is the least. */
+/* Descending order; unknown values come last. */
 #define GREATER(a, b) (((a) < (b)) - ((a) > (b)))
 
 static int by_name(const entry *a, const entry *b)

@@ -13,7 +13,7 @@
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
-/* A text, or a number as one. */
+/* The text of a string or number. */
 static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
 {
     *ret = mcp_json_string(v);
@@ -24,8 +24,9 @@ static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
     return mcp_json_is(v, MCP_JSON_STRING) || mcp_json_is(v, MCP_JSON_INT);
 }
 
-/* All of an array, or of an object with its keys. What is neither a text nor a number is left out
- * of an object; in an array, where each has its place, it is an empty text. */
+/* Visits the items of an array, or the members of an object. Values that are neither text nor
+ * number are skipped in an object. In an array, where positions matter, they count as empty
+ * texts. */
 static int walk_list(const mcp_json *list, entry_part part, entry_fn *fn, void *user)
 {
     mcp_json_iter it = {0};
@@ -46,7 +47,7 @@ static int walk_text(const mcp_json *entry, const char *key, entry_part part, en
     return text.len ? fn(user, part, (mcp_str){0}, text) : EXIT_OK;
 }
 
-/* Keys that are alike, in the order in which they are visited. */
+/* Members of one kind, in the order in which they are visited. */
 typedef struct entry_key {
     const char *key;
     entry_part part;
@@ -72,7 +73,7 @@ static bool has_command(const mcp_json *entry)
     return mcp_json_string(v).len || mcp_json_string(mcp_json_at(v, 0)).len;
 }
 
-/* The name of a variable that a header comes from (Codex). */
+/* Visits a header whose value comes from an environment variable (Codex). */
 static int walk_secret(mcp_str name, const char *before, mcp_str variable, entry_fn *fn, void *user)
 {
     char *text = NULL;
@@ -118,7 +119,7 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
     return code == EXIT_OK ? walk_secrets(entry, fn, user) : code;
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- what the user is shown ------------------------------------------------------------------ */
 
 static const char *between(entry_part part)
 {
@@ -161,7 +162,7 @@ static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text
     return words_add(&d->s->shown, line) ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* {"entry": …, "inputs": …}: what is there when the file is closed again. */
+/* Copies {"entry": …, "inputs": …}, which outlive the file's document. */
 static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -189,7 +190,7 @@ int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs)
     return code;
 }
 
-/* ---- what is used ---------------------------------------------------------------------------- */
+/* ---- the actual values ----------------------------------------------------------------------- */
 
 typedef struct resolving {
     ctl *c;
@@ -197,7 +198,7 @@ typedef struct resolving {
     expansion expansion;
 } resolving;
 
-/* NAME=value of a file: what it is may be a secret, which variables are set is not. */
+/* NAME=value of a file of variables: the name is shown, the value may be secret. */
 static bool add_file_variable(server *s, const char *p, size_t len)
 {
     char *shown = NULL;

@@ -41,8 +41,8 @@ static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
     return NULL;
 }
 
-/* Whose words these are is said before them, and that they are somebody's: "Your password for
- * example.com" may stand in anybody's file. */
+/* The prompt says which file it comes from, because any file may contain "Your password for
+ * example.com". */
 static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
 {
     enum { LONGEST = 400 };
@@ -66,7 +66,7 @@ static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
     return line;
 }
 
-/* Each is asked once. NULL after saying why not. */
+/* Asks for each input once. NULL after reporting the error. */
 static const char *input_value(expansion *e, mcp_str id)
 {
     for (size_t i = 0; i + 1 < e->asked.count; i += 2)
@@ -85,7 +85,7 @@ static const char *input_value(expansion *e, mcp_str id)
     return answer;
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- other variables ------------------------------------------------------------------------- */
 
 static bool is(mcp_str name, const char *what)
 {
@@ -137,7 +137,7 @@ static bool is_secret(mcp_str name)
     return true;
 }
 
-/* The value of ${name}. NULL after saying why. */
+/* The value of ${name}. NULL after reporting the error. */
 static char *value_of(expansion *e, mcp_str name)
 {
     mcp_str rest;
@@ -157,14 +157,14 @@ static char *value_of(expansion *e, mcp_str name)
     return from_environment(name, true);
 }
 
-/* How a variable is written that begins here: its name, and how long all of it is; 0: it is
- * none. */
+/* Finds the variable that begins here: its name, and the length of the whole expression; 0: there
+ * is none. */
 static size_t variable_at(const expansion *e, mcp_str text, mcp_str *name)
 {
     static const struct {
         unsigned kind;
         const char *begin, *end;
-        size_t left; /* of what it begins with, this is not part of the name */
+        size_t left; /* length of the prefix before the name */
     } forms[] = {{EXPAND_BRACES, "${", "}", 2}, {EXPAND_ENV, "{env:", "}", 1}};
     for (size_t i = 0; i < 2; i++) {
         size_t n = strlen(forms[i].begin);
@@ -188,7 +188,7 @@ static size_t variable_at(const expansion *e, mcp_str text, mcp_str *name)
 static int put_variable(expansion *e, mcp_str name, mcp_str whole, FILE *to)
 {
     char *key = text_dup(name);
-    /* Gemini CLI leaves one that is not set as it is. */
+    /* Gemini CLI leaves variables that are not set unchanged. */
     bool stays =
         (e->kinds & EXPAND_DOLLAR) && key && !getenv(key) && !memchr(name.ptr, ':', name.len);
     free(key);

@@ -26,7 +26,7 @@ bool fetch_is_for(const char *uri)
     return strncmp(uri, "https://", 8) == 0;
 }
 
-/* ---- what came, as a server would have given it ---------------------------------------------- */
+/* ---- the answer in the form of a server's ---------------------------------------------------- */
 
 static bool is_text(mcp_str bytes)
 {
@@ -66,7 +66,7 @@ static int put_fetched(const fetching *f, const mcp_fetched *fetched)
     return code;
 }
 
-/* ---- the way there --------------------------------------------------------------------------- */
+/* ---- fetching -------------------------------------------------------------------------------- */
 
 static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user)
 {

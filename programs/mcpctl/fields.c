@@ -43,8 +43,8 @@ static char *json_of(const mcp_json *value)
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-/* {"enum": […], "enumNames": […]}, or alternatives with "const" and "title"; of an array those of
- * its items. */
+/* The choices of a schema: {"enum": […], "enumNames": […]}, or alternatives with "const" and
+ * "title"; for an array, those of its items. */
 typedef struct choices {
     const mcp_json *list, *names;
     mcp_json_iter it;
@@ -65,7 +65,7 @@ static choices choices_of(const mcp_json *schema)
     for (size_t i = 0; i < 2 && !c.list; i++) {
         const mcp_json *list = mcp_json_get(from, alternatives[i]);
         c.titled = mcp_json_get(mcp_json_at(list, 0), "const") != NULL;
-        c.list = c.titled ? list : NULL; /* else they are types, say */
+        c.list = c.titled ? list : NULL; /* otherwise the alternatives are not choices, but types */
     }
     if (!c.list) {
         c.list = mcp_json_get(from, "enum");
@@ -90,8 +90,8 @@ static bool is_text(mcp_str a, const char *b, bool exactly)
     return a.len == strlen(b) && strncasecmp(a.ptr ? a.ptr : "", b, a.len) == 0;
 }
 
-/* The choice that a text names: by its value, else by its title, else by either in capitals or
- * not. */
+/* The choice that a text names: by its value, otherwise its title, otherwise either of them
+ * ignoring case. */
 static const mcp_json *choose(const mcp_json *schema, const char *text)
 {
     for (int pass = 0; pass < 4; pass++) {
@@ -127,14 +127,14 @@ static void show_choices(const field *f)
         fputs("      (several: separated by commas)\n", stderr);
 }
 
-/* ---- a text as a value ----------------------------------------------------------------------- */
+/* ---- converting a text ----------------------------------------------------------------------- */
 
 static void note_unknown(field_reason *why, const char *text)
 {
     snprintf(why->text, sizeof(why->text), "'%.100s' is not one of the choices", text);
 }
 
-/* "Red, Green", each by value or title. False: one is neither. */
+/* Adds "Red, Green", each by value or title. False: one is not a choice. */
 static bool add_chosen(mcp_json_writer *w, const field *f, const char *text, field_reason *why)
 {
     bool ok = true;
@@ -167,7 +167,7 @@ static int boolean_of(const char *text)
     return -1;
 }
 
-/* False: *why says why not. */
+/* False: *why has the reason. */
 static bool add_value(mcp_json_writer *w, const field *f, const char *text, field_reason *why)
 {
     unsigned types = schema_types(f->root, f->schema);
@@ -207,9 +207,9 @@ char *field_value(const field *f, const char *text, field_reason *why)
     return ret;
 }
 
-/* ---- whether it fits ------------------------------------------------------------------------- */
+/* ---- validating ------------------------------------------------------------------------------ */
 
-/* The property alone, with what its references may lead to. */
+/* Compiles the property's schema, with the definitions that its references may need. */
 static mcp_schema *compile(const field *f)
 {
     static const char *const kept[] = {"$schema", "$defs", "definitions"};

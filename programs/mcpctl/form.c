@@ -97,7 +97,7 @@ void answers_free(answers *a, bool quiet)
     free(a);
 }
 
-/* The last one for a field. */
+/* The last answer for a field. */
 static bool find_answer(answers *a, mcp_str name, argument *ret)
 {
     bool found = false;
@@ -111,12 +111,12 @@ static bool find_answer(answers *a, mcp_str name, argument *ret)
     return found;
 }
 
-/* ---- filling it in --------------------------------------------------------------------------- */
+/* ---- filling in ------------------------------------------------------------------------------ */
 
 typedef enum filled { FILLED, NOT_FILLED, NO_MORE_INPUT } filled;
 
-/* The value as JSON text: of --answer; NULL: it has none, or (*bad) it does not fit, which was
- * said. */
+/* The value of --answer as JSON text. NULL: none, or (*bad) it was invalid, which has been
+ * reported. */
 static char *given_value(ctl *c, const field *f, bool *bad)
 {
     argument a;
@@ -164,7 +164,7 @@ static filled fill_field(ctl *c, const field *f, mcp_json_writer *w)
     return bad && !json ? NOT_FILLED : FILLED;
 }
 
-/* *ret is the filled form as JSON, to be freed. */
+/* *ret is the filled form as JSON, which the caller frees. */
 static filled fill(ctl *c, const mcp_json *schema, char **ret)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -174,7 +174,7 @@ static filled fill(ctl *c, const mcp_json *schema, char **ret)
     mcp_json_begin_object(w);
     while (state != NO_MORE_INPUT && field_next(schema, &it, &f)) {
         filled one = fill_field(c, &f, w);
-        state = one == FILLED ? state : one; /* all that is wrong is said */
+        state = one == FILLED ? state : one; /* continues, to report all errors */
     }
     mcp_json_end(w);
     *ret = state == FILLED ? take_written("the answer", w) : NULL;
@@ -185,7 +185,7 @@ static filled fill(ctl *c, const mcp_json *schema, char **ret)
 
 /* ---- the review ------------------------------------------------------------------------------ */
 
-/* All that is sent, a field on a line. */
+/* Prints all values to be sent, one per line. */
 static void show_content(const char *content)
 {
     mcp_json_doc *doc = NULL;
@@ -208,7 +208,7 @@ static void show_content(const char *content)
     mcp_json_free(doc);
 }
 
-/* False: it was not taken, and says why. */
+/* False: the answer was rejected, and the reason has been printed. */
 static bool send_answer(mcp_question *q, const char *content)
 {
     mcp_error error = {0};
@@ -218,7 +218,7 @@ static bool send_answer(mcp_question *q, const char *content)
     return false;
 }
 
-/* Whether the question is answered; false: once more. */
+/* Whether the request has been answered; false: try again. */
 static bool ask_once(ctl *c, mcp_question *q)
 {
     char *content = NULL;

@@ -1,5 +1,5 @@
-/* help.c: --help and the manual page (mcpctl --help-man > man/mcpctl.1), both made of the tables of
- * commands, options and exit codes.
+/* help.c: --help and the manual page (mcpctl --help-man > man/mcpctl.1), generated from the tables
+ * of commands, options and exit codes.
  */
 #include <common/completion.h>
 #include <common/help.h>
@@ -13,7 +13,7 @@ static const char explanation[] =
     "afterwards. Addresses and names are given with --server; an address may also be the "
     "first word.";
 
-/* The sections of the manual that are text. */
+/* Sections of the manual that consist of text. */
 static const struct {
     const char *title, *text;
 } sections[] = {

@@ -1,4 +1,4 @@
-/* list_servers.c: mcpctl servers: the names that -s understands. */
+/* list_servers.c: mcpctl servers: the names that -s accepts. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static int put_part(void *user, entry_part part, mcp_str name, mcp_str text)
     return EXIT_OK;
 }
 
-/* "npx -y server" or an address, as it stands in the file: nothing is expanded. */
+/* "npx -y server" or an address, as in the file, without expanding variables. */
 static char *command_of(const mcp_json *entry)
 {
     char *text = NULL;
@@ -73,7 +73,7 @@ static bool on_file(const server_file *file, void *user)
     for (size_t i = 0; server_objects(file, i, &object); i++) {
         mcp_json_iter it = {0};
         for (const mcp_json *v; (v = mcp_json_next(object, &it, &name)) != NULL;) {
-            /* opencode's "mcp" may have its servers one level below. */
+            /* In opencode's "mcp", servers may be one level deeper. */
             bool is_entry = mcp_json_is(v, MCP_JSON_OBJECT) && !is_object_of(file, v);
             if (is_entry)
                 put_server(user, file->path, name, v);

@@ -47,7 +47,7 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
     return r->names->cut ? ENOUGH : EXIT_OK;
 }
 
-/* False: there is nothing to compare with; roster_clear() is due in any case. */
+/* False: the list cannot be compared; roster_clear() must be called in any case. */
 static bool read_list(lists *l, mcp_change kind, roster *ret)
 {
     reading r = {.kind = kind, .names = ret};

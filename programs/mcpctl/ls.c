@@ -1,6 +1,6 @@
-/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted the entries
- * are printed as their page comes, so that memory does not grow with the list; the columns are
- * those of the widest page so far.
+/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted, entries are
+ * printed page by page, so that memory does not grow with the list; the columns are those of the
+ * widest page so far.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { WIDEST_NAME = 40, WIDEST_TYPE = 30, ENOUGH = -1 };
 struct listing {
     ctl *c;
     size_t count;
-    size_t name, type; /* widths; 0: no table yet */
+    size_t name, type; /* column widths; 0: nothing printed yet */
     bool as_json;
     json_list json;
 };
@@ -77,7 +77,7 @@ static void put_long(const ctl *c, const entry *e)
     printf("\t%s", modified);
 }
 
-/* For a person: in columns, the URI last, because it may be long. */
+/* For people: in columns, with the URI last because it may be long. */
 static void put_long_row(const ctl *c, const listing *l, const entry *e)
 {
     char modified[32] = "", size[24] = "", priority[24] = "";
@@ -164,7 +164,7 @@ typedef struct streaming {
     size_t seen;
 } streaming;
 
-/* The entries of a page that pass, to be freed. */
+/* Filters the entries of a page. The caller frees them. */
 static int choose(ctl *c, streaming *s, const mcp_json *resources, entry **ret, size_t *count)
 {
     entry *chosen = malloc((mcp_json_count(resources) + 1) * sizeof(*chosen));
@@ -199,8 +199,8 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
             code = ENOUGH;
     }
     free(chosen);
-    /* Whoever reads sees each page at once, and when nobody reads any more, an endless list
-     * ends. */
+    /* Flushing shows each page at once, and ends an endless list when the reader of a pipe is
+     * gone. */
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 

@@ -10,7 +10,7 @@
 
 const char program_name[] = "mcpctl";
 
-/* What a signal handler can reach. */
+/* Used by the signal handler. */
 static mcp_loop *the_loop;
 static volatile sig_atomic_t the_signal;
 
@@ -20,7 +20,7 @@ static void on_signal(int number)
     mcp_loop_stop(the_loop);
 }
 
-/* The first signal ends the server in an orderly way, a second one ends us. */
+/* The first signal ends the server in an orderly way; a second one kills mcpctl. */
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -56,7 +56,7 @@ static int flush_output(ctl *c, int code)
 {
     if (flush_stdout(c))
         return code;
-    if (!reader_is_gone()) /* it has had enough: that is no news */
+    if (!reader_is_gone()) /* a closed pipe is not an error: the reader has seen enough */
         say("cannot write the output: %s",
             c->write_errno ? strerror(c->write_errno) : "an earlier write failed");
     return code == EXIT_OK ? EXIT_LOCAL : code;
@@ -77,7 +77,7 @@ static int run(ctl *c)
     int code = alone ? EXIT_OK : session_open(c);
     if (code == EXIT_OK)
         code = c->command->run(c);
-    code = flush_output(c, code); /* before the server is waited for */
+    code = flush_output(c, code); /* before waiting for the server */
     session_close(&s);
     signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
     the_loop = NULL;

@@ -11,7 +11,7 @@ typedef struct completing {
     ctl *c;
     const char *tool;
     const mcp_json *schema, *given;
-    mcp_json_writer *w; /* what is added to them */
+    mcp_json_writer *w; /* receives the added members */
     size_t n_missing, n_defaults;
 } completing;
 
@@ -72,7 +72,7 @@ static int ask_all(completing *m)
     return EXIT_OK;
 }
 
-/* The person sees them in the question before the call, or here where there is none. */
+/* Prints the defaults if no confirmation will show them. */
 static int take_defaults(completing *m)
 {
     mcp_json_iter it = {0};

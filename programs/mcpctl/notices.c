@@ -7,8 +7,8 @@
 #include "session.h"
 #include "terminal.h"
 
-/* The usual fault of a server on stdio: print() for a person, where only messages may go. We read
- * on, a host may not. */
+/* A common fault of servers on stdio: print() to stdout, which is reserved for messages. mcpctl
+ * continues, but a host may not. */
 static void warn_of_noise(session *s, mcp_str line)
 {
     size_t i = 0;
@@ -33,7 +33,8 @@ void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str 
         trace_message(s->trace, sent, message);
 }
 
-/* It is counted also where it is not shown: a report says what was written since the call began. */
+/* Bytes are counted even if they are not shown: an error report includes what was written since the
+ * call began. */
 void notice_stderr(mcp_str bytes, void *user)
 {
     session *s = user;
@@ -73,14 +74,14 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user)
     say("warning: %s", what);
 }
 
-/* As if it had ended: what was called has failed, and the next command starts it again. */
+/* Treated like an end of the server: the call has failed, and the next command reconnects. */
 void notice_lost(mcp_client *client, const char *why, void *user)
 {
     (void)client, (void)why;
     ((session *)user)->ended = true;
 }
 
-/* It may be about anything that the server proposed. */
+/* Any cached proposal may be out of date. */
 void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
 {
     static const char *const changes[] = {

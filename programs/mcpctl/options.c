@@ -1,4 +1,4 @@
-/* options.c: the table of options, and what a command line has to have. */
+/* options.c: the table of options, and checks of complete command lines. */
 #include <stdlib.h>
 
 #include <common/completion.h>
@@ -311,7 +311,7 @@ static const char *command_name(size_t i, const void *user)
     return commands[i].name;
 }
 
-/* What other programs call it. */
+/* Names of commands in other programs. */
 static const char *known_as(const char *word)
 {
     static const struct {
@@ -386,7 +386,7 @@ static int check_server(const ctl *c)
     return EXIT_USAGE;
 }
 
-/* An address that is the first word is the server's, where none is named otherwise. */
+/* If no server is given otherwise, an address as the first word selects it. */
 static void take_address(ctl *c)
 {
     bool named = c->set.server || (c->server && c->server[0]);
@@ -396,7 +396,7 @@ static void take_address(ctl *c)
     memmove(c->args, c->args + 1, --c->n_args * sizeof(*c->args));
 }
 
-/* What can only be judged when all was read. */
+/* Checks that need the complete command line. */
 static int check(ctl *c, const command_line *line, bool shell)
 {
     if (c->set.help || c->set.version || c->set.help_man || c->set.completion)

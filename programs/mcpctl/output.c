@@ -1,4 +1,4 @@
-/* output.c: what goes to stdout, on a terminal and elsewhere. */
+/* output.c: writing to stdout, on a terminal and elsewhere. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ bool flush_stdout(ctl *c)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* JSON text as it is; on a terminal, what could control it is written as \u escapes. */
+/* Writes JSON text unchanged; on a terminal, what could control it becomes \u escapes. */
 static void write_json(const ctl *c, mcp_str json)
 {
     if (c->out_is_terminal)

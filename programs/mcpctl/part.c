@@ -7,7 +7,7 @@
 
 #include <mcp/uri.h>
 
-/* ---- what is wanted -------------------------------------------------------------------------- */
+/* ---- parsing the options --------------------------------------------------------------------- */
 
 static bool number(const char **text, uint64_t *ret)
 {
@@ -20,7 +20,7 @@ static bool number(const char **text, uint64_t *ret)
     return errno == 0;
 }
 
-/* "2-5", "2-", "-5", "2" (alone: `single`). */
+/* Parses "2-5", "2-", "-5" or "2" (which means `single`). */
 static bool span(const char *text, uint64_t least, part *p)
 {
     uint64_t last;
@@ -85,7 +85,7 @@ static mcp_str cut_bytes(uint64_t first, uint64_t count, mcp_str text)
     return (mcp_str){text.ptr + first, (size_t)(count < left ? count : left)};
 }
 
-/* The offset behind n lines. */
+/* The offset after n lines. */
 static size_t after_lines(mcp_str text, uint64_t n)
 {
     size_t at = 0;
@@ -99,7 +99,7 @@ static size_t after_lines(mcp_str text, uint64_t n)
 static mcp_str cut_tail(uint64_t n, mcp_str text)
 {
     size_t at = text.len;
-    /* The newline at the very end ends a line and begins none. */
+    /* The final newline ends the last line and does not begin another. */
     for (; at && n; n--)
         for (at--; at && text.ptr[at - 1] != '\n';)
             at--;
@@ -123,9 +123,9 @@ mcp_str part_cut(const part *p, mcp_str text)
     return text;
 }
 
-/* ---- the server's own ------------------------------------------------------------------------ */
+/* ---- parts from the server ------------------------------------------------------------------- */
 
-/* What a template has to be able to say: a name and a number; of the second one only when it has a
+/* The variables that a template must have: a name and a number; the second only if it has a
  * value. */
 typedef struct variables {
     const char *names[2];
@@ -165,7 +165,7 @@ static bool has_variable(const mcp_uri_template *t, const char *name)
     return false;
 }
 
-/* The URI's own variables, and ours. */
+/* Expands the template with the URI's own variables and the given ones. */
 static char *expand(const mcp_uri_template *t, const mcp_uri_match *m, const variables *v)
 {
     enum { MOST = 16 };

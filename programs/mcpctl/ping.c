@@ -1,4 +1,4 @@
-/* ping.c: mcpctl ping: the time of a round trip. */
+/* ping.c: mcpctl ping: measures a round trip. */
 #define _GNU_SOURCE
 #include <time.h>
 
@@ -11,7 +11,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
 }
 
-/* ping is no more in the modern era; what every server has there is server/discover. */
+/* Modern revisions have no ping, but every server supports server/discover. */
 static int ping_once(ctl *c, double *ms)
 {
     bool modern = mcp_client_is_modern(c->session->client);
@@ -23,7 +23,8 @@ static int ping_once(ctl *c, double *ms)
 
 static int put_time(ctl *c, double ms)
 {
-    ms = (double)(int64_t)(ms * 1000 + 0.5) / 1000; /* the clock knows no more than microseconds */
+    ms = (double)(int64_t)(ms * 1000 + 0.5) / 1000; /* rounded to microseconds, the clock's
+                                                     * resolution */
     if (!c->set.json) {
         printf("%.3f ms\n", ms);
         return flush_stdout(c) ? EXIT_OK : EXIT_LOCAL;

@@ -11,7 +11,7 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* "path" or "[path]": what a prompt takes. */
+/* "path" or "[path]": the prompt's arguments. */
 static void put_arguments(FILE *to, const mcp_json *prompt)
 {
     const char *before = "";
@@ -63,7 +63,7 @@ static int put_messages(ctl *c, const mcp_json *result, void *user)
     }
     if (c->set.json)
         return put_json_line(c, result);
-    /* One message alone is what somebody wants to pipe on; several need to be told apart. */
+    /* A single message is printed without labels, so that it can be piped. */
     bool labelled = mcp_json_count(messages) > 1;
     for (const mcp_json *v; (v = mcp_json_next(messages, &it, NULL)) != NULL;) {
         if (count++)
@@ -100,8 +100,8 @@ static int ask(ctl *c, const char *prompt, const mcp_json *definition, bool requ
     return ok ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* On a terminal all arguments that were not given, if a required one is among them; elsewhere those
- * are a mistake. */
+/* Prompts for all arguments not given if a required one is among them. Without a terminal, missing
+ * ones are an error. */
 static int complete_words(ctl *c, const char *prompt, const mcp_json *definition, words *w)
 {
     const mcp_json *list = mcp_json_get(definition, "arguments");

@@ -12,16 +12,16 @@
 #include "session.h"
 #include "shell.h"
 
-/* Of a list the first ones only: nobody reads more, and a list may be endless. */
+/* Only the beginning of a list is proposed, since it may be endless. */
 enum { MOST_LISTED = 5000, ENOUGH = -1 };
 
 typedef struct proposing {
-    ctl c; /* a command line of our own */
+    ctl c; /* a separate command line for completion requests */
     words *out;
-    const char *typed;  /* of the word that is completed */
-    const char *before; /* what every proposal begins with: "name=" */
+    const char *typed;  /* the typed part of the word */
+    const char *before; /* prefix of all proposals: "name=" */
     words line;         /* the words before it */
-    const char *key;    /* of the entries of a list */
+    const char *key;    /* the member of the entries that is proposed */
     const char *list;   /* its member */
     size_t seen;
 } proposing;
@@ -37,7 +37,7 @@ static void propose(proposing *p, mcp_str text, const char *after)
         free(whole);
 }
 
-/* ---- what the tables have -------------------------------------------------------------------- */
+/* ---- from the tables ------------------------------------------------------------------------- */
 
 static void propose_commands(proposing *p)
 {
@@ -73,7 +73,7 @@ static const option *option_named(const char *word)
     return NULL;
 }
 
-/* ---- what the server has --------------------------------------------------------------------- */
+/* ---- from the server ------------------------------------------------------------------------- */
 
 static int on_page(ctl *c, const mcp_json *result, void *user)
 {
@@ -108,7 +108,7 @@ static int on_values(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* Values of name=… by completion/complete. */
+/* Proposes values for name=… by completion/complete. */
 static void propose_values(proposing *p, const char *prompt, const char *uri_template, mcp_str name,
                            const char *value)
 {
@@ -161,7 +161,7 @@ static mcp_json_doc *find_named(proposing *p, const char *method, const char *li
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* "name=val": the name, when the value is what is completed. */
+/* "name=val": returns the name if the cursor is in the value. */
 static bool in_value(const proposing *p, mcp_str *name, const char **value)
 {
     const char *equals = strchr(p->typed, '=');
@@ -294,7 +294,7 @@ static const struct {
     {"watch", propose_uris},
 };
 
-/* The words before the last one, without the options. */
+/* Removes the options from the words before the last. */
 static void drop_options(words *w)
 {
     size_t left = 0;

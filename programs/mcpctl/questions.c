@@ -37,7 +37,7 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* A name that is written in letters of another script, or stands for one (Punycode). */
+/* A host name with letters of another script, or encoded (Punycode). */
 static bool is_international(mcp_str host)
 {
     bool at_label = true;
@@ -51,7 +51,7 @@ static bool is_international(mcp_str host)
     return false;
 }
 
-/* The part of an address that decides whose it is, on a line of its own (2025-11-25,
+/* Shows the host on a line of its own, because it decides who owns the address (2025-11-25,
  * client/elicitation, "Safe URL Handling"). */
 static void show_host(mcp_str url)
 {
@@ -86,7 +86,8 @@ static void answer_url(mcp_question *q)
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
-/* What the command writes when it reads `input`; to be freed. NULL: it failed. */
+/* Runs a command with `input` on stdin and returns its output. The caller frees it. NULL: it
+ * failed. */
 static char *run_filter(const char *line, const char *input)
 {
     FILE *in = tmpfile(), *out = tmpfile();
@@ -117,7 +118,7 @@ static char *run_filter(const char *line, const char *input)
     return text;
 }
 
-/* A CreateMessageResult as it is; a text becomes one. */
+/* A CreateMessageResult is passed on; a text is converted to one. */
 static char *as_result(const char *text)
 {
     mcp_json_doc *doc = NULL;
@@ -146,7 +147,8 @@ static char *params_text(const mcp_question *q)
     return take_written("the server's request", w);
 }
 
-/* The person sees what is asked and may say no; without one the command line has said yes. */
+/* The user is shown the request and may decline. Without a terminal, the option on the command line
+ * is the consent. */
 static void answer_sample(const ctl *c, mcp_question *q)
 {
     mcp_error error = {0};
@@ -176,7 +178,7 @@ static void answer_sample(const ctl *c, mcp_question *q)
     free(request);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all requests ---------------------------------------------------------------------------- */
 
 static void answer(ctl *c, mcp_question *q)
 {

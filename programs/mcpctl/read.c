@@ -1,4 +1,4 @@
-/* read.c: mcpctl read URI..., and the contents of a resource wherever else they are printed. */
+/* read.c: mcpctl read URI..., and printing contents of resources for other commands. */
 #define _GNU_SOURCE
 #include "read.h"
 
@@ -12,7 +12,7 @@
 typedef struct reading {
     const char *uri;
     part part;
-    bool cut; /* the server gives the whole only */
+    bool cut; /* the server returns only the whole, which is cut here */
     json_list *json;
 } reading;
 
@@ -26,7 +26,8 @@ static int put_bytes(const reading *r, mcp_str bytes)
     return EXIT_OK;
 }
 
-/* Rows and commits as a person reads them; false: it is something else, or wanted as it is. */
+/* Prints rows and commits in a readable form. False: the contents have another form, or the user
+ * wants them unchanged. */
 static bool put_view(const ctl *c, const reading *r, mcp_str type, mcp_str text)
 {
     bool json = !type.len || memmem(type.ptr, type.len, "json", 4);
@@ -80,7 +81,7 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
 static int put_content(const ctl *c, const reading *r, const mcp_json *content)
 {
     const mcp_json *text = mcp_json_get(content, "text"), *blob = mcp_json_get(content, "blob");
-    /* Some servers leave an empty text out. */
+    /* Some servers omit an empty text. */
     bool empty = !text && !blob;
     if (!empty && !mcp_json_is(text, MCP_JSON_STRING) && !mcp_json_is(blob, MCP_JSON_STRING)) {
         say("read %s: contents with neither \"text\" nor \"blob\": the server breaks the protocol",
@@ -164,7 +165,7 @@ int read_resource(ctl *c, const char *uri, json_list *json)
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-/* stdout becomes the file; nothing of ours is written to it before. */
+/* Redirects stdout to the file; nothing was written to it before. */
 static int redirect(ctl *c)
 {
     if (!c->set.output)

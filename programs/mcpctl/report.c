@@ -24,7 +24,7 @@ int exit_code_of(int rc)
     }
 }
 
-/* The server would have asked, and knows that it cannot (2026-07-28, schema,
+/* The server needs a capability that the client does not have (2026-07-28, schema,
  * MissingRequiredClientCapabilityError). */
 static const mcp_json *missing_capability(const mcp_json *error)
 {
@@ -60,14 +60,14 @@ static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
     return skipped ? (mcp_str){text.ptr + skipped, text.len - skipped} : text;
 }
 
-/* `told` is what the report has said already. */
+/* `told` is the text that was already reported. */
 static void show_stderr(const session *s, int rc, const char *told)
 {
     bool cut;
     mcp_str text = end_of_stderr(s, rc, &cut);
     if (s->verbose || !text.len)
         return;
-    /* One line alone is in the report already, unless it was too long for that. */
+    /* A single line is part of the report already, unless it was too long. */
     size_t len = text.len - (text.ptr[text.len - 1] == '\n');
     if (!memchr(text.ptr, '\n', len) && memmem(told, strlen(told), text.ptr, len))
         return;
@@ -104,7 +104,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What it probably is when what came is not understood: the other of http:// and https://. */
+/* Suggests the other of http:// and https:// if the answer was not understood. */
 static void hint_address(const char *url, const char *text)
 {
     bool silent =
@@ -121,7 +121,7 @@ static void hint_address(const char *url, const char *text)
         hint("is there an MCP server at %s?", url);
 }
 
-/* The usual slip: where the server is, without where the endpoint is there. */
+/* A common mistake: the address of the server without the path of its endpoint. */
 static void hint_path(const char *url)
 {
     const char *host = url ? strstr(url, "://") : NULL;
@@ -130,7 +130,7 @@ static void hint_path(const char *url)
         hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
 }
 
-/* "tasks", or of the extensions each by its name. */
+/* "tasks", or the names of missing extensions. */
 static void hint_missing(const mcp_json *needed)
 {
     const mcp_json *extensions = mcp_json_get(needed, "extensions");
@@ -155,14 +155,14 @@ static void hint_capability(const mcp_json *needed)
 
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
-    if (!mcp_client_revision(c->session->client)) { /* it did not even start */
+    if (!mcp_client_revision(c->session->client)) { /* starting it failed */
         if (c->set.revision)
             hint("without --revision mcpctl detects the revision of the server");
         hint_path(c->session->server->url);
         return;
     }
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
-    /* What a resource that is not there is called, before and since 2026-07-28. */
+    /* The codes for an unknown resource, before and since 2026-07-28. */
     bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
     if (unknown && !has_scheme(what + 5))
         hint("that is not a URI: 'mcpctl find %s' shows the URIs of resources with such a name",

@@ -17,12 +17,12 @@
 
 struct roots {
     words paths;
-    bool declared; /* the server knows that it may ask */
+    bool declared; /* the capability was declared to the server */
 };
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-/* Its real path, to be freed; NULL after saying why not. */
+/* The real path, which the caller frees; NULL after reporting the error. */
 static char *find_folder(const char *dir)
 {
     struct stat st = {0};
@@ -60,7 +60,7 @@ static int add(roots *r, const char *dir)
     return EXIT_LOCAL;
 }
 
-/* One that is no folder any more is named by the path that `roots` shows. */
+/* A folder that no longer exists can be given by the path that `roots` shows. */
 static int take_away(roots *r, const char *dir)
 {
     char *path = realpath(dir, NULL);
@@ -101,7 +101,7 @@ const char *roots_path(const session *s, size_t i)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* To be freed; NULL: no memory. */
+/* The caller frees it. NULL: no memory. */
 static char *uri_of(const char *path)
 {
     size_t len = strlen(path), scheme = strlen("file://");
@@ -113,7 +113,7 @@ static char *uri_of(const char *path)
     return uri;
 }
 
-/* What JSON can carry. */
+/* Whether the name is UTF-8, as JSON requires. */
 static bool is_text(const char *name)
 {
     mcp_str unused;
@@ -124,7 +124,7 @@ static bool is_text(const char *name)
     return is;
 }
 
-/* The last part of the path; NULL: none that can be sent. */
+/* The last segment of the path; NULL: none, or it cannot be sent. */
 static const char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -160,7 +160,7 @@ int roots_declare(session *s)
     return s->roots->declared ? tell(s) : EXIT_OK;
 }
 
-/* ---- in the shell ---------------------------------------------------------------------------- */
+/* ---- the shell's commands -------------------------------------------------------------------- */
 
 static int put_paths(ctl *c)
 {
@@ -174,13 +174,13 @@ static int put_paths(ctl *c)
     return EXIT_OK;
 }
 
-/* A modern server learns with each request that it may ask; a legacy one only when it is
- * started. */
+/* Modern requests declare the capability each time; a legacy server is told only during
+ * initialize. */
 static int change(ctl *c)
 {
     session *s = c->session;
     if (!s->client)
-        return EXIT_OK; /* the next one is given them */
+        return EXIT_OK; /* the next session gets them */
     if (mcp_client_is_modern(s->client))
         s->roots->declared = true;
     if (s->roots->declared)

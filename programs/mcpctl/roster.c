@@ -1,5 +1,5 @@
-/* roster.c: the names of a list. A list of a server's may be of any length, so what is kept has
- * limits; names that come twice count once.
+/* roster.c: the names of a list. A server's list may have any length, so memory is limited;
+ * repeated names count once.
  */
 #include "roster.h"
 

@@ -1,4 +1,4 @@
-/* roster.h: the names of a list, and which were added and removed. */
+/* roster.h: compares the names of two lists: which were added, and which removed. */
 #ifndef MCPCTL_ROSTER_H
 #define MCPCTL_ROSTER_H
 
@@ -8,14 +8,14 @@ typedef struct roster {
     char **names;
     size_t count, room, bytes;
     bool sorted;
-    bool cut; /* the list is too long, or there was no memory: a name is missing */
+    bool cut; /* incomplete: the list is too long, or there was no memory */
 } roster;
 
-/* A copy, up to the first NUL, which URIs and names do not contain. */
+/* Adds a copy, up to the first NUL; URIs and names do not contain any. */
 void roster_add(roster *r, mcp_str name);
 void roster_clear(roster *r);
 
-/* Each name that one of them has alone, in the order of their bytes. Returns how many there are. */
+/* Calls fn for each name that only one of them has, in byte order. Returns their number. */
 typedef void roster_fn(bool added, const char *name, void *user);
 size_t roster_compare(roster *before, roster *after, roster_fn *fn, void *user);
 

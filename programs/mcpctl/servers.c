@@ -1,4 +1,4 @@
-/* servers.c: finds the server that a command line names.
+/* servers.c: finds the server for a command line.
  *
  * Files are searched in a fixed order, and the first one with the name wins: only those of
  * --config, or else those of the current folder and then the user's. What may surprise: `"trusted":
@@ -30,7 +30,7 @@ static const file_format opencode = {
 static const file_format codex = {.is_toml = true, .objects = {"mcp_servers"}};
 
 static const struct {
-    const char *path; /* below the present folder, $HOME or $XDG_CONFIG_HOME */
+    const char *path; /* relative to the current folder, $HOME or $XDG_CONFIG_HOME */
     enum { PROJECT, HOME, CONFIG } below;
     const file_format *format;
 } files[] = {
@@ -54,7 +54,7 @@ static const struct {
     {".copilot/mcp-config.json", HOME, &common},
 };
 
-/* Of a file that the user names: whose it is by the end of its path. */
+/* The format of a file given by the user, recognized by the end of its path. */
 static const file_format *format_of(const char *path)
 {
     static const struct {
@@ -90,7 +90,7 @@ static char *file_path(size_t i)
     return n < 0 ? NULL : path;
 }
 
-/* What a path of keys leads to. */
+/* The value at a path of keys. */
 static const mcp_json *follow(const mcp_json *at, const char *keys)
 {
     while (at && *keys) {
@@ -113,7 +113,7 @@ bool server_objects(const server_file *file, size_t i, const mcp_json **ret)
     return keys != NULL;
 }
 
-/* EXIT_OK also when the file is not there and need not be. */
+/* EXIT_OK also if an optional file does not exist. */
 static int visit(server_file *file, bool required, server_file_fn *fn, void *user, bool *go_on)
 {
     mcp_json_doc *doc = NULL;
@@ -134,7 +134,7 @@ static int visit(server_file *file, bool required, server_file_fn *fn, void *use
         say("%s, line %zu: %s", file->path, line, error.text);
     else
         say("%s: %s", file->path, error.text);
-    /* A file that nobody asked for, and that somebody else broke, hides no other. */
+    /* A broken file that was not requested must not hide the other files. */
     return required ? EXIT_USAGE : EXIT_OK;
 }
 
@@ -159,7 +159,7 @@ int server_files(const ctl *c, server_file_fn *fn, void *user)
 
 /* ---- an entry -------------------------------------------------------------------------------- */
 
-/* Looking for one name. */
+/* State of searching for one name. */
 typedef struct search {
     ctl *c;
     server *found;
@@ -193,7 +193,7 @@ static bool look(const server_file *file, void *user)
     return false;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- finding the server ---------------------------------------------------------------------- */
 
 bool is_address(const char *text)
 {

@@ -17,7 +17,7 @@
 #include "servers.h"
 #include "terminal.h"
 
-/* One call that is waited for. */
+/* State of a blocking call. */
 typedef struct waiting {
     ctl *c;
     const char *what;
@@ -25,8 +25,8 @@ typedef struct waiting {
     void *user;
     mcp_call_id call;   /* 0: the start */
     const char *method; /* of a list */
-    size_t pages;       /* of it, so far */
-    bool quietly;       /* failures are not reported */
+    size_t pages;       /* pages received so far */
+    bool quietly;       /* errors are not reported */
     bool done, enough;
     int exit_code;
 } waiting;
@@ -40,8 +40,8 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* A signal came: the call is cancelled, the server is notified, and the wait ends with it. A start
- * cannot be cancelled. */
+/* A signal arrived: cancels the call, notifies the server and ends the wait. A start cannot be
+ * cancelled. */
 static void interrupt(waiting *w)
 {
     enum { PATIENCE_MS = 1000 };
@@ -52,7 +52,7 @@ static void interrupt(waiting *w)
         for (int64_t until = mcp_loop_now(s->loop) + PATIENCE_MS;
              !w->done && mcp_loop_now(s->loop) < until;)
             mcp_loop_step(s->loop, 50);
-    if (!w->done) /* what we wait for has to be over before `w` is */
+    if (!w->done) /* callbacks use `w`, so the call has to end first */
         session_end(s);
 }
 
@@ -118,7 +118,7 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     bar_set(progress->progress, progress->has_total ? progress->total : 0, progress->message);
 }
 
-/* A task has a state and no number. */
+/* A task has a state instead of a number. */
 static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, void *user)
 {
     (void)client, (void)call, (void)user;
@@ -165,7 +165,7 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* A list that does not end is the server's fault; one that was asked for in part is not. */
+/* An endless list is the server's fault, unless only a part was requested. */
 static int end_of_pages(waiting *w)
 {
     bool asked = w->c->set.pages != 0;
@@ -243,7 +243,7 @@ static int open_trace(ctl *c)
     return c->session->trace ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* ---- the beginning and the end --------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void on_exit_status(int status, void *user)
 {
@@ -251,7 +251,8 @@ static void on_exit_status(int status, void *user)
     ((session *)user)->ended = true;
 }
 
-/* Whether one of the configuration's, from the `from`-th on, has the name of this NAME=value. */
+/* Whether a variable of the configuration, from index `from` on, has the name of this
+ * NAME=value. */
 static bool is_set(const server *s, size_t from, const char *variable)
 {
     size_t name = strcspn(variable, "=") + 1;
@@ -261,7 +262,7 @@ static bool is_set(const server *s, size_t from, const char *variable)
     return false;
 }
 
-/* Ours, and what the configuration says; NULL when that is nothing, or no memory. */
+/* The environment with the configuration's variables; NULL if there are none, or no memory. */
 static const char **environment(const server *s)
 {
     size_t count = 0;
@@ -305,7 +306,7 @@ static void on_http_end(const char *why, void *user)
     ((session *)user)->ended = true;
 }
 
-/* What comes with the refusal, if anything, says less than that it is one. */
+/* Reports the refusal itself; a body that comes with it would say less. */
 static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
     (void)user, (void)challenge;
@@ -408,7 +409,8 @@ int session_restart(ctl *c)
 int session_revive(ctl *c)
 {
     session *s = c->session;
-    if (s->client && session_is_connected(s)) /* it may have ended since the last call */
+    if (s->client && session_is_connected(s)) /* the connection may have ended since the last
+                                               * call */
         s->interrupted = mcp_loop_step(s->loop, 0) != MCP_OK;
     if (s->interrupted)
         return EXIT_LOCAL;
@@ -424,7 +426,7 @@ void session_end(session *s)
 {
     disconnect(s);
     mcp_client_free(s->client);
-    s->n_questions = 0; /* they went with the client */
+    s->n_questions = 0; /* they were freed with the client */
     s->client = NULL;
 }
 

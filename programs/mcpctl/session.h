@@ -1,26 +1,27 @@
-/* session.h: the internals of a session, for the few files that are part of it. */
+/* session.h: the internals of a session, for the few files that implement it. */
 #ifndef MCPCTL_SESSION_H
 #define MCPCTL_SESSION_H
 
 #include "mcpctl.h"
 
-/* False when a server that was started has ended. */
+/* False if the server was started and has ended. */
 bool session_is_connected(const session *s);
-/* Starts or connects once more, and waits for the answer. EXIT_OK or after saying why not. */
+/* Restarts the server or reconnects, and waits for the answer. EXIT_OK, or another code after
+ * reporting the error. */
 int session_restart(ctl *c);
-/* Does so if the connection is gone. */
+/* Calls session_restart() if the connection is lost. */
 int session_revive(ctl *c);
-/* Ends the server and all calls; session_close() is due all the same. */
+/* Ends the server and all calls; session_close() must still be called. */
 void session_end(session *s);
 
-/* report.c: what the code of a call means for us, and a report of it with what can be done. */
+/* report.c: the exit code for a call's code, and an error report with advice. */
 int exit_code_of(int rc);
 int exit_code_of_error(const mcp_json *error); /* of MCP_EREMOTE */
 void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
                     const mcp_error *error);
 
-/* questions.c: what the server asks. The first is the client's callback, which only takes it; the
- * second asks the person, outside of all callbacks. */
+/* questions.c: input requests of the server. The first is the client's callback, which only queues
+ * the request; the second asks the user, outside of all callbacks. */
 void question_take(mcp_client *client, mcp_question *question, void *user);
 void questions_answer(ctl *c);
 
@@ -35,7 +36,8 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user);
 void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user);
 void notice_lost(mcp_client *client, const char *why, void *user);
 
-/* trace.c: FILE, or stderr for "-"; NULL after saying why. A message is one line of JSON. */
+/* trace.c: opens FILE, or stderr for "-"; NULL after reporting the error. Each message is one line
+ * of JSON. */
 FILE *trace_open(const char *path);
 void trace_message(FILE *to, bool sent, mcp_str message);
 

@@ -47,7 +47,7 @@ bool shell_split(const char *line, size_t len, words *ret, size_t *last)
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
-/* These belong to the session, which is there already. */
+/* Options that only apply when a session is opened. */
 static int check_settings(const ctl *c)
 {
     static const char *const fixed[] = {"server", "config",   "trust",   "header",
@@ -91,7 +91,7 @@ static int run_command(ctl *shell, ctl *line)
 static int run_words(ctl *shell, words *w)
 {
     ctl line;
-    completions_forget(shell->session->completions); /* what is run may change anything */
+    completions_forget(shell->session->completions); /* the command may change anything */
     int code = options_parse((int)w->count, w->items, true, &line);
     if (code == EXIT_OK)
         code = check_settings(&line);
@@ -136,7 +136,7 @@ static void help(const char *lacks)
             printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 }
 
-/* False: that was the last line. */
+/* False: it was the last line. */
 static bool run_line(ctl *shell, const char *lacks, const char *text, int *code)
 {
     words w = {0};
@@ -173,14 +173,15 @@ static void on_idle(void *user)
         mcp_loop_step(c->session->loop, 0);
 }
 
-/* A signal ended a call, or a line: only Ctrl-C lets the shell go on. */
+/* Whether the shell continues after a signal that ended a call or a line: only after Ctrl-C. */
 static bool go_on_after_signal(ctl *c)
 {
     int number = signals_take();
     if (!number)
         return true;
     c->session->interrupted = false;
-    mcp_loop_step(c->session->loop, 0); /* the signal stopped the loop, which tells it once */
+    mcp_loop_step(c->session->loop, 0); /* the signal stopped the loop, which reports this in the
+                                         * next step */
     if (number != SIGINT || !terminal_can_ask()) {
         raise_again(number);
         return false;

@@ -9,14 +9,14 @@
 
 enum {
     GAP = 2,
-    NARROWEST = 7,    /* what a column is cut to */
-    LAST_WANTS = 30,  /* of a last column that is wrapped */
-    WIDEST_NAME = 24, /* where rows are written in lines of their own */
+    NARROWEST = 7,    /* columns are not made narrower */
+    LAST_WANTS = 30,  /* preferred width of a wrapped last column */
+    WIDEST_NAME = 24, /* widest column of names, if each cell has a line of its own */
     VALUE_WANTS = 10,
 };
 
 typedef struct cell {
-    size_t at, len; /* in the table's bytes */
+    size_t at, len; /* in the table's buffer */
     size_t width;
     cell_kind kind;
 } cell;
@@ -51,7 +51,7 @@ void table_free(table *t)
     free(t);
 }
 
-/* Room for one more cell, and for `len` bytes. */
+/* Makes room for one more cell and `len` bytes. */
 static bool grow(table *t, size_t len)
 {
     if (t->count == t->room) {
@@ -94,14 +94,14 @@ void table_add(table *t, cell_kind kind, mcp_str text)
     t->has_text[column] = t->has_text[column] || (kind == CELL_TEXT && !head && text.len);
 }
 
-/* ---- in columns ------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* False: that many columns do not fit. */
+/* False: the columns do not fit. */
 static bool fit(const table *t, const table_look *look, size_t width, size_t to[])
 {
     size_t last = t->columns - 1, cap = width + 1, sum;
@@ -162,9 +162,9 @@ static void put_row(const table *t, FILE *to, const table_look *look, const cell
     fputc('\n', to);
 }
 
-/* ---- a line for each cell -------------------------------------------------------------------- */
+/* ---- one line for each cell ------------------------------------------------------------------ */
 
-/* How wide the names are. */
+/* The width of the names. */
 static size_t name_width(const table *t, size_t width)
 {
     size_t names = 1;

@@ -1,4 +1,4 @@
-/* terminal.c: questions on the terminal. A line is read byte by byte, so that no input stays in a
+/* terminal.c: prompts on the terminal. A line is read byte by byte, so that no input stays in a
  * buffer where another reader (the shell's editor, a command that reads stdin) would miss it.
  */
 #define _GNU_SOURCE

@@ -1,41 +1,41 @@
-/* terminal.h: questions to the user at the terminal, and the display of activity. Both use stderr,
- * so that stdout contains only the requested output.
+/* terminal.h: prompts on the terminal, and the activity display. Both use stderr, so that stdout
+ * contains only the requested output.
  */
 #ifndef MCPCTL_TERMINAL_H
 #define MCPCTL_TERMINAL_H
 
 #include "mcpctl.h"
 
-/* Whether there is somebody to ask: stdin and stderr are a terminal. */
+/* Whether the user can be asked: stdin and stderr are a terminal. */
 bool terminal_can_ask(void);
-/* One line without its newline, to be freed; NULL: the end of input, or a signal. `secret`: what is
- * typed is not shown. The prompt is shown safely. */
+/* Reads one line, without its newline. The caller frees it. NULL: end of input, or a signal.
+ * `secret`: input is not echoed. The prompt is made safe. */
 char *terminal_ask(const char *prompt, bool secret);
-/* The same for a value: with the keys of a line editor, where libedit is installed (editor.c). */
+/* The same with line editing, if libedit is installed (editor.c). */
 char *terminal_edit(const char *prompt);
-/* One of the letters: what an answer begins with, in capitals or not; another is asked again. 0:
- * the end of input, or a signal. */
+/* Asks until the answer begins with one of the letters, in upper or lower case, and returns it. 0:
+ * end of input, or a signal. */
 char terminal_choose(const char *question, const char *letters);
-/* Whether the answer begins with y; an empty one is a no. */
+/* Whether the answer begins with y; an empty answer means no. */
 bool terminal_ask_yes(const char *question);
 
-/* A text of a stranger's on stderr, made safe, several lines indented; long ones are wrapped. */
+/* Writes an untrusted text to stderr, made safe; several lines are indented, long lines wrapped. */
 void terminal_show(mcp_str text, int indent);
-/* What is compared or copied, such as an address: with all that is invisible in it, and as long as
- * it is. */
+/* Writes text that users compare or copy, such as an address: including invisible characters, and
+ * without wrapping. */
 void terminal_show_exactly(mcp_str text, int indent);
 
-/* The bar. After begin() something is shown once half a second has passed, unless `quiet` or stderr
- * is no terminal. `what` is copied. Within another begin() and end() they do nothing. */
+/* The activity bar. It appears half a second after begin(), unless `quiet` or stderr is not a
+ * terminal. `what` is copied. Nested calls have no effect. */
 void bar_begin(const char *what, bool quiet);
-/* total 0: unknown. message may be empty. */
+/* total 0: unknown. `message` may be empty. */
 void bar_set(double progress, double total, mcp_str message);
-/* The message alone; how far it is stays as it was. */
+/* Changes only the message. */
 void bar_set_message(mcp_str message);
-/* How long may be waited before the bar has to move, in ms; and moves it. */
+/* Updates the bar; returns the time in ms until the next update. */
 uint64_t bar_wait_ms(void);
 void bar_tick(void);
-/* Takes it from the screen: before something else is written. The next tick shows it again. */
+/* Removes the bar from the screen before other output. The next update shows it again. */
 void bar_clear(void);
 void bar_end(void);
 

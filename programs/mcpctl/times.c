@@ -1,5 +1,5 @@
-/* times.c: points in time as annotations write them (ISO 8601), without the time zone of this
- * machine. */
+/* times.c: parses and formats times as in annotations (ISO 8601), independent of the local time
+ * zone. */
 #define _GNU_SOURCE
 #include <time.h>
 
@@ -21,7 +21,7 @@ static int64_t days(int64_t year, int64_t month, int64_t day)
     return era * 146097 + y * 365 + y / 4 - y / 100 + d - 719468;
 }
 
-/* Exactly n digits, and what has to follow (0: nothing is asked). */
+/* Parses exactly n digits and the character that must follow (0: any). */
 static bool number(mcp_str *s, size_t n, int64_t *ret)
 {
     *ret = 0;
@@ -41,7 +41,7 @@ static bool skip(mcp_str *s, char c)
     return true;
 }
 
-/* "Z", "+02:00", or nothing, which is taken as Z. */
+/* "Z", "+02:00", or nothing, which means Z. */
 static bool zone(mcp_str *s, int64_t *minutes)
 {
     int64_t h, m, sign;

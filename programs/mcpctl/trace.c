@@ -38,7 +38,7 @@ static void format_now(char to[40])
     snprintf(to + n, 40 - n, ".%06ldZ", now.tv_nsec / 1000);
 }
 
-/* On a terminal it controls nothing. */
+/* Made safe for a terminal. */
 static void put_json(FILE *to, mcp_str json)
 {
     if (to == stderr && isatty(STDERR_FILENO))
@@ -74,7 +74,7 @@ static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool i
     fflush(to);
 }
 
-/* What should be a message and may be anything. */
+/* Writes what should be a message but may be anything. */
 static void put_heard(FILE *to, bool sent, mcp_str text)
 {
     mcp_json_doc *doc = NULL;
@@ -91,12 +91,12 @@ void trace_message(FILE *to, bool sent, mcp_str message)
         put_heard(to, sent, message);
 }
 
-/* ---- the go-between -------------------------------------------------------------------------- */
+/* ---- between host and server ----------------------------------------------------------------- */
 
 typedef struct stream {
     int from, to;
     bool sent, is_stderr, open;
-    char *line; /* what there is of it */
+    char *line; /* the incomplete line */
     size_t len, room;
 } stream;
 
@@ -111,7 +111,7 @@ static void put_whole_line(FILE *trace, const stream *s)
         put_heard(trace, s->sent, text);
 }
 
-/* A line beyond 64 MiB is recorded in pieces. */
+/* Records bytes by lines. A line longer than 64 MiB is recorded in pieces. */
 static void record(FILE *trace, stream *s, const char *bytes, size_t len)
 {
     enum { LONGEST = 64 << 20 };
@@ -154,7 +154,7 @@ static void pass_on(FILE *trace, stream *s)
     if (n <= 0 || !write_all(s->to, bytes, (size_t)n)) {
         s->open = false;
         if (s->sent)
-            close(s->to); /* the server sees the end of its input */
+            close(s->to); /* gives the server the end of its input */
     }
     if (n > 0)
         record(trace, s, bytes, (size_t)n);
@@ -181,10 +181,11 @@ static void pump(FILE *trace, stream streams[3])
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t the_server, the_end; /* its process; the signal that should end both */
+static volatile sig_atomic_t the_server, the_end; /* the server's process; the signal that ends
+                                                   * both */
 
-/* What a terminal sends goes to all its processes, the server too; what somebody sends to us is
- * passed on. It ends when the server does: at a second signal we do. */
+/* Signals from the terminal reach all its processes, including the server; signals sent to mcpctl
+ * alone are passed on. mcpctl ends when the server does, or at a second signal. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -199,7 +200,7 @@ static void catch_signals(void)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-        if (numbers[i] != SIGHUP) /* which may come often: mcpd reads its configuration again */
+        if (numbers[i] != SIGHUP) /* SIGHUP may come repeatedly: mcpd reloads its configuration */
             action.sa_flags |= (int)SA_RESETHAND;
         sigaction(numbers[i], &action, NULL);
     }
@@ -236,7 +237,7 @@ int run_trace(ctl *c)
     sigset_t caught, before;
     sigemptyset(&caught);
     sigaddset(&caught, SIGINT), sigaddset(&caught, SIGTERM), sigaddset(&caught, SIGHUP);
-    sigprocmask(SIG_BLOCK, &caught, &before); /* until it is known where they go */
+    sigprocmask(SIG_BLOCK, &caught, &before); /* until the signals can be passed on */
     pid_t pid = start(c, in, out, err, &before);
     the_server = pid;
     catch_signals();

@@ -1,4 +1,4 @@
-/* tree.c: mcpctl tree: the resources by the paths of their URIs.
+/* tree.c: mcpctl tree: resources as a tree, by the paths of their URIs.
  *
  * The entries are sorted so that those below one folder are adjacent. A node of the tree is then a
  * run of entries and the number of parts that their paths share, so no tree is built.
@@ -16,14 +16,14 @@ typedef struct drawing {
     const entry *items;
     size_t folders, leaves;
     bool utf8;
-    char before[8 * (DEEPEST + 1)]; /* the lines left of a node */
+    char before[8 * (DEEPEST + 1)]; /* the lines drawn left of a node */
     mcp_json_writer *json;
 } drawing;
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The root, "file://" or "mem:", is part 0; what follows is split at "/". The part begins at *at,
- * which is moved on. False: there is no further part. */
+/* The next part of a URI. Part 0 is the root, "file://" or "mem:"; the rest is split at "/". *at is
+ * advanced. False: no more. */
 static bool next_part(mcp_str uri, size_t *at, mcp_str *part)
 {
     size_t i = *at;
@@ -76,7 +76,7 @@ static int compare_paths(const void *a, const void *b)
     }
 }
 
-/* Where the run ends that shares its part number `depth` with entry `from`. */
+/* Where the run ends whose entries share part number `depth` with entry `from`. */
 static size_t run_end(const drawing *d, size_t from, size_t to, size_t depth)
 {
     mcp_str first = {0}, part = {0};
@@ -87,7 +87,7 @@ static size_t run_end(const drawing *d, size_t from, size_t to, size_t depth)
     return i;
 }
 
-/* Whether entry i is the node itself, and not only below it. */
+/* Whether entry i is the node itself and not below it. */
 static bool ends_at(const drawing *d, size_t i, size_t depth)
 {
     mcp_str part;
@@ -96,7 +96,7 @@ static bool ends_at(const drawing *d, size_t i, size_t depth)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* As a person calls it: decoded. To be freed; NULL: as it is. */
+/* The decoded part, for display. The caller frees it. NULL: unchanged. */
 static char *decoded(mcp_str part, mcp_str *ret)
 {
     char *text = malloc(part.len + 1);
@@ -131,7 +131,7 @@ static void begin_json_node(const drawing *d, mcp_str part, const entry *e)
     mcp_json_begin_object(w);
     mcp_json_writer *probe = mcp_json_writer_new(NULL, 0);
     mcp_str unused;
-    mcp_json_add_str(probe, name); /* decoded it need not be UTF-8 */
+    mcp_json_add_str(probe, name); /* the decoded text may not be UTF-8 */
     bool ok = mcp_json_writer_finish(probe, &unused) == MCP_OK;
     mcp_json_writer_free(probe);
     mcp_json_key(w, "name"), mcp_json_add_str(w, ok ? name : part);
@@ -185,7 +185,7 @@ static void draw(drawing *d, size_t from, size_t to, size_t depth, size_t level)
         mcp_json_end(d->json);
 }
 
-/* A root is shown as long as nothing branches off: "file:///home/me/project". */
+/* The root line extends to the first branch: "file:///home/me/project". */
 static void draw_root(drawing *d, size_t from, size_t to)
 {
     size_t depth = 0, length = 0;
@@ -198,7 +198,7 @@ static void draw_root(drawing *d, size_t from, size_t to)
     size_t below = from;
     while (below < to && ends_at(d, below, depth))
         below++;
-    /* "/a" has no root: it is not a URI */
+    /* "/a" is not a URI and has no root */
     mcp_str root = {d->items[from].uri.ptr, length ? length : d->items[from].uri.len};
     if (d->json) {
         begin_json_node(d, root, e);

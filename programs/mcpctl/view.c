@@ -17,7 +17,7 @@
 enum {
     LARGEST = 4 << 20,
     MOST_CELLS = 200000,
-    LONGEST_NAME = 1024, /* of a column: it may be written with each row */
+    LONGEST_NAME = 1024, /* longest column name, because it may be written with each row */
     ID_SHOWN = 8,
 };
 
@@ -31,7 +31,7 @@ static bool is_container(const mcp_json *value)
     return mcp_json_is(value, MCP_JSON_OBJECT) || mcp_json_is(value, MCP_JSON_ARRAY);
 }
 
-/* Whether all members but these two are single values. */
+/* Whether all members except these two are single values. */
 static bool is_flat(const mcp_json *object, const char *but, const char *and_but)
 {
     mcp_json_iter it = {0};
@@ -45,7 +45,7 @@ static bool is_flat(const mcp_json *object, const char *but, const char *and_but
     return true;
 }
 
-/* A value as a text, which lives until the next one. */
+/* A value as text, valid until the next call. */
 static mcp_str value_text(view *v, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
@@ -115,7 +115,7 @@ typedef struct keys {
     size_t count;
 } keys;
 
-/* False: there are too many. */
+/* False: too many. */
 static bool add_keys(keys *k, const mcp_json *object)
 {
     mcp_json_iter it = {0};
@@ -219,7 +219,7 @@ static bool add_log(view *v, const mcp_json *root)
     return v->table != NULL;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- choosing the form ----------------------------------------------------------------------- */
 
 /* "next: sqlite://shop/item/rows?offset=100" */
 static void put_others(view *v, FILE *to, const mcp_json *root, const table_look *look)

@@ -21,11 +21,12 @@ typedef struct change {
 
 typedef struct watching {
     ctl *c;
-    change *queue; /* not printed yet: that may need calls, which a callback should not wait for */
+    change *queue; /* changes to print; printing may need calls, which callbacks must not wait
+                    * for */
     size_t waiting, room;
     uint64_t told;
     bool awake, active, looked, refused, gap;
-    lists *lists; /* NULL: that they changed is enough */
+    lists *lists; /* NULL: only the fact that lists changed is reported */
 } watching;
 
 static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
@@ -70,7 +71,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         return;
     switch (state) {
     case MCP_SUBSCRIPTION_ACTIVE:
-        /* Reported again: a legacy session over HTTP was lost and replaced in one step. */
+        /* Repeated here, because a legacy session over HTTP was lost and replaced in one step. */
         if ((w->gap || w->active) && !c->set.quiet)
             say("connected again; changes in between were missed");
         w->active = true;
@@ -125,7 +126,7 @@ static int put_change(watching *w, const change *k)
     else
         put_text_change(w, k, now);
     if (code == EXIT_OK && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
-        /* What is gone, or cannot be read now, is no reason to stop. */
+        /* A resource that is gone or cannot be read now does not end the watch. */
         read_resource(c, k->uri, NULL);
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
@@ -146,7 +147,7 @@ static int put_changes(watching *w)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* A server that was started and died is started again: at once, then after ever longer waits. */
+/* Restarts a server that died: at once, then after increasing pauses. */
 static int keep_alive(watching *w)
 {
     ctl *c = w->c;
