@@ -74,7 +74,7 @@ static void put_inline(FILE *to, mcp_str text)
     }
 }
 
-/* One more than the longest run of backticks in the text. */
+/* At least three, and longer than every run of backticks in the text. */
 static int fence_length(mcp_str text)
 {
     int longest = 2, run = 0;

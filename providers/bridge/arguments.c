@@ -76,7 +76,7 @@ static bool take_position(bridge_way *w, mcp_str cursor)
 static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
 {
     mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
-    w->first = !cursor.len; /* models send empty texts for what they leave out */
+    w->first = !cursor.len; /* models send empty texts for omitted arguments */
     w->step = w->only_templates            ? BRIDGE_AT_TEMPLATES
               : w->by_sources && w->all->n ? BRIDGE_AT_SOURCE
                                            : BRIDGE_AT_PAGE;
@@ -98,7 +98,8 @@ static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
     if (memchr(glob->ptr, '*', glob->len) || memchr(glob->ptr, '?', glob->len) ||
         memchr(glob->ptr, '[', glob->len))
         return MCP_OK;
-    char *part = mcp_request_strdup(w->req, *glob); /* without the signs of a glob: a part */
+    char *part = mcp_request_strdup(w->req, *glob); /* text without wildcards matches as a
+                                                     * substring */
     if (!part)
         return MCP_ENOMEM;
     for (size_t i = 0; i < glob->len; i++)

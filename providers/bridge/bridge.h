@@ -29,16 +29,16 @@ typedef struct mcp_bridge_options {
 /* MCP_ENOMEM. */
 int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_bridge **ret,
                    mcp_error *error);
-/* Before its server. Calls that are under way end. NULL is allowed. */
+/* Must be called before the server is freed. Ends running calls. NULL is allowed. */
 void mcp_bridge_free(mcp_bridge *bridge);
 
-/* Adds the tools to the server, within a mcp_server_rebuild() or once. The sources are copied; what
- * they point to has to live as long as the build. As mcp_server_add_tool(). */
+/* Adds the tools to the server, once or within a mcp_server_rebuild(). The sources are copied; what
+ * they point to must live as long as the build. Errors as mcp_server_add_tool(). */
 int mcp_bridge_add_tools(mcp_bridge *bridge, const search_source *sources, size_t n,
                          mcp_error *error);
 
-/* Whether the client of the request is known to show tools alone to its model, by the name that it
- * gives: an `offered` for mcp_bridge_options. */
+/* An `offered` for mcp_bridge_options: whether the client's name is known to show only tools to its
+ * model. */
 bool mcp_bridge_tools_only(const mcp_request *req, void *user);
 
 #ifdef __cplusplus

@@ -4,9 +4,9 @@
 
 #include "text.h"
 
-enum { MOST_READ = 4 << 20 }; /* bytes of one resource that is searched */
+enum { MOST_READ = 4 << 20 }; /* largest resource that is searched, in bytes */
 
-static const int64_t item_ns = 5 * 1000000000LL; /* at the most for one resource's contents */
+static const int64_t item_ns = 5 * 1000000000LL; /* time limit for one resource's contents */
 
 static mcp_str member(const mcp_json *object, const char *key)
 {
@@ -15,7 +15,7 @@ static mcp_str member(const mcp_json *object, const char *key)
 
 /* ---- what is wanted --------------------------------------------------------------------------------- */
 
-/* What stands behind "scheme://authority/" and before a query, decoded where it can be. */
+/* The path after "scheme://authority/", without the query, decoded if possible. */
 static mcp_str path_of(bridge_way *w, mcp_str uri)
 {
     const char *at = memchr(uri.ptr, ':', uri.len), *end = uri.ptr + uri.len;
@@ -82,7 +82,7 @@ bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
     mcp_str uri = member(tmpl, "uriTemplate");
     if (!begins(uri, w->query.under))
         return false;
-    if (w->tool == BRIDGE_SEARCH) /* the sources' own stand for parts of what was searched */
+    if (w->tool == BRIDGE_SEARCH) /* these are parts of files, which were searched */
         return !begins(uri, MCP_STR("file:"));
     return !w->query.glob.len &&
            has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
@@ -95,7 +95,7 @@ int bridge_put_entry(bridge_way *w, const mcp_json *entry)
                       .uri = member(entry, "uri"),
                       .has_size = size != NULL,
                       .size = (uint64_t)mcp_json_int(size, 0)};
-    if (!begins(e.uri, MCP_STR("file:"))) { /* whose URI says it all */
+    if (!begins(e.uri, MCP_STR("file:"))) { /* for file: URIs the name adds nothing */
         e.name = member(entry, "name");
         e.title = member(entry, "title");
         e.description = member(entry, "description");
@@ -117,7 +117,7 @@ static void put_entry_uri(mcp_json_writer *json, const void *user)
     mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
 }
 
-/* MCP_OK without a question: it is not read. */
+/* MCP_OK without a request: the entry is not read. */
 int bridge_ask_entry(bridge_way *w)
 {
     if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
@@ -139,7 +139,7 @@ static bool is_too_large(const mcp_json *error)
            begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
 }
 
-/* What was read of the entry; then either its lines or the next entry. */
+/* Handles the contents of the entry; continues with its lines or the next entry. */
 int bridge_take_entry(bridge_way *w)
 {
     int rc = w->one.rc;

@@ -10,11 +10,11 @@
 static const char *const names[] = {
     /* of vendors */
     "github-copilot-developer", /* GitHub Copilot CLI: github.com/github/copilot-cli/issues/1268 */
-    "codex-mcp-client",         /* OpenAI Codex: its model gets tools */
+    "codex-mcp-client",         /* OpenAI Codex: its model gets only tools */
     "Codex", "ChatGPT", "antigravity-client", "continue-cli-client", "crush", "dust-mcp-client",
     "Jan-Streamable-Client", "opencode", "Q-DEV-CLI", "Windsurf", "Zed",
     "@n8n/n8n-nodes-langchain.mcpClientTool",
-    /* of libraries, whose programs mostly say nothing of their own */
+    /* default names of libraries, which most programs do not change */
     "mcp", /* the Python SDK's default: OpenAI Agents SDK, LangChain adapters and others */
     "ai-sdk-mcp-client", /* Vercel's AI SDK */
 };

@@ -25,7 +25,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters have to be put in, taken out or changed; both are short. */
+/* The number of letters to insert, remove or change; both texts are short. */
 static size_t distance(mcp_str a, mcp_str b)
 {
     size_t row[LONGEST + 1];

@@ -10,12 +10,13 @@
 
 #include <stdio.h>
 
-enum { MOST_BYTES = 4 << 20 }; /* of binary contents: a host has to carry them in one message */
+/* Of binary contents, because a host has to process them in one message. */
+enum { MOST_BYTES = 4 << 20 };
 
 typedef enum step {
     AT_RESOURCE = 0, /* it is read */
-    AT_FOLDER,       /* it is not there: the folder that it would be in is */
-    AT_LIST,         /* nor is anything like it: the first page of the list is looked at */
+    AT_FOLDER,       /* not found: reading the folder that it would be in */
+    AT_LIST,         /* nothing similar there: reading the first page of the list */
 } step;
 
 typedef struct reading {
@@ -23,7 +24,7 @@ typedef struct reading {
     mcp_request *req;
     step step;
     mcp_str uri;    /* with its parameters */
-    mcp_str folder; /* that it would be in; empty: none */
+    mcp_str folder; /* the folder that it would be in; empty: none */
     common_ask ask;
     bridge_near near;
 } reading;
@@ -36,7 +37,7 @@ static bool is_kind(mcp_str type, const char *kind)
     return type.len >= len && memcmp(type.ptr, kind, len) == 0;
 }
 
-/* Of several contents each says which it is. */
+/* With several contents, each is preceded by its URI. */
 static int put_text(reading *r, const mcp_json *content, bool several)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(content, "uri"));
@@ -104,7 +105,7 @@ static int put_error(const reading *r)
     return mcp_reply_tool_error(r->req, "%.*s", (int)message.len, message.ptr ? message.ptr : "");
 }
 
-/* A URI and what is before it; "" where it is not there. */
+/* Writes the error for a missing resource, with similar URIs. */
 static int put_not_there(const reading *r)
 {
     const bridge_near *n = &r->near;
@@ -126,7 +127,7 @@ static bool is_not_there(const reading *r)
     return r->ask.rc == MCP_OK && mcp_str_eq(message, MCP_STR("Resource not found"));
 }
 
-/* A folder's lines end in a URI. */
+/* Looks for similar URIs in the folder's listing, whose lines end with a URI. */
 static int try_folder(reading *r)
 {
     const mcp_json *content = mcp_json_at(mcp_json_get(r->ask.result, "contents"), 0);
@@ -165,7 +166,7 @@ static const char *const parts[] = {"offset", "length", "line", "lines", "tail",
 
 enum { PARTS = sizeof(parts) / sizeof(*parts), PART_ROOM = 32 };
 
-/* The arguments as parameters behind the URI. NULL: no memory. */
+/* Appends the arguments to the URI as a query. NULL: no memory. */
 static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arguments)
 {
     char *to = mcp_request_alloc(req, uri.len + PARTS * PART_ROOM + 1);
@@ -190,7 +191,7 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
 
 static void later(void *user);
 
-/* What could hold something like it: of the same scheme. */
+/* Whether to list this mount: its URIs have the same scheme. */
 static bool list_mount(const char *prefix, void *user)
 {
     const reading *r = user;
@@ -213,8 +214,8 @@ static int ask(reading *r, step what)
     return common_door_ask(r->all->bridge->door, &r->ask);
 }
 
-/* Looks for something like it. MCP_OK: the next answer is there; MCP_PENDING; MCP_ENOTFOUND: that
- * was all. */
+/* Looks for similar URIs. MCP_OK: the next answer is available; MCP_PENDING; MCP_ENOTFOUND: no
+ * further places to look. */
 static int look_around(reading *r)
 {
     int rc = MCP_OK;
@@ -243,7 +244,7 @@ static int reply(reading *r)
     return put_contents(r);
 }
 
-/* From an answer on. */
+/* Continues after an answer. */
 static int advance(reading *r)
 {
     int rc = MCP_OK;

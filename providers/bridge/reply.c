@@ -1,5 +1,5 @@
-/* reply.c: what list_resources, find_resources and search_resources answer: text for a model, and
- * the same as structured content for a program.
+/* reply.c: results of list_resources, find_resources and search_resources: text for models, and the
+ * same as structured content for programs.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -35,8 +35,8 @@ static int name(common_buffer *to, const char *before, mcp_str uri)
     return rc == MCP_OK ? put_str(to, uri) : rc;
 }
 
-/* Of those that were not searched the URI is enough. Some search by themselves, in what is not
- * listed. */
+/* Names a template that was not searched by its URI. Templates with a search of their own are named
+ * separately. */
 static int name_template(bridge_way *w, mcp_str uri)
 {
     enum { MOST = 8 };
@@ -159,7 +159,7 @@ static int end_json(bridge_way *w, mcp_str *ret)
     return mcp_json_writer_finish(json, ret);
 }
 
-/* A link to each resource with matches, for hosts that let people open them. */
+/* Adds a link to each resource with matches, for hosts in which people can open them. */
 static int put_links(bridge_way *w)
 {
     const common_buffer *links = &w->results.links;

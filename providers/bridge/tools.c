@@ -28,7 +28,7 @@
     "\"pattern\":{\"type\":\"string\",\"maxLength\":256,\"description\":\"Only " what \
     " whose path, relative to the source, matches this glob: *.md (any folder), src/**/*.c\"}"
 
-/* One member a line, which the formatter does not know how to do. */
+/* one member per line, which clang-format cannot do */
 /* clang-format off */
 static const char list_input[] = OBJECT("",
     UNDER ","
@@ -171,7 +171,7 @@ static const mcp_tool tools[] = {
 static void release(void *user)
 {
     bridge_tools *t = user;
-    mcp_allocator alloc = t->alloc; /* the bridge may be gone */
+    mcp_allocator alloc = t->alloc; /* the bridge may be freed already */
     common_release(&alloc, t);
 }
 

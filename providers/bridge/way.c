@@ -7,19 +7,20 @@
 #include "entry.h"
 
 enum {
-    PAGE = 1000,     /* entries of a list that are looked at by name */
+    PAGE = 1000,     /* entries of a list page if only names are matched */
     READ_PAGE = 50,  /* that are read */
-    TEMPLATES = 100, /* that are shown beside entries */
+    TEMPLATES = 100, /* templates shown together with entries */
 };
 
-static const int64_t slice_ns = 20 * 1000000LL; /* of the server's thread at once */
+static const int64_t slice_ns = 20 * 1000000LL; /* longest time on the server's thread without a
+                                                 * break */
 
 static bool is_enough(const bridge_way *w)
 {
     return w->results.count >= w->query.limit;
 }
 
-/* Something has to come of each call. */
+/* Whether the time is over, at least one step after the start so that each call makes progress. */
 static bool is_late(const bridge_way *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
@@ -27,8 +28,8 @@ static bool is_late(const bridge_way *w)
 
 /* ---- where to go on -------------------------------------------------------------------------- */
 
-/* "WHICH:POSITION". Which: a source by its number, the number of sources for the lists, "t" for
- * templates. */
+/* Writes the cursor "WHICH:POSITION". WHICH is the number of a source, the number of sources for
+ * the lists, or "t" for templates. */
 static int stop_at(bridge_way *w, const char *which, mcp_str position)
 {
     w->step = BRIDGE_AT_END;
@@ -53,7 +54,7 @@ static int stop_in_list(bridge_way *w, mcp_str token)
     return stop_in_source(w, w->all->n, token);
 }
 
-/* What follows the last entry. */
+/* Continues with what follows the entries. */
 static void end_entries(bridge_way *w)
 {
     bool wanted = w->tool == BRIDGE_LIST ? w->first && !w->query.glob.len
@@ -62,7 +63,7 @@ static void end_entries(bridge_way *w)
     w->step = wanted ? BRIDGE_AT_TEMPLATES : BRIDGE_AT_END;
 }
 
-/* There is more, but its first page of templates belongs to the first call. */
+/* Stops with more entries left. The first call still includes the first page of templates. */
 static int stop_listing(bridge_way *w, mcp_str token)
 {
     int rc = stop_in_list(w, token);
@@ -73,7 +74,7 @@ static int stop_listing(bridge_way *w, mcp_str token)
 
 /* ---- a source's turn ------------------------------------------------------------------------- */
 
-/* Whether something below `under` can be mounted at the prefix. */
+/* Whether a mount at the prefix may contain anything below `under`. */
 static bool may_hold(const bridge_way *w, const char *prefix)
 {
     size_t len = strlen(prefix), most = len < w->query.under.len ? len : w->query.under.len;
@@ -123,7 +124,7 @@ static int take_turn(bridge_way *w)
 
 /* ---- pages of the lists ---------------------------------------------------------------------- */
 
-/* What no source has searched already. */
+/* Whether to list this mount: no source has searched it. */
 static bool list_mount(const char *prefix, void *user)
 {
     const bridge_way *w = user;
@@ -160,7 +161,8 @@ static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t s
     return common_door_ask(w->all->bridge->door, ask);
 }
 
-/* Nothing is wanted but entries as they come: then a page ends where the call does. */
+/* Whether entries are returned unfiltered; then a page of the tool ends where the list's page
+ * ends. */
 static bool takes_all(const bridge_way *w)
 {
     return w->tool == BRIDGE_LIST && !w->by_sources;
@@ -173,7 +175,7 @@ static size_t page_size(const bridge_way *w)
     return w->tool == BRIDGE_SEARCH ? READ_PAGE : PAGE;
 }
 
-/* A list's answer. MCP_EINVAL: the cursor is not one of it. */
+/* Checks the answer of a list. MCP_EINVAL: the cursor is invalid. */
 static int check_list(const bridge_way *w, const common_ask *ask)
 {
     if (ask->rc != MCP_OK || ask->result)
@@ -190,7 +192,7 @@ static int keep_token(bridge_way *w, const mcp_json *result)
     return next.len ? common_buffer_append(&w->token, next.ptr, next.len) : MCP_OK;
 }
 
-/* All of the page was looked at. */
+/* Called when the page is finished. */
 static int end_page(bridge_way *w)
 {
     char text[60];
@@ -208,7 +210,7 @@ static int end_page(bridge_way *w)
     return MCP_OK;
 }
 
-/* Within the page, before the entry that is being looked at. */
+/* Stops within the page, before the current entry. */
 static int stop_here(bridge_way *w)
 {
     if (w->at == 0) {
@@ -230,7 +232,7 @@ static int take_place(bridge_way *w)
         return rc;
     if (w->has_token)
         return stop_listing(w, token_of(w));
-    end_entries(w); /* what followed is gone */
+    end_entries(w); /* the rest of the list no longer exists */
     return MCP_OK;
 }
 
@@ -248,7 +250,7 @@ static int take_rest(bridge_way *w)
 
 /* ---- the entries of a page ------------------------------------------------------------------- */
 
-/* Looks at them one by one, up to one that has to be read. */
+/* Processes the entries up to one that has to be read. */
 static int go_through(bridge_way *w)
 {
     const mcp_json *list = mcp_json_get(w->page.result, "resources");
@@ -288,7 +290,7 @@ static int take_page(bridge_way *w)
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* Beside entries as many as fit; by themselves as many as are asked for. */
+/* With entries, templates are limited to what fits; alone, to the requested number. */
 static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
 {
     if (!bridge_wants_template(w, tmpl))
@@ -342,11 +344,11 @@ static bool has_workers(const bridge_way *w)
     return host && host->work;
 }
 
-/* Without workers it would be done within this call all the same. */
+/* Without workers, the work runs synchronously within this call. */
 static int work(bridge_way *w, void (*fn)(void *user))
 {
     if (has_workers(w)) {
-        w->found = MCP_ECANCELLED; /* should it never be begun */
+        w->found = MCP_ECANCELLED; /* in case the work never starts */
         return mcp_request_work(w->req, fn, on_worked, w);
     }
     fn(w);
@@ -364,7 +366,7 @@ static void on_breath(mcp_request *req, void *user)
     resume(user);
 }
 
-/* After a while the server's thread is for others. */
+/* Whether to give other requests a turn on the server's thread. */
 static bool takes_breath(bridge_way *w)
 {
     int64_t now = search_now();
@@ -424,7 +426,7 @@ static int finish(bridge_way *w)
     return rc;
 }
 
-/* As far as outcomes are at hand. */
+/* Continues as long as results are available. */
 static int advance(bridge_way *w)
 {
     while (w->rc == MCP_OK && w->step != BRIDGE_AT_END) {

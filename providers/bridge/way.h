@@ -16,12 +16,12 @@ typedef enum bridge_tool { BRIDGE_LIST = 0, BRIDGE_FIND, BRIDGE_SEARCH } bridge_
 
 typedef enum bridge_step {
     BRIDGE_AT_SOURCE = 0,
-    BRIDGE_AT_PAGE,      /* a page of resources/list is asked for */
-    BRIDGE_AT_ENTRY,     /* one of its entries is read */
-    BRIDGE_AT_LINES,     /* what was read is searched, on a worker */
-    BRIDGE_AT_PLACE,     /* the cursor of the middle of a page */
-    BRIDGE_AT_REST,      /* whether the lists have anything: there is enough already */
-    BRIDGE_AT_TEMPLATES, /* a page of resources/templates/list */
+    BRIDGE_AT_PAGE,      /* waiting for a page of resources/list */
+    BRIDGE_AT_ENTRY,     /* reading one of its entries */
+    BRIDGE_AT_LINES,     /* searching the contents on a worker */
+    BRIDGE_AT_PLACE,     /* getting the cursor for a position within a page */
+    BRIDGE_AT_REST,      /* enough results: checking whether the lists have more */
+    BRIDGE_AT_TEMPLATES, /* waiting for a page of resources/templates/list */
     BRIDGE_AT_END,
 } bridge_step;
 
@@ -30,46 +30,46 @@ typedef struct bridge_way {
     mcp_request *req;
     bridge_tool tool;
     search_query query;
-    bool first;          /* there was no cursor */
-    bool by_sources;     /* what has a source is searched by it, not listed */
-    bool only_templates; /* BRIDGE_LIST: they have pages of their own */
+    bool first;          /* the call had no cursor */
+    bool by_sources;     /* mounts with a source are searched by it and not listed */
+    bool only_templates; /* BRIDGE_LIST: templates are paged separately */
     search_results results;
 
     bridge_step step;
     int rc;
     int64_t began;
-    size_t source; /* whose turn it is */
+    size_t source; /* the current source */
     size_t seen;
     search_turn turn;
 
     bool has_token;
-    common_buffer token; /* the cursor of the page */
+    common_buffer token; /* cursor of the current page */
     common_ask page, one;
-    int64_t slice;         /* when other requests had their turn */
-    common_buffer scratch; /* reused from entry to entry */
+    int64_t slice;         /* when other requests last had a turn */
+    common_buffer scratch; /* reused for each entry */
     mcp_json_iter entries;
-    const mcp_json *entry; /* that is being looked at */
-    size_t at;             /* how many of the page were */
-    int found;             /* what came of BRIDGE_AT_LINES */
+    const mcp_json *entry; /* the current entry */
+    size_t at;             /* entries of the page that are finished */
+    int found;             /* result of BRIDGE_AT_LINES */
 
     size_t n_templates;
     bool more_templates;
-    common_buffer templates; /* search_resources: those that were not searched; */
-    common_buffer searches;  /* those that search by themselves */
+    common_buffer templates; /* search_resources: templates that were not searched */
+    common_buffer searches;  /* and templates with a search of their own */
 
-    common_buffer cursor; /* empty: there is no more */
+    common_buffer cursor; /* empty: no more */
 } bridge_way;
 
-/* Replies, and as a handler returns. */
+/* Runs until it replies or has to wait; returns what a handler returns. */
 int bridge_way_run(bridge_way *w);
-/* What the present step waited for is there. */
+/* Continues when the result that the current step waited for has arrived. */
 void bridge_way_later(void *way);
 
 /* reply.c */
 int bridge_way_reply(bridge_way *w);
 int bridge_put_template(bridge_way *w, const mcp_json *tmpl);
 
-/* arguments.c. Where something is wrong, *told is true and the reply is made. */
+/* arguments.c: reads the arguments. If they are invalid, *told is true and the reply was sent. */
 int bridge_way_arguments(bridge_way *w, const mcp_json *arguments, bool *told);
 
 #endif

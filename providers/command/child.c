@@ -38,8 +38,7 @@ int command_input(const void *bytes, size_t len)
     return fd;
 }
 
-/* Nothing of ours is passed on but the three descriptors: no signal is blocked or ignored, no
- * terminal is shared. */
+/* The program inherits only three descriptors, no blocked or ignored signals, and no terminal. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
     sigset_t none, all;
@@ -95,7 +94,7 @@ static int spawn(char *const *argv, char *const *env, const char *folder, int in
     return rc;
 }
 
-/* Above 2, so that dup2() in the child never meets itself. */
+/* Descriptors above 2, so that dup2() in the child never gets two equal ones. */
 static int make_pipe(int fds[2])
 {
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -143,7 +142,8 @@ void command_child_signal(const command_child *c, int number)
         kill(-c->pid, number);
 }
 
-/* The group is killed while its number is still its own: before the leader is reaped. */
+/* The process group is killed before its leader is reaped, because afterwards its number may be
+ * reused. */
 int command_child_reap(command_child *c)
 {
     siginfo_t info = {0};

@@ -7,23 +7,22 @@
 #include <sys/types.h>
 
 typedef struct command_child {
-    pid_t pid;    /* and its process group and session */
-    int end;      /* readable when it ended; -1: the system cannot say (before Linux 5.3) */
-    int out, err; /* its stdout and stderr, not blocking */
+    pid_t pid;    /* also the number of its process group and session */
+    int end;      /* readable after it ended; -1: not supported (before Linux 5.3) */
+    int out, err; /* its stdout and stderr, non-blocking */
 } command_child;
 
-/* argv and env end with NULL; `input` is what it finds on its stdin (-1: nothing). 0 or an
- * errno. */
+/* argv and env end with NULL; `input` becomes its stdin (-1: empty). Returns 0 or an errno. */
 int command_child_start(char *const *argv, char *const *env, const char *folder, int input,
                         command_child *ret);
-/* Its wait status, reaped, and with it the rest of its group is killed; -1: it still runs. */
+/* Reaps the program and kills the rest of its group. Returns its wait status; -1: still running. */
 int command_child_reap(command_child *c);
-/* Waits for it, `ms` at the most. */
+/* Waits for it, at most `ms` milliseconds. */
 int command_child_wait(command_child *c, int ms);
 void command_child_signal(const command_child *c, int number);
 void command_child_close(command_child *c);
 
-/* A descriptor from which these bytes can be read, without anybody writing them; -1 and errno. */
+/* A descriptor from which these bytes can be read, without a writer; -1 and errno. */
 int command_input(const void *bytes, size_t len);
 
 #endif

@@ -50,7 +50,7 @@ static void release(void *user)
     tool_free(t);
 }
 
-/* In place: what cannot be copied becomes NULL. */
+/* Copies the text in place; it becomes NULL without memory. */
 static bool copy_text(command_tool *t, const char **text)
 {
     bool there = *text != NULL;
@@ -110,8 +110,7 @@ static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret
 
 /* ---- words and schema ------------------------------------------------------------------------ */
 
-/* Calls fn for each argument that is named, in the words and then in the input; program: in the
- * first word. */
+/* Calls fn for each argument in the words and then in the input; `program`: in the first word. */
 typedef int name_fn(mcp_str name, bool program, void *user);
 
 static int each_name(const mcp_command *o, name_fn *fn, void *user)
@@ -127,7 +126,7 @@ static int each_name(const mcp_command *o, name_fn *fn, void *user)
     return rc;
 }
 
-/* Whether a property may be an array or an object, as far as its own type says. */
+/* Whether the property's type allows an array or an object. */
 static bool has_members(const mcp_json *property)
 {
     const mcp_json *type = mcp_json_get(property, "type");
@@ -145,7 +144,7 @@ static bool has_members(const mcp_json *property)
 
 typedef struct checking {
     const mcp_command *o;
-    const mcp_json *properties; /* NULL: everything is allowed */
+    const mcp_json *properties; /* NULL: no restrictions */
     bool known;
     mcp_error *error;
 } checking;

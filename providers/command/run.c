@@ -1,5 +1,5 @@
 /* run.c: one call: starts the program, collects its output, reports progress, and replies when the
- * program has ended, for whatever reason.
+ * program has ended.
  *
  * All events come from the host: its descriptors (both pipes, the end of the program) and one
  * timer.
@@ -18,10 +18,10 @@
 #include "words.h"
 
 enum {
-    TICK_MS = 1000,   /* between two reports of progress */
-    LOOK_MS = 50,     /* where the system does not say that a program ended */
+    TICK_MS = 1000,   /* between two progress reports */
+    LOOK_MS = 50,     /* polling interval if the system cannot report the end of a program */
     PIECE = 64 << 10, /* of one read */
-    PIECES = 16,      /* of them before something else has its turn */
+    PIECES = 16,      /* reads before other events get a turn */
     KEPT_ERRORS = 8 << 10,
 };
 
@@ -35,7 +35,7 @@ struct command_run {
     const mcp_host *host;
     mcp_host_poll *poll_out, *poll_err, *poll_end;
     mcp_host_timer *timer;
-    int64_t started, told, kill_at; /* kill_at 0: nobody asked it to end */
+    int64_t started, told, kill_at; /* kill_at 0: not asked to end */
     reason why;
     common_buffer output, errors;
 };
@@ -61,7 +61,7 @@ static void stop_timer(command_run *r)
 
 /* ---- the reply ------------------------------------------------------------------------------- */
 
-/* Not UTF-8 becomes "?", so that it can be shown. */
+/* Replaces invalid UTF-8 by "?". */
 static mcp_str printable(common_buffer *b)
 {
     for (size_t i = 0; i < b->len && !common_text_check((mcp_str){b->ptr, b->len}); i++)
@@ -192,7 +192,7 @@ static void keep_output(command_run *r, const char *bytes, size_t len)
         end(r, TOO_MUCH);
 }
 
-/* The last of it, which most often says why. */
+/* Keeps the end of stderr, which most often explains a failure. */
 static void keep_errors(command_run *r, const char *bytes, size_t len)
 {
     if (len > KEPT_ERRORS)
@@ -205,7 +205,7 @@ static void keep_errors(command_run *r, const char *bytes, size_t len)
     common_buffer_append(&r->errors, bytes, len);
 }
 
-/* True: there may be more later. */
+/* Reads available output. True: there may be more later. */
 static bool take(command_run *r, int fd)
 {
     char bytes[PIECE];
@@ -254,7 +254,7 @@ static void on_end(void *arg)
 
 static void tell(command_run *r, int64_t t)
 {
-    char text[96]; /* without the time, which is the number and which a client counts too */
+    char text[96]; /* without the elapsed time, which is the progress value */
     double seconds = (double)(t - r->started) / 1000;
     if (t - r->told < TICK_MS)
         return;
@@ -277,10 +277,11 @@ static void on_timer(void *arg)
     tell(r, t);
     arm(r);
     if (r->child.end < 0)
-        on_end(r); /* which may free it */
+        on_end(r); /* may free r */
 }
 
-/* Without memory for a timer it can still end by itself. */
+/* Without memory for the timer there is no progress and no time limit; the program can still
+ * end. */
 static void arm(command_run *r)
 {
     int64_t t = now(r), due = r->told + TICK_MS;
@@ -305,7 +306,7 @@ static void on_cancel(mcp_request *req, void *user)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-/* The words of one call, each with a NUL, and where they begin. */
+/* The words of one call, each followed by a NUL, and their offsets. */
 typedef struct call {
     common_buffer text;
     char **argv, **env;
@@ -353,7 +354,7 @@ static int fill(command_tool *t, command_fill *f, call *c)
     return rc;
 }
 
-/* Its stdin; -1: nothing to read. MCP_OK, or as command_word(). */
+/* Creates its stdin; -1: empty. MCP_OK, or as command_word(). */
 static int fill_input(command_tool *t, command_fill *f, int *fd)
 {
     common_buffer text;
@@ -384,7 +385,7 @@ static int watch(command_run *r)
     return all ? MCP_OK : MCP_ENOMEM;
 }
 
-/* Takes over what runs. */
+/* Starts handling the events of a running program. */
 static int attend(command_tool *t, mcp_request *req, const command_child *child)
 {
     command_run *r = common_alloc(&t->alloc, sizeof(*r));

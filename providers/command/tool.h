@@ -1,4 +1,4 @@
-/* tool.h: a registered command, and one run of it. */
+/* tool.h: a registered command and its runs. */
 #ifndef COMMAND_TOOL_H
 #define COMMAND_TOOL_H
 
@@ -17,7 +17,7 @@ typedef struct command_tool {
 
 /* As mcp_call_fn; `user` is the tool. */
 int command_call(mcp_request *req, const mcp_json *arguments, void *user);
-/* Ends what still runs, and waits for it. */
+/* Kills all running programs and waits for them. */
 void command_end_all(command_tool *t);
 
 #endif

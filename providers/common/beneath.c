@@ -11,8 +11,8 @@
 
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* openat2() answers EAGAIN when a rename raced with the resolution; a storm of renames must not
- * keep us here for ever. */
+/* openat2() fails with EAGAIN if a rename interferes. The number of retries is limited, because
+ * renames may go on forever. */
 enum { MAX_TRIES = 16 };
 
 int common_code_of_errno(int error)
@@ -53,7 +53,7 @@ static bool plain_component(const char *name, size_t len)
            !(len == 2 && name[0] == '.' && name[1] == '.');
 }
 
-/* Opens the folder that holds the last component; *ret is `dir` itself when there is just one. */
+/* Opens the folder that contains the last component; if there is only one, *ret is `dir` itself. */
 static int walk_to_parent(int dir, const char *rel, int *ret, const char **last)
 {
     int at = dir;
@@ -112,7 +112,7 @@ static int open_plain(common_beneath at, const char *rel, int flags)
 
 bool common_beneath_needs_walk(int fd)
 {
-    /* EPERM is what some sandboxes say to a system call that they do not know. */
+    /* Some sandboxes return EPERM for unknown system calls. */
     int probe = open_beneath(fd, "", O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     if (probe < 0)
         return errno == ENOSYS || errno == EPERM;
@@ -125,7 +125,7 @@ static int failed(common_beneath at)
     return errno == ELOOP && !at.walk ? COMMON_IS_LINK : common_code_of_errno(errno);
 }
 
-/* What the kernel finds beneath, links on the way refused. O_PATH opens nothing but the name. */
+/* Looks up the file beneath, without following links. O_PATH does not open the file itself. */
 static int look_confined(common_beneath at, const char *rel, struct stat *st)
 {
     *st = (struct stat){0};
@@ -189,7 +189,7 @@ int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct 
 
 int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
 {
-    /* No check first: the kernel refuses anything but a directory before it opens it. */
+    /* No check is needed first: the kernel refuses anything but a directory before opening it. */
     int fd = open_plain(at, rel, O_RDONLY | OPEN_FLAGS | O_DIRECTORY);
     if (fd < 0)
         return failed(at);
@@ -197,7 +197,7 @@ int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
     return MCP_OK;
 }
 
-/* Where the kernel says that a descriptor is; the length, or -1. */
+/* The path of a descriptor according to the kernel. Returns its length, or -1. */
 static ssize_t path_of(int fd, char *path, size_t cap)
 {
     char link[40];
@@ -209,7 +209,7 @@ static ssize_t path_of(int fd, char *path, size_t cap)
     return len;
 }
 
-/* Both are asked for now, so that a root that was moved since the start does no harm. */
+/* Both paths are looked up now, in case the root was moved since the start. */
 static int relative_to(int dir, int fd, char real[COMMON_PATH_MAX])
 {
     char base[COMMON_PATH_MAX];
@@ -236,7 +236,7 @@ int common_beneath_resolve(common_beneath at, const char *rel, char real[COMMON_
 {
     if (at.walk)
         return MCP_EACCESS;
-    /* O_PATH opens nothing but the name: no device hears of it. */
+    /* O_PATH does not open the file, so devices are not affected. */
     int fd = open_beneath(at.fd, rel, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     if (fd < 0)
         return common_code_of_errno(errno);

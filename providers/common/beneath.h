@@ -16,16 +16,16 @@
 
 #include <sys/stat.h>
 
-/* The longest path that one system call takes, with its NUL. */
+/* The longest path that a system call accepts, with its NUL. */
 #define COMMON_PATH_MAX 4096
 
-/* A positive outcome: a symbolic link is on the way. */
+/* A positive result: the path contains a symbolic link. */
 enum { COMMON_IS_LINK = 1 };
 
-/* The directory beneath which everything lies: a borrowed descriptor (O_PATH is enough). */
+/* A borrowed descriptor of the directory (O_PATH is enough). */
 typedef struct common_beneath {
     int fd;
-    bool walk; /* true: component by component, as for a kernel without openat2 */
+    bool walk; /* resolve component by component, as without openat2 */
 } common_beneath;
 
 /* Whether `walk` is needed for this directory. */
@@ -47,7 +47,7 @@ int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd);
 int common_beneath_resolve(common_beneath at, const char *rel, char real[COMMON_PATH_MAX],
                            struct stat *st);
 
-/* The code for an errno of a failed file operation. */
+/* The MCP_E* code for the errno of a failed file operation. */
 int common_code_of_errno(int error);
 
 #endif

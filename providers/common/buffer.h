@@ -12,21 +12,21 @@ typedef struct common_buffer {
     mcp_allocator alloc;
 } common_buffer;
 
-/* `given`, or malloc and its family when that is NULL. */
+/* Returns `given`, or malloc() and its family if that is NULL. */
 mcp_allocator common_allocator(const mcp_allocator *given);
 
 void *common_alloc(const mcp_allocator *alloc, size_t size);
 void common_release(const mcp_allocator *alloc, void *ptr);
-/* A NUL-terminated copy, or NULL without memory. */
+/* A NUL-terminated copy; NULL without memory. */
 char *common_copy(const mcp_allocator *alloc, const char *ptr, size_t len);
 
 void common_buffer_init(common_buffer *b, const mcp_allocator *alloc);
 void common_buffer_free(common_buffer *b);
 
-/* Makes room for `extra` more bytes. MCP_ENOMEM; the content is untouched by a failure. */
+/* Makes room for `extra` more bytes. On MCP_ENOMEM the contents are unchanged. */
 int common_buffer_reserve(common_buffer *b, size_t extra);
 int common_buffer_append(common_buffer *b, const void *ptr, size_t len);
-/* A text without its NUL. False: no memory. */
+/* Appends a text without its NUL. False: no memory. */
 bool common_put(common_buffer *b, const char *text);
 
 #endif

@@ -5,16 +5,16 @@
  */
 #include "door.h"
 
-/* Revisions of this era need no handshake. */
+/* A modern revision, which needs no handshake. */
 static const char revision[] = "2026-07-28";
 
 /* One channel. */
 typedef struct common_line {
-    struct common_line *next; /* among those that wait, or among those to be freed */
+    struct common_line *next; /* in the list of waiting lines, or of those to be freed */
     common_door *door;
     mcp_channel *channel;
-    common_ask *ask; /* NULL: nobody waits any more */
-    bool receiving;  /* the message is being handed in: an answer now is one at once */
+    common_ask *ask; /* NULL: the request was abandoned */
+    bool receiving;  /* the message is being processed, so an answer now is synchronous */
 } line;
 
 struct common_door {
@@ -36,7 +36,7 @@ static void free_line(line *l)
 static void free_spent(common_door *door)
 {
     const mcp_host *host = mcp_server_host(door->server);
-    if (door->timer && host) /* else it went with its host */
+    if (door->timer && host) /* otherwise the host has freed the timer */
         host->timer_stop(door->timer, host->user);
     door->timer = NULL;
     while (door->spent) {
@@ -78,7 +78,7 @@ static int64_t now(const common_door *door)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Its line is removed first, because the continuation may send a request again. */
+/* The line is removed first, because the continuation may send another request. */
 static void go_on(common_ask *ask, line *l)
 {
     unlink_line(l);
@@ -251,7 +251,7 @@ void common_door_free(common_door *door)
         line *l = door->waiting;
         common_ask *ask = l->ask;
         door->waiting = l->next;
-        if (ask) /* it waits: there is one */
+        if (ask) /* a waiting line has a request */
             ask->rc = MCP_ECLOSED, go_on(ask, l);
     }
     free_spent(door);

@@ -12,7 +12,7 @@
 
 bool common_glob_match(mcp_str pattern, mcp_str path);
 
-/* How many bytes at the start of the pattern stand for themselves. */
+/* The number of bytes before the first special character of the pattern. */
 size_t common_glob_literal(mcp_str pattern);
 
 #endif

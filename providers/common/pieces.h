@@ -9,35 +9,37 @@
 #include "buffer.h"
 
 typedef struct common_pieces {
-    mcp_str rest; /* what was not looked at yet */
-    char *room;   /* where the next decoded piece goes, with a NUL behind it */
-    bool nul;     /* whether a piece may hold NUL, as %00 */
+    mcp_str rest; /* the unread part */
+    char *room;   /* where the next decoded piece and its NUL are stored */
+    bool nul;     /* whether pieces may contain NUL (%00) */
 } common_pieces;
 
-/* The next piece up to the end or one of `stops`, decoded. False: a bad "%", or a NUL. */
+/* Decodes the next piece, up to the end or a character of `stops`. False: an invalid "%", or a
+ * NUL. */
 bool common_pieces_take(common_pieces *p, const char *stops, mcp_str *ret);
-/* What stands next, if it does. */
+/* Skips `c` if it is next; returns whether it was. */
 bool common_pieces_skip(common_pieces *p, char c);
 bool common_pieces_skip_text(common_pieces *p, mcp_str text);
-/* /KEY for each key; at least one, at most `max`. */
+/* Takes "/KEY" up to `max` times, at least once. */
 bool common_pieces_take_keys(common_pieces *p, mcp_str *keys, size_t max, size_t *ret_n);
-/* NAME=VALUE&NAME=VALUE to the end; a name alone has an empty value. At most `max`. */
+/* Takes "NAME=VALUE&NAME=VALUE" up to the end, at most `max` pairs; a name alone has an empty
+ * value. */
 bool common_pieces_take_pairs(common_pieces *p, mcp_uri_pair *pairs, size_t max, size_t *ret_n);
 
-/* One byte as it stands in a URI, which is itself only where it is unreserved. Returns 1 or 3. */
+/* Percent-encodes one byte unless it is unreserved. Returns 1 or 3. */
 size_t common_pieces_encode(char to[3], char byte);
-/* One piece, encoded. False: no memory. */
+/* Appends one piece, percent-encoded. False: no memory. */
 bool common_pieces_put(common_buffer *to, mcp_str text);
-/* What stands behind a prefix, "SCHEME://NAME/" in which the scheme is in lower case. False:
- * something else begins the URI. In the URI the scheme may be spelled in either case. */
+/* The part of a URI after a prefix, "SCHEME://NAME/" with the scheme in lower case. The URI's
+ * scheme may be in any case. False: the URI does not begin with it. */
 bool common_pieces_behind(mcp_str uri, const char *prefix, mcp_str *rest);
-/* A whole number from `min` to `max`, in decimal digits alone. */
+/* Parses a whole number from `min` to `max`; only decimal digits are allowed. */
 bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
-/* Whether nothing is asked for but these, which NULL ends; else `why` says what, and what may
- * be. */
+/* Whether all pairs have names in a list that ends with NULL. Otherwise `why` names the wrong one
+ * and the valid ones. */
 bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *names,
                         char why[300]);
-/* The value of a pair; NULL: none. */
+/* The value of the pair with this name; NULL: none. */
 const mcp_str *common_pieces_value(const mcp_uri_pair *pairs, size_t n, const char *name);
 
 #endif

@@ -67,7 +67,7 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc)
 
 /* ---- from JSON ------------------------------------------------------------------------------- */
 
-/* In these, *ok turns false without memory. */
+/* The functions below set *ok to false without memory. */
 static char *copy(const mcp_allocator *alloc, mcp_str text, bool *ok)
 {
     if (!text.ptr)
@@ -83,7 +83,7 @@ static char *copy_member(const mcp_allocator *alloc, const mcp_json *object, con
     return copy(alloc, mcp_json_string(mcp_json_get(object, key)), ok);
 }
 
-/* A default may be a number, as JSON has it. */
+/* A default may also be a JSON number. */
 static char *copy_default(const mcp_allocator *alloc, const mcp_json *value, bool *ok)
 {
     mcp_str text = mcp_json_string(value);
@@ -253,7 +253,7 @@ static int read_query(mcp_request *req, mcp_str uri, const mcp_uri_match *match,
     return q->all->read(req, uri, match, q->all->user);
 }
 
-/* What it is for, then its parameters, a line each. */
+/* The query's description, then one line for each parameter. */
 static bool describe(common_buffer *to, const common_query *q)
 {
     bool ok = common_put(to, q->description ? q->description : "");

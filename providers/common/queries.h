@@ -11,8 +11,9 @@
 
 enum { COMMON_QUERY_PARAMETERS = 32 };
 
-/* The member "queries" of a database's options. `placeholders` says how a statement names its
- * parameters, `more` is what else a parameter may have, with a comma at its end. */
+/* The schema of the member "queries" in a database's options. `placeholders` explains how a
+ * statement refers to its parameters; `more` has further properties of a parameter, followed by a
+ * comma. */
 #define COMMON_QUERIES_SCHEMA(placeholders, more)                                                  \
     "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","         \
     "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],"                              \
@@ -39,7 +40,7 @@ typedef enum common_parameter_type {
 
 typedef struct common_parameter {
     char *name, *description;
-    char *value; /* when it is not given; NULL: SQL's NULL, unless it is required */
+    char *value; /* the default; NULL: SQL's NULL, unless the parameter is required */
     common_parameter_type type;
     bool required;
     char **choice; /* for completion */
@@ -62,8 +63,8 @@ typedef struct common_queries {
     void *user; /* of `read` */
 } common_queries;
 
-/* Takes them from what COMMON_QUERIES_SCHEMA() describes, NULL: none. Their URIs begin with
- * `prefix`. After a failure there may be some, for common_queries_free(). MCP_OK, MCP_EINVAL,
+/* Loads the queries from JSON as described by COMMON_QUERIES_SCHEMA() (NULL: none). Their URIs
+ * begin with `prefix`. Call common_queries_free() even after a failure. MCP_OK, MCP_EINVAL,
  * MCP_ENOMEM. */
 int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
                         const mcp_json *from, mcp_error *error);
@@ -71,26 +72,26 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);
 const common_parameter *common_query_parameter(const common_query *q, mcp_str name);
-/* Whether these are values for its parameters, or for `format`, where it has no parameter of that
- * name: *text is what that says (table_text.h). Else `why` says what is wrong. */
+/* Whether the pairs are valid for the query's parameters, or for `format` if no parameter has this
+ * name; *text is the value of that (table_text.h). Otherwise `why` has the reason. */
 bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
                         char why[300]);
 
-/* Registers a template for each that has parameters, named as common_template_name() does,
- * "query.QUERY" being WHAT. They are read with `read`. */
+/* Registers a template for each query with parameters. It is named by common_template_name() with
+ * "query.QUERY" as WHAT, and read by `read`. */
 int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
                             const char *name, const char *prefix, mcp_read_fn *read, void *user,
                             mcp_error *error);
-/* The entry of the list; none is made of a query that needs parameters. */
+/* Adds the list entry of a query; queries with required parameters have none. */
 int common_query_reply(mcp_request *req, const common_query *q);
 
-/* What a reader is told of one that does not work, which nothing that he could write mends: its
- * name, the database's words.
+/* The message for readers if a query fails because of the query itself: its name and the database's
+ * message.
  */
 #define COMMON_QUERY_BROKEN \
     "The saved query %.64s cannot be run: %.250s. The operator of this server has to correct it"
 
-/* Says what is wrong with one. Returns MCP_EINVAL. */
+/* Sets *error for an invalid query. Returns MCP_EINVAL. */
 int common_query_refuse(mcp_error *error, const char *name, const char *format, ...)
     MCP_PRINTF(3, 4);
 

@@ -9,7 +9,7 @@
 
 /* ---- declaring ------------------------------------------------------------------------------- */
 
-enum { LONGEST_NAME = 64 /* what model services take */ };
+enum { LONGEST_NAME = 64 /* accepted by all model services */ };
 
 static const char output_schema[] =
     "{\"type\":\"object\",\"required\":[\"columns\",\"rows\",\"truncated\"],\"properties\":{"
@@ -39,7 +39,8 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
     return ok && common_buffer_append(to, "", 1) == MCP_OK;
 }
 
-/* "query_sqlite_shop": of the database's name what a tool's name may have everywhere. */
+/* "query_sqlite_shop": characters of the database's name that not every service allows are
+ * replaced. */
 static void default_name(const common_query_tool *t, char name[LONGEST_NAME + 1])
 {
     snprintf(name, LONGEST_NAME + 1, "query_%.10s_%.40s", t->module, t->database);

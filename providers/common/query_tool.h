@@ -13,34 +13,34 @@
 
 #include "buffer.h"
 
-enum { COMMON_QUERY_ROWS = 100 /* when `limit` is not given */, COMMON_QUERY_VALUES = 64 };
+enum { COMMON_QUERY_ROWS = 100 /* default of `limit` */, COMMON_QUERY_VALUES = 64 };
 
 typedef struct common_query_tool {
-    const char *given;    /* its name, as the options have it; NULL: query_MODULE_NAME */
+    const char *given;    /* its name from the options; NULL: query_MODULE_NAME */
     const char *module;   /* "sqlite": no two databases have the same module and name */
     const char *database; /* NAME */
     const char *prefix;   /* of its URIs */
     const char *product;  /* "SQLite" */
     const char *reads;    /* which statements read, for the description of `sql` */
-    const char *places;   /* what stands for a parameter in a statement: "?1, ?2" */
-    const char *json;     /* what `parameters_json` is, in JSON's words */
-    const char *tables;   /* a query that tells the tables */
+    const char *places;   /* how a statement refers to parameters: "?1, ?2" */
+    const char *json;     /* a description of `parameters_json` */
+    const char *tables;   /* a query that lists the tables */
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
     void *user;
 } common_query_tool;
 
-/* Registers it. MCP_OK; MCP_EEXIST, which error->text explains: another source has a tool of this
- * name; MCP_EINVAL (a name that no tool can have), MCP_ENOMEM. */
+/* Registers the tool. MCP_OK; MCP_EEXIST: another source has a tool with this name; MCP_EINVAL (an
+ * invalid name), MCP_ENOMEM; error->text has the details. */
 int common_query_tool_add(const common_query_tool *tool, mcp_server *server,
                           const mcp_allocator *alloc, mcp_error *error);
 
-/* The values of a call: an array, or with `names` also an object; NULL: none. They live as long as
- * the arguments and *doc, which is the caller's to free and may be NULL. MCP_OK; MCP_EINVAL: `why`
- * says what is wrong with them; MCP_ENOMEM. */
+/* The parameters of a call: an array or, with `names`, also an object; NULL: none. They live as
+ * long as the arguments and *doc, which may be NULL and is freed by the caller. MCP_OK; MCP_EINVAL:
+ * they are invalid, and `why` has the reason; MCP_ENOMEM. */
 int common_query_tool_values(const mcp_json *arguments, const mcp_allocator *alloc, bool names,
                              mcp_json_doc **doc, const mcp_json **ret, char why[200]);
 
-/* How many rows are asked for, at most `most`. */
+/* The requested number of rows, at most `most`. */
 size_t common_query_tool_limit(const mcp_json *arguments, size_t most);
 
 #endif

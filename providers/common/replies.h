@@ -4,8 +4,8 @@
 
 #include <mcp/provider.h>
 
-/* A message for who read the URI (which is in the error's data; "": there is none), or, with
- * `as_tool`, called a tool. Returns what the handler returns. */
+/* Replies with an error for the reader of a URI, which is in the error's data ("": none), or, with
+ * `as_tool`, for the caller of a tool. Returns what the handler returns. */
 int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool, mcp_str uri,
                       int code, const char *text);
 
@@ -16,14 +16,15 @@ int common_reply_table(mcp_request *req, const mcp_allocator *alloc, mcp_str jso
 /* Completes a parameter `format`. */
 int common_reply_formats(mcp_request *req, mcp_str value);
 
-/* What is more than one read returns, and is to be read in parts. */
+/* A value that is too large for one read and has to be read in parts. */
 typedef struct common_too_large {
-    mcp_str uri;       /* as it was asked for */
+    mcp_str uri;       /* as requested */
     const char *what;  /* the beginning of the message: "A value" */
-    const char *where; /* the end of the message, what has parts: " of the cell", or "" */
+    const char *where; /* the end of the message, what can be read in parts: " of the cell", or
+                        * "" */
     uint64_t size;     /* 0: not known */
     uint64_t limit;
-    const char *prefix, *rest; /* together the template of parts */
+    const char *prefix, *rest; /* together the template for parts */
 } common_too_large;
 
 #define COMMON_DATABASE_TOO_LONG                                                         \

@@ -10,15 +10,15 @@
 
 #define COMMON_TABLE_MIME "text/markdown"
 
-/* Appends what `json` says: with `row`, one line for each member of an object; else, of an object
- * with "columns" and "rows", one for each row, and behind them that there are more ("next",
- * "truncated"). In a cell NULL is NULL, "|" has a backslash before it, the end of a line is <br>,
- * and what is no plain value stands as JSON. MCP_OK, MCP_ENOMEM; MCP_EPARSE: it is JSON that cannot
- * be read again (two columns of the same name). */
+/* Appends a Markdown table. With `row`, `json` is an object, and each member is a line. Otherwise it
+ * is an object with "columns" and "rows"; a note follows if there are more rows ("next",
+ * "truncated"). In a cell, NULL is written as NULL, "|" is escaped by a backslash, line ends become
+ * <br>, and arrays and objects are JSON. MCP_OK, MCP_ENOMEM; MCP_EPARSE: the JSON cannot be parsed
+ * again, because two columns have the same name. */
 int common_table_text(common_buffer *to, mcp_str json, bool row, const mcp_allocator *alloc);
 
-/* ?format=: *text is whether the value is "text"; "json" is the default. False: neither; `why` says
- * what may be. */
+/* Parses ?format=: *text is true for "text", false for "json", the default. False: another value;
+ * `why` lists the valid ones. */
 bool common_table_format(const mcp_str *value, bool *text, char why[300]);
 
 #endif
