@@ -14,7 +14,7 @@ typedef struct files_slot {
     unsigned char type; /* DT_* */
     unsigned char len;
     unsigned short room; /* bytes at `at` */
-    uint32_t at;         /* where the name stands among all names */
+    uint32_t at;         /* offset of the name in `names` */
     const char *name;    /* when taken: NUL-terminated */
 } files_slot;
 
@@ -22,7 +22,7 @@ typedef struct files_batch {
     mcp_allocator alloc;
     files_slot *slots;
     uint32_t *order; /* heap of slot numbers */
-    char *names;     /* a name that pushes out a longer one takes its place, so this stays small */
+    char *names;     /* a name that replaces a longer one reuses its space, so this stays small */
     size_t names_len, names_cap;
     size_t count, cap, limit;
     bool sealed;
@@ -32,16 +32,17 @@ typedef struct files_batch {
 void files_batch_init(files_batch *b, const mcp_allocator *alloc, size_t limit);
 void files_batch_free(files_batch *b);
 
-/* Whether a name would be kept: ask before looking closer at it. Sets b->more when not. */
+/* Whether a name would be kept, to be checked before anything else about it. Sets b->more if
+ * not. */
 bool files_batch_wants(files_batch *b, const char *name, size_t len);
-/* Keeps a name that is wanted (1 to 255 bytes). MCP_ENOMEM. */
+/* Adds a name of 1 to 255 bytes for which files_batch_wants() returned true. MCP_ENOMEM. */
 int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char type);
 
-/* After the last add: the smallest name that was not taken yet, or NULL; valid until the next
- * call. */
+/* After the last add: takes the smallest remaining name, valid until the next call; NULL: no
+ * more. */
 const files_slot *files_batch_take(files_batch *b);
 
-/* Byte order; a name before one that it begins. */
+/* Compares by bytes; a prefix comes first. */
 int files_name_compare(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

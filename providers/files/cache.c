@@ -71,7 +71,7 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Neighbours differ at their end, so that is what is looked at. */
+/* Hashes the end of the URI, where neighbouring files differ. */
 static place *place_of(files_cache *cache, mcp_str uri)
 {
     uint64_t hash = uri.len;
@@ -97,7 +97,7 @@ static bool unchanged(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* fstat() of the C library goes the longer way of fstatat() on some systems. */
+/* On some systems the C library's fstat() takes the slower path of fstatat(). */
 static bool look(int fd, struct stat *st)
 {
 #if defined(__x86_64__) && defined(SYS_fstat)
@@ -119,7 +119,7 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
     return true;
 }
 
-/* File systems whose inodes tell of every change; others (network, /proc) may not. */
+/* Whether inodes on this file system show every change; network file systems and /proc may not. */
 static bool tells_changes(int fd)
 {
     static const long telling[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,        BTRFS_SUPER_MAGIC,

@@ -19,7 +19,7 @@
 
 enum {
     FILES_CACHE_MS = 100,
-    FILES_CACHE_FILE = 16 << 10, /* the largest file that is kept */
+    FILES_CACHE_FILE = 16 << 10, /* largest cached file */
 };
 
 typedef struct files_cache files_cache;
@@ -27,19 +27,19 @@ typedef struct files_cache files_cache;
 typedef struct files_cached {
     mcp_str bytes;
     bool text;
-    const char *type; /* its MIME type; as long as the files_mime that it came from */
+    const char *type; /* its MIME type; lives as long as the files_mime that it came from */
 } files_cached;
 
 /* NULL: no memory. */
 files_cache *files_cache_new(const mcp_allocator *alloc);
 void files_cache_free(files_cache *cache);
 
-/* Whether the file that was read by this URI, in exactly this spelling, is there and unchanged;
- * *ret is borrowed until the next put. */
+/* Whether the file read by this URI, spelled exactly like this, is cached and unchanged. *ret is
+ * borrowed until the next put. */
 bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret);
 
-/* Keeps what was read by the URI from fd, whose state before the reading was `st`, where it can be
- * told later whether it changed. Without memory or descriptors it is not kept. */
+/* Caches what was read from fd by the URI; `st` is the state before reading. It is cached only if
+ * later changes can be detected, and if there are memory and descriptors for it. */
 void files_cache_put(files_cache *cache, mcp_str uri, int fd, const struct stat *st,
                      const files_cached *content);
 

@@ -9,21 +9,20 @@
 
 #include "root.h"
 
-/* One completion: the whole value, not only its last segment. Borrowed. Other than MCP_OK ends
- * it. */
+/* Receives one completion: the whole value, not only its last segment. Borrowed. Any result except
+ * MCP_OK ends the completion. */
 typedef int files_complete_fn(mcp_str value, void *user);
 
 typedef struct files_complete_options {
-    size_t max; /* that are emitted; 0 is 100 */
-    size_t
-        count; /* further ones that are counted; 0 is 1,000: in a huge folder looking at all of them
-                     only to say how many there are would cost more than the completion */
-    /* True ends it with FILES_IS_LARGE before this folder is read; NULL: none is too large. */
+    size_t max;   /* largest number to emit; 0 means 100 */
+    size_t count; /* number of others to count; 0 means 1,000, because counting a huge folder would
+                * cost more than the completion */
+    /* Called before a folder is read; true ends the completion with FILES_IS_LARGE. May be NULL. */
     bool (*too_large)(const struct stat *folder);
     const mcp_allocator *alloc;
 } files_complete_options;
 
-/* A positive outcome: what was emitted before is to be thrown away. */
+/* A positive result: the values emitted so far must be discarded. */
 enum { FILES_IS_LARGE = 2 };
 
 /* Completes a path relative to the root. *ret_total is how many there are; when not all were

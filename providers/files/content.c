@@ -7,7 +7,7 @@
 
 #define BLOCK ((size_t)64 << 10)
 
-/* pread() that is not interrupted; -1 on failure. */
+/* pread() that retries after EINTR; -1 on failure. */
 static ssize_t read_at(int fd, void *ptr, size_t len, uint64_t offset)
 {
     if (offset > INT64_MAX)
@@ -61,8 +61,8 @@ int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out)
     int rc = common_buffer_reserve(out, first < most ? first : most);
     if (rc != MCP_OK)
         return rc;
-    /* One byte more than it should have is asked for: when just its size comes back, that was the
-     * end, and the second call that would say so is saved. */
+    /* Requests one byte more than expected: if exactly the expected size is returned, the end is
+     * known without a second call. */
     ssize_t n = read_at(r->fd, out->ptr + out->len, first < most ? first : most, 0);
     if (n < 0)
         return MCP_EIO;
@@ -86,8 +86,8 @@ int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, co
     return rc == MCP_OK && got > r->limit ? MCP_ELIMIT : rc;
 }
 
-/* The bytes of a block up to and with its n-th line end; the whole block when there are fewer. *n
- * is lowered by the line ends that were passed. */
+/* The length of the block up to its n-th line end, or of the whole block if there are fewer. *n is
+ * reduced by the line ends found. */
 static size_t skip_lines(const char *block, size_t len, uint64_t *n)
 {
     size_t at = 0;
@@ -125,8 +125,8 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, comm
     return rc;
 }
 
-/* Where the last `count` lines before `size` begin. Looks no further back than the limit
- * reaches. */
+/* Finds where the last `count` lines before `size` begin, looking back no further than the
+ * limit. */
 static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char *block,
                      uint64_t *ret)
 {
@@ -143,7 +143,7 @@ static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char 
             return MCP_EIO;
         size_t end = (size_t)n;
         if (at == size && end == len && block[end - 1] == '\n')
-            end--; /* ends the last line, and begins none */
+            end--; /* the final newline ends the last line and does not begin another */
         const char *nl;
         while (end && (nl = memrchr(block, '\n', end)) != NULL) {
             end = (size_t)(nl - block);

@@ -13,8 +13,8 @@
 
 typedef struct files_reader {
     int fd;
-    size_t limit; /* bytes of a result */
-    /* Asked before each block of a long search; true ends it with MCP_ECANCELLED. May be NULL. */
+    size_t limit; /* largest result in bytes */
+    /* Called before each block of a long search; true ends it with MCP_ECANCELLED. May be NULL. */
     bool (*stop)(void *user);
     void *user;
 } files_reader;
@@ -22,18 +22,17 @@ typedef struct files_reader {
 /* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a
  * failure the contents of `out` are undefined. */
 
-/* The whole file. `size` is what fstat() says; files that do not tell (those of /proc) may have
- * 0. */
+/* Reads the whole file. `size` is fstat()'s, which may be 0 for files in /proc. */
 int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out);
 
-/* `length` bytes from `offset` on, fewer at the end of the file, none behind it. */
+/* Reads `length` bytes from `offset`; fewer at the end of the file. */
 int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, common_buffer *out);
 
-/* `count` lines from line `first` on (the first line is 1; 0 is taken as 1). */
+/* Reads `count` lines from line `first` (counted from 1; 0 means 1). */
 int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out);
 
-/* The last `count` lines. What stands behind the last line end is a line if it is not empty. The
- * file is read backwards from `size`, so that its beginning does not matter. */
+/* Reads the last `count` lines. Text after the last line end counts as a line. The file is read
+ * backwards from `size`, so the cost does not depend on its beginning. */
 int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, common_buffer *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* What is compared to see whether something changed while nobody looked. */
+/* State that is compared to detect a change between two polls. */
 typedef struct files_stamp {
     bool exists;
     dev_t dev;
@@ -27,7 +27,7 @@ typedef struct files_stamp {
 void files_stamp_of(const struct stat *st, files_stamp *ret);
 bool files_stamp_same(const files_stamp *a, const files_stamp *b);
 
-/* Something with a path in a hash table; the first member of what is kept there. */
+/* An entry with a path in a hash table; must be the first member. */
 typedef struct files_node {
     struct files_node *next;
     size_t hash, len;
@@ -48,12 +48,12 @@ typedef struct files_dir {
     files_node node;
     struct files_dir *next_wd;       /* in the bucket of its watch */
     struct files_dir *newer, *older; /* in the order of use */
-    struct files_dir *next_scan;     /* watch.c: waits to be scanned */
+    struct files_dir *next_scan;     /* watch.c: waiting to be scanned */
     int wd;                          /* -1: polled */
-    unsigned pins;                   /* its holders; preferably watched while not 0 */
-    bool dead;                       /* in no table any more; lives until the last pin goes */
+    unsigned pins;                   /* number of holders; a pinned folder is preferably watched */
+    bool dead;                       /* removed from all tables; freed with the last pin */
     bool queued;
-    files_stamp stamp; /* polled: as it was seen last */
+    files_stamp stamp; /* if polled: the state when it was last polled */
 } files_dir;
 
 typedef struct files_dir_list {
@@ -68,17 +68,17 @@ typedef struct files_dirs {
     mcp_allocator alloc;
     files_open_dir_fn *open;
     void *user;
-    int fd; /* inotify; -1: there is none */
+    int fd; /* inotify; -1: not available */
     size_t budget, max_polled;
-    bool rules; /* a .gitignore that is rewritten is a change of its folder */
-    bool spent; /* some folder is polled or left out because there is no watch for it */
+    bool rules; /* a rewritten .gitignore counts as a change of its folder */
+    bool spent; /* a folder is polled or left out for lack of watches */
     files_table by_path;
     files_dir **by_wd;
     size_t n_by_wd;
     files_dir_list watched, polled;
 } files_dirs;
 
-/* Why a folder is wanted. FOUND folders take only what is free; the others push out the oldest. */
+/* Why a folder is added. FOUND folders only use free watches; others evict the oldest. */
 typedef enum files_dir_use { FILES_DIR_FOUND, FILES_DIR_LISTED, FILES_DIR_PINNED } files_dir_use;
 
 /* budget 0: 8192, or a quarter of the system's limit when that is less. */
@@ -88,32 +88,32 @@ void files_dirs_init(files_dirs *dirs, const mcp_allocator *alloc, size_t budget
 bool files_dirs_open(files_dirs *dirs);
 /* Sets the limits that depend on the system, when they are not set yet. */
 void files_dirs_limits(files_dirs *dirs);
-/* Lets go of everything, pinned or not, and of the descriptor; may be used again. */
+/* Releases everything, even pinned folders, and the descriptor; may be used again. */
 void files_dirs_close(files_dirs *dirs);
 
 files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len);
 
-/* The folder, now watched or polled. MCP_ENOTFOUND, MCP_EACCESS …: as `open` says; MCP_ELIMIT:
- * no place left for a FOUND one; MCP_ENOMEM. A PINNED one gets a pin, which files_dir_unpin()
- * takes back. */
+/* Adds a folder or marks it as used; it is then watched or polled. Errors of `open` (MCP_ENOTFOUND,
+ * MCP_EACCESS, …); MCP_ELIMIT: no room for a FOUND folder; MCP_ENOMEM. A PINNED folder gets a pin,
+ * to be released by files_dir_unpin(). */
 int files_dirs_add(files_dirs *dirs, const char *path, size_t len, files_dir_use use,
                    files_dir **ret);
 void files_dir_pin(files_dir *dir);
 void files_dir_unpin(files_dirs *dirs, files_dir *dir);
 
-/* It is no longer what its path leads to. */
+/* Removes a folder that its path no longer leads to. */
 void files_dirs_drop(files_dirs *dirs, files_dir *dir);
 /* The same for a path and everything below it. */
 void files_dirs_drop_below(files_dirs *dirs, const char *path, size_t len);
 
-/* The folders behind a watch (several when links lead to one folder): at most `max`, each
+/* Gets at most `max` folders that share a watch (links may lead to the same folder), each
  * pinned. */
 size_t files_dirs_of_watch(files_dirs *dirs, int wd, files_dir **ret, size_t max);
 
 typedef enum files_dir_news { FILES_DIR_SAME, FILES_DIR_CHANGED, FILES_DIR_GONE } files_dir_news;
 
-/* Looks at the polled folder that was not looked at for the longest time, and makes it the newest.
- * NULL: none is polled. It is pinned. */
+/* Polls the folder that was polled the longest time ago. Returns it pinned; NULL: none is
+ * polled. */
 files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news);
 
 /* Whether path is `above` or lies below it. */

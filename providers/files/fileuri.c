@@ -12,7 +12,7 @@ static int hex(char c)
     return -1;
 }
 
-/* unreserved, sub-delims, ":" and "@": what stands for itself in a path segment */
+/* unreserved, sub-delims, ":" and "@": characters that a path segment may contain unencoded */
 static bool plain(unsigned char c)
 {
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
@@ -20,7 +20,7 @@ static bool plain(unsigned char c)
     return c && strchr("-._~!$&'()*+,;=:@", c);
 }
 
-/* Whether `s` begins with this, in any case; `lower` is lower case. */
+/* Skips a word in any case; `lower` is in lower case. */
 static bool skip_word(mcp_str *s, const char *lower)
 {
     size_t len = strlen(lower);
@@ -36,7 +36,7 @@ static bool skip_word(mcp_str *s, const char *lower)
     return true;
 }
 
-/* Takes "file:" and the authority off; what is left is the path. */
+/* Removes "file:" and the authority, which leaves the path. */
 static int skip_prefix(mcp_str *uri)
 {
     if (!skip_word(uri, "file:"))
@@ -98,14 +98,14 @@ bool files_rel_valid(mcp_str rel)
     return true;
 }
 
-/* Whole components count: "/allow" does not hold "/allow_evil". */
+/* Whole components are compared: "/allow" does not contain "/allow_evil". */
 static bool lies_in(const files_root *root, const char *path, size_t len)
 {
     return root->path_len <= len && memcmp(root->path, path, root->path_len) == 0 &&
            (root->path_len == len || path[root->path_len] == '/');
 }
 
-/* path is "" or "/a/b", NUL-terminated, in ret already. */
+/* The path in ret is "" or "/a/b", NUL-terminated. */
 static int choose_root(const files_roots *roots, size_t len, files_target *ret)
 {
     const files_root *best = NULL;

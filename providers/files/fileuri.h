@@ -16,14 +16,14 @@ typedef struct files_target {
     size_t root;     /* index into the roots */
     const char *rel; /* into `path`; NUL-terminated, "" is the root itself */
     size_t rel_len;
-    bool slash; /* there was a slash at its end: only a folder can be meant */
+    bool slash; /* it ended with a slash, so only a folder matches */
     char path[COMMON_PATH_MAX];
 } files_target;
 
-/* The most specific root that the URI lies beneath, and the path there. Whether anything is there
- * is not looked at. MCP_EPARSE: no well-formed URI, or one that can name no file (NUL, an encoded
- * slash, an empty, "." or ".." segment); MCP_EUNSUPPORTED: another scheme, a host, a query or a
- * fragment; MCP_ENOTFOUND: beneath no root; MCP_ELIMIT: longer than a path can be. */
+/* Finds the most specific root that contains the URI, and the path below it. Does not access the
+ * file system. MCP_EPARSE: not a well-formed URI, or it cannot name a file (NUL, an encoded slash,
+ * an empty, "." or ".." segment); MCP_EUNSUPPORTED: another scheme, a host, a query or a fragment;
+ * MCP_ENOTFOUND: in no root; MCP_ELIMIT: too long for a path. */
 int files_uri_parse(const files_roots *roots, mcp_str uri, files_target *ret);
 
 /* The same for an absolute path as bytes, not encoded. */
@@ -32,12 +32,11 @@ int files_path_parse(const files_roots *roots, mcp_str path, files_target *ret);
 /* Appends the canonical URI. MCP_ENOMEM. */
 int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out);
 
-/* Appends the canonical spelling of a URI: the key for what is remembered per resource. Fails as
- * the two above do. */
+/* Appends the canonical spelling of a URI, which identifies a resource. Errors as the two above. */
 int files_uri_canonical(const files_roots *roots, mcp_str uri, common_buffer *out);
 
-/* Whether the bytes are a relative path as used here: no NUL, no empty, "." or ".." component; ""
- * is. */
+/* Whether the bytes are a valid relative path: "" or components that are not empty, "." or "..",
+ * without NUL. */
 bool files_rel_valid(mcp_str rel);
 
 #endif

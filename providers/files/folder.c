@@ -6,7 +6,7 @@
 
 enum {
     ENOUGH = 1,
-    HIDDEN_BUDGET = 200000, /* entries that a listing looks at where some may be hidden */
+    HIDDEN_BUDGET = 200000, /* entries examined for a listing if some may be hidden */
 };
 
 typedef struct writing {
@@ -69,7 +69,8 @@ int files_folder_write(files_folder *d, common_buffer *out)
                             emit_line, &w, &result);
     if (d->asking.rc != MCP_OK)
         return d->asking.rc;
-    bool more = d->cut || result.more; /* there are, or it looked at as many as it may */
+    bool more = d->cut || result.more; /* there are more, or the limit of examined entries was
+                                        * reached */
     if (rc < 0 || !more)
         return rc;
     return put_cut(out);

@@ -20,13 +20,13 @@ enum { BUCKETS = 256, DEFAULT_FOLDERS = 256 };
 #define DEFAULT_FRESH_NS 100000000
 
 struct files_ignore_dir {
-    files_ignore_dir *parent; /* counted; NULL for the root */
+    files_ignore_dir *parent; /* has a reference; NULL for the root */
     files_ignore_dir *chain;  /* same bucket */
     files_ignore_dir *newer, *older;
     files_rules *rules;
     struct stat seen; /* of its .gitignore; st_ino 0: there is none */
-    int64_t checked;  /* when, by the monotonic clock; 0: never */
-    uint64_t epoch;   /* of the two answers below */
+    int64_t checked;  /* time of the last check (monotonic); 0: never */
+    uint64_t epoch;   /* state for which the two answers below are valid */
     bool visible;
     bool included; /* it or a folder above it matches an include */
     bool listed;   /* in the table */
@@ -49,7 +49,7 @@ struct files_ignore {
     int64_t fresh;
     atomic_bool recheck;
     uint64_t epoch;
-    char path[2 * COMMON_PATH_MAX]; /* the lead, then the path in question */
+    char path[2 * COMMON_PATH_MAX]; /* the lead, then the path to match */
 };
 
 /* ---- the table of folders -------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const 
     return d;
 }
 
-/* The chain is touched from the folder up to the root, so that a parent is never older than what is
- * in it, and the oldest is one that nothing in the table hangs on. */
+/* Marks the folder and then its parents as used, so that a parent is never older than its children.
+ * The oldest folder therefore has no children in the table. */
 static void touch(files_ignore *ig, files_ignore_dir *d)
 {
     files_ignore_dir *keep = d;
@@ -139,8 +139,7 @@ static void touch(files_ignore *ig, files_ignore_dir *d)
         drop(ig, ig->oldest);
 }
 
-/* The folder's entry in the table, made with all folders above it where they are missing;
- * borrowed. */
+/* Returns the borrowed entry of a folder; creates it and missing parents. */
 static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
 {
     uint32_t hash = hash_of(path, len);
@@ -180,7 +179,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* A change within the same tick of the clock would go unseen: such a file is read again next
+/* A second change within the same clock tick cannot be detected, so such a file is read again next
  * time. */
 static bool just_changed(const struct stat *st)
 {
@@ -202,8 +201,8 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
             rc = files_rules_read(&ig->alloc, fd, (size_t)st.st_size, &rules);
         close(fd);
     } else {
-        /* A file that may not be read has no rules; one that could not be read this time is an
-         * error, or what it hides would show. */
+        /* A file without read permission has no rules. Other failures are errors, because otherwise
+         * excluded files would become visible. */
         st = (struct stat){0};
         rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == COMMON_IS_LINK ? MCP_OK : rc;
     }
@@ -218,8 +217,8 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
     return MCP_OK;
 }
 
-/* The look is by path and may be misled by a folder that was swapped for a link; then what it finds
- * differs from what was read, and reading is confined. */
+/* The stat is by path, so a folder replaced by a link may mislead it. Then its result differs from
+ * the file that was read, and reading is confined. */
 static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
 {
     char file[COMMON_PATH_MAX];
@@ -254,7 +253,7 @@ static int refresh_chain(files_ignore *ig, files_ignore_dir *d)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-/* What git's rules say about an entry whose folder they let in. */
+/* Whether git's rules ignore an entry of a folder that is not ignored. */
 static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir)
 {
@@ -275,7 +274,7 @@ static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const cha
     return said > 0;
 }
 
-/* Everything but the includes. */
+/* Applies all rules except the includes. */
 static bool let_in(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                    size_t name, bool is_dir)
 {
@@ -295,7 +294,7 @@ static size_t name_of(const char *rel, size_t len)
     return slash ? (size_t)(slash - rel) + 1 : 0;
 }
 
-/* Brings d's two answers up to date, the folders above it first. */
+/* Updates d's two answers, after those of its parents. */
 static void settle(files_ignore *ig, files_ignore_dir *d)
 {
     if (d->epoch == ig->epoch)

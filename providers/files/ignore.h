@@ -26,12 +26,13 @@ typedef struct files_ignore_options {
     size_t include_count; /* one of them (or lie in a folder that does); none lets all in       */
     const char *const *exclude;
     size_t exclude_count;
-    size_t max_folders; /* whose rules are kept; 0 is 256 */
-    int64_t fresh_ns; /* how long a look at a .gitignore is trusted; 0 is 100 ms, < 0 not at all */
+    size_t max_folders; /* cached folders; 0 means 256 */
+    int64_t fresh_ns;   /* how long a check of a .gitignore is valid; 0 means 100 ms, < 0 not at
+                       * all */
 } files_ignore_options;
 
 typedef struct files_ignore files_ignore;
-/* A folder's rules, held while its entries are looked at. */
+/* The rules of a folder, held while its entries are examined. */
 typedef struct files_ignore_dir files_ignore_dir;
 
 /* `at` and `root_path` (the real path, "" for the top of the file system) must outlive the result.
@@ -40,23 +41,23 @@ int files_ignore_new(common_beneath at, const char *root_path, const files_ignor
                      const mcp_allocator *alloc, files_ignore **ret);
 void files_ignore_free(files_ignore *ig);
 
-/* Whether this path (relative, no empty component) is served: every component of it is looked at.
- * MCP_OK and *ret, or MCP_ENOMEM. "" is always. */
+/* Whether a relative path without empty components is served; checks each of its components. MCP_OK
+ * and *ret, or MCP_ENOMEM. "" always is. */
 int files_ignore_visible(files_ignore *ig, const char *rel, size_t len, bool is_dir, bool *ret);
 
-/* The rules of a folder that lies beneath the root; NULL in *ret when the folder is left out. Give
- * it back with files_ignore_leave() (NULL is fine). MCP_ENOMEM. */
+/* Gets the rules of a folder below the root; *ret is NULL if the folder is excluded. Release it
+ * with files_ignore_leave() (NULL is allowed). MCP_ENOMEM. */
 int files_ignore_enter(files_ignore *ig, const char *rel, size_t len, files_ignore_dir **ret);
 void files_ignore_leave(files_ignore *ig, files_ignore_dir *dir);
 
-/* Whether an entry of that folder is served; `rel` is its whole path, its name begins at `name`. */
+/* Whether an entry of that folder is served; `rel` is its path, `name` the offset of its name. */
 bool files_ignore_entry(files_ignore *ig, files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir);
 
-/* The next visit of each folder looks at its .gitignore again, however fresh the last look is. */
+/* Checks each .gitignore again on its next use, however recent the last check is. */
 void files_ignore_recheck(files_ignore *ig);
 
-/* Folders whose rules are in memory now. */
+/* The number of folders whose rules are cached. */
 size_t files_ignore_cached(files_ignore *ig);
 
 #endif

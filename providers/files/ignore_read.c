@@ -11,7 +11,8 @@
 
 /* ---- rules ---------------------------------------------------------------------- */
 
-/* Reads at most one byte more than the limit, so that the parser sees that it is over. */
+/* Reads at most one byte beyond the limit, so that the parser detects that the file is too
+ * large. */
 int files_rules_read(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
 {
     common_buffer text;
@@ -57,7 +58,7 @@ int files_rules_of_globs(const mcp_allocator *alloc, const char *const *list, si
     int rc = MCP_OK;
     common_buffer_init(&text, alloc);
     for (size_t i = 0; i < count && rc == MCP_OK; i++) {
-        /* A `#` is no comment here, and a line break ends a rule. */
+        /* Unlike in a file, `#` does not begin a comment, and a line break ends the rule. */
         if (list[i][0] == '#')
             rc = common_buffer_append(&text, "\\", 1);
         if (rc == MCP_OK)
@@ -83,8 +84,7 @@ bool files_path_add(char path[COMMON_PATH_MAX], const char *dir, size_t len, con
     return true;
 }
 
-/* The length of the path of the repository's top that holds the root; SIZE_MAX when there is
- * none. */
+/* The length of the path of the repository that contains the root; SIZE_MAX if there is none. */
 static size_t find_top(const char *root, size_t len)
 {
     char path[COMMON_PATH_MAX];

@@ -1,4 +1,4 @@
-/* ignore_read.h: where the rules of ignore.c come from: a file, the options, and the folders between
+/* ignore_read.h: reads the rules for ignore.c: from a file, the options, and the folders between
  * the repository's top and the root.
  */
 #ifndef FILES_IGNORE_READ_H
@@ -7,16 +7,17 @@
 #include "beneath.h"
 #include "rules.h"
 
-/* Of an open file of about that size. MCP_OK, MCP_ENOMEM. */
+/* Reads rules from an open file of about this size. MCP_OK, MCP_ENOMEM. */
 int files_rules_read(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret);
-/* Of globs that the operator gave. MCP_OK, MCP_ENOMEM. */
+/* Makes rules from globs of the options. MCP_OK, MCP_ENOMEM. */
 int files_rules_of_globs(const mcp_allocator *alloc, const char *const *list, size_t count,
                          files_rules **ret);
 
-/* Rules from above the root: matched against the root's path from there, then the entry's path. */
+/* Rules of a folder above the root; matched against the root's path from there plus the entry's
+ * path. */
 typedef struct files_rules_above {
     files_rules *rules;
-    size_t skip; /* bytes of the lead that lie above the rules' folder */
+    size_t skip; /* bytes of the lead above the rules' folder */
 } files_rules_above;
 
 typedef struct files_above {
@@ -25,12 +26,12 @@ typedef struct files_above {
     size_t lead; /* length of the root's path from the repository's top, with a slash at its end */
 } files_above;
 
-/* Writes the lead to `lead`, which has room for COMMON_PATH_MAX bytes. MCP_OK, MCP_ENOMEM; there may
- * be some after a failure. */
+/* Writes the lead to `lead`, which has room for COMMON_PATH_MAX bytes. MCP_OK, MCP_ENOMEM; must be
+ * freed even after a failure. */
 int files_above_read(files_above *ret, const char *root, const mcp_allocator *alloc, char *lead);
 void files_above_free(files_above *a, const mcp_allocator *alloc);
 
-/* dir[0, len) and the name behind it; false: too long. */
+/* Joins dir[0, len) and the name; false: too long. */
 bool files_path_add(char path[COMMON_PATH_MAX], const char *dir, size_t len, const char *name);
 
 #endif

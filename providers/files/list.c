@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum {
-    LARGE_FOLDER = 512 << 10, /* bytes of a directory: some 10,000 to 20,000 entries */
+    LARGE_FOLDER = 512 << 10, /* size of a directory with 10,000 to 20,000 entries, in bytes */
     SLOW_NS = 10 * 1000 * 1000,
     CURSOR_VERSION = 1,
     CURSOR_HEAD = 6, /* version, place, root */
@@ -29,15 +29,15 @@ typedef struct page {
     atomic_bool stop; /* read by the worker */
     int rc;
     int64_t took;
-    common_buffer records; /* entries that a worker found */
-    /* The folder of the entry before, for watching. */
+    common_buffer records; /* entries found by a worker */
+    /* The folder of the previous entry, for watching. */
     size_t root;
     common_buffer folder;
 } page;
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-/* A position as bytes. MCP_ENOMEM. */
+/* Serializes a position. MCP_ENOMEM. */
 static int write_cursor(const files_cursor *c, common_buffer *out)
 {
     unsigned char head[CURSOR_HEAD] = {CURSOR_VERSION, (unsigned char)c->place};
@@ -47,7 +47,7 @@ static int write_cursor(const files_cursor *c, common_buffer *out)
     return rc == MCP_OK ? common_buffer_append(out, c->path, c->len) : rc;
 }
 
-/* The way back. MCP_EINVAL: it is not one of ours. */
+/* Parses a position. MCP_EINVAL: invalid. */
 static int read_cursor(mcp_str bytes, files_cursor *ret)
 {
     *ret = (files_cursor){0};
@@ -67,8 +67,8 @@ static int read_cursor(mcp_str bytes, files_cursor *ret)
 
 /* ---- an entry -------------------------------------------------------------------------------- */
 
-/* "2025-01-12T15:00:58Z". Days to a date by the civil calendar, whose years are taken from
- * March, so that the day that leap years have comes last. */
+/* "2025-01-12T15:00:58Z". Converts days to a date; years begin in March, so that a leap day is
+ * their last. */
 static void put_time(int64_t seconds, char ret[32])
 {
     int64_t days = seconds / 86400, rest = seconds % 86400;
@@ -89,7 +89,7 @@ static void put_time(int64_t seconds, char ret[32])
              (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 }
 
-/* The file that tells what the rest is about. */
+/* The file that describes the others. */
 static bool is_readme(const files_entry *e)
 {
     static const char readme[] = "readme";
@@ -101,7 +101,7 @@ static bool is_readme(const files_entry *e)
     return true;
 }
 
-/* Where it is below its root; with several roots the root's own name comes first. */
+/* The path below the root; with several roots, preceded by the root's name. */
 static int put_title(const files *f, const files_entry *e, common_buffer *out)
 {
     const files_root *root = &f->roots.items[e->root];
@@ -117,7 +117,7 @@ static int put_title(const files *f, const files_entry *e, common_buffer *out)
     return rc == MCP_OK && e->rel.len ? files_put_text(out, e->rel) : rc;
 }
 
-/* By name alone: looking into each file would cost more than all the rest. */
+/* By name only: reading each file would cost more than everything else. */
 static const char *entry_type(const files *f, const files_entry *e)
 {
     return e->is_dir ? FILES_MIME_FOLDER : files_mime_of_name(f->mime, e->name);
@@ -151,7 +151,7 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
                                                    .annotations = &notes});
 }
 
-/* Folders that were listed are watched rather than others. */
+/* Listed folders are preferred for watching. */
 static void note_folder(page *p, const files_entry *e)
 {
     mcp_str folder = {e->rel.ptr, e->rel.len - (e->rel.len ? e->name.len : 0)};
@@ -191,7 +191,7 @@ static int emit_record(const files_entry *e, void *user)
     page *p = user;
     record r = {.entry = *e, .rel_len = e->rel.len, .name_len = e->name.len};
     int rc = common_buffer_append(&p->records, &r, sizeof(r));
-    if (rc == MCP_OK && e->rel.len) /* the name is its end */
+    if (rc == MCP_OK && e->rel.len) /* the name is the end of the path */
         rc = common_buffer_append(&p->records, e->rel.ptr, e->rel.len);
     else if (rc == MCP_OK)
         rc = common_buffer_append(&p->records, e->name.ptr, e->name.len);
@@ -275,7 +275,7 @@ bool files_is_large_folder(const struct stat *st)
     return S_ISDIR(st->st_mode) && st->st_size > LARGE_FOLDER;
 }
 
-/* Whether the page begins in, or at, a folder that takes long. */
+/* Whether the page begins in or at a folder that takes long to read. */
 static bool is_long(const page *p)
 {
     char rel[COMMON_PATH_MAX];
@@ -300,7 +300,7 @@ static int walk_later(page *p)
 {
     p->options.stop = stopped;
     p->options.user = p;
-    p->rc = MCP_ECANCELLED; /* should it never be begun */
+    p->rc = MCP_ECANCELLED; /* in case the work never starts */
     mcp_request_on_cancel(p->req, on_cancel, p);
     int rc = mcp_request_work(p->req, walk_work, walk_done, p);
     if (rc < 0)

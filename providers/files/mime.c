@@ -21,13 +21,13 @@ enum { BUCKETS = 2048, MAX_GLOBS = 65536, MAX_FOLDERS = 32 };
 #define MAX_FILE ((size_t)8 << 20)
 
 typedef struct glob {
-    mcp_str text; /* of a suffix: without its star */
+    mcp_str text; /* of a suffix, without its star */
     const char *type;
-    uint32_t next; /* in its bucket, or in the list of the others; 0 is the end */
+    uint32_t next; /* index of the next in its bucket or list; 0 is the end */
     int weight;
     bool suffix;
     bool exact_case;
-    uint8_t folder; /* the greater, the more important */
+    uint8_t folder; /* priority of its folder; higher takes precedence */
     bool dead;      /* its type was redefined by a more important folder */
 } glob;
 
@@ -130,8 +130,8 @@ static uint32_t hash_of(mcp_str s)
     return (h ^ h >> 15) % BUCKETS;
 }
 
-/* The next field of a line (which ends in NUL); its colon becomes NUL, so that a type can be handed
- * out where it stands. */
+/* The next field of a line, which ends in NUL. The colon is replaced by NUL, so that a type can be
+ * used in place. */
 static mcp_str field(char **line)
 {
     char *colon = strchrnul(*line, ':');
@@ -169,7 +169,7 @@ static int reserve_glob(files_mime *m)
     return MCP_OK;
 }
 
-/* Older readers do not know the flag `cs`, and so each such glob stands there twice. */
+/* Older readers do not know the flag `cs`, so the database has each such glob twice. */
 static bool repeats(const files_mime *m, const glob *g)
 {
     const glob *last = &m->globs[m->count];
@@ -195,7 +195,8 @@ static void link_glob(files_mime *m, uint32_t index)
     *list = index;
 }
 
-/* weight:type:glob[:flag,flag...] ; `before` is how many globs the less important folders gave. */
+/* weight:type:glob[:flag,flag...]; `before` is the number of globs from folders with lower
+ * priority. */
 static int add_line(files_mime *m, char *line, size_t before)
 {
     if (*line == '#' || m->count >= MAX_GLOBS)
@@ -265,7 +266,7 @@ static int load_folder(files_mime *m, mcp_str folder)
     return rc;
 }
 
-/* From the last folder, which is the least important, to the first. */
+/* Loads the folders from the lowest priority to the highest. */
 static int load(files_mime *m)
 {
     mcp_str rest = mcp_str_from(m->data_dirs);
@@ -313,7 +314,7 @@ static size_t length(const glob *g)
     return g->text.len + g->suffix;
 }
 
-/* The best so far, and whether another type is as good. */
+/* The best match so far, and whether another type matches equally well. */
 typedef struct choice {
     const glob *best;
     bool open;
@@ -336,7 +337,7 @@ static void consider(choice *c, const glob *g)
     } else if (order == 0) {
         c->open |= strcmp(g->type, c->best->type) != 0;
         if (g < c->best)
-            c->best = g; /* the one that stands first */
+            c->best = g; /* the first one in the file */
     }
 }
 
@@ -401,8 +402,8 @@ const char *files_mime_of_name(files_mime *mime, mcp_str name)
     choice found = find(mime, name, false);
     if (!found.best && !mcp_str_eq(name, low))
         found = find(mime, low, true);
-    /* Where the database leaves it open (".ts" is two things there, and neither is TypeScript),
-     * ours decides if it can. */
+    /* If the database is ambiguous (".ts" has two types there, and neither is TypeScript), the
+     * built-in table decides. */
     const char *ours = found.open ? from_table(low) : NULL;
     if (ours)
         return ours;

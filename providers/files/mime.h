@@ -20,8 +20,8 @@ int files_mime_new(const char *data_home, const char *data_dirs, const mcp_alloc
                    files_mime **ret);
 void files_mime_free(files_mime *mime);
 
-/* The type of a name (the last component of a path), or NULL; lives as long as `mime`. Without
- * memory for the database the table of our own answers. */
+/* The type for a name (the last component of a path), or NULL; lives as long as `mime`. Without
+ * memory for the database, the built-in table is used. */
 const char *files_mime_of_name(files_mime *mime, mcp_str name);
 
 /* "text/plain" or "application/octet-stream". */

@@ -17,7 +17,7 @@
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* How many bytes at the start are one character; 0: they are none. */
+/* The length of the first character in bytes; 0: invalid. */
 static size_t character(mcp_str s)
 {
     unsigned char c = (unsigned char)s.ptr[0];
@@ -94,8 +94,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Whether a name of a query, as it stands there, is one of our templates': they are matched
- * decoded. */
+/* Whether an encoded name in a query is a variable of a template, which is matched decoded. */
 static bool is_part_name(mcp_str name)
 {
     char decoded[16];
@@ -104,7 +103,7 @@ static bool is_part_name(mcp_str name)
            files_is_part_name((mcp_str){decoded, len});
 }
 
-/* The URI without its query, if the query could be one of our templates'. */
+/* The URI without its query, if a template could match the query. */
 static bool without_query(mcp_str uri, mcp_str *ret)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -124,7 +123,7 @@ static bool without_query(mcp_str uri, mcp_str *ret)
     return true;
 }
 
-/* Whether a path could be served, now or when something is there. */
+/* Whether a path could be served, now or after it is created. */
 static int could_be_served(const files *f, const files_target *t)
 {
     const files_root *root = &f->roots.items[t->root];
@@ -199,7 +198,7 @@ static int ensure_watch(files *f)
     return files_watch_new(&options, &f->watch);
 }
 
-/* The path of a canonical URI, which is ours. */
+/* The path of a canonical URI of this provider. */
 static int path_of(files *f, const char *canonical, common_buffer *path)
 {
     files_target target;
@@ -272,7 +271,7 @@ static int refuse(mcp_error *error, int code, const char *source, const char *wh
     return code;
 }
 
-/* Says why a source cannot be served; what it is when it is opened counts in the end. */
+/* Explains why a source cannot be served. Only for the message; opening it decides. */
 static int check_source(const char *source, mcp_error *error)
 {
     struct stat st;
@@ -346,7 +345,7 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
                              .list = files_list,
                              .read = files_read_resource,
                              .read_cached = files_read_cached,
-                             .resolve = resolve, /* access rules want it too */
+                             .resolve = resolve, /* also used for access rules */
                              .release = release};
     files *f;
     int rc = make(server, options, &f, error);
@@ -356,7 +355,8 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
         provider.watch = watch, provider.unwatch = unwatch;
         provider.watch_list = watch_list, provider.unwatch_list = unwatch_list;
     }
-    rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes f over in every case */
+    rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes ownership of f even on
+                                                                  * failure */
     if (rc == MCP_OK && options->handle)
         *options->handle = (mcp_files *)f;
     return rc == MCP_OK ? files_add_templates(f, error) : rc;

@@ -21,38 +21,39 @@ typedef struct files {
     mcp_server *server;
     files_roots roots;
     files_mime *mime;
-    files_cache *cache; /* made with the first read; NULL without memory */
+    files_cache *cache; /* created by the first read; NULL without memory */
     size_t max_read, watch_budget;
     bool no_watch, rules;
-    files_watch *watch;             /* made for the first subscriber */
-    bool slow;                      /* the last page took long: the next one goes to a worker */
-    common_buffer uri, name, title; /* reused from entry to entry */
+    files_watch *watch;             /* created for the first subscriber */
+    bool slow;                      /* the last page was slow, so the next one is read by a
+                                     * worker */
+    common_buffer uri, name, title; /* reused for each entry */
 } files;
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Appends bytes as UTF-8, with U+FFFD for what is none, and a NUL that is not counted. */
+/* Appends bytes as UTF-8, with U+FFFD for invalid ones, and a NUL that is not counted. */
 int files_put_text(common_buffer *out, mcp_str bytes);
 /* Appends the canonical URI and a NUL that is not counted. */
 int files_put_uri(const files *f, size_t root, mcp_str rel, common_buffer *out);
 /* Appends the absolute path and a NUL that is not counted. */
 int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out);
-/* "folder", "file"; size or "-"; URI: one line, separated by tabs. */
+/* Appends "folder" or "file", the size or "-", and the URI as a line, separated by tabs. */
 int files_put_line(const files *f, const files_entry *entry, common_buffer *out);
 
-/* One line to the operator: why a request was refused, where the peer is not told. */
+/* Logs for the operator why a request was refused, if the peer does not learn it. */
 void files_log(const files *f, const char *what, mcp_str uri, int code);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 
-/* Whether reading this folder takes so long that it should not hold up the loop. */
+/* Whether reading this folder takes too long for the server's thread. */
 bool files_is_large_folder(const struct stat *st);
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-/* Which part of a file or folder is wanted. */
+/* Parts of files and folders. */
 typedef enum files_part_kind {
     FILES_WHOLE = 0,
     FILES_BYTES, /* from, count */

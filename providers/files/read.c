@@ -25,13 +25,13 @@ enum {
     MAX_DEPTH = 64,
 };
 
-#define MAX_NUMBER ((uint64_t)1 << 53) /* what JSON numbers carry exactly */
+#define MAX_NUMBER ((uint64_t)1 << 53) /* largest integer that is exact in JSON */
 
 typedef struct job {
     files *f;
     mcp_request *req;
     files_part part;
-    const char *uri; /* without the query; of the request */
+    const char *uri; /* without the query; points into the request */
     files_target target;
     int fd;
     struct stat st;
@@ -46,7 +46,7 @@ typedef struct job {
 typedef struct number {
     const char *name;
     files_part_kind kind;
-    bool is_count; /* goes to `count`, else to `from` */
+    bool is_count; /* the value is stored in `count`, otherwise in `from` */
     uint64_t min, max;
 } number;
 
@@ -70,10 +70,10 @@ bool files_is_part_name(mcp_str name)
     return false;
 }
 
-/* Looks a named number of a part up; false when it is not given. */
+/* Looks up a number by name; false if it is absent. */
 typedef bool number_fn(const char *name, mcp_str *text, void *user);
 
-/* Makes a part of the named numbers. MCP_OK, or MCP_EINVAL and what is wrong in `why`. */
+/* Makes a part from the numbers. MCP_OK, or MCP_EINVAL with the reason in `why`. */
 static int make_part(const files *f, number_fn *get, void *user, files_part *ret, char why[256])
 {
     files_part part = {FILES_WHOLE, 0, 0};
@@ -116,14 +116,14 @@ static int fail(const job *j, int code, const char *data, const char *format, ..
     return mcp_reply_fail_data(j->req, code, data, "%s", text);
 }
 
-/* Why is in the log alone: what may not be seen must look like what is not there. */
+/* The reason is only logged: a hidden file must look like a missing one. */
 static int not_found(const job *j, int rc)
 {
     files_log(j->f, "not served", mcp_str_from(j->uri), rc);
     return MCP_ENOTFOUND;
 }
 
-/* The data of the error; the message says it all, for a model. */
+/* Adds the error's data. The message has the same information, for models. */
 static int too_large(const job *j)
 {
     mcp_json_writer *w = mcp_json_writer_new(&j->f->alloc, 0);
@@ -196,7 +196,7 @@ static void read_work(void *user)
     read_something(j);
 }
 
-/* How many bytes of a file will be looked at, at the most. */
+/* The largest number of bytes that will be read. */
 static uint64_t to_look_at(const job *j)
 {
     uint64_t bytes = (uint64_t)j->st.st_size;
@@ -215,7 +215,7 @@ static bool takes_long(const job *j)
     return bytes > INLINE_BYTES;
 }
 
-/* How many bytes will be held, at the most. */
+/* The largest number of bytes that will be held in memory. */
 static size_t to_hold(const job *j)
 {
     uint64_t bytes = S_ISDIR(j->st.st_mode) ? 0 : to_look_at(j);
@@ -245,7 +245,7 @@ static bool is_whole_file(const job *j)
     return j->part.kind == FILES_WHOLE && !j->target.slash;
 }
 
-/* Keeps a small file that was read whole. */
+/* Caches a small file that was read completely. */
 static void keep(job *j, const files_cached *content)
 {
     if (!is_whole_file(j) || !S_ISREG(j->st.st_mode))
@@ -275,7 +275,7 @@ static void give_back(job *j)
     common_buffer_free(&j->out);
 }
 
-/* Replies and gives back what the job holds. */
+/* Replies and frees the job's resources. */
 static int finish(job *j)
 {
     int rc = j->rc == MCP_OK ? reply(j) : failed(j);
@@ -305,7 +305,7 @@ static void on_cancel(mcp_request *req, void *user)
 
 static int read_later(job *j)
 {
-    j->rc = MCP_ECANCELLED; /* should it never be begun */
+    j->rc = MCP_ECANCELLED; /* in case the work never starts */
     mcp_request_on_cancel(j->req, on_cancel, j);
     int rc = mcp_request_work_sized(j->req, to_hold(j), read_work, read_done, j);
     if (rc < 0) {
@@ -404,7 +404,7 @@ int files_read_cached(mcp_request *req, mcp_str uri, void *user)
 int files_read_resource(mcp_request *req, mcp_str uri, void *user)
 {
     files_part whole = {FILES_WHOLE, 0, 0};
-    if (memchr(uri.ptr, '?', uri.len)) /* a template's queries do not come here */
+    if (memchr(uri.ptr, '?', uri.len)) /* queries of templates are not handled here */
         return MCP_ENOTFOUND;
     return read_part(req, user, uri, whole);
 }
@@ -424,7 +424,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
     files_part part = {FILES_WHOLE, 0, 0};
     char why[256];
     matched arg = {match};
-    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking seven names up */
+    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking up seven names */
         return read_part(req, user, uri, part);
     if (make_part(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);

@@ -29,7 +29,7 @@ static void close_root(const mcp_allocator *alloc, files_root *root)
     common_release(alloc, root->path);
 }
 
-/* The folder to hold: the root itself, or the one that a single file lies in. */
+/* Opens the folder to hold: the root itself, or the one that contains a single file. */
 static int open_folder(files_root *root, const struct stat *st)
 {
     char folder[COMMON_PATH_MAX];
@@ -56,7 +56,7 @@ static int open_folder(files_root *root, const struct stat *st)
 static int open_root(const char *path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_root *root)
 {
-    char real[COMMON_PATH_MAX]; /* PATH_MAX, which realpath() wants */
+    char real[COMMON_PATH_MAX]; /* of PATH_MAX bytes, as realpath() requires */
     struct stat st;
     *root = (files_root){.at.fd = -1};
     if (*path == '\0')
@@ -73,7 +73,7 @@ static int open_root(const char *path, const files_ignore_options *options,
     return rc;
 }
 
-/* Whether b lies beneath a, or is a. */
+/* Whether a contains b or is the same. */
 static bool holds(const files_root *a, const files_root *b)
 {
     return b->path_len >= a->path_len && memcmp(a->path, b->path, a->path_len) == 0 &&
@@ -151,7 +151,7 @@ int files_root_resolve(const files_root *root, const char *rel, char real[COMMON
                        struct stat *st)
 {
     if (root->only)
-        return MCP_EACCESS; /* the link may lead to what is beside the one file */
+        return MCP_EACCESS; /* the link may lead to another file in the folder */
     int rc = common_beneath_resolve(root->at, rel, real, st);
     if (rc == MCP_OK && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
         rc = MCP_EACCESS;
@@ -162,7 +162,7 @@ int files_root_resolve(const files_root *root, const char *rel, char real[COMMON
     return rc;
 }
 
-/* The name beneath the held folder. */
+/* The path relative to the held folder. */
 static const char *inner(const files_root *root, const char *rel)
 {
     return root->only && *rel == '\0' ? root->only : rel;
@@ -179,7 +179,7 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
         rc = files_root_resolve(root, rel, real, st);
         if (rc != MCP_OK)
             return rc;
-        /* What is no link now may be one by the time that it is opened; then this is refused. */
+        /* If it is replaced by a link before it is opened, opening fails. */
         rel = real;
         rc = common_beneath_open(root->at, real, &fd, st);
         if (rc == COMMON_IS_LINK)
@@ -206,7 +206,8 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st)
     return rc;
 }
 
-/* Something is there although files_root_stat() says no: a link to what is left out. */
+/* Whether something excluded exists at the path: files_root_stat() also fails for links to excluded
+ * files. */
 static bool is_left_out(const files_root *root, const char *rel)
 {
     char real[COMMON_PATH_MAX];

@@ -15,9 +15,9 @@ typedef struct files_root {
     common_beneath at;
     char *path; /* absolute, no slash at its end: "" is the top of the file system */
     size_t path_len;
-    const char *only;     /* the name of a single file beneath `at`; NULL for a folder */
+    const char *only;     /* the name of a single file in `at`; NULL for a folder */
     files_ignore *ignore; /* NULL for a single file */
-    bool nested;          /* another root lies beneath this one, and has its part of the tree */
+    bool nested;          /* another root lies below this one and takes precedence there */
 } files_root;
 
 typedef struct files_roots {
@@ -39,7 +39,7 @@ void files_roots_close(files_roots *roots);
  * is left out), or as common_beneath_open(). */
 int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct stat *st);
 
-/* The same without opening it. */
+/* The same without opening. */
 int files_root_stat(const files_root *root, const char *rel, struct stat *st);
 
 /* Where files_root_stat() found nothing: whether something could be served there later. Its folders
@@ -48,12 +48,12 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st);
  * MCP_EACCESS: no; MCP_ENOMEM. */
 int files_root_awaits(const files_root *root, const char *rel);
 
-/* As files_root_stat(), and where it really is: `real` has no link on its way. For a path whose
- * last component is known to be a link. */
+/* As files_root_stat(), and returns the real path in `real`, without links. For paths whose last
+ * component is a link. */
 int files_root_resolve(const files_root *root, const char *rel, char real[COMMON_PATH_MAX],
                        struct stat *st);
 
-/* The index of the root that this path beneath roots[i] belongs to: another one's when it lies in a
+/* The index of the root that owns this path below roots[i]: another one if the path lies in a
  * nested root. */
 size_t files_roots_owner(const files_roots *roots, size_t i, const char *rel, size_t len);
 

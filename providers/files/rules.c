@@ -8,15 +8,15 @@
 #include "glob.h"
 
 enum shape {
-    NAME_IS,   /* the last component is the text */
+    NAME_IS,   /* the last component equals the text */
     NAME_ENDS, /* the last component ends in the text */
     NAME_GLOB, /* the last component matches */
-    PATH_IS,   /* the whole path is the text */
+    PATH_IS,   /* the whole path equals the text */
     PATH_GLOB, /* the whole path matches; `fixed` bytes of the pattern are literal */
 };
 
 typedef struct rule {
-    uint32_t at; /* where its text begins */
+    uint32_t at; /* offset of its text */
     uint32_t len;
     uint32_t fixed;
     uint8_t shape;
@@ -31,7 +31,7 @@ struct files_rules {
     rule items[];
 };
 
-/* Spaces at the end do not count, unless a backslash stands before them. */
+/* Trailing spaces are ignored unless a backslash precedes them. */
 static size_t without_trailing_spaces(const char *line, size_t len)
 {
     size_t keep = 0;
@@ -44,7 +44,7 @@ static size_t without_trailing_spaces(const char *line, size_t len)
     return keep;
 }
 
-/* Decides how a rule is compared. Returns false for a line that is no rule. */
+/* Chooses how a rule is compared. False: the line contains no rule. */
 static bool compile(const char *text, mcp_str line, rule *r)
 {
     *r = (rule){0};
@@ -79,7 +79,7 @@ static bool compile(const char *text, mcp_str line, rule *r)
     return true;
 }
 
-/* The next line of the text from *at on, without its end and its trailing spaces. */
+/* The next line from *at, without its end and trailing spaces. */
 static bool next_line(mcp_str text, size_t *at, mcp_str *line)
 {
     if (*at >= text.len)
@@ -115,7 +115,7 @@ int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **re
 {
     mcp_allocator mem = common_allocator(alloc);
     if (text.len > FILES_RULES_MAX_BYTES) {
-        /* The line that the limit cuts must not become another rule. */
+        /* A line truncated by the limit must not become a different rule. */
         text.len = FILES_RULES_MAX_BYTES;
         while (text.len && text.ptr[text.len - 1] != '\n')
             text.len--;

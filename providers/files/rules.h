@@ -9,19 +9,19 @@
 
 #include <mcp/base.h>
 
-/* What is over these limits in one file is ignored. */
+/* Content beyond these limits is ignored. */
 #define FILES_RULES_MAX_BYTES ((size_t)1 << 20)
 #define FILES_RULES_MAX       10000
 
 typedef struct files_rules files_rules;
 
-/* *ret is NULL when the text has no rule. MCP_ENOMEM. Free with files_rules_free() (NULL is
- * fine). */
+/* *ret is NULL if there are no rules. MCP_ENOMEM. Free with files_rules_free() (NULL is
+ * allowed). */
 int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **ret);
 void files_rules_free(files_rules *rules);
 
-/* What the last rule that matches says: 1 excluded, -1 included again, 0 no rule matches. `name` is
- * the offset of the last component of `path`. `rules` may be NULL. */
+/* The result of the last matching rule: 1 excluded, -1 included again, 0 no match. `name` is the
+ * offset of the last component of `path`. `rules` may be NULL. */
 int files_rules_match(const files_rules *rules, mcp_str path, size_t name, bool is_dir);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As the kernel writes it. */
+/* The kernel's record. */
 struct entry {
     uint64_t ino;
     int64_t off;
@@ -35,8 +35,7 @@ static unsigned char type_of(int fd, const char *name)
     return (unsigned char)IFTODT(st.st_mode);
 }
 
-/* Whether the entry may be served; a link counts as a file here, and is resolved by the code that
- * takes it. */
+/* Whether the entry may be served. A link counts as a file here and is resolved later. */
 static bool served(files_scan *scan, int fd, const char *name, size_t len, unsigned char *type)
 {
     size_t at = scan->len ? scan->len + 1 : 0;

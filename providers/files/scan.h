@@ -16,17 +16,18 @@ typedef struct files_scan {
     files_ignore *ignore; /* and the folder's rules there */
     files_ignore_dir *rules;
     char *path;      /* COMMON_PATH_MAX bytes, beginning with the folder's relative path: */
-    size_t len;      /* names are written behind it */
+    size_t len;      /* its length; names are appended to it */
     mcp_str after;   /* only names greater than this; empty: all */
     mcp_str prefix;  /* only names that begin with this */
-    size_t count;    /* of those that are too large to be kept, as many are looked at and counted */
+    size_t count;    /* limit of entries that are too large to be kept but still examined and
+                      * counted */
     size_t extra;    /* result: how many of those there were */
-    size_t examined; /* result: entries whose type and rules were looked at */
-    size_t served;   /* result: those of them that are served (regular files, folders, links) */
+    size_t examined; /* result: entries whose type and rules were checked */
+    size_t served;   /* result: those that are served (regular files, folders, links) */
 } files_scan;
 
-/* `buffer` has FILES_SCAN_BUFFER bytes. A folder that vanishes or fails half-way has the entries
- * that were read until then. MCP_ENOMEM. */
+/* `buffer` has FILES_SCAN_BUFFER bytes. If the folder vanishes or fails during the scan, `out` has
+ * the entries read before. MCP_ENOMEM. */
 int files_scan_folder(files_scan *scan, int fd, void *buffer, files_batch *out);
 
 #endif

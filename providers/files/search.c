@@ -13,10 +13,10 @@
 
 enum {
     PAGE = 10000,            /* entries before their folder is read again */
-    KEPT_BUFFER = 256 << 10, /* of a file's bytes, from one file to the next */
+    KEPT_BUFFER = 256 << 10, /* size of the buffer for a file's contents that is reused */
 };
 
-static const int64_t file_ns = 5 * 1000000000LL; /* at the most for one file */
+static const int64_t file_ns = 5 * 1000000000LL; /* time limit for one file */
 
 typedef struct search {
     files_sweep sweep; /* first */
@@ -64,7 +64,7 @@ static int take_entry(files_sweep *sweep, const files_entry *e)
 
 /* ---- by content ------------------------------------------------------------------------------ */
 
-/* A file that takes too long, or nobody waits any more. */
+/* Whether the file takes too long or the request was cancelled. */
 static bool stopped(void *user)
 {
     const search *s = user;
@@ -86,7 +86,7 @@ static int read_text(search *s, int fd, const struct stat *st)
     return files_read_whole(&r, (uint64_t)st->st_size, &s->bytes);
 }
 
-/* What was found in a file until it took too long counts. */
+/* Matches found before a time-out count. */
 static int search_bytes(search *s, const files_entry *e)
 {
     search_text t = {

@@ -6,12 +6,12 @@
 
 #include "pieces.h"
 
-/* What on_entry() answers when the slice is over; no code of the walk's either. */
+/* Result of on_entry() at the end of a slice; not an error code of the walk. */
 enum { PAUSE = 2 };
 
 enum {
-    MOST_EXAMINED = 1000 * 1000, /* names, of one call */
-    MOST_FOUND = 1024,           /* entries that wait to be taken */
+    MOST_EXAMINED = 1000 * 1000, /* names examined in one call */
+    MOST_FOUND = 1024,           /* entries waiting to be processed */
 };
 
 static const int64_t slice_ns = 100 * 1000000LL;
@@ -21,14 +21,14 @@ bool files_sweep_stopped(const files_sweep *s)
     return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
-/* Enough for one call; but something has to come of it. */
+/* Whether one call has done enough, after at least one result. */
 static bool spent(const files_sweep *s)
 {
     return s->examined >= MOST_EXAMINED ||
            (s->seen > s->seen_before && search_now() - s->began > SEARCH_CALL_NS);
 }
 
-/* The slice counts from its first entry on, so that it gets on however long a folder takes to
+/* The slice begins with its first entry, so it makes progress however long a folder takes to
  * read. */
 static bool slice_over(files_sweep *s)
 {
@@ -128,7 +128,7 @@ static int one_page(files_sweep *s)
     return rc;
 }
 
-/* Until there is something to take. */
+/* Collects until there is something to process. */
 static void collect(void *user)
 {
     files_sweep *s = user;
@@ -143,7 +143,7 @@ static void collect(void *user)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Whether the entry of s->uri is asked for, and is for the caller. */
+/* Whether the entry of s->uri matches the request and is visible to the caller. */
 static bool may_show(const files_sweep *s)
 {
     mcp_str uri = {s->uri.ptr, s->uri.len};
@@ -152,7 +152,7 @@ static bool may_show(const files_sweep *s)
     return under && mcp_request_may(s->req, MCP_ITEM_RESOURCE, uri);
 }
 
-/* On the server's thread: drops what the caller may not see. */
+/* On the server's thread: removes entries that the caller may not see. */
 static int drop_unseen(files_sweep *s)
 {
     size_t to = 0;
@@ -205,7 +205,7 @@ static bool is_over(const files_sweep *s)
            spent(s);
 }
 
-/* Whether the position is behind something that the caller may see. */
+/* Whether the cursor's entry is visible to the caller. */
 static bool may_name(files_sweep *s, const files_cursor *c)
 {
     s->uri.len = 0;
@@ -220,8 +220,8 @@ static bool same_place(const files_cursor *a, const files_cursor *b)
            memcmp(a->path, b->path, a->len) == 0;
 }
 
-/* Where the next call goes on. It takes what this one looked at in vain once more, rather than have
- * a name in its cursor that is not to be seen; a call that saw no other names ends the search. */
+/* Sets the position for the next call. A cursor must not name a hidden entry, so entries that were
+ * examined in vain are examined again; if a call found nothing else, the search ends. */
 static void set_next(files_sweep *s)
 {
     bool at_walk = !s->enough && !is_left(s) && may_name(s, &s->at);
@@ -262,7 +262,7 @@ static void on_collected(mcp_request *req, void *user)
 
 static int schedule(files_sweep *s)
 {
-    s->rc = MCP_ECANCELLED; /* should it never be begun */
+    s->rc = MCP_ECANCELLED; /* in case the work never starts */
     if (is_left(s))
         return mcp_request_work_sized(s->req, s->f->max_read, take_some, on_taken, s);
     return mcp_request_work(s->req, collect, on_collected, s);
@@ -283,7 +283,7 @@ static void go_on(files_sweep *s)
     s->later(s);
 }
 
-/* Without workers each turn would be taken within the one before. */
+/* Without workers, the turns run in a loop here, instead of nested in each other. */
 static int run_here(files_sweep *s)
 {
     do {

@@ -15,7 +15,7 @@
 #include "provider.h"
 #include "search.h"
 
-/* What take() answers when it wants no more entries; no code of the walk's. */
+/* Result of take() if it needs no more entries; not an error code of the walk. */
 enum { FILES_SWEEP_ENOUGH = 1 };
 
 typedef struct files_sweep files_sweep;
@@ -25,42 +25,44 @@ struct files_sweep {
     files *f;
     mcp_request *req;
     files_cursor from; /* where to begin */
-    size_t page;       /* entries after which the folders on the way may be read again */
+    size_t page;       /* entries after which parent folders may be read again */
     mcp_str under;     /* only URIs that begin with this */
-    int64_t began;     /* when the call began, see search.h */
-    size_t seen;       /* entries that earlier turns looked at; goes on */
+    int64_t began;     /* when the call began; see search.h */
+    size_t seen;       /* entries examined by earlier turns; continues to count */
     /* On a worker. */
     bool (*wants)(const files_sweep *s, const files_entry *entry);
-    /* For each that is left: MCP_OK; FILES_SWEEP_ENOUGH: not this one, and no other; a code. */
+    /* Called for each remaining entry: MCP_OK; FILES_SWEEP_ENOUGH: neither this entry nor further
+     * ones are needed; or an error. */
     int (*take)(files_sweep *s, const files_entry *entry);
-    bool slow; /* take() is for a worker; else it is called on the server's thread */
-    /* On the server's thread, once: takes the outcome and gives back what it took. */
+    bool slow; /* take() runs on a worker; otherwise on the server's thread */
+    /* Called once on the server's thread, to process the results and free resources. */
     void (*done)(files_sweep *s);
-    /* After done(), where files_sweep_run() returned MCP_PENDING. */
+    /* Called after done() if files_sweep_run() returned MCP_PENDING. */
     void (*later)(void *sweep);
 
     /* Outcome. */
     int rc;
     bool more;
-    files_cursor next; /* with `more`: what the next call goes on after */
+    files_cursor next; /* if `more`: where the next call continues */
 
     /* Its own. */
     atomic_bool stop;
     bool walked, enough;
-    files_cursor at, last; /* of the walk; of the last entry that was taken */
+    files_cursor at, last; /* of the walk, and of the last processed entry */
     size_t seen_before, examined;
     common_buffer found, uri; /* records */
-    size_t n_found, taken;    /* how many; where those begin that were not taken */
-    int64_t slice_began;      /* when the first entry of the slice came; 0: not yet */
+    size_t n_found, taken;    /* number of entries; offset of the first unprocessed one */
+    int64_t slice_began;      /* time of the slice's first entry; 0: none yet */
 };
 
-/* MCP_OK: done() was called; MCP_PENDING: it will be. The sweep is of the request. */
+/* MCP_OK: done() was called; MCP_PENDING: it will be. The sweep must live as long as the
+ * request. */
 int files_sweep_run(files_sweep *s);
 
-/* For take(): whether the call was cancelled. Any thread. */
+/* For take(): whether the call was cancelled. May be called from any thread. */
 bool files_sweep_stopped(const files_sweep *s);
 
-/* A position as a word that a model can repeat, and back; false: it is none. */
+/* Converts a position to a word that a model can repeat, and back; false: invalid. */
 int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out);
 bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
 

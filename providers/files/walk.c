@@ -17,17 +17,17 @@
 
 enum {
     DEFAULT_MAX = 1000,
-    MOST = 1 << 20, /* entries in a page */
+    MOST = 1 << 20, /* entries of a page */
     DEFAULT_BUDGET = 20000,
     KEPT_LEVELS = 12, /* levels at the top of the stack that keep names and a descriptor */
-    FEW = 64,         /* names of a folder of folders at a first look */
+    FEW = 64,         /* names taken in the first scan of a folder of folders */
 };
 
 typedef struct level {
-    size_t len; /* of the folder's relative path, which the position begins with */
+    size_t len; /* length of the folder's relative path, a prefix of the position */
     int fd;     /* -1: not open now */
     bool scanned;
-    bool few; /* the first look took few names on purpose */
+    bool few; /* the first scan deliberately took few names */
     files_batch batch;
     files_ignore_dir *rules;
 } level;
@@ -56,7 +56,7 @@ static level *top(walker *w)
     return &w->levels[w->depth - 1];
 }
 
-/* Where names begin that are in a folder whose path has this length. */
+/* The offset of names in a folder whose path has this length. */
 static size_t name_at(size_t len)
 {
     return len ? len + 1 : 0;
@@ -107,8 +107,8 @@ static int reserve_level(walker *w)
     return MCP_OK;
 }
 
-/* Passing over what is gone or may not be read is right; passing over what we could not look at for
- * want of memory or descriptors would lose entries. */
+/* Whether an error has to be reported. Entries that are gone or unreadable are skipped, but a lack
+ * of memory or descriptors must not skip entries. */
 static bool serious(int rc)
 {
     return rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_ECANCELLED;
@@ -203,7 +203,7 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
     mcp_str rel = {w->at.path, w->at.len};
     mcp_str name = rel.len ? rel : (mcp_str){w->root->path, w->root->path_len};
     if (w->result->given == w->opt.max) {
-        w->cut = true; /* found the entry that begins the next page */
+        w->cut = true; /* this entry begins the next page */
         return MCP_OK;
     }
     const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
@@ -227,7 +227,7 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
     return rc;
 }
 
-/* Stat of what the position names; links are followed to files. MCP_ENOTFOUND: not to be listed. */
+/* Stats the entry at the position, following links to files. MCP_ENOTFOUND: it is not listed. */
 static int look(walker *w, const level *lv, unsigned char type, struct stat *st)
 {
     char real[COMMON_PATH_MAX];
@@ -272,8 +272,8 @@ static int visit(walker *w, const files_slot *slot)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* A folder is read to its end once it was begun, so a page goes over its budget by one folder at
- * most; and it reads at least one, so that it always gets on. */
+/* A folder is always read to its end, so a page exceeds its budget by at most one folder; it reads
+ * at least one, so that it makes progress. */
 static bool spent(const walker *w)
 {
     return w->result->scans > 0 && w->result->examined >= w->opt.budget;
@@ -297,8 +297,7 @@ static int step(walker *w)
         w->cut = true;
         return MCP_OK;
     }
-    /* A second look at the same folder means that most of the first was passed over (dead
-     * links). */
+    /* A second scan of the same folder means that most of the first was skipped (dead links). */
     if (lv->scanned && !lv->few)
         w->result->examined += w->opt.budget / 4;
     return scan_level(w, lv);

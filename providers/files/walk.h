@@ -22,15 +22,15 @@
 typedef struct files_entry {
     size_t root;
     mcp_str rel;  /* "" is the root itself; NUL-terminated */
-    mcp_str name; /* the last component, as bytes; of the top of the file system "/" */
+    mcp_str name; /* the last component; for the top of the file system, "/" */
     bool is_dir;
-    uint64_t size; /* of a folder 0 */
+    uint64_t size; /* 0 for a folder */
     struct timespec mtime;
-    size_t depth; /* components below where the listing began */
+    size_t depth; /* components below the start of the listing */
 } files_entry;
 
-/* Called for each entry; what it is given is borrowed. A result other than MCP_OK ends the listing
- * and is its result. */
+/* Called for each entry, which is borrowed. Any result except MCP_OK ends the listing and becomes
+ * its result. */
 typedef int files_emit_fn(const files_entry *entry, void *user);
 
 /* What the position follows. */
@@ -51,15 +51,15 @@ typedef struct files_cursor {
 
 typedef struct files_walk_options {
     size_t max;    /* entries in a page; 0 is 1,000 */
-    size_t budget; /* entries looked at, after which no other folder is begun; 0 is 20,000 */
+    size_t budget; /* entries examined before no further folder is begun; 0 means 20,000 */
     bool (*stop)(
-        void *user); /* asked before each folder; true ends with MCP_ECANCELLED; may be NULL */
+        void *user); /* called before each folder; true ends with MCP_ECANCELLED; may be NULL */
     void *user;
     const mcp_allocator *alloc;
 } files_walk_options;
 
 typedef struct files_walk_result {
-    bool more; /* `cursor` is where the next page begins; a page may be short and have a next one */
+    bool more; /* `cursor` is where the next page begins; even a short page may have a next one */
     size_t given;    /* entries delivered */
     size_t examined; /* entries whose type, rules or target were looked at */
     size_t scans;    /* folders read, a folder counted as often as it was */

@@ -17,7 +17,7 @@
 
 enum {
     POLL_MS = 2000,
-    POLL_AT_ONCE = 4096, /* folders looked at in one round */
+    POLL_AT_ONCE = 4096, /* folders polled in one round */
     MAX_ALIASES = 8,     /* paths that lead to one folder */
 };
 
@@ -40,7 +40,7 @@ size_t files_watch_parent(const char *path, size_t len)
     return len > 1 ? len - 1 : len;
 }
 
-/* The single file whose folder this is. That folder is not served, but has to be watched. */
+/* The root of a single file in this folder, which is watched but not served. */
 static const files_root *single_file_in(const files_watch *w, const char *path)
 {
     size_t len = strlen(path);
@@ -81,7 +81,7 @@ bool files_watch_visible(const files_watch *w, const char *path, bool is_dir)
         return false;
     if (root->ignore &&
         files_ignore_visible(root->ignore, target.rel, target.rel_len, is_dir, &ret) != MCP_OK)
-        return true; /* too much is said rather than too little */
+        return true; /* reporting too much is better than too little */
     return ret;
 }
 
@@ -170,7 +170,7 @@ typedef struct event {
     files_dir *dir;
     uint32_t mask;
     const char *path;
-    size_t len, name; /* of path; where the name begins */
+    size_t len, name; /* length of the path; offset of the name */
     bool is_dir, served;
 } event;
 
@@ -209,9 +209,9 @@ static void event_for_lists(files_watch *w, const event *e)
     if (e->mask & structure && e->served) {
         if (e->is_dir && e->mask & appeared && w->list_on && !files_watch_found(w, e->path, e->len))
             w->dirs.spent = true;
-        tell_list(w, e->is_dir ? NULL : e->path); /* a folder has more in it */
+        tell_list(w, e->is_dir ? NULL : e->path); /* a folder may contain more entries */
     } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
-        tell_list(w, NULL); /* what it leaves out is a different set now, most likely */
+        tell_list(w, NULL); /* the set of excluded entries has probably changed */
     }
 }
 
@@ -236,7 +236,7 @@ static void sub_overflowed(files_watch *w, files_sub *s, void *arg)
     (void)arg;
     files_stamp before = s->stamp;
     files_sub_look_again(w, s);
-    if (files_stamp_same(&before, &s->stamp)) /* else it was told just now */
+    if (files_stamp_same(&before, &s->stamp)) /* otherwise it was reported just now */
         tell_updated(w, s);
 }
 
@@ -302,12 +302,12 @@ static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
 
 static void on_poll(void *arg);
 
-/* While something is polled; a server that has watches for all sleeps. */
+/* The timer runs only while something is polled. */
 static void poll_later(files_watch *w)
 {
     if (w->poll_timer || (!w->dirs.polled.count && !w->polled_subs))
         return;
-    /* Spread by a tenth to either side, so that many servers do not look at one moment. */
+    /* Varies the interval by a tenth, so that many servers do not poll at the same moment. */
     w->jitter = w->jitter * 1664525u + 1013904223u;
     uint64_t tenth = w->o.poll_ms / 10, spread = tenth ? (w->jitter >> 8) % (2 * tenth) : 0;
     if (w->poll_timer)
@@ -390,7 +390,7 @@ static void end(files_watch *w)
     files_dirs_close(&w->dirs);
 }
 
-/* With the last one. */
+/* Called when the last subscriber leaves. */
 static void end_if_idle(files_watch *w)
 {
     if (!w->list_on && !w->subs.count)

@@ -25,7 +25,7 @@ typedef struct files_watch_options {
     /* A subscribed path changed. Called at most once per change, not coalesced in time. Must not
      * call back into files_watch. */
     void (*updated)(const char *path, void *user);
-    /* The lists changed, where that is known by a file of this path only; else path is NULL. */
+    /* The lists changed. If only the entry of one file did, `path` is that file; otherwise NULL. */
     void (*list_changed)(const char *path, void *user);
     void *user;
 } files_watch_options;
@@ -34,16 +34,17 @@ typedef struct files_watch_options {
 int files_watch_new(const files_watch_options *options, files_watch **ret);
 void files_watch_free(files_watch *w);
 
-/* Subscribes to a path beneath a root, which need not exist: a file's contents and coming and
- * going; a folder's set of entries. Idempotent. MCP_ENOTFOUND: beneath no root; MCP_ENOMEM. */
+/* Subscribes to a path in a root; it need not exist. For a file, its contents, creation and removal
+ * are reported; for a folder, changes of its set of entries. Idempotent. MCP_ENOTFOUND: in no root;
+ * MCP_ENOMEM. */
 int files_watch_add(files_watch *w, const char *path);
 void files_watch_remove(files_watch *w, const char *path);
 
-/* Reports changes of the set of served entries from now on. Folders are found little by little,
- * from the roots down. MCP_ENOMEM. */
+/* Reports changes of the set of served entries from now on. Folders are found gradually, from the
+ * roots down. MCP_ENOMEM. */
 int files_watch_list_start(files_watch *w);
 void files_watch_list_stop(files_watch *w);
-/* A folder was just listed to somebody: it is watched rather than one that nobody looked at. */
+/* A folder was just listed, so it is preferred for watching. */
 void files_watch_listed(files_watch *w, const char *path);
 
 /* For tests and the log. */

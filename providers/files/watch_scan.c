@@ -75,7 +75,7 @@ void files_watch_scan_stop(files_watch *w)
     w->scan_timer = NULL;
 }
 
-/* Folders that are no places for files; there are many of them, and no events in them. */
+/* File systems without ordinary files: they have many folders, and no events. */
 static bool is_pseudo(int fd)
 {
     struct statfs st;
@@ -83,11 +83,11 @@ static bool is_pseudo(int fd)
                                      st.f_type == CGROUP2_SUPER_MAGIC);
 }
 
-/* Goes on with the next folder that waits; false: none does. */
+/* Opens the next waiting folder; false: none. */
 static bool scan_enter(files_watch *w)
 {
     for (files_dir *d; (d = scan_pop(w)) != NULL;) {
-        /* A reading descriptor: the entries are wanted, not only the folder. */
+        /* Opened for reading, because its entries are needed. */
         if (!d->dead && files_watch_open_dir(d->node.path, &w->scan_fd, w) == MCP_OK) {
             w->scanning = d;
             if (!is_pseudo(w->scan_fd))
@@ -100,7 +100,7 @@ static bool scan_enter(files_watch *w)
     return false;
 }
 
-/* A folder that was found. False: there is no room for more, it makes no sense to go on. */
+/* Adds a folder that was found. False: there is no room for more folders. */
 bool files_watch_found(files_watch *w, const char *path, size_t len)
 {
     files_dir *d = files_dirs_find(&w->dirs, path, len);
@@ -127,7 +127,7 @@ static bool is_folder(int dir_fd, const linux_dirent *e)
     return fstatat(dir_fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* One buffer of entries. 1: there may be more; 0: that was all; -1: no room for more folders. */
+/* Processes one buffer of entries. 1: there may be more; 0: end; -1: no room for more folders. */
 static int scan_some(files_watch *w)
 {
     char path[COMMON_PATH_MAX];

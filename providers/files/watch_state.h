@@ -30,10 +30,10 @@ struct files_watch {
     _Alignas(8) char entries[FILES_WATCH_BUFFER];
 };
 
-/* One path that is subscribed to. */
+/* A subscribed path. */
 typedef struct files_sub {
     files_node node;
-    files_dir **way; /* pinned: from the root's folder down, as far as it exists */
+    files_dir **way; /* pinned: the folders from the root down, as far as they exist */
     size_t n_way, way_room;
     bool polled;
     files_stamp stamp;
@@ -42,33 +42,34 @@ typedef struct files_sub {
 /* watch.c */
 /* The root that serves the path, or NULL. */
 const files_root *files_watch_root_of(const files_watch *w, const char *path, files_target *target);
-/* Once: the operator should know that changes are noticed late. */
+/* Logs once that changes are noticed late for lack of watches. */
 void files_watch_tell_spent(files_watch *w);
 int files_watch_open_dir(const char *path, int *ret_fd, void *watch);
 bool files_watch_visible(const files_watch *w, const char *path, bool is_dir);
 /* dir + "/" + name; 0 when it is too long for COMMON_PATH_MAX. */
 size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to);
-/* The length of the path of what holds this one; of "/a" it is 1. */
+/* The length of the path of the parent folder; 1 for "/a". */
 size_t files_watch_parent(const char *path, size_t len);
-/* No more folders are looked for. */
+/* Ends the search for folders. */
 void files_watch_scanned(files_watch *w);
 
 /* watch_way.c */
-/* Where the way begins: the root's path, or the folder of a single file. 0: beneath no root. */
+/* The length of the path where the way begins: the root's, or of the folder of a single file. 0: in
+ * no root. */
 size_t files_sub_way_begin(const files_watch *w, const files_sub *s);
-/* What is at the path now. */
+/* Gets the current state of the path. */
 void files_sub_stamp(const files_watch *w, const char *path, files_stamp *ret);
 /* MCP_OK, MCP_ENOMEM. */
 int files_sub_make_way(files_watch *w, files_sub *s);
-/* Looks again how far the way goes; says so when what is at its end is not what it was. */
+/* Updates how far the way exists, and reports a change of its end. */
 void files_sub_look_again(files_watch *w, files_sub *s);
 void files_sub_clear_way(files_watch *w, files_sub *s);
 
-/* watch_scan.c: finding the folders beneath the roots, little by little, for lists. */
+/* watch_scan.c: gradually finds the folders in the roots, for lists. */
 void files_watch_scan_roots(files_watch *w);
-/* A folder whose entries have to be looked at, maybe again. */
+/* Queues a folder to be scanned, possibly again. */
 void files_watch_scan_add(files_watch *w, files_dir *dir);
-/* A folder that was found or is new. False: there is no room for more. */
+/* Adds a folder. False: there is no room for more folders. */
 bool files_watch_found(files_watch *w, const char *path, size_t len);
 void files_watch_scan_stop(files_watch *w);
 
