@@ -17,8 +17,8 @@ void *prompts_arena_alloc(prompts_arena *a, size_t size);
 char *prompts_arena_copy(prompts_arena *a, mcp_str s);
 void prompts_arena_free(prompts_arena *a);
 
-/* Room for one more element: *items is moved when it is full (its length is a power of two, or 0).
- * False: no memory. */
+/* Makes room for one more element. *items is moved when it is full (its capacity is a power of two,
+ * or 0). False: no memory. */
 bool prompts_arena_grow(prompts_arena *a, void **items, size_t count, size_t element);
 
 #endif

@@ -10,8 +10,8 @@ typedef struct body {
     prompts_parser *p;
     mcp_role role;
     bool begins;   /* the next piece begins a message */
-    size_t from;   /* the lines that were read and are not in pieces yet: where they begin, */
-    size_t number; /* and the first one's number */
+    size_t from;   /* lines read but not yet parsed into pieces: their offset */
+    size_t number; /* and the number of the first */
 } body;
 
 static mcp_str sub(mcp_str s, size_t from)
@@ -47,7 +47,7 @@ static int add_text(body *b, mcp_str text)
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* <!-- user --> or <!-- assistant -->, alone on its line. */
+/* <!-- user --> or <!-- assistant -->, alone on a line. */
 static bool is_marker(mcp_str line, mcp_role *role)
 {
     mcp_str s = prompts_trim(line), open = MCP_STR("<!--"), close = MCP_STR("-->");
@@ -72,7 +72,7 @@ static bool is_escaped_marker(mcp_str line)
     return s.len && *s.ptr == '\\' && is_marker(sub(s, 1), &role);
 }
 
-/* {{resource: URI}}, alone on its line. */
+/* {{resource: URI}}, alone on a line. */
 static bool is_resource(mcp_str line, mcp_str *uri)
 {
     static const mcp_str word = {"resource:", 9};
@@ -89,7 +89,7 @@ static bool is_resource(mcp_str line, mcp_str *uri)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The text begins with "{{": which argument that is, and where it ends. */
+/* For text that begins with "{{": finds the argument and the end of the expression. */
 static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, size_t *end)
 {
     const prompts_document *d = b->p->doc;
@@ -112,7 +112,7 @@ static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, si
         prompts_shown(name), name.ptr);
 }
 
-/* How many of the backslashes right before `at` there are. */
+/* The number of backslashes directly before `at`. */
 static size_t backslashes(mcp_str s, size_t from, size_t at)
 {
     size_t n = 0;
@@ -127,10 +127,10 @@ static mcp_str line_at(mcp_str s, size_t at)
     return (mcp_str){s.ptr + at, end ? (size_t)(end - s.ptr) - at : s.len - at};
 }
 
-/* Lines of text, being taken apart. */
+/* State of parsing lines of text. */
 typedef struct lines {
     mcp_str s;
-    size_t at, from; /* what lies between, from `from` on, is no piece yet */
+    size_t at, from; /* text from `from` to `at` is not a piece yet */
     size_t number;
 } lines;
 
@@ -139,7 +139,7 @@ static int end_piece(body *b, const lines *l, size_t end)
     return add_text(b, (mcp_str){l->s.ptr + l->from, end - l->from});
 }
 
-/* The backslash of this line is left out, what follows it is text. */
+/* Removes the backslash; the rest of the line is text. */
 static int take_escaped_marker(body *b, lines *l)
 {
     while (l->s.ptr[l->at] != '\\')
@@ -149,7 +149,7 @@ static int take_escaped_marker(body *b, lines *l)
     return rc;
 }
 
-/* Two braces: an argument, or with an odd number of backslashes before them text. */
+/* Handles "{{": an argument, or text if an odd number of backslashes precedes it. */
 static int take_braces(body *b, lines *l)
 {
     size_t argument = 0, len = 0, n = backslashes(l->s, l->from, l->at);
@@ -170,7 +170,7 @@ static bool begins_line(const lines *l)
     return l->at == 0 || l->s.ptr[l->at - 1] == '\n';
 }
 
-/* Lines of text into pieces. */
+/* Parses lines of text into pieces. */
 static int take_apart(body *b, mcp_str s, size_t number)
 {
     lines l = {.s = s, .number = number};
@@ -193,7 +193,7 @@ static bool is_blank(mcp_str line)
     return prompts_trim(line).len == 0;
 }
 
-/* Makes pieces of the lines up to `to`; blank ones at both ends do not count. */
+/* Parses the lines up to `to` into pieces, without leading and trailing blank lines. */
 static int end_text(body *b, size_t to)
 {
     mcp_str s = {b->p->text.ptr + b->from, to - b->from};
@@ -232,7 +232,7 @@ static int add_resource(body *b, mcp_str text, size_t number)
     return rc;
 }
 
-/* A line that is no text ends the text before it. */
+/* A line that is not text ends the text before it. */
 static int read_line(body *b, size_t at, mcp_str line, size_t number)
 {
     mcp_role role;

@@ -103,7 +103,7 @@ void prompts_document_unref(prompts_document *d)
 {
     if (!d || --d->refs)
         return;
-    prompts_arena arena = d->arena; /* it holds the document */
+    prompts_arena arena = d->arena; /* the document is allocated in it */
     prompts_arena_free(&arena);
 }
 
@@ -139,7 +139,7 @@ bool prompts_document_same_entry(const prompts_document *a, const prompts_docume
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* A copy without a byte order mark, and with "\n" alone as the end of each line. */
+/* Copies the text without a byte order mark and with "\n" as line ends. */
 static int copy_text(prompts_parser *p, mcp_str bytes)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -170,7 +170,7 @@ static int check_text(prompts_parser *p)
     return prompts_fail(p, 1, "this is not UTF-8 text");
 }
 
-/* The name when the front matter has none: the file's, without .md. */
+/* The default name is the file's, without .md. */
 static int default_name(prompts_parser *p, const char *file)
 {
     mcp_str name = {file, strlen(file)};

@@ -17,8 +17,8 @@ enum {
     PROMPTS_MAX_CHOICES = 1000, /* of one argument */
     PROMPTS_MAX_ICONS = 8,
     PROMPTS_MAX_RESOURCES = 32,
-    PROMPTS_MAX_NAME = 128, /* bytes, of a prompt and of an argument */
-    PROMPTS_MAX_TEXT = 4096 /* bytes of any other value */
+    PROMPTS_MAX_NAME = 128, /* in bytes; of a prompt and of an argument */
+    PROMPTS_MAX_TEXT = 4096 /* in bytes; of any other value */
 };
 
 typedef struct prompts_argument {
@@ -31,23 +31,23 @@ typedef struct prompts_argument {
 } prompts_argument;
 
 typedef enum prompts_piece_kind {
-    PROMPTS_TEXT = 0, /* `text` as it is */
-    PROMPTS_VALUE,    /* of the argument `argument` */
-    PROMPTS_RESOURCE, /* of the URI `text`; a message of its own */
+    PROMPTS_TEXT = 0, /* `text` unchanged */
+    PROMPTS_VALUE,    /* the value of the argument `argument` */
+    PROMPTS_RESOURCE, /* the resource with the URI `text`; always a separate message */
 } prompts_piece_kind;
 
-/* The messages, taken apart. */
+/* The parsed messages. */
 typedef struct prompts_piece {
     prompts_piece_kind kind;
-    bool begins; /* a message begins here */
+    bool begins; /* begins a message */
     mcp_role role;
-    mcp_str text; /* of a resource NUL-terminated */
+    mcp_str text; /* NUL-terminated for a resource */
     size_t argument;
 } prompts_piece;
 
 typedef struct prompts_document {
-    prompts_arena arena; /* holds everything, the document itself too */
-    unsigned refs;       /* counted on the server's thread alone */
+    prompts_arena arena; /* owns everything, including the document */
+    unsigned refs;       /* reference count; used on the server's thread only */
     const char *name;
     const char *title;
     const char *description;
@@ -60,14 +60,14 @@ typedef struct prompts_document {
     size_t n_resources;
 } prompts_document;
 
-/* What is wrong with a file, for its author. */
+/* An error in a file, for its author. */
 typedef struct prompts_fault {
-    size_t line; /* the first is 1 */
+    size_t line; /* counted from 1 */
     char text[200];
 } prompts_fault;
 
-/* MCP_OK; MCP_EINVAL and what is wrong; MCP_ENOMEM. `file` is the file's name, which ends in .md;
- * the document begins with one reference. */
+/* Parses a file. MCP_OK; MCP_EINVAL, with the error in the fault; MCP_ENOMEM. `file` is the file's
+ * name, which ends in .md. The document has one reference. */
 int prompts_parse(mcp_str bytes, const char *file, const mcp_allocator *alloc,
                   prompts_document **ret, prompts_fault *fault);
 
@@ -75,7 +75,8 @@ prompts_document *prompts_document_ref(prompts_document *d);
 /* NULL is fine. */
 void prompts_document_unref(prompts_document *d);
 
-/* Whether a list of prompts looks the same with either: all but the messages and the choices. */
+/* Whether both have the same list entry: everything except the messages and the choices is
+ * equal. */
 bool prompts_document_same_entry(const prompts_document *a, const prompts_document *b);
 
 #endif

@@ -10,9 +10,9 @@ typedef struct reading {
     mcp_request *req;
     const mcp_str *uris;
     size_t n, at;
-    mcp_json_doc **docs; /* n of them; of the request */
+    mcp_json_doc **docs; /* n of them; memory of the request */
     const mcp_json **results;
-    size_t left; /* bytes that may still come */
+    size_t left; /* bytes that may still be read */
     common_ask ask;
     int rc;
     char why[300];
@@ -35,7 +35,7 @@ static int fail(reading *r, const char *why)
     return MCP_EREMOTE;
 }
 
-/* At a character's end. */
+/* Cuts the message at a character boundary. */
 static int fail_with(reading *r, mcp_str message)
 {
     char text[150];
@@ -71,7 +71,7 @@ static void take_answer(reading *r)
     r->at++;
 }
 
-/* All were read, or one could not be. */
+/* Called when all were read, or one failed. */
 static int finish(reading *r)
 {
     int rc = r->done(r->req, r->rc, r->results, r->why, r->user);
@@ -100,7 +100,7 @@ static void put_uri(mcp_json_writer *w, const void *user)
     mcp_json_key(w, "uri"), mcp_json_add_str(w, r->uris[r->at]);
 }
 
-/* One resource. MCP_PENDING: its answer will go on. */
+/* Reads one resource. MCP_PENDING: continues with its answer. */
 static int read_one(reading *r)
 {
     if (r->left < 1024)
@@ -118,7 +118,7 @@ static int read_one(reading *r)
     return r->rc;
 }
 
-/* As far as answers are at hand. Returns what `done` returned, or MCP_PENDING. */
+/* Reads as long as answers are available. Returns what `done` returned, or MCP_PENDING. */
 static int advance(reading *r)
 {
     while (r->rc == MCP_OK && r->at < r->n) {

@@ -9,16 +9,14 @@
 
 #include <mcp/mcp.h>
 
-enum {
-    PROMPTS_MAX_EMBEDDED = 16 << 20
-}; /* bytes of messages, all resources of a prompt together */
+enum { PROMPTS_MAX_EMBEDDED = 16 << 20 }; /* bytes of all messages and resources of a prompt */
 
-/* What may still be read for requests of one server. */
+/* Reads in flight for requests of one server. */
 typedef struct prompts_embeds prompts_embeds;
 
 /* MCP_ENOMEM. */
 int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_embeds **ret);
-/* Requests that wait are ended. NULL is fine. */
+/* Ends waiting requests. NULL is allowed. */
 void prompts_embeds_free(prompts_embeds *e);
 
 /* Called once in every case, on the server's thread: with MCP_OK, results[i] is the result of
@@ -28,8 +26,8 @@ void prompts_embeds_free(prompts_embeds *e);
 typedef int prompts_embedded_fn(mcp_request *req, int rc, const mcp_json *const *results,
                                 const char *why, void *user);
 
-/* Reads them all. Returns as a handler does: MCP_PENDING, or what `done` returned when everything
- * was at hand. `uris` have to live as long as the request. */
+/* Reads all resources. Returns what a handler returns: MCP_PENDING, or what `done` returned if all
+ * answers were available. `uris` must live as long as the request. */
 int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size_t n,
                   prompts_embedded_fn *done, void *user);
 

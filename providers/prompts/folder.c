@@ -15,7 +15,7 @@
 #include "buffer.h"
 
 enum {
-    MOST_NAMES = 100 * 1000, /* looked at; beyond them nobody keeps prompts */
+    MOST_NAMES = 100 * 1000, /* names examined; real folders of prompts have far fewer */
     SETTLED_NS = 100 * 1000 * 1000,
 };
 
@@ -27,7 +27,7 @@ static bool is_prompt_file(const char *name)
     return *name != '.' && len > 3 && strcmp(name + len - 3, ".md") == 0;
 }
 
-/* Where the name is, or belongs. */
+/* The index of the name, or where to insert it. */
 static size_t place_of(const prompts_folder *f, const char *name, bool *found)
 {
     size_t low = 0, high = f->count;
@@ -45,7 +45,7 @@ static size_t place_of(const prompts_folder *f, const char *name, bool *found)
     return low;
 }
 
-/* Keeps the first PROMPTS_MAX_FILES in order. */
+/* Keeps only the first PROMPTS_MAX_FILES names in order. */
 static int add_name(prompts_folder *f, const char *name)
 {
     bool found;
@@ -108,13 +108,15 @@ static bool same_stamp(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* Clocks of file systems tick slowly: what was just written may be written again unseen. */
+/* File systems have coarse clocks, so a second change shortly after the first may not be visible in
+ * the stamp. */
 static bool is_settled(const struct stat *st)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     time_t seconds = now.tv_sec - st->st_ctim.tv_sec;
-    if (seconds < 0 || seconds > 1) /* a clock that is ahead never settles, and that is safe */
+    if (seconds < 0 || seconds > 1) /* if the clock is ahead, the file never settles, which is
+                                     * safe */
         return seconds > 1;
     return seconds * 1000000000LL + now.tv_nsec - st->st_ctim.tv_nsec > SETTLED_NS;
 }
@@ -126,8 +128,7 @@ static int wrong(prompts_entry *e, const char *why)
     return MCP_EINVAL;
 }
 
-/* A link is followed once, to where the kernel says that it ends, and that is opened without
- * links. */
+/* A link is resolved to its real path once, and that is opened without following links. */
 static int open_entry(common_beneath at, prompts_entry *e, int *fd)
 {
     char real[COMMON_PATH_MAX];
@@ -167,7 +168,7 @@ static int read_bytes(int fd, prompts_entry *e, common_buffer *out)
     return rc;
 }
 
-/* The file as it was in the reading before, or NULL. */
+/* The file's entry in the previous reading, or NULL. */
 static const prompts_entry *entry_before(const prompts_folder *before, const char *file)
 {
     bool found = false;

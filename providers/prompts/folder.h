@@ -14,17 +14,18 @@
 
 enum {
     PROMPTS_MAX_FILES = 1000,
-    PROMPTS_MAX_ALL_BYTES = 16 << 20, /* of all files together */
+    PROMPTS_MAX_ALL_BYTES = 16 << 20, /* total size of all files, in bytes */
 };
 
 typedef struct prompts_entry {
     char *file; /* its name in the folder */
     struct stat st;
-    bool settled;          /* written so long before that a later change shows in the stamp */
-    prompts_document *doc; /* the last that was right; NULL: there was none */
-    bool kept;             /* it is of the reading before, which it is not counted for yet */
+    bool settled;          /* old enough for any later change to be visible in the stamp */
+    prompts_document *doc; /* the last valid version; NULL: none */
+    bool kept;             /* it belongs to the previous reading and has no reference for this one
+                            * yet */
     bool wrong;            /* `fault` says why there is no newer document; line 0: the whole file */
-    bool news;             /* the fault is not that of the reading before */
+    bool news;             /* the fault differs from that of the previous reading */
     prompts_fault fault;
 } prompts_entry;
 
@@ -32,16 +33,16 @@ typedef struct prompts_folder {
     mcp_allocator alloc;
     prompts_entry *entries;
     size_t count;
-    bool cut; /* there are more files than PROMPTS_MAX_FILES */
+    bool cut; /* there are more than PROMPTS_MAX_FILES files */
 } prompts_folder;
 
-/* Reads the folder; `before` may be NULL, and has to live until prompts_folder_adopt().
- * MCP_ENOTFOUND, … as common_code_of_errno() has it, with errno in *why; MCP_ENOMEM. */
+/* Reads the folder; `before` may be NULL and must live until prompts_folder_adopt(). Errors as
+ * common_code_of_errno(), with the errno in *why; MCP_ENOMEM. */
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why);
-/* On the server's thread: from now on what was kept counts here too, and `before` may be freed. */
+/* On the server's thread: adds references to documents of `before`, which may be freed then. */
 void prompts_folder_adopt(prompts_folder *folder);
-/* NULL is fine; so is one that was not adopted. */
+/* NULL is allowed, and a folder that was not adopted. */
 void prompts_folder_free(prompts_folder *folder);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct line {
 typedef struct front {
     prompts_parser *p;
     line next;
-    bool has_next; /* `next` is to be looked at again */
+    bool has_next; /* `next` must be returned again */
 } front;
 
 static bool is_fence(mcp_str s)
@@ -28,7 +28,7 @@ static bool is_fence(mcp_str s)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* *ret gets the next line that says something; its text is empty at the closing fence. */
+/* Returns the next line that is not empty or a comment; its text is empty at the closing fence. */
 static int peek(front *f, line *ret)
 {
     mcp_str s;
@@ -66,7 +66,7 @@ static bool is_item(const line *l)
     return l->text.len && *l->text.ptr == '-' && (l->text.len == 1 || l->text.ptr[1] == ' ');
 }
 
-/* What follows the dash, and in which column. */
+/* The text after the dash, with its column. */
 static line item_of(const line *l)
 {
     line item = *l;
@@ -78,7 +78,7 @@ static line item_of(const line *l)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A value alone on what is left of the line. */
+/* Reads a value that must fill the rest of the line. */
 static int only_scalar(front *f, size_t number, mcp_str rest, mcp_str *ret)
 {
     int rc = prompts_scalar(f->p, number, &rest, false, ret);
@@ -110,7 +110,7 @@ static mcp_str behind_first(mcp_str s)
     return (mcp_str){s.ptr + 1, s.len - 1};
 }
 
-/* [a, "b"] on one line. */
+/* Reads [a, "b"] on one line. */
 static int flow_list(front *f, size_t number, mcp_str rest, list *to)
 {
     mcp_str value, first = prompts_trim(behind_first(rest));
@@ -135,7 +135,8 @@ static int flow_list(front *f, size_t number, mcp_str rest, list *to)
     return MCP_OK;
 }
 
-/* Items on the lines that follow, each with a dash in the same column, from `least` on. */
+/* Reads items on the following lines, each with a dash in the same column, which is at least
+ * `least`. */
 static int block_list(front *f, size_t number, size_t least, list *to)
 {
     line l;
@@ -171,7 +172,7 @@ static int read_list(front *f, const line *l, mcp_str rest, list *to)
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 typedef enum key_kind {
-    NAME, /* const char *, checked by the caller, who knows what it names */
+    NAME, /* const char *; the caller validates it */
     TEXT, /* const char * */
     BOOL, /* bool */
     LIST, /* its own function */
@@ -180,7 +181,7 @@ typedef enum key_kind {
 typedef struct key {
     const char *name;
     key_kind kind;
-    size_t at; /* of TEXT and BOOL: where it goes */
+    size_t at; /* offset of the member for TEXT and BOOL */
     int (*read)(front *f, const line *l, mcp_str rest, void *to);
 } key;
 
@@ -206,7 +207,7 @@ static int set_bool(front *f, const line *l, mcp_str rest, bool *to)
     return MCP_OK;
 }
 
-/* The names that a message can offer. */
+/* Lists the valid keys for a message. */
 static void join_names(const key *keys, size_t n, char to[120])
 {
     size_t len = 0;
@@ -214,7 +215,7 @@ static void join_names(const key *keys, size_t n, char to[120])
         len += (size_t)snprintf(to + len, 120 - len, "%s%s", i ? ", " : "", keys[i].name);
 }
 
-/* One `key: value` line, and what belongs to it. `seen` has a bit for each key. */
+/* Reads one `key: value` line and its nested lines. `seen` has a bit for each key. */
 static int read_key(front *f, const line *l, const key *keys, size_t n, unsigned *seen, void *to)
 {
     char names[120];
@@ -284,7 +285,8 @@ static const key argument_keys[] = {
 
 enum { N_ARGUMENT_KEYS = sizeof(argument_keys) / sizeof(*argument_keys) };
 
-/* The keys of one argument: the first behind the dash, the others below it in the same column. */
+/* Reads the keys of one argument: the first is after the dash, the others below it in the same
+ * column. */
 static int read_argument(front *f, const line *dash)
 {
     prompts_document *d = f->p->doc;
@@ -402,7 +404,7 @@ int prompts_front(prompts_parser *p)
     int rc;
     prompts_parser before = *p;
     if (!prompts_next_line(p, &s) || !is_fence(s)) {
-        *p = before; /* all of it is the prompt's text */
+        *p = before; /* there is no front matter: everything is the prompt's text */
         return MCP_OK;
     }
     while ((rc = peek(&f, &l)) == MCP_OK) {

@@ -21,7 +21,7 @@ static mcp_str piece_text(const getting *g, const prompts_piece *p)
     return p->kind == PROMPTS_VALUE ? g->values[p->argument] : p->text;
 }
 
-/* How much text it will be; SIZE_MAX when that does not fit. */
+/* The size of the expanded text; SIZE_MAX on overflow. */
 static size_t expanded(const getting *g)
 {
     size_t sum = 0;
@@ -34,7 +34,7 @@ static size_t expanded(const getting *g)
     return sum;
 }
 
-/* The pieces from `at` on that are one message. A message that came out empty is left out. */
+/* Adds the message whose pieces begin at `at`. A message that becomes empty is left out. */
 static int reply_text(mcp_request *req, const getting *g, size_t *at)
 {
     const prompts_piece *p = g->doc->pieces;
@@ -53,7 +53,7 @@ static int reply_text(mcp_request *req, const getting *g, size_t *at)
     return rc;
 }
 
-/* The JSON string as a C string of the request, or NULL. */
+/* A JSON string as a C string in the request's memory, or NULL. */
 static const char *copy_string(mcp_request *req, const mcp_json *value)
 {
     mcp_str s = mcp_json_string(value);
@@ -76,7 +76,7 @@ static int reply_blob(mcp_request *req, const getting *g, mcp_content *content, 
     return rc;
 }
 
-/* One entry of `contents`. */
+/* Adds one entry of `contents`. */
 static int reply_contents(mcp_request *req, const getting *g, const prompts_piece *p,
                           const mcp_json *entry)
 {

@@ -5,13 +5,13 @@
 #include "document.h"
 #include "embed.h"
 
-enum { PROMPTS_MAX_EXPANDED = 4 << 20 }; /* bytes of text, with the values put in */
+enum { PROMPTS_MAX_EXPANDED = 4 << 20 }; /* limit of the expanded text, in bytes */
 
-/* As mcp_prompt_fn. The document is kept for as long as it is needed. */
+/* As mcp_prompt_fn. Keeps a reference to the document as long as necessary. */
 int prompts_get(mcp_request *req, prompts_document *doc, const mcp_json *arguments,
                 prompts_embeds *embeds);
 
-/* As mcp_complete_fn: the choices of the argument that begin with the value, whatever the case. */
+/* As mcp_complete_fn: the argument's choices that begin with the value, ignoring case. */
 int prompts_complete(mcp_request *req, const prompts_document *doc, mcp_str name, mcp_str value);
 
 #endif

@@ -1,4 +1,4 @@
-/* prompts.h: a folder of Markdown files as MCP prompts. The provider's only header for programs.
+/* prompts.h: a folder of Markdown files as MCP prompts. This is the provider's only public header.
  *
  * Each file that ends in .md is a prompt: a front matter with its name and arguments, then its
  * messages; docs/prompts.md has the format. Files are read again when they change. An invalid file
@@ -18,8 +18,10 @@ typedef struct mcp_prompts mcp_prompts;
 typedef struct mcp_prompts_options {
     size_t size;
     const char *folder;             /* required; copied */
-    bool no_watch;                  /* read the files once, and by mcp_prompts_reread() */
-    uint64_t poll_ms;               /* how often to look where there is no inotify; 2000 */
+    bool no_watch;                  /* read the files once, and when mcp_prompts_reread() is
+                                     * called */
+    uint64_t poll_ms;               /* polling interval without inotify, in milliseconds; default
+                                     * 2000 */
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_prompts_options;
 
@@ -31,13 +33,13 @@ typedef struct mcp_prompts_options {
 int mcp_prompts_add(mcp_server *server, const mcp_prompts_options *options, mcp_prompts **ret,
                     mcp_error *error);
 
-/* Reads the folder again, on a worker of the host where there is one, as when a file changed: for a
- * program that reloads everything on request, especially with no_watch. Errors are in the host's
- * log. */
+/* Reads the folder again (on a worker of the host, if it has any), as when a file changed: for
+ * programs that reload everything on request, especially with no_watch. Errors are logged by the
+ * host. */
 void mcp_prompts_reread(mcp_prompts *prompts);
 
-/* Removes the prompts. Call it before the server is freed, and once no work is under way any more
- * (mcp_loop_drain()). NULL is allowed. */
+/* Removes the prompts. Must be called before the server is freed, and when no work is in progress
+ * any more (mcp_loop_drain()). NULL is allowed. */
 void mcp_prompts_free(mcp_prompts *prompts);
 
 #ifdef __cplusplus

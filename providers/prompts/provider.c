@@ -1,4 +1,4 @@
-/* provider.c: the folder's prompts as the server's.
+/* provider.c: registers the prompts of the folder in the server.
  *
  * Prompts are registered in the order of the files. If only a text changed, the registration stays
  * and its document is exchanged, so that no list change is announced. From the first prompt on
@@ -18,7 +18,7 @@
 typedef struct slot {
     mcp_prompts *all;
     prompts_document *doc;
-    bool registered; /* else its name is taken by somebody else's prompt */
+    bool registered; /* otherwise another prompt has the name */
 } slot;
 
 typedef struct rereading rereading;
@@ -27,14 +27,14 @@ struct mcp_prompts {
     mcp_allocator alloc;
     mcp_server *server;
     char *path;
-    prompts_folder *folder; /* NULL: being used by `rereading` */
+    prompts_folder *folder; /* NULL while `rereading` uses it */
     slot **slots;           /* PROMPTS_MAX_FILES */
     size_t n_slots;
     prompts_watch *watch;
     prompts_embeds *embeds;
     rereading *rereading;
     bool again;   /* something changed since it began */
-    bool missing; /* the folder could not be read last time */
+    bool missing; /* the last attempt to read the folder failed */
 };
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
         s, error);
 }
 
-/* What cannot be registered is in the log, and tried again when the files change. */
+/* A prompt that cannot be registered is logged, and tried again when the files change. */
 static int add_slot(mcp_prompts *p, prompts_document *doc)
 {
     mcp_error error = {0};
@@ -118,7 +118,7 @@ static int add_slot(mcp_prompts *p, prompts_document *doc)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
-/* Removes all from this one on. */
+/* Removes all prompts from this one on. */
 static void drop_slots(mcp_prompts *p, size_t from)
 {
     while (p->n_slots > from) {
@@ -130,7 +130,7 @@ static void drop_slots(mcp_prompts *p, size_t from)
     }
 }
 
-/* The prompt that an earlier file has under this name. */
+/* The prompt with this name in an earlier file. */
 static const prompts_entry *holder(const prompts_folder *f, size_t i)
 {
     for (size_t j = 0; j < i; j++) {
@@ -141,8 +141,8 @@ static const prompts_entry *holder(const prompts_folder *f, size_t i)
     return NULL;
 }
 
-/* Documents in their order, each name once. Before the reading is adopted: `kept` tells what is no
- * news. */
+/* Chooses documents in order, one for each name. Called before the reading is adopted, since `kept`
+ * tells which are unchanged. */
 static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_document **chosen)
 {
     size_t n = 0;
@@ -158,7 +158,7 @@ static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_docu
     return n;
 }
 
-/* Makes the server's prompts those of the folder. */
+/* Updates the server's prompts to those of the folder. */
 static int publish(mcp_prompts *p, prompts_document *const *chosen, size_t n)
 {
     size_t i = 0;
@@ -177,7 +177,7 @@ static int publish(mcp_prompts *p, prompts_document *const *chosen, size_t n)
     return rc;
 }
 
-/* Takes a new reading over, in place of `before`. */
+/* Replaces `before` by a new reading. */
 static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *before)
 {
     prompts_document **chosen = common_alloc(&p->alloc, (folder->count + 1) * sizeof(*chosen));
@@ -198,7 +198,7 @@ static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *bef
 
 /* ---- reading again --------------------------------------------------------------------------- */
 
-/* What a worker needs, so that it depends on nobody who might be freed meanwhile. */
+/* The worker's data, independent of objects that may be freed meanwhile. */
 struct rereading {
     mcp_prompts *owner; /* NULL: freed */
     mcp_allocator alloc;
@@ -215,7 +215,7 @@ static void read_work(void *arg)
     r->rc = prompts_folder_read(r->path, r->before, &r->alloc, &r->after, &r->why);
 }
 
-/* A folder that is gone leaves its prompts: it may be back in a moment. */
+/* If the folder is missing, its prompts are kept, because it may reappear soon. */
 static void tell_missing(mcp_prompts *p, const rereading *r)
 {
     if (!p->missing && r->rc != MCP_ECANCELLED)
@@ -237,7 +237,7 @@ static void read_done(void *arg)
         } else {
             p->folder = r->before;
             tell_missing(p, r);
-            if (r->rc == MCP_EFILES) /* that nothing will tell of */
+            if (r->rc == MCP_EFILES) /* no event will report that descriptors are available again */
                 prompts_watch_again(p->watch);
         }
     } else {
@@ -251,7 +251,7 @@ static void read_done(void *arg)
         reread(p);
 }
 
-/* The folder may lie on a slow disk, so a worker reads it where there is one. */
+/* Reads the folder, on a worker if there are any, because the disk may be slow. */
 static void reread(mcp_prompts *p)
 {
     const mcp_host *host = mcp_server_host(p->server);
@@ -312,7 +312,7 @@ static int first_reading(mcp_prompts *p, mcp_error *error)
     return rc;
 }
 
-/* Watched before it is read: what changes in between is noticed. */
+/* Watching begins before reading, so that no change in between is missed. */
 static int begin(mcp_prompts *p, const mcp_prompts_options *o, mcp_error *error)
 {
     const mcp_host *host = mcp_server_host(p->server);

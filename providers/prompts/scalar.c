@@ -1,8 +1,7 @@
 /* scalar.c: one value of the front matter: the scalars of YAML that a line can hold.
  *
- * Every value is a text: `yes`, `1.0` and `null` are these letters. What YAML would read as
- * something else than a text of one line (anchors, tags, blocks, maps in braces) is refused, never
- * guessed.
+ * Every value is a text: `yes`, `1.0` and `null` are these letters. Anything that YAML would not
+ * read as a text of one line (anchors, tags, blocks, maps in braces) is an error.
  */
 #include "parse.h"
 
@@ -34,7 +33,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Four hexadecimal digits as UTF-8. The length; 0: not four, NUL, or half of a pair. */
+/* Converts four hexadecimal digits to UTF-8. Returns the length; 0: not four digits, NUL, or a
+ * surrogate. */
 static size_t unicode(mcp_str digits, char to[3])
 {
     unsigned c = 0;
@@ -61,8 +61,7 @@ static size_t unicode(mcp_str digits, char to[3])
     return 3;
 }
 
-/* What an escape stands for; s begins behind the backslash. How many bytes of s it takes; 0:
- * none. */
+/* Decodes an escape; s begins after the backslash. Returns the number of bytes read; 0: invalid. */
 static size_t escape(mcp_str s, char to[3], size_t *len)
 {
     static const char names[] = "\"\\/ntr", meant[] = "\"\\/\n\t\r";
@@ -76,8 +75,8 @@ static size_t escape(mcp_str s, char to[3], size_t *len)
     return *len ? 5 : 0;
 }
 
-/* One piece of the text in quotes to `to`. How many bytes of s it takes; 0: it is malformed. An
- * escape never makes more bytes than it has. */
+/* Appends one character or escape of a quoted text to `to`. Returns the number of bytes read; 0:
+ * malformed. The output is never longer than the input. */
 static size_t quoted_piece(mcp_str s, char quote, char *to, size_t *len)
 {
     *len = 1;
@@ -135,7 +134,7 @@ static bool is_space_at(mcp_str s, size_t i)
     return i >= s.len || s.ptr[i] == ' ' || s.ptr[i] == '\t';
 }
 
-/* Where a plain value ends: at a comment, and in a list at what separates. */
+/* The end of a plain value: at a comment and, in a list, at a separator. */
 static size_t plain_end(mcp_str s, bool in_list)
 {
     size_t i = 0;

@@ -11,12 +11,12 @@
 
 typedef struct prompts_watch prompts_watch;
 
-/* `changed` is called some time after something happened, never from within a call. path and the
- * host are borrowed. MCP_EUNSUPPORTED: the host has no timers; MCP_ENOMEM. */
+/* `changed` is called some time after a change, never from within a call here. path and host are
+ * borrowed. MCP_EUNSUPPORTED: the host has no timers; MCP_ENOMEM. */
 int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
                       const mcp_allocator *alloc, void (*changed)(void *user), void *user,
                       prompts_watch **ret);
-/* Calls `changed` once more, after poll_ms: what it looked at could not be had. NULL is fine. */
+/* Calls `changed` again after poll_ms, because reading failed. NULL is allowed. */
 void prompts_watch_again(prompts_watch *w);
 /* NULL is fine. */
 void prompts_watch_free(prompts_watch *w);

@@ -9,18 +9,18 @@
 #include "buffer.h"
 
 enum {
-    MATCH_LIMIT = 200 * 1000, /* steps from one place in a line: some milliseconds */
+    MATCH_LIMIT = 200 * 1000, /* matching steps for one start position: some milliseconds */
     HEAP_LIMIT_KIB = 4096,
     NESTING_LIMIT = 50,
-    LINES_AT_ONCE = 16,   /* between two questions whether to stop; */
-    PLACES_AT_ONCE = 256, /* of one line, where a match could begin */
+    LINES_AT_ONCE = 16,   /* lines between two calls of stop() */
+    PLACES_AT_ONCE = 256, /* and start positions within a long line */
 };
 
 struct search_needle {
     mcp_allocator alloc;
     char *literal; /* NULL: `code` matches */
     size_t len;
-    bool by_line; /* an expression could match over the end of a line, characters cannot */
+    bool by_line; /* an expression could match across line ends; plain text cannot */
     pcre2_general_context *general;
     pcre2_match_context *context;
     pcre2_match_data *data;
@@ -119,8 +119,7 @@ void search_needle_free(search_needle *n)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Within text[from..to), whose surroundings do not exist for the expression; beginning at one of
- * some places in it. */
+/* Matches within text[from..to) as if there were no text around it, at some start positions. */
 static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t place,
                  size_t *begin, size_t *end)
 {
@@ -134,7 +133,8 @@ static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t 
         return MCP_ELIMIT;
     const PCRE2_SIZE *found = pcre2_get_ovector_pointer(n->data);
     *begin = from + found[0];
-    *end = from + (found[1] > found[0] ? found[1] : found[0]); /* \K may turn them round */
+    *end = from + (found[1] > found[0] ? found[1] : found[0]); /* with \K, the end may precede the
+                                                                * beginning */
     return MCP_OK;
 }
 

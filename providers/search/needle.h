@@ -15,19 +15,19 @@ typedef struct search_needle search_needle;
 
 typedef struct search_needle_options {
     mcp_str text; /* UTF-8, one line, not empty */
-    bool regex;   /* else it stands for itself */
+    bool regex;   /* otherwise plain text */
     bool ignore_case;
 } search_needle_options;
 
-/* MCP_EINVAL: `why` says what is wrong with the text; MCP_ENOMEM. Free with search_needle_free(),
- * which takes NULL. */
+/* MCP_EINVAL, with the reason in `why`; MCP_ENOMEM. Free with search_needle_free(), which accepts
+ * NULL. */
 int search_needle_new(const search_needle_options *options, const mcp_allocator *alloc,
                       search_needle **ret, char why[200]);
 void search_needle_free(search_needle *n);
 
-/* The first match that begins at or after `from`, which is where a line begins, in valid UTF-8.
- * MCP_OK; MCP_ENOTFOUND; MCP_ELIMIT: the expression takes too long for a line of this text;
- * MCP_ECANCELLED: stop(user), asked now and then, was true (NULL: never); MCP_ENOMEM. */
+/* Finds the first match that begins at or after `from`, which must be the beginning of a line; the
+ * text is valid UTF-8. MCP_OK; MCP_ENOTFOUND; MCP_ELIMIT: the expression takes too long on a line;
+ * MCP_ECANCELLED: stop(user) returned true (it is called now and then; may be NULL); MCP_ENOMEM. */
 int search_needle_find(search_needle *n, mcp_str text, size_t from, bool (*stop)(void *user),
                        void *user, size_t *begin, size_t *end);
 

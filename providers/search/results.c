@@ -8,9 +8,9 @@
 #include "glob.h"
 
 enum {
-    LINE_SHOWN = 240,  /* bytes of a line */
-    LINE_BEFORE = 80,  /* of them before the match */
-    ABOUT_SHOWN = 160, /* bytes of a title or a description in the text */
+    LINE_SHOWN = 240,  /* longest line shown, in bytes */
+    LINE_BEFORE = 80,  /* bytes of it before the match */
+    ABOUT_SHOWN = 160, /* bytes of a title or description in the text */
 };
 
 int64_t search_now(void)
@@ -71,7 +71,7 @@ void search_results_free(search_results *r)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* The next, or the last, place where a character begins. */
+/* The next or the last position at or after, or before, `at` where a character begins. */
 static size_t character_from(mcp_str s, size_t at)
 {
     while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
@@ -89,7 +89,7 @@ static int put_str(common_buffer *b, mcp_str text)
     return text.len ? common_buffer_append(b, text.ptr, text.len) : MCP_OK;
 }
 
-/* Part of a line: what would end it, or its column, is a space. */
+/* Appends a part of a line, with line ends and tabs replaced by spaces. */
 static int put_about(common_buffer *b, mcp_str all)
 {
     size_t len = all.len > ABOUT_SHOWN ? character_from(all, ABOUT_SHOWN - 3) : all.len;
@@ -106,7 +106,7 @@ static const char *kind_name(unsigned kind)
     return kind == SEARCH_FOLDERS ? "folder" : kind == SEARCH_FILES ? "file" : "resource";
 }
 
-/* What it is, where the URI does not say it. */
+/* Appends title and description, unless the URI contains the same. */
 static int put_names(common_buffer *b, const search_entry *e)
 {
     mcp_str name = e->title.len ? e->title : e->name;
@@ -159,7 +159,8 @@ int search_put_entry(search_results *r, const search_entry *e)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What is shown of a line: all of it, or what is around the match. `shown` has room for it. */
+/* The part of a line that is shown: all of it, or the text around the match. `shown` is the buffer
+ * for it. */
 static mcp_str show_line(mcp_str line, size_t match, char shown[LINE_SHOWN + 16])
 {
     if (line.len <= LINE_SHOWN)
@@ -187,7 +188,7 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
     return rc == MCP_OK ? put(&r->text, "\n") : rc;
 }
 
-/* Its URI, before the first line of it. */
+/* Writes the resource's URI before its first line. */
 static int begin_item(search_results *r, const search_text *t)
 {
     const mcp_str link[] = {t->uri, t->name, t->mime_type};
@@ -217,10 +218,10 @@ static int end_item(search_results *r, size_t found, bool more)
 }
 
 typedef struct place {
-    size_t at, line; /* where a line begins, and its number */
+    size_t at, line; /* offset and number of a line */
 } place;
 
-/* On to the line that holds `match`. */
+/* Advances to the line that contains `match`. */
 static mcp_str line_of(mcp_str text, place *p, size_t match)
 {
     const char *lf;
@@ -234,7 +235,7 @@ static mcp_str line_of(mcp_str text, place *p, size_t match)
     return line;
 }
 
-/* One match per line. MCP_ENOTFOUND: there are no more. */
+/* Adds one match per line. MCP_ENOTFOUND: no more. */
 static int put_matches(search_results *r, const search_query *q, const search_text *t,
                        size_t *found, bool *more)
 {
