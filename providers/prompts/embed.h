@@ -9,7 +9,8 @@
 
 #include <mcp/mcp.h>
 
-enum { PROMPTS_MAX_EMBEDDED = 16 << 20 }; /* bytes of all messages and resources of a prompt */
+/* Bytes of all messages and resources of a prompt. */
+enum { PROMPTS_MAX_EMBEDDED = 16 << 20 };
 
 /* Reads in flight for requests of one server. */
 typedef struct prompts_embeds prompts_embeds;

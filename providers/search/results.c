@@ -71,7 +71,7 @@ void search_results_free(search_results *r)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* The next or the last position at or after, or before, `at` where a character begins. */
+/* The first character boundary at or after `at`. */
 static size_t character_from(mcp_str s, size_t at)
 {
     while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
